@@ -1,4 +1,5 @@
-// What only a whole program can show to be wrong: checks, each of which answers `sound` or with a mistake.
+// Checks of a whole program. They find mistakes that a single expression cannot show. Each check returns `sound` or a
+// mistake.
 #pragma once
 
 #include "cairn/check/figures.hpp"
@@ -6,7 +7,7 @@
 
 namespace cairn::detail {
 
-/// One name for two leaves.
+/// Rejects one name for two leaves.
 struct names_are_one_leaf {
   template <class Compiled>
   static constexpr auto of() {
@@ -23,7 +24,7 @@ struct names_are_one_leaf {
   }
 };
 
-/// Two layers of one full name, of which neither is shared.
+/// Rejects two layers with the same full name, of which neither is shared.
 struct layers_have_own_names {
   template <class Compiled>
   static constexpr auto of() {
@@ -38,7 +39,7 @@ struct layers_have_own_names {
   }
 };
 
-/// Two operations that draw from one key, and the key; none where there are none.
+/// Two operations that draw from one key, and the key; none if there are no such operations.
 struct same_key {
   int key = ir::none, one = ir::none, other = ir::none;
 };
@@ -47,10 +48,11 @@ constexpr same_key find_same_key(const Graph& g) {
   bool random = false;
   for (int i = 0; i < g.leaf_count; ++i) random |= g.leaf_op(i).what == ir::role::random;
   if (!random) return {};
-  int readers[Graph::capacity] = {};  // by key: one more than the first value drawn from it
+  int readers[Graph::capacity] = {};  // by key: 1 + the first value that is drawn from it, or 0
   for (int v = 0; v < g.node_count; ++v) {
     const ir::node& n = g.nodes[v];
-    // A gradient draws again what its operation drew, and so does a value that is computed in float a second time.
+    // Two kinds of values may repeat a draw: a gradient repeats the draw of its operation, and a value may be
+    // recomputed in float32.
     if (n.order > 0 || n.number > 0 || n.copy_of != ir::none) continue;
     for (int i = 0; i < n.op->arguments; ++i) {
       const int key = g.argument(v, i);
@@ -76,7 +78,8 @@ struct keys_are_drawn_from_once {
   }
 };
 
-/// A gradient by a value on which the scalar does not depend; or of a gradient of a loop.
+/// Rejects a gradient with respect to a value on which the scalar does not depend, and a gradient of a gradient of a
+/// scan.
 struct gradients_depend {
   template <class Compiled>
   static constexpr auto of() {
@@ -94,7 +97,7 @@ struct gradients_depend {
   }
 };
 
-/// A policy that fits nothing in its segment.
+/// Rejects a policy that fits nothing in its segment.
 struct policies_fit {
   template <class Compiled>
   static constexpr auto of() {
@@ -110,7 +113,8 @@ struct policies_fit {
         constexpr auto wanted = copied<[] { return g.name(g.wrong.policy); }>;
         constexpr int known = nearest(g.tag_count, wanted, [=](int i) {
           const std::string_view name = g.name(g.tags[i]);
-          return name == std::string_view(wanted) ? std::string_view{} : name;  // it lies outside of the segment
+          // the tag exists, but outside of the segment
+          return name == std::string_view(wanted) ? std::string_view{} : name;
         });
         if constexpr (known == ir::none) return mistake<unknown_tag, top_scope, where, about<fact::tag, wanted>>{};
         else
@@ -121,7 +125,7 @@ struct policies_fit {
   }
 };
 
-/// A state that is to become two different values.
+/// Rejects a state that would get two different new values.
 struct states_become_one_value {
   template <class Compiled>
   static constexpr auto of() {
@@ -131,7 +135,7 @@ struct states_become_one_value {
   }
 };
 
-/// A batch norm over one row, and the first state that it updates; none where there is none.
+/// A batch norm over one row, and the first state that it updates; none if there is no such norm.
 struct one_row {
   int norm = ir::none, state = ir::none;
 };
@@ -161,7 +165,7 @@ struct batches_have_rows {
   }
 };
 
-/// The first problem that a check finds with one of the names in a list.
+/// Returns the first problem that a check finds with one of the names in a list.
 template <class Compiled, class Check, fixed_string... Name>
 constexpr auto first_problem_with(name_list<Name...>) {
   return first_problem(Check::template judge<Compiled, Name>()...);
@@ -172,7 +176,7 @@ constexpr auto names_of_rules(rule_list<named_rule<Names, Rule>...>) {
   return (name_list<>{} + ... + Names{});
 }
 
-/// A name of freeze<...> or update<...> that stands for no parameter.
+/// Rejects a name in freeze<...> or update<...> that stands for no parameter.
 struct option_names_are_known {
   template <class Compiled, fixed_string Name>
   static constexpr auto judge() {
@@ -194,7 +198,8 @@ struct option_names_are_known {
   }
 };
 
-/// A given gradient of the first output, which is lowered last, that has the name of an input.
+/// Rejects a given cotangent of the first output that has the name of an input. The cotangent is lowered last, so it
+/// must be the last node.
 struct cotangent_has_a_name {
   template <class Compiled>
   static constexpr auto of() {
@@ -204,7 +209,7 @@ struct cotangent_has_a_name {
   }
 };
 
-/// A first output that is differentiated, and neither a scalar nor given a gradient.
+/// Rejects a first output that is differentiated without being a scalar and without a given cotangent.
 struct loss_is_scalar {
   template <class Compiled>
   static constexpr auto of() {
@@ -214,7 +219,7 @@ struct loss_is_scalar {
   }
 };
 
-/// An input whose gradient cannot be asked for.
+/// Rejects a request for the gradient of an input that cannot have one.
 struct wanted_inputs_have_gradients {
   template <class Compiled, fixed_string Name>
   static constexpr auto judge() {
@@ -242,7 +247,7 @@ struct wanted_inputs_have_gradients {
   }
 };
 
-/// The last operation that keeps the loss from every leaf whose gradient is wanted, or none.
+/// Returns the last operation that separates the loss from every leaf whose gradient is wanted, or none.
 template <class Graph>
 constexpr int cut_of(const Graph& g, const bool* wanted) {
   bool reached[Graph::capacity] = {}, depends[Graph::capacity] = {};
@@ -258,7 +263,7 @@ constexpr int cut_of(const Graph& g, const bool* wanted) {
   }
   return ir::none;
 }
-/// A loss without a gradient for anybody.
+/// Rejects a loss that has no gradient with respect to any leaf.
 struct gradients_flow {
   template <class Compiled>
   static constexpr auto of() {
@@ -279,7 +284,7 @@ struct gradients_flow {
   }
 };
 
-/// A segment in which nothing needs a gradient.
+/// Rejects a segment in which nothing needs a gradient.
 struct segments_are_differentiated {
   template <class Compiled>
   static constexpr auto of() {
@@ -297,7 +302,7 @@ struct segments_are_differentiated {
   }
 };
 
-/// A parameter that is trained and gets no gradient.
+/// Rejects a parameter that is trained and gets no gradient.
 struct parameters_have_gradients {
   template <class Compiled>
   static constexpr auto of() {
@@ -312,7 +317,7 @@ struct parameters_have_gradients {
   }
 };
 
-/// A trained parameter in a program that updates others, that no rule is for.
+/// In a program with update rules, rejects a trained parameter for which there is no rule.
 struct rules_are_for_parameters {
   template <class Compiled>
   static constexpr auto of() {
@@ -327,7 +332,7 @@ struct rules_are_for_parameters {
   }
 };
 
-/// A rule that is for no parameter, because later ones go before it.
+/// Rejects an update rule that is for no parameter, because later rules replace it.
 struct rules_are_used {
   template <class Compiled>
   static constexpr auto of() {
@@ -347,8 +352,9 @@ struct rules_are_used {
   }
 };
 
-/// The first segment that frees no more than it costs, though nobody allowed it to; 0 if there is none. One of which
-/// the forward pass computes something again, for a gradient that is a part of it, frees bytes there: not judged.
+/// The first segment that frees no more bytes than it costs, unless the user allowed the segment to be useless; 0 if
+/// there is none. A segment is not judged if the forward pass recomputes one of its values for a gradient in the
+/// forward pass: the segment then frees bytes there.
 template <class Compiled>
 inline constexpr int useless_segment_of = [] {
   constexpr const auto& in = Compiled::segments;
@@ -361,7 +367,7 @@ inline constexpr int useless_segment_of = [] {
   }
   return 0;
 }();
-/// A plan in which nothing is frozen.
+/// The same plan, without frozen parameters.
 template <class Compiled>
 struct unfrozen;
 template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent, class Updates,
@@ -372,7 +378,8 @@ struct unfrozen<
   using purpose = pass::purpose<Real, Trains, Accumulates, name_list<>, Wanted, Cotangent>;
   using type = pass::compiled<pass::model<purpose, Outputs>, Blocks, Threads, Placed>;
 };
-/// A useless segment: where something is frozen, one that is so without that, too, for another program may train it.
+/// Rejects a useless segment. If parameters are frozen, the segment must also be useless without freezing, because
+/// another program may train these parameters.
 struct segments_are_of_use {
   template <class Compiled>
   static constexpr auto of() {
@@ -390,8 +397,8 @@ struct segments_are_of_use {
   }
 };
 
-/// The only outermost segment, where it reads every parameter, of more than one layer, and nothing computed; 0 if there
-/// is none.
+/// Returns the outermost segment if it is the whole model, or 0. The segment must be the only outermost one. It must
+/// read all parameters, of more than one layer, and no computed values.
 template <class Graph, class Segments>
 constexpr int whole_model_of(const Graph& g, const Segments& in) {
   int outermost = 0;
@@ -413,7 +420,7 @@ constexpr int whole_model_of(const Graph& g, const Segments& in) {
   for (int i = 0; i < g.leaf_count; ++i) parameters += g.leaf_op(i).what == ir::role::parameter;
   return g.regions[in.all[outermost].region].may_be_useless || parameters <= 2 ? 0 : outermost;
 }
-/// A segment that is the whole model, whose arena is no smaller than without it.
+/// Rejects a segment that is the whole model, if the arena is no smaller than without the segment.
 struct segments_are_parts {
   template <class Compiled>
   static constexpr auto of() {
@@ -431,7 +438,7 @@ struct segments_are_parts {
   }
 };
 
-/// What a program has of a predictor.
+/// Rejects a cache in a program: only predictors have caches.
 struct caches_are_of_predictors {
   template <class Compiled>
   static constexpr auto of() {
@@ -446,7 +453,8 @@ struct caches_are_of_predictors {
   }
 };
 
-/// A predictor draws nothing: what is random in a program has to be something else there.
+/// Rejects random values in a predictor. A predictor draws nothing, so the program's random values must be replaced
+/// there.
 struct nothing_is_random {
   template <class Compiled>
   static constexpr auto of() {

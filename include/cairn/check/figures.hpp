@@ -5,48 +5,50 @@
 
 namespace cairn {
 
-/// Bytes of a step.
+/// Bytes of a training step.
 struct memory_plan {
-  std::int64_t stored_bytes;         ///< forward values alive at the turn, without leaves and results
-  std::int64_t peak_bytes;           ///< the arena: values of forward, recomputation and backward, and kernel scratch
-  std::int64_t parameter_bytes;      ///< the flat block of parameters, each aligned to 64 bytes
-  std::int64_t gradient_bytes;       ///< of the trained parameters, in the same layout; then of inputs in wrt<...>
-  std::int64_t moment_bytes = 0;     ///< what the rules of update<...> keep of parameters
-  std::int64_t cache_bytes = 0;      ///< what a predictor keeps from call to call
-  std::int64_t elsewhere_bytes = 0;  ///< what keep_snapshots_in needs, which is no part of the total
+  std::int64_t stored_bytes;  ///< forward values alive at the turn, without leaves and results
+  /// the arena: values of the forward pass, of recomputation and of the backward pass, and workspace of kernels
+  std::int64_t peak_bytes;
+  std::int64_t parameter_bytes;  ///< the flat block of parameters, each aligned to 64 bytes
+  /// gradients of the trained parameters, in the same layout, followed by gradients of the inputs in wrt<...>
+  std::int64_t gradient_bytes;
+  std::int64_t moment_bytes = 0;     ///< moments that the update rules of update<...> store
+  std::int64_t cache_bytes = 0;      ///< caches that a predictor stores from call to call
+  std::int64_t elsewhere_bytes = 0;  ///< bytes that keep_snapshots_in needs; they are not part of the total
   constexpr std::int64_t total_bytes() const {
     return peak_bytes + parameter_bytes + gradient_bytes + moment_bytes + cache_bytes;
   }
 };
 
-/// Floating-point operations of a step; a product of {m, k} and {k, n} counts 2 m n k.
+/// Floating-point operations of a training step. A product of {m, k} and {k, n} counts 2 m n k.
 struct flop_counts {
   std::int64_t forward, backward, recomputed;
   constexpr std::int64_t total() const { return forward + backward + recomputed; }
 };
 
-/// What a segment costs and frees.
+/// The costs of a segment, and the bytes that it frees.
 struct segment_plan {
   std::string_view path;
-  std::int64_t boundary_bytes;  ///< arguments that are computed values
-  std::int64_t interior_bytes;  ///< what would be kept for backward if the segment were a block
-  int recomputed_operations;    ///< graph operations executed a second time, before fusion
+  std::int64_t boundary_bytes;  ///< bytes of the segment's arguments that are computed values
+  std::int64_t interior_bytes;  ///< bytes that would be stored for the backward pass if the segment were a block
+  int recomputed_operations;    ///< operations of the graph that run a second time, counted before fusion
   std::int64_t recomputed_flops;
 };
 
-/// Where the arena of a step is fullest, next to the arena that the same program has without segments. A segment saves
-/// stored bytes, but the values that its backward pass recomputes are alive all at once, so segments can also make an
-/// arena larger: `static_assert(!program<loss>::peak().is_above_plain())`.
+/// The plan step at which the arena is fullest, and the arena that the same program has without segments. A segment
+/// saves stored bytes, but the values that its backward pass recomputes are alive all at once. Segments can therefore
+/// also make an arena larger: `static_assert(!program<loss>::peak().is_above_plain())`.
 struct peak_plan {
-  std::int64_t peak_bytes;        ///< the arena, as in memory_plan
-  std::int64_t plain_peak_bytes;  ///< the arena of the same program with `plain`
-  std::string_view segment;       ///< path of the innermost segment around the fullest step; empty where there is none
-  bool in_backward;               ///< whether the fullest step follows the forward pass
+  std::int64_t peak_bytes;        ///< bytes of the arena, as in memory_plan
+  std::int64_t plain_peak_bytes;  ///< bytes of the arena of the same program with `plain`
+  std::string_view segment;       ///< path of the innermost segment around the fullest step; empty if there is none
+  bool in_backward;               ///< true if the fullest step follows the forward pass
   constexpr bool is_above_plain() const { return peak_bytes > plain_peak_bytes; }
 };
 
 namespace detail {
-// As constants of their own, so that a program needs nothing else of its plan at run time.
+// Each figure is a constant of its own, so that a program needs nothing else of its plan at run time.
 
 template <class Compiled>
 inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes,     Compiled::layout.peak_bytes,
@@ -83,7 +85,8 @@ inline constexpr auto segments_in = [] {
   return out;
 }();
 
-/// Plans the program a second time, without segments. Only programs that are asked for it take that time to compile.
+/// Plans the program a second time, without segments. This takes time to compile, so only programs that call peak() do
+/// it.
 template <class Compiled>
 inline constexpr peak_plan peak_in = [] {
   using plain = pass::compiled<typename Compiled::model, pass::all_blocks, Compiled::threads>;

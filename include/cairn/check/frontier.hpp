@@ -1,4 +1,4 @@
-// What a model costs by the memory that it may have.
+// The frontier of a model: its costs as a function of the memory that it may use.
 #pragma once
 
 #include "cairn/check/model.hpp"
@@ -29,7 +29,7 @@ struct frontier_of {
   }();
 };
 inline constexpr std::array<frontier_point, 0> no_frontier{};
-/// The points, or the report of the mistake in the model.
+/// Returns the points, or reports the mistake in the model.
 template <auto Loss, class... Options>
 constexpr const auto& frontier_or_report() {
   if constexpr (runs<Loss, true, Options...>) {
@@ -41,10 +41,10 @@ constexpr const auto& frontier_or_report() {
 }
 }  // namespace detail
 
-/// What fit<...> chooses from, by the bytes of the arena: `for (const frontier_point& p : frontier<loss>) ...`, a
-/// constant, of which no point is beaten in bytes and in operations by another. Plans all candidates, at most 32.
-/// Options are those of the program, for some change the bytes: `frontier<loss, update<adamw_options{}>>`. Rejects what
-/// a program does.
+/// The choices of fit<...>, sorted by the bytes of the arena: `for (const frontier_point& p : frontier<loss>) ...`. The
+/// frontier is a constant array, in which no point beats another in both bytes and work. To compute the frontier, all
+/// candidates are planned, at most 32. Options are the options of the program, because some of them change the bytes:
+/// `frontier<loss, update<adamw_options{}>>`. Rejects everything that a program rejects.
 template <auto Loss, class... Options>
 inline constexpr const auto& frontier = detail::frontier_or_report<Loss, Options...>();
 

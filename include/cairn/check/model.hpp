@@ -1,4 +1,4 @@
-// Whether a program can be made of a model: its checks, in order.
+// Checks whether a program can be made of a model. The checks run in order.
 #pragma once
 
 #include "cairn/check/checks.hpp"
@@ -6,7 +6,7 @@
 
 namespace cairn::detail {
 
-/// The first mistake that a list of checks finds, or sound; those behind it are not asked.
+/// The first mistake that a list of checks finds, or sound. Checks behind it do not run.
 template <class Compiled, class... Checks>
 struct first_found {
   static constexpr sound of() { return {}; }
@@ -20,7 +20,7 @@ struct first_found<Compiled, Check, Rest...> {
   }
 };
 
-/// The mistake in a compiled model, or sound.
+/// Returns the mistake in a compiled model, or sound.
 template <class Compiled>
 constexpr auto problem_of() {
   using problem =
@@ -37,7 +37,7 @@ constexpr auto problem_of() {
 template <class Compiled>
 using problem_in = decltype(problem_of<Compiled>());
 
-// A model with options.
+// The types below make a model and its plan from options.
 
 template <class Request, bool Trains>
 using purpose_of =
@@ -51,7 +51,7 @@ using model_of = pass::model<purpose_of<request<Options...>, Trains>, decltype(a
 template <class... Options>
 inline constexpr int blocks_in = request<Options...>::template has<plain> ? pass::all_blocks : 0;
 
-/// A plan by the segments that are marked, and by those that fit<...> places.
+/// A plan with the marked segments, and with the segments that fit<...> places.
 template <class Model, int Blocks, class Request, bool Fits = Request::fits>
 struct planned {
   using type = pass::compiled<Model, Blocks, Request::threads>;
@@ -70,7 +70,7 @@ constexpr auto first_unknown_option() {
   else return std::type_identity<Option>{};
 }
 
-/// The first option of which there is another one before; void if there is none.
+/// Returns the first option that is there a second time, or void if there is none.
 template <unsigned Said>
 constexpr std::type_identity<void> first_repeated_option() {
   return {};
@@ -85,7 +85,8 @@ constexpr auto first_repeated_option() {
 template <class... Options>
 using repeated_option_of = typename decltype(first_repeated_option<0, Options...>())::type;
 
-/// The problem of the first of these objects that is no update rule or has a setting that means nothing, or sound.
+/// Returns the problem of the first rule in the list that is no update rule or has a setting without a meaning, or
+/// sound.
 template <class... Names, auto... Rule>
 constexpr auto problem_of_rules(rule_list<named_rule<Names, Rule>...>) {
   return first_problem([] {
@@ -95,7 +96,7 @@ constexpr auto problem_of_rules(rule_list<named_rule<Names, Rule>...>) {
     else return problem_of_settings<rule_settings<Rule>, top_scope, fact::in<>, fact::given<rule>>();
   }()...);
 }
-/// The first of them of which a loop cannot hold the numbers, or sound.
+/// Returns a mistake for the first update rule that reads more values than a fused loop can hold, or sound.
 template <clipping Clip, bool Stochastic, class... Names, auto... Rule>
 constexpr auto problem_of_size(rule_list<named_rule<Names, Rule>...>) {
   return first_problem([] {
@@ -106,7 +107,7 @@ constexpr auto problem_of_size(rule_list<named_rule<Names, Rule>...>) {
     else return mistake<too_many_numbers, top_scope, fact::given<rule>, fact::iterations<values>>{};
   }()...);
 }
-/// Options that contradict each other.
+/// Returns a mistake for options that contradict each other, and for problems of update rules, or sound.
 template <class Request>
 constexpr auto problem_of_updates() {
   if constexpr (Request::updates::count == 0 && Request::clip.how != clipping::none) {
@@ -120,7 +121,7 @@ constexpr auto problem_of_updates() {
   }
 }
 
-/// The mistake of asking for a placement, or sound.
+/// Returns the mistake of requesting a placement, or sound.
 template <class Fitted, std::int64_t Bytes>
 constexpr auto problem_of_fit() {
   if constexpr (Fitted::all::placeable == 0) return mistake<nothing_to_place, top_scope>{};
@@ -129,7 +130,7 @@ constexpr auto problem_of_fit() {
   else return sound{};
 }
 
-/// Whether an output stands for a mistake.
+/// True if an output stands for a mistake.
 template <class Output>
 inline constexpr bool mistaken = wrong<Output>;
 template <class... E>
@@ -137,13 +138,17 @@ inline constexpr bool mistaken<output_list<E...>> = (wrong<E> || ...);
 template <class Output>
 inline constexpr bool mistaken<const Output> = mistaken<Output>;
 
-/// The mistake that outputs stand for, if nothing has reported it: a constant array that is no part of anything.
+/// Returns the mistake that outputs stand for, if it is not reported yet, or sound. This happens for a constant array
+/// that is no part of an expression.
 template <class... E>
 constexpr auto unreported_in(output_list<E...>) {
   return first_problem(std::conditional_t<is_poison<std::remove_const_t<E>>, E, sound>{}...);
 }
 
-/// An output made in a body and smuggled out of it; or of no numbers, or of indices where it is to be differentiated.
+/// Returns a mistake for three kinds of outputs, or sound:
+/// - an output that was computed in a body and captured outside of it;
+/// - an output that does not consist of numbers;
+/// - an output of indices that is to be differentiated.
 template <bool Trains, class First, class... More>
 constexpr auto problem_of_outputs(output_list<First, More...>) {
   using what = fact::operation<"outputs", tensor_fact<First>, tensor_fact<More>...>;
@@ -160,9 +165,10 @@ constexpr auto problem_of_outputs(output_list<First, More...>) {
   }
 }
 
-/// Whether a model may take more than the steps that compilers allow a constant by default. Lowering takes as many for
-/// a node as for eight characters of names; later passes take up to twice as many for a node, and none for names.
-/// Measured with g++ 12 and clang 19; nothing is refused that bench/compile.py compiles.
+/// Returns true if a model may take more than the steps that compilers allow for one constant by default. Lowering
+/// takes as many steps for a node as for eight characters of names. Later passes take up to twice as many steps for a
+/// node, and none for names. The limits were measured with g++ 12 and clang 19. Every model that bench/compile.py
+/// compiles is accepted.
 constexpr bool too_large(const ir::sizes& model) {
 #if defined(__clang__)
   constexpr int most = 5400, most_lowered = 8400;
@@ -172,7 +178,8 @@ constexpr bool too_large(const ir::sizes& model) {
   return model.nodes > most || model.nodes + model.characters / 8 > most_lowered;
 }
 
-/// The mistake of a plan: of the model as it is marked, then of what is asked of the arena; or sound.
+/// Returns the mistake of a plan, or sound. The model is checked with its marked segments first, then the requests on
+/// the arena.
 template <auto Output, bool Trains, class... Options>
 constexpr auto problem_of_plan() {
   using options = request<Options...>;
@@ -192,7 +199,8 @@ constexpr auto problem_of_plan() {
   }
 }
 
-/// The mistake in a model or in what is asked of it; sound where there is none, or where the model's is reported.
+/// Returns the mistake in a model or in its options. Returns sound if there is no mistake, or if the model's mistake is
+/// already reported.
 template <auto Output, bool Trains, class... Options>
 constexpr auto problem_of_program() {
   using options = request<Options...>;
@@ -226,7 +234,7 @@ template <auto Output, bool Trains, class... Options>
 inline constexpr bool runs =
     !mistaken<decltype(Output)> && std::same_as<decltype(problem_of_program<Output, Trains, Options...>()), sound>;
 
-/// Whether a program can be made of Output, which needs no kernels to tell; else the mistake is reported.
+/// Returns true if a program can be made of `Output`; otherwise reports the mistake. The check needs no kernels.
 template <auto Output, class... Options>
 constexpr bool checked() {
   return report_of<decltype(problem_of_program<Output, true, Options...>())>{}.shown;

@@ -1,4 +1,4 @@
-// Names and values of a compiled model as messages show them.
+// Names and values of a compiled model, as messages show them.
 #pragma once
 
 #include "cairn/plan/compile.hpp"
@@ -12,18 +12,19 @@ inline constexpr auto copied = [] {
   constexpr std::string_view name = Name();
   fixed_string<name.size() + 1> text;
   std::copy_n(name.data(), name.size(), text.text);
-  text.text[name.size()] = '\0';  // clang prints only what was written
+  // written explicitly, because clang's messages print only characters that were written
+  text.text[name.size()] = '\0';
   return text;
 }();
 template <class Compiled, int Leaf>
 inline constexpr auto leaf_name = copied<[] { return Compiled::graph.name(Compiled::graph.leaves[Leaf]); }>;
 template <class Compiled, int Tag>
 inline constexpr auto tag_name = copied<[] { return Compiled::graph.name(Compiled::graph.tags[Tag]); }>;
-/// The path of the segment that a region is.
+/// The path of the segment at region `Region`.
 template <class Compiled, int Region>
 inline constexpr auto region_name = copied<[] { return Compiled::graph.name(Compiled::graph.regions[Region]); }>;
 
-/// The name of a leaf's node.
+/// The name of the leaf at node `Node`.
 template <class Compiled, int Node>
 inline constexpr auto node_name = leaf_name<Compiled, [] {
   int leaf = 0;
@@ -31,7 +32,8 @@ inline constexpr auto node_name = leaf_name<Compiled, [] {
   return leaf;
 }()>;
 
-/// Which of `count` names begins and ends most like `wanted`; none if there are none. name(i) may be empty: no name.
+/// Returns the index of the name that begins and ends most like `wanted`, of `count` names. Returns none if there are
+/// no names. `name_of(i)` may be empty; entry i then has no name.
 constexpr int nearest(int count, std::string_view wanted, auto name_of) {
   int found = ir::none;
   std::ptrdiff_t most = -1;
@@ -48,14 +50,14 @@ constexpr int nearest(int count, std::string_view wanted, auto name_of) {
   }
   return found;
 }
-/// The same among the leaves of this role.
+/// Returns the leaf of role `what` with the name that is most like `wanted`, or none.
 template <class Graph>
 constexpr int nearest_leaf(const Graph& g, ir::role what, std::string_view wanted) {
   return nearest(g.leaf_count, wanted,
                  [&](int i) { return g.leaf_op(i).what == what ? g.name(g.leaves[i]) : std::string_view{}; });
 }
 
-/// No leaf has the name that Fact shows.
+/// Returns the mistake that no leaf of role `What` has the name `Name`, with the nearest name if there is one.
 template <class Compiled, ir::role What, template <fixed_string...> class Fact, fixed_string Name,
           class Misuse = unknown_name>
 constexpr auto not_found() {
@@ -68,14 +70,14 @@ constexpr auto not_found() {
   }
 }
 
-/// The first result of an operation as messages show it.
+/// The first result of an operation, as messages show it.
 template <const ir::operation& Op>
 struct result_of {
   static constexpr const ir::operation& op = Op;
   static constexpr cairn::shape shape = Op.made->extents;
   static constexpr element_type element = Op.made->element;
 };
-/// A value as messages show it.
+/// A value, as messages show it.
 template <class Compiled, int Node>
 struct value_of {
   static constexpr cairn::shape shape = Compiled::graph.made(Node).extents;
@@ -84,7 +86,7 @@ struct value_of {
 template <class Compiled, int Leaf>
 using leaf_value = result_of<*Compiled::graph.nodes[Compiled::graph.leaves[Leaf].node].op>;
 
-/// What tells a leaf from another one of its name.
+/// Returns the fact that tells a leaf from another leaf of the same name.
 template <class Leaf, class Other>
 constexpr auto difference() {
   constexpr const ir::operation& own = Leaf::op;

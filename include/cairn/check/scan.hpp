@@ -1,4 +1,4 @@
-// What is wrong with the body of a loop: it has a graph and a plan of its own.
+// Checks the body of a scan, which has a graph and a plan of its own.
 #pragma once
 
 #include "cairn/check/model.hpp"

@@ -1,5 +1,5 @@
-// What segments are called. A marked one has the path that the user gave it; a placed one is called after the layers
-// that are in it: "encoder", "block.2 ... block.5", "fc1 ... fc3".
+// Names of segments. A marked segment has the path that the user gave it. A placed segment is named after the layers in
+// it: "encoder", "block.2 ... block.5", "fc1 ... fc3".
 #pragma once
 
 #include "cairn/plan/compile.hpp"
@@ -12,7 +12,8 @@ constexpr std::string_view layer_of(std::string_view parameter) { return paramet
 constexpr bool is_around(std::string_view path, std::string_view other) {
   return other.starts_with(path) && (path.size() == other.size() || other[path.size()] == '.');
 }
-/// The outermost path around a layer that has no iterations inside, and is around neither of two others.
+/// Returns the outermost path around `layer` that is not around layer `before` or layer `behind`, and after which no
+/// iteration number follows.
 constexpr std::string_view path_apart(std::string_view layer, std::string_view before, std::string_view behind) {
   for (std::size_t end = layer.find('.'); end < layer.size(); end = layer.find('.', end + 1)) {
     const std::string_view path = layer.substr(0, end);
@@ -21,8 +22,8 @@ constexpr std::string_view path_apart(std::string_view layer, std::string_view b
   }
   return layer;
 }
-/// The name of what reaches from one layer to another: what is around both, or around each of them; but not what is
-/// around the layer before these, or the one behind.
+/// Writes the name of a range of layers from `first` to `last`. The name is the path around both, or the paths around
+/// each of them. Paths that are also around the layer before the range or behind the range are not used.
 constexpr void name_range(std::string_view first, std::string_view last, std::string_view before,
                           std::string_view behind, auto write) {
   first = path_apart(first, before, behind);
@@ -34,13 +35,14 @@ constexpr void name_range(std::string_view first, std::string_view last, std::st
   write(last);
 }
 
-/// By segment; the program outside of them has none.
+/// The names of segments, by segment. The program outside of all segments has no name.
 template <class Compiled>
 struct segment_names {
  private:
   static constexpr const auto& g = Compiled::graph;
   static constexpr const auto& in = Compiled::segments;
-  /// Parameters in the order in which they are read, and by segment the first and the last of them.
+  /// Parameters in the order in which they are read. `first` and `last` are, by segment, the first and the last of
+  /// them.
   static constexpr auto read = [] {
     struct {
       int leaf[std::remove_cvref_t<decltype(g)>::argument_capacity + 1] = {}, count = 0;

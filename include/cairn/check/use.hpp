@@ -1,24 +1,26 @@
-// What is wrong with how a program is used: names that it lacks, inputs that are not bound once, parameters of another.
+// Checks how a program is used. Mistakes are names that the program does not have, inputs that are not bound exactly
+// once, and parameters of another program.
 #pragma once
 
 #include "cairn/check/model.hpp"
 
 namespace cairn::detail {
 
-/// The mistake of asking for a parameter, or sound.
+/// Returns the mistake of requesting a parameter that does not exist, or sound.
 template <class Compiled, fixed_string Name>
 constexpr auto problem_of_parameter() {
   if constexpr (Compiled::graph.find(ir::role::parameter, Name) != ir::none) return sound{};
   else return not_found<Compiled, ir::role::parameter, fact::parameter, Name>();
 }
 
-/// The mistake of asking for a cache, or sound.
+/// Returns the mistake of requesting a cache that does not exist, or sound.
 template <class Compiled, fixed_string Name>
 constexpr auto problem_of_cache() {
   if constexpr (Compiled::graph.find(ir::role::cache, Name) != ir::none) return sound{};
   else return not_found<Compiled, ir::role::cache, fact::state, Name>();
 }
-/// By leaf, whether it is a cache of one of these names, or of a block of this name; all where there are no names.
+/// By leaf: true if it is a cache with one of the names, or in a block with one of the names. Without names, true for
+/// all caches.
 template <class Compiled, fixed_string... Name>
 inline constexpr auto caches_called = [] {
   constexpr const auto& g = Compiled::graph;
@@ -28,21 +30,21 @@ inline constexpr auto caches_called = [] {
                                        (sizeof...(Name) == 0 || name_list<Name...>::cover(g.name(g.leaves[i])));
   return out;
 }();
-/// The mistake of naming what is neither a cache nor a block with one, or sound.
+/// Returns the mistake of a name that is neither a cache nor a block with a cache, or sound.
 template <class Compiled, fixed_string Name>
 constexpr auto problem_of_caches() {
   if constexpr (std::ranges::count(caches_called<Compiled, Name>, true) > 0) return sound{};
   else return not_found<Compiled, ir::role::cache, fact::state, Name>();
 }
 
-/// The parameter of a name, else the input, or none.
+/// The parameter with the name; if there is none, the input with the name, or none.
 template <class Compiled, fixed_string Name>
 inline constexpr int gradient_leaf = [] {
   const int parameter = Compiled::graph.find(ir::role::parameter, Name);
   return parameter != ir::none ? parameter : Compiled::graph.find(ir::role::input, Name);
 }();
 
-/// The mistake of asking for a gradient, or sound.
+/// Returns the mistake of requesting a gradient that does not exist, or sound.
 template <class Compiled, fixed_string Name>
 constexpr auto problem_of_gradient() {
   constexpr int i = gradient_leaf<Compiled, Name>;
@@ -66,7 +68,7 @@ inline constexpr int bound_leaf = Compiled::graph.find(ir::role::input, Bound::n
 template <class Compiled, class Bound>
 using input_of = leaf_value<Compiled, bound_leaf<Compiled, Bound>>;
 
-/// The first input that is not bound once, or none.
+/// Returns the first input that is not bound exactly once, or none.
 template <class Compiled, class... Bound>
 constexpr int badly_bound() {
   constexpr const auto& g = Compiled::graph;
@@ -82,12 +84,13 @@ constexpr auto problem_of_name() {
   else return not_found<Compiled, ir::role::input, fact::input, Bound::name>();
 }
 
-/// The mistake of binding an array to Wanted, an input or a parameter of a program over Real, or sound.
+/// Returns the mistake of binding an array to `Wanted`, which is an input or a parameter of a program over `Real`, or
+/// sound.
 template <class Real, class Wanted, class Bound, template <fixed_string...> class Fact = fact::input>
 constexpr auto problem_of_bound() {
   using name = about<Fact, Bound::name>;
   using stored = stored_as<Wanted::element.type, Real>;
-  // Parameters that are stored as bf16 are written by real numbers, or by such.
+  // A parameter that is stored as bf16 can be written from an array of Real, or from an array of bf16.
   constexpr bool rounded = Wanted::op.what == ir::role::parameter && is_rounded(Wanted::element.type);
   using element = std::conditional_t<rounded, Real, stored>;
   using given = typename Bound::element;
@@ -101,7 +104,7 @@ constexpr auto problem_of_bound() {
   }
 }
 
-/// The mistake of binding these arrays for a step, or sound.
+/// Returns the mistake of binding these named arrays for a training step, or sound.
 template <class Compiled, class... Bound>
 constexpr auto problem_of_bindings() {
   constexpr int bad = badly_bound<Compiled, Bound...>();
@@ -117,7 +120,7 @@ constexpr auto problem_of_bindings() {
   }
 }
 
-/// An array under the name of an input: what bind returns.
+/// An array with the name of an input: the result of bind.
 template <class T>
 concept a_binding = requires {
   T::name;
@@ -130,7 +133,7 @@ constexpr auto first_unbound() {
   else return std::type_identity<First>{};
 }
 
-/// The mistake of binding these arrays for a step, or sound.
+/// Returns the mistake of binding these arguments for a training step, or sound. An argument may be no named array.
 template <class Compiled, class... Bound>
 constexpr auto problem_of_inputs() {
   if constexpr ((wrong<Bound> || ...)) {
@@ -142,7 +145,8 @@ constexpr auto problem_of_inputs() {
   }
 }
 
-/// The mistake of running a step with these arrays: by value_and_grad, or by train, which changes the parameters.
+/// Returns the mistake of running a training step with these arrays, or sound. `Trains` is false for value_and_grad,
+/// and true for train, which changes the parameters.
 template <class Compiled, bool Trains, class... Bound>
 constexpr auto problem_of_step() {
   if constexpr (Trains && ((std::is_arithmetic_v<Bound> || std::same_as<Bound, train_options>) || ...))
@@ -165,7 +169,7 @@ constexpr auto problem_of_written() {
     return problem_of_bound<typename Compiled::real, wanted, Bound, fact::parameter>();
   }
 }
-/// A name that is bound twice, or sound.
+/// Returns the mistake of a name that is bound twice, or sound.
 template <class... Last>
   requires(sizeof...(Last) < 2)
 constexpr auto problem_of_twice() {
@@ -180,7 +184,7 @@ constexpr auto problem_of_twice() {
     return problem_of_twice<Second, Rest...>();
   }
 }
-/// The mistake of writing these arrays into parameters, or sound.
+/// Returns the mistake of writing these arrays into parameters, or sound.
 template <class Compiled, class... Bound>
 constexpr auto problem_of_writing() {
   if constexpr ((wrong<Bound> || ...)) {
@@ -192,7 +196,8 @@ constexpr auto problem_of_writing() {
   }
 }
 
-/// The mistake of running one model with the parameters of another that has not all of them, or sound.
+/// Returns the mistake of running one model with the parameters of another model, or sound. The other model must have
+/// all parameters of the first model, with the same extents, the same type and the same storage.
 template <class Compiled, class Owner>
 constexpr auto problem_of_sharing() {
   using element = typename Compiled::real;

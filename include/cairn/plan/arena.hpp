@@ -1,26 +1,33 @@
-// The arena: an offset for every slot, so that no two that are needed at once share a byte.
+// The arena: chooses an offset for every slot, so that two slots that are needed at the same plan step never share a
+// byte.
 //
-// The slots of the fullest step come first, one upon the other, so that nothing is lost where it matters.
-// Then the others, outward from there, to later steps and to earlier ones. Each goes beside the neighbour
-// that stays on for the shortest time longer than itself: what leaves together lies together, and leaves one
-// large hole. If more is needed in the end than lives at once, and slots are few, the largest come first instead,
-// or those that hold the most bytes for the most steps, each into the smallest gap that takes it; if they are many, the
-// next fullest step is tried.
+// The slots of the fullest step are placed first, one directly above another. The fullest step therefore loses no
+// memory to holes. The other slots follow, outward from that step: first the slots of later steps, then the slots of
+// earlier steps. Each slot is placed next to a neighbour that stays for longer than the slot itself. If several
+// neighbours do, the slot is placed next to the neighbour that leaves first. Slots that leave together then lie
+// together, and they leave one large hole.
+//
+// The result may need more bytes than are live at the fullest step. In this case other packings are tried, and the
+// smallest is used:
+// - If there are few slots, two packings place one slot after another into the smallest gap that is large enough. The
+//   first packing begins with the largest slots. The second begins with the slots that have the largest product of
+//   bytes and steps.
+// - If there are many slots, the packing starts again from the next fullest step.
 #pragma once
 
 #include "cairn/plan/slots.hpp"
 
 namespace cairn::pass {
 
-/// Where a program finds its values and its scratch.
+/// Addresses of a program's values and of the workspace of its kernels.
 template <int Nodes>
 struct arena_layout {
-  place of[Nodes] = {};              ///< by value, all of them
-  std::int64_t scratch[Nodes] = {};  ///< by step
+  place of[Nodes] = {};              ///< by value, including the values outside the arena
+  std::int64_t scratch[Nodes] = {};  ///< by plan step: offset of the kernel's workspace in the arena
   std::int64_t peak_bytes = 0;
 };
 
-/// Where slots begin, by slot.
+/// Offset of each slot in the arena, in bytes.
 template <int Count>
 struct packing {
   std::int64_t begin[Count + 1] = {};
@@ -28,17 +35,20 @@ struct packing {
 };
 
 namespace detail {
-/// Slots that have memory at one step are linked in the order of their offsets, between a floor and a
-/// ceiling, which rises where no hole fits. A hole is called after the slot below it.
+/// Packs slots step by step. The slots that are needed at the current step form a list that is sorted by offset,
+/// between two sentinels `floor` and `ceiling`. The ceiling rises where no hole is large enough. A hole is identified
+/// by the slot below it.
 template <int Count, class Slots>
 struct packer {
   static constexpr int floor = Count, ceiling = Count + 1, forever = 1 << 29;
   const Slots& slots;
-  const bool nearest;  ///< of neighbours that leave sooner, the one that does last; else the lowest hole
+  /// If all neighbours leave sooner than the slot: true takes the neighbour that leaves last, false the lowest hole
+  /// that is large enough.
+  const bool nearest;
   std::int64_t begin[Count + 2] = {}, end[Count + 2] = {};
   int below[Count + 2] = {}, above[Count + 2] = {};
   int holes[Count + 2] = {}, hole_at[Count + 2] = {}, hole_count = 0;
-  bool backward = false;  ///< whether the way is to earlier steps
+  bool backward = false;  ///< true while the packer goes to earlier steps
 
   constexpr std::int64_t gap(int v) const { return begin[above[v]] - end[v]; }
   constexpr int until(int v) const { return v >= Count ? forever : backward ? -slots.all[v].first : slots.all[v].last; }
@@ -80,7 +90,7 @@ struct packer {
 
   constexpr void place(int v) {
     int low = below[ceiling], least = 3 * forever;
-    std::int64_t at = end[low];  // unless a hole fits
+    std::int64_t at = end[low];  // used if no hole is large enough
     for (int i = 0; i < hole_count; ++i) {
       const int hole = holes[i];
       if (gap(hole) < slots.all[v].bytes) continue;
@@ -98,7 +108,8 @@ struct packer {
     put(v, low, at);
   }
 
-  /// What is needed at a step, and nothing else; the first slot that is not needed yet.
+  /// Stacks the slots that are needed at `step`, and no others. Returns the first slot that is not needed yet at this
+  /// step.
   constexpr int stack(int step) {
     hole_count = 0;
     link(floor, ceiling);
@@ -126,8 +137,9 @@ struct packer {
   }
 };
 
-/// The fullest step, or the one after `before` in that order: among those that need more than their
-/// neighbours; none after the last.
+/// Returns the fullest plan step. If `before` is a step, returns the next fullest step after `before`. Only steps that
+/// need more bytes than the steps on both sides are considered; of equal neighbours the first counts. Returns none if
+/// there is no further step.
 template <class Slots>
 constexpr int next_fullest(const Slots& slots, int before) {
   int next = before == none ? 0 : none;
@@ -152,13 +164,15 @@ constexpr auto pack(const Slots& slots, int start, bool nearest) {
 template <const auto& Slots, int Start, bool Nearest>
 inline constexpr auto packing_from = pack<Slots.count>(Slots, Start, Nearest);
 
-/// Slots one after another, the largest first: see above. Quadratic in their number.
+/// Places the slots one after another, each into the smallest gap that is large enough. The order is described at the
+/// top of this file. The time is quadratic in the number of slots.
 template <int Count, class Slots>
 struct largest_first {
   const Slots& slots;
-  const bool by_time;  ///< bytes count for each step that they are needed
+  const bool by_time;  ///< true: sorts by bytes times the number of steps; false: sorts by bytes
   int order[Count + 1] = {};
-  int next[Count + 1] = {};  ///< by slot that is placed: the one above it; `Count` stands below all, and above
+  /// By placed slot: the slot above it. Index `Count` stands for the bottom and for the top of the arena.
+  int next[Count + 1] = {};
   packing<Count> out{};
 
   constexpr std::int64_t weight(int v) const {
@@ -213,7 +227,8 @@ inline constexpr auto packing_of_largest = [] {
 }();
 }  // namespace detail
 
-/// The best of some tries, of which the first does as a rule. Each is a constant of its own, as a pass is.
+/// Returns the best of at most `Tries` packings. The first packing is usually the best possible one, and then no other
+/// is tried. Each packing is a constant of its own, as the result of each pass is.
 template <const auto& Slots, int Tries = 6, int Before = none>
 constexpr const auto& pack() {
   constexpr int few = 512;
@@ -234,7 +249,7 @@ constexpr const auto& pack() {
   }
 }
 
-/// Notes by value what was placed before, and by slot.
+/// Writes the final addresses of values: fixed addresses outside the arena, and the offsets of slots in the arena.
 template <class Schedule, class Fused, class Places, class Slots, class Packing>
 constexpr auto place_values(const Schedule& s, const Fused& f, const Places& p, const Slots& slots,
                             const Packing& packed) {

@@ -1,5 +1,5 @@
-// The list of the passes, in order. Each is evaluated into a constant of its own, which keeps every
-// evaluation within the compilers' default limits and lets a reader print any of them.
+// The list of the passes, in order. The result of each pass is a constant of its own. Each evaluation thus stays within
+// the compilers' default limits, and a reader can print every result.
 #pragma once
 
 #include "cairn/plan/arena.hpp"
@@ -9,10 +9,11 @@
 
 namespace cairn::pass {
 
-/// So many blocks that no segment is left: what `plain` asks for.
+/// A number of blocks so large that no segment is left. `plain` uses it.
 inline constexpr int all_blocks = std::numeric_limits<int>::max();
 
-/// The segments that a plan has beside those that the user marked: none here, others in search/fit.hpp.
+/// The segments of a plan that a search adds to the marked segments. Here there are none; search/fit.hpp has other
+/// types of this kind.
 struct as_marked {
   template <class Model, int Blocks, int Threads>
   static constexpr const auto& placement() {
@@ -20,8 +21,9 @@ struct as_marked {
   }
 };
 
-/// A model's plan. So many of the segments around each other are blocks instead, from outside. Threads: 0 where scratch
-/// lies apart from the arena.
+/// The plan of a model. `Blocks` is a number of levels of nested segments: that many of the outermost levels are blocks
+/// instead of segments. `Threads` is 0 if the workspace lies outside the arena. `Placed` gives the segments that a
+/// search adds.
 template <class Model, int Blocks, int Threads, class Placed = as_marked>
 struct compiled {
   using model = Model;

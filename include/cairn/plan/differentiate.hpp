@@ -1,5 +1,5 @@
-// Reverse-mode differentiation, graph to graph. It comes first and knows nothing of segments, so that a
-// checkpointed model and its plain form get the same gradients by the same operations in the same order.
+// Reverse-mode differentiation, from a graph to a graph. This pass comes first and knows nothing of segments. A
+// checkpointed model and its plain form therefore get the same gradients, by the same operations in the same order.
 #pragma once
 
 #include "cairn/graph/build.hpp"
@@ -8,17 +8,21 @@ namespace cairn::pass {
 
 using ir::none;
 
-/// A graph followed by its gradient: values [0, turn) are the forward pass, the others read them.
+/// A graph, followed by its gradient. Values [0, turn) are the forward pass; the values from `turn` on are the backward
+/// pass.
 template <int Nodes, int Arguments, int Leaves, int Regions>
 struct gradient_graph : ir::values<Nodes, Arguments> {
   int turn = 0;
-  int gradient[Leaves] = {};    ///< value of each leaf's gradient, or none
-  int earlier[Leaves] = {};     ///< value of the gradient that it is added to; 0, a value of the forward pass, for none
-  bool reached[Regions] = {};   ///< regions through which a gradient flows
-  int gradient_of_loop = none;  ///< the gradients of a loop, of which a gradient is taken
+  int gradient[Leaves] = {};  ///< by leaf: the value that is the leaf's gradient, or none
+  /// By leaf: the value of the earlier gradient to which the leaf's gradient is added. 0 means none, because value 0
+  /// belongs to the forward pass.
+  int earlier[Leaves] = {};
+  bool reached[Regions] = {};  ///< by region: true if a gradient flows through it
+  /// the pullback of a scan of which a gradient is requested, or none; the caller reports it
+  int gradient_of_loop = none;
 };
 
-/// Upper bounds of the nodes and arguments after differentiation.
+/// Returns upper bounds of the numbers of nodes and arguments after differentiation.
 template <class Graph>
 constexpr ir::sizes gradient_size(const Graph& g) {
   ir::sizes size;
@@ -35,23 +39,25 @@ constexpr ir::sizes gradient_size(const Graph& g) {
 template <ir::sizes Size, class Graph>
 using gradient_of = gradient_graph<Size.nodes, Size.arguments, Graph::size.leaves + 1, Graph::size.regions + 1>;
 
-/// What backward starts from: the gradient of an output, a leaf, or 1 where there is none. And the sum of two of its
-/// gradients, for where it has one already.
+/// A value at which the backward pass starts. `of` is an output. `cotangent` is the leaf that gives its gradient, or
+/// none if the gradient is 1. `add` sums two gradients of the output; it is used if the output has a gradient already.
 struct start {
   int of = none, cotangent = none;
   const ir::operation* add = nullptr;
 };
 
-/// Appends to the graph the gradient of what `starts` say with respect to the leaves in `wanted_leaf`. `one` is the
-/// constant 1. Of leaves in `added_up`, `earlier` are the gradients of the steps before. Each part of such a leaf's
-/// gradient is then added to what there is, so that no sum of this step alone needs memory.
+/// Returns the graph with the gradients of the values in `starts` with respect to the leaves in `wanted_leaf` appended.
+/// `one` is the constant 1.
+/// For leaves in `added_up`, `earlier` are leaf operations for the gradients of earlier training steps. Each part of
+/// such a leaf's gradient is added directly to the earlier gradient, so that the sum of this training step alone needs
+/// no memory.
 template <ir::sizes Size, class Graph>
 constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const start* starts, int start_count,
                              const ir::operation* one, const bool* added_up = nullptr,
                              const ir::operation* earlier = nullptr) {
   gradient_of<Size, Graph> out;
   bool wanted[Size.nodes] = {};
-  int gradient[Size.nodes] = {};  // by value; 0, a value of the forward pass, where there is none
+  int gradient[Size.nodes] = {};  // by value; 0 means none, because value 0 belongs to the forward pass
   for (int i = 0; i < g.leaf_count; ++i) wanted[g.leaves[i].node] = wanted_leaf[i];
   for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
   for (int i = 0; i < g.argument_count; ++i) out.arguments[i] = g.arguments[i];
@@ -86,7 +92,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
   return out;
 }
 
-/// A graph that is not differentiated: all of it is forward.
+/// Returns a graph without a gradient: all of its values belong to the forward pass.
 template <ir::sizes Size, class Graph>
 constexpr auto undifferentiated(const Graph& g) {
   gradient_of<Size, Graph> out;

@@ -1,7 +1,14 @@
-// Fusion: elementwise values of one shape that follow each other become one loop. One group is open at a time; other
-// steps overtake it as long as they do not read it. An operation that makes its result in tiles hands them to the loop
-// that reads it, one that goes through its argument row by row has a loop make each row just before, or read it right
-// after, with what it tells of the row, and a sum of what a loop computes is made as it goes.
+// Fusion: elementwise operations of one shape that follow each other become one fused loop.
+//
+// The pass collects values in one open group. An operation that does not read the open group overtakes it: the plan
+// step of the operation comes before the plan step of the group. Kernels can share a plan step with a fused loop in
+// four ways:
+// - An operation that computes its result in tiles hands each tile to the fused loop that reads the result.
+// - For an operation that reads its argument row by row, a fused loop computes each row just before the operation reads
+//   the row.
+// - For an operation that computes numbers of each row (for example statistics), a fused loop reads each row and its
+//   numbers right after the operation has finished the row.
+// - A sum of values that a fused loop computes is accumulated in the same loop.
 #pragma once
 
 #include "cairn/plan/readers.hpp"
@@ -12,36 +19,39 @@ namespace cairn::pass {
 
 inline constexpr int max_loop_inputs = 16;
 inline constexpr int max_loop_operations = 32;
-inline constexpr int widest_row = 16 * 1024;  ///< in bytes, of those that a kernel takes from a loop
+inline constexpr int widest_row = 16 * 1024;  ///< most bytes of a row that a kernel takes from a fused loop
 
-/// A step: a kernel of its own (the results of one operation), a loop over several values, or both at once.
+/// A plan step. It is a kernel that computes the results of one operation, a fused loop over several values, or both.
 struct step {
-  int begin = 0, end = 0;      ///< members in fused::members
-  int code = 0, code_end = 0;  ///< those of the loop; beside them are results of the kernel
-  int kernel = none;           ///< the first result of the kernel
-  bool tiles = false;          ///< it is the loop's first value, handed over in tiles
-  bool follows = false;        ///< the loop goes through rows right after it
+  int begin = 0, end = 0;  ///< range of the step's values in `fused::members`
+  /// range of the values of the fused loop in `fused::members`; the step's other values are results of its kernel
+  int code = 0, code_end = 0;
+  int kernel = none;     ///< first result of the kernel, or none
+  bool tiles = false;    ///< the kernel hands tiles of its result to the fused loop, as the loop's first value
+  bool follows = false;  ///< the fused loop reads each row right after the kernel has finished the row
 
   constexpr bool loop() const { return code < code_end; }
-  /// Whether the kernel reads a value of the loop, of which it takes row after row.
+  /// Returns true if the kernel reads a value of the fused loop, row by row.
   constexpr bool rows() const { return loop() && kernel != none && !tiles && !follows; }
 };
 
-/// Which steps a program has, in order.
+/// The plan steps of a program, in order.
 template <int Nodes>
 struct fused {
-  int members[Nodes] = {};  ///< values in step order
+  int members[Nodes] = {};  ///< values in the order of the plan steps
   step steps[Nodes] = {};
-  int step_of[Nodes] = {};    ///< by value; none for leaves, views, and what is read in place
-  int root[Nodes] = {};       ///< the value whose memory is read; its own, if it has any or is joined
-  bool joined[Nodes] = {};    ///< by root: the memory of its arguments is read
-  int position[Nodes] = {};   ///< by value: where it stands in members
-  bool external[Nodes] = {};  ///< read outside its step
+  int step_of[Nodes] = {};  ///< by value: its plan step; none for leaves, views and values that are read in place
+  int root[Nodes] = {};  ///< by value: the value whose memory is read; the value itself, if it has memory or is joined
+  bool joined[Nodes] = {};    ///< by root: a concatenation that is read in place, from the memory of its arguments
+  int position[Nodes] = {};   ///< by value: its index in `members`
+  bool external[Nodes] = {};  ///< by value: true if it is read outside its plan step
   int member_count = 0, step_count = 0, turn = 0;
-  int all_gradients = 0;  ///< where updates wait for all gradients, the step from which on they are made; else the turn
+  /// First plan step that updates parameters, if updates wait until all gradients are complete. Otherwise equal to
+  /// `turn`.
+  int all_gradients = 0;
 };
 
-/// The bytes of working space that a step needs.
+/// Returns the bytes of workspace that a plan step needs on `threads` threads.
 template <class Schedule>
 constexpr std::int64_t scratch_of(const Schedule& s, const step& st, int threads) {
   return st.kernel == none ? 0 : s.op(st.kernel).scratch_bytes(threads);
@@ -56,15 +66,17 @@ struct fuser {
   fused<nodes> out{};
   int open[max_loop_operations] = {};
   int open_count = 0, open_inputs = 0;
-  int open_sum = none;      ///< the last sum in the open group; all go over the same axes
-  int sum_axes = 0;         ///< the first of the axes that they treat as one row
-  bool open_tiles = false;  ///< the open group begins with what makes tiles
-  bool open_sums = false;   ///< that keeps sums in its result, over which nothing lies then
-  int open_joined = none;   ///< a joined tensor that the open group reads
-  int open_kernel = none;   ///< what the open group follows, row by row
-  bool early[nodes] = {};   ///< added before what stands before it
+  int open_sum = none;      ///< last sum in the open group, or none; all sums of a group run over the same axes
+  int sum_axes = 0;         ///< first of the axes that the sums treat as one row
+  bool open_tiles = false;  ///< true if the first value of the open group is computed in tiles
+  /// true if the tiled operation keeps partial sums in its result, so that the memory must not be overwritten
+  bool open_sums = false;
+  int open_joined = none;  ///< a concatenation that the open group reads in place, or none
+  int open_kernel = none;  ///< kernel whose rows the open group reads right after the kernel, or none
+  bool early[nodes] = {};  ///< by value: true if it was added before values that precede it in the schedule
 
-  /// What asks it of each argument of each operation writes it out: the calls would be a twentieth of clang's steps.
+  /// Returns true if `v` is in the open group. Code that tests every argument of every operation repeats this
+  /// comparison instead of calling the function: the calls would take a twentieth of the steps that clang allows.
   constexpr bool in_open(int v) const { return out.step_of[v] == out.step_count; }
   constexpr const ir::operation& op_of(int v) const { return *s.nodes[v].op; }
   constexpr const ir::result& made_by(int v) const { return *s.nodes[v].made; }
@@ -82,12 +94,12 @@ struct fuser {
   constexpr void add_results(int v) {
     for (int r = 0; r < op_of(v).results; ++r) add_member(v + r);
   }
-  /// Has all results of v made at step `index`.
+  /// Assigns all results of `v` to plan step `index`.
   constexpr void put(int v, int index) {
     for (int r = 0; r < op_of(v).results; ++r) out.step_of[v + r] = index;
   }
 
-  /// Ends the open group; `taker` is an operation that takes rows of it.
+  /// Ends the open group. `taker` is an operation that reads rows of the group, or none.
   constexpr void close(int taker = none) {
     if (open_count == 0 && open_kernel == none) return;
     step& made = out.steps[out.step_count++];
@@ -112,7 +124,7 @@ struct fuser {
     open_tiles = open_sums = false;
   }
 
-  /// A kernel runs before the open group, whose steps it does not read.
+  /// Adds kernel `v` as a plan step before the open group. The kernel does not read the group.
   constexpr void add_kernel(int v) {
     step& made = out.steps[out.step_count];
     made.begin = made.code = made.code_end = out.member_count;
@@ -125,25 +137,26 @@ struct fuser {
     for (int i = 0; i < open_count; ++i) out.step_of[open[i]] = out.step_count;
   }
 
-  /// Whether value v reads its argument a element by element: no map leads elsewhere.
+  /// Returns true if value `v` reads argument `a` element by element, which means that no map leads to other elements.
   constexpr bool reads_plainly(int v, int a) const {
     const int root = readers.root[a];
     return op_of(v).what != ir::role::map &&
            (op_of(a).what != ir::role::map || root == a || op_of(root).what == ir::role::generated);
   }
-  /// Whether an argument waits in the open group, or a piece of it does.
+  /// Returns true if the open group contains argument `a` or one of its pieces.
   constexpr bool waits_for(int a) const {
     bool waits = false;
     for_each_piece(s, readers, readers.root[a], [&](int piece) { waits |= in_open(piece); });
     return waits;
   }
-  /// Whether v would be written over its argument a.
+  /// Returns true if `v` would be written over its argument `a`.
   constexpr bool takes_over(int v, int a) const {
     const int root = readers.root[a];
     return readers.last[root] == v && made_by(v).covers(made_by(root)) && reads_plainly(v, a) &&
            (out.step_of[root] != none || op_of(root).what == ir::role::earlier || op_of(v).updates);
   }
-  /// Whether v finds the axes of a from `axis` on as one: rows of what lies side by side, or of one number.
+  /// Returns true if the axes of `a` from `axis` on are a row for `v`: either contiguous numbers, or one number that is
+  /// broadcast.
   constexpr bool reads_rows(int v, int a, int axis) const {
     const shape &whole = made_by(v).extents, &own = made_by(a).extents;
     std::int64_t row = 1;
@@ -175,8 +188,9 @@ struct fuser {
     }
     return true;
   }
-  /// Whether only a sum reads v, which the next loop can make beside v, and others read later what v reads of the open
-  /// group: then v need not be stored, and the rest is.
+  /// Returns true if the next fused loop should compute `v`. Three conditions hold: only a sum reads `v`, the next
+  /// fused loop can compute this sum together with `v`, and later operations read the values of the open group that `v`
+  /// reads. These values are stored in any case, and `v` itself then needs no memory.
   constexpr bool is_for_sum(int v) const {
     const int sum = readers.last[v];
     if (sum == none || sum != readers.first[v] || s.argument(sum, 0) != v || (v < s.turn && sum >= s.turn))
@@ -191,18 +205,20 @@ struct fuser {
     }
     return reads_open;
   }
-  /// Whether the sums of the open group, which lie in its first stored result, could lie in those of v.
+  /// Returns true if the memory of every result of `v` is large enough for the partial sums of the open group. These
+  /// sums lie in the first result that the group stores.
   constexpr bool fits_sums(int v) const {
     for (int r = 0; r < op_of(v).results; ++r) {
       if (made_by(v + r).bytes != made_by(open[0]).bytes) return false;
     }
     return true;
   }
-  /// Of a value of the open group: whether its loop has it at hand. Not a sum, nor further results of what makes tiles.
+  /// Returns true if value `a` of the open group is at hand in its fused loop. Sums are not, and neither are further
+  /// results of the operation that computes tiles.
   constexpr bool in_registers(int a) const {
     return op_of(a).summed == 0 && !(open_tiles && a > open[0] && a < open[0] + op_of(open[0]).results);
   }
-  /// Whether value a is what the open kernel tells of rows, a number for each.
+  /// Returns true if `a` is a result of the open kernel with one number for each row.
   constexpr bool is_of_row(int a) const {
     return open_kernel != none && a >= open_kernel && a < open_kernel + op_of(open_kernel).results &&
            is_of_row(open_kernel, a);
@@ -211,12 +227,12 @@ struct fuser {
     const shape& rows = made_by(s.argument(kernel, 0)).extents;
     return made_by(result).extents == reduced(rows, axis_set{1} << (rows.rank - 1), true);
   }
-  /// Whether a loop with v may read a, which is made before it.
+  /// Returns true if a fused loop that contains `v` may read `a`, which an earlier plan step computes.
   constexpr bool fits_open(int v, int a) const {
     if (readers.joined[a] && open_sum != none && sums_pieces(open_sum, a)) return false;
     return (open_sum == none || reads_rows(v, a, sum_axes)) && !(open_sums && takes_over(v, a));
   }
-  /// Whether a sum goes over the axis along which a joined tensor has its pieces.
+  /// Returns true if `sum` runs over the axis along which `joined` is concatenated.
   constexpr bool sums_pieces(int sum, int joined) const {
     return (op_of(sum).summed >> (made_by(joined).extents.rank - 1) & 1U) != 0;
   }
@@ -232,7 +248,7 @@ struct fuser {
     for (int r = 0; r < n.op->results; ++r) add_open(v + r);
   }
 
-  /// Whether the open group reads rows of all that it reads.
+  /// Returns true if all values that the open group reads are rows from `axis` on.
   constexpr bool open_reads_rows(int axis) const {
     for (int k = 0; k < open_count; ++k) {
       for (int i = 0; i < op_of(open[k]).arguments; ++i) {
@@ -242,9 +258,10 @@ struct fuser {
     }
     return true;
   }
-  /// From which axis on a loop treats all axes as one row, to make a sum of the program's numbers as it goes: over all,
-  /// over rows or over columns; none where it cannot, and of what is no sum. The order of the additions is a function
-  /// of the shape alone, so that a sum has the same bits in a loop and by itself.
+  /// Returns the first of the axes that a fused loop treats as one row to accumulate the sum `v`. A fused loop can sum
+  /// over all axes, over rows or over columns, if the sum has the real type of the program. Returns none for other sums
+  /// and for operations that are not sums. The order of the additions depends on the shape alone, so a sum has the same
+  /// bits in a fused loop and in a kernel of its own.
   constexpr int row_of_sum(int v) const {
     const ir::node& n = s.nodes[v];
     if (n.op->summed == 0) return none;
@@ -265,19 +282,19 @@ struct fuser {
     }
     return changes <= 1 ? row : none;
   }
-  /// The same where the open loop can make the sum.
+  /// Returns `row_of_sum(v)` if the open group can accumulate the sum `v`, otherwise none.
   constexpr int joins_as_sum(int v) const {
     const int row = row_of_sum(v);
     if (row == none || !in_open(s.argument(v, 0)) || open_tiles || open_kernel != none ||
-        open_count == max_loop_operations ||
-        (open_sum != none && op_of(open_sum).summed != op_of(v).summed) ||
+        open_count == max_loop_operations || (open_sum != none && op_of(open_sum).summed != op_of(v).summed) ||
         (open_joined != none && sums_pieces(v, open_joined)))
       return none;
     return open_reads_rows(row) ? row : none;
   }
 
-  /// Whether v takes rows of what the open loop computes, of which nothing else is read by it. Wide ones would leave
-  /// the first-level cache before they are read, and there may be fewer than threads.
+  /// Returns true if `v` reads rows that the open group computes, and reads nothing else of the group. Rows wider than
+  /// `widest_row` are rejected, for two reasons: they would leave the first-level cache before they are read, and there
+  /// may be fewer of them than threads.
   constexpr bool takes_rows(int v) const {
     const ir::node& n = s.nodes[v];
     if (!n.op->takes_rows || open_tiles || open_sum != none || open_kernel != none) return false;
@@ -289,8 +306,9 @@ struct fuser {
     return columns != 1 && made_by(a).bytes / made_by(a).count * columns <= widest_row;
   }
 
-  /// Whether an operation that makes tiles hands them to a loop. Not to an update: it reads and writes so many arrays
-  /// in pieces as short as a tile's rows that the step took longer for it.
+  /// Returns true if `v` computes tiles and hands them to a fused loop. The fused loop must not be an update of a
+  /// parameter: an update reads and writes many arrays in pieces as short as the rows of a tile, and the training step
+  /// became slower.
   constexpr bool begins_loop(int v) const {
     const int reader = readers.first[v];
     if (op_of(v).tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
@@ -304,7 +322,8 @@ struct fuser {
     return true;
   }
 
-  /// Whether a loop that reads what kernel v tells of rows can go through each of them right after it.
+  /// Returns true if a fused loop reads the row numbers of kernel `v` and can go through each row right after the
+  /// kernel.
   constexpr bool begins_rows(int v) const {
     const int rows = s.argument(v, 0);
     if (!op_of(v).gives_rows || made_by(rows).extents[-1] == 1) return false;
@@ -317,7 +336,7 @@ struct fuser {
     return false;
   }
 
-  /// Whether the open group, which does not read v, can follow it in one loop.
+  /// Returns true if the open group, which does not read `v`, can follow `v` in one fused loop.
   constexpr bool goes_before_open(int v) const {
     return open_count < max_loop_operations && open_sum == none && op_of(v).tiles == tiling::complete &&
            same_shape(open[0], v);
@@ -330,8 +349,10 @@ struct fuser {
     put(v, out.step_count);
   }
 
-  /// Up to which value those after v are made before it: to its first reader, where they are smaller and elementwise,
-  /// as a batch norm's scale is in prediction. So the loop that reads its tiles follows it.
+  /// Returns the end of the values that are computed before `v`. If only smaller elementwise values stand between `v`
+  /// and its first reader, the end is this reader. An example is the scale of a batch norm in prediction. The fused
+  /// loop that reads the tiles of `v` can then follow `v` directly. Otherwise the end is the value after the results of
+  /// `v`.
   constexpr int made_before(int v) const {
     const int next = v + op_of(v).results;
     if (op_of(v).what != ir::role::kernel || op_of(v).results > 1 || !begins_loop(v)) return next;
@@ -342,8 +363,8 @@ struct fuser {
     return reader;
   }
 
-  /// Adds what can follow the open kernel through its rows, up to the next kernel: before what reads its other results,
-  /// as updates of weights do.
+  /// Adds the values up to the next kernel that can follow the open kernel row by row. They come before values that
+  /// read the kernel's other results, for example before updates of weights.
   constexpr void add_followers(int from) {
     bool later[nodes] = {};
     for (int v = from; v < s.node_count && v != s.turn && v != s.all_gradients; ++v) {
@@ -387,7 +408,7 @@ struct fuser {
       put(v, out.step_count);
       close(v);
     } else if (n.op->what == ir::role::kernel) {
-      bool waits = open_tiles || open_kernel != none;  // what waited would keep its arguments
+      bool waits = open_tiles || open_kernel != none;  // a waiting group would keep its arguments alive
       for (int i = 0; i < n.op->arguments; ++i) waits |= waits_for(s.arguments[n.first + i]);
       if (waits || (begins_loop(v) && !goes_before_open(v))) close();
       if (begins_loop(v)) add_maker(v);
@@ -411,11 +432,12 @@ struct fuser {
 
   constexpr void find_external() {
     for (int m = 0; m < out.member_count; ++m) {
-      const int v = out.members[m], last = readers.last[v];  // who reads it elsewhere comes after who reads it here
+      // readers in other plan steps come after readers in this one
+      const int v = out.members[m], last = readers.last[v];
       const step& made = out.steps[out.step_of[v]];
-      out.external[v] = last == none ? s.made(v).always
-                                     : out.step_of[last] != out.step_of[v] || made.kernel == last ||
-                                           (made.follows && m < made.code);
+      out.external[v] =
+          last == none ? s.made(v).always
+                       : out.step_of[last] != out.step_of[v] || made.kernel == last || (made.follows && m < made.code);
     }
     for (int i = 0; i < s.output_count; ++i) out.external[readers.root[s.outputs[i]]] = true;
     for (int v : s.gradient) {
@@ -426,7 +448,7 @@ struct fuser {
 };
 }  // namespace detail
 
-/// Groups a schedule into steps.
+/// Groups the values of a schedule into plan steps.
 template <class Schedule, class Readers>
 constexpr auto fuse(const Schedule& s, const Readers& readers) {
   detail::fuser<Schedule, Readers> f{s, readers};

@@ -1,5 +1,5 @@
-// The code of the loops: for each fused group its operands, its operations and its extents, and which loops
-// have equal code.
+// The code of the fused loops: the operands, operations and extents of each fused group. The pass also finds fused
+// loops with equal code.
 #pragma once
 
 #include "cairn/base/hash.hpp"
@@ -13,49 +13,49 @@ namespace cairn::pass {
 
 using ir::access, ir::loop_value, ir::sums;
 
-/// An operand of a loop: a value, or an immediate constant.
+/// An operand of a fused loop: a value, or an immediate constant.
 struct loop_input {
-  int value = none;   ///< as the loop sees it
-  int source = none;  ///< where it is read: itself, what it views, or what it is a map of
+  int value = none;   ///< the value as the fused loop sees it
+  int source = none;  ///< the value whose memory is read: `value`, the value that it views, or the argument of its map
   dtype type = dtype::real;
   access how = access::contiguous;
-  bool map = false;        ///< a map leads from the value to its source
-  bool joined = false;     ///< read piece by piece: strides are counted in rows
-  bool stretched = false;  ///< repeated along some axes
+  bool map = false;        ///< true if a map leads from the value to its source
+  bool joined = false;     ///< a concatenation that is read in place; its strides are counted in rows
+  bool stretched = false;  ///< true if it is broadcast along some axes
   double immediate = 0;
-  const ir::generator* generate = nullptr;  ///< of a generated array
+  const ir::generator* generate = nullptr;  ///< the generator of a generated array, or null
 
   constexpr bool same_code(const loop_input& other) const {
     return type == other.type && how == other.how && joined == other.joined && same_address(generate, other.generate) &&
-           (how != access::constant ||  // -0 is not 0
+           (how != access::constant ||  // the comparison is bitwise, because -0 and 0 are different constants
             std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate));
   }
-  /// Whether a result of the loop may be written over it.
+  /// Returns true if a result of the fused loop may be written over the operand.
   constexpr bool replaceable() const { return how == access::contiguous && !map && !stretched && !joined; }
 };
 
 struct loop {
-  int input_begin = 0, input_end = 0;  ///< in loops::inputs; empty for kernels
-  shape extents;                       ///< with axes merged that all operands treat alike
-  int last_axis[max_rank] = {};        ///< by merged axis: the last of the axes that it is
+  int input_begin = 0, input_end = 0;  ///< range in `loops::inputs`; empty for kernels
+  shape extents;                 ///< extents, where neighbouring axes are merged if every operand treats them alike
+  int last_axis[max_rank] = {};  ///< by merged axis: the last of the axes that it consists of
   sums sum = sums::nothing;
-  int same_as = 0;  ///< the first step with equal code
+  int same_as = 0;  ///< the first plan step with equal code
 };
 
 template <int Nodes, int Arguments>
 struct loops {
-  loop_value code[Nodes] = {};  ///< by position in fused::members
+  loop_value code[Nodes] = {};  ///< by index in `fused::members`
   int arguments[Arguments] = {};
   loop_input inputs[Arguments] = {};
-  loop of[Nodes] = {};  ///< by step
+  loop of[Nodes] = {};  ///< by plan step
   int argument_count = 0, input_count = 0;
 };
 
-/// Where an operand of a loop lies along an axis of the loop.
+/// Addresses of an operand along one axis of the fused loop.
 struct operand_axis {
-  std::int64_t stride = 0;  ///< of its source; 0 where it is repeated
-  int begin = 0;            ///< in elements of that axis
-  bool mapped = false;      ///< its map does more than to begin elsewhere and to go in steps
+  std::int64_t stride = 0;  ///< stride in the source, in elements; 0 if the operand is broadcast along the axis
+  int begin = 0;            ///< first index along that axis of the source
+  bool mapped = false;      ///< true if the map does more than start at another index and go in steps
 };
 template <class Schedule>
 constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, const shape& whole, int axis) {
@@ -80,11 +80,11 @@ struct loop_writer {
   const Schedule& s;
   const Fused& f;
   loops<nodes, Schedule::argument_capacity> out{};
-  int input_number[nodes] = {};  ///< by value, of the last loop that reads it: one more than its place in inputs
+  int input_number[nodes] = {};  ///< by value: 1 + its index in `loops::inputs`, for the last fused loop that reads it
   int buckets[256] = {}, chain[nodes] = {};
 
-  /// The number of an input. `by` is the operation that reads it: a map among the loop's own reads its argument where
-  /// the map leads.
+  /// Returns the number of an input of fused loop `l`. `by` is the operation that reads argument `a`. If `by` is a map
+  /// of the fused loop itself, it reads the argument through the map.
   constexpr int input_of(const loop& l, int a, int by) {
     const bool own_map = s.op(by).what == ir::role::map;
     const int v = own_map ? by : a;
@@ -107,8 +107,9 @@ struct loop_writer {
     return out.input_count - 1 - l.input_begin;
   }
 
-  /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1 that no map leaves. A sum
-  /// treats those apart over which it goes, and what is shared with a kernel its columns.
+  /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1 along which no operand is
+  /// mapped. There are two exceptions: axes that a sum runs over are not merged with other axes, and a fused loop that
+  /// shares its plan step with a kernel keeps its columns separate.
   constexpr void merge_axes(const step& st, loop& l, axis_set summed) {
     const ir::result& whole = s.made(f.members[st.code]);
     const shape& extents = whole.extents;
@@ -165,7 +166,7 @@ struct loop_writer {
     if (summed != 0) l.sum = rank == 1 ? sums::all : along_rows ? sums::rows : sums::columns;
   }
 
-  /// Writes a loop's code; the result tells it from most others.
+  /// Writes the code of a fused loop. Returns a hash, which differs for most fused loops with different code.
   constexpr std::uint32_t write(const step& st, loop& l) {
     std::uint32_t hash = 0;
     axis_set summed = 0;
@@ -193,8 +194,7 @@ struct loop_writer {
     const step &p = f.steps[one], &q = f.steps[two];
     const loop &a = out.of[one], &b = out.of[two];
     if (p.code_end - p.code != q.code_end - q.code || p.tiles != q.tiles || p.rows() != q.rows() ||
-        p.follows != q.follows || a.sum != b.sum ||
-        a.input_end - a.input_begin != b.input_end - b.input_begin)
+        p.follows != q.follows || a.sum != b.sum || a.input_end - a.input_begin != b.input_end - b.input_begin)
       return false;
     for (int m = 0; m < p.code_end - p.code; ++m) {
       const loop_value &x = out.code[p.code + m], &y = out.code[q.code + m];
@@ -209,7 +209,8 @@ struct loop_writer {
     return true;
   }
 
-  /// Loops with equal code share one kernel, whatever their extents.
+  /// Returns the first plan step with code equal to that of plan step `index`. Fused loops with equal code share one
+  /// kernel, even if their extents differ.
   constexpr int first_equal(int index, std::uint32_t hash) {
     int& bucket = buckets[hash % 256];
     for (int other = bucket - 1; other != none; other = chain[other]) {
@@ -222,7 +223,7 @@ struct loop_writer {
 };
 }  // namespace detail
 
-/// Writes the code of all loops.
+/// Writes the code of all fused loops.
 template <class Schedule, class Fused>
 constexpr auto write_loops(const Schedule& s, const Fused& f) {
   detail::loop_writer<Schedule, Fused> w{s, f};

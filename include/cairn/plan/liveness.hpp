@@ -1,18 +1,20 @@
-// Liveness: from which step to which a value's memory is needed.
+// Liveness: computes the live range of every value, as steps of the plan.
 #pragma once
 
 #include "cairn/plan/fused_loops.hpp"
 
 namespace cairn::pass {
 
-/// By value; only values that own memory (no views, nothing internal to a loop) have a range.
+/// The end of each live range, by value. Values without memory of their own have no live range: views, and values that
+/// exist only inside a fused loop.
 template <int Nodes>
 struct live_ranges {
-  /// The last step that reads it; its own where nobody does; step_count for outputs and gradients, which stay.
+  /// Index of the last plan step that reads the value. For an unused value, the step that computes it. For outputs and
+  /// gradients, `step_count`: they live beyond the end of the plan.
   int last[Nodes] = {};
 };
 
-/// Calls `visit` with each value whose memory a step reads.
+/// Calls `visit` with each value whose memory plan step `index` reads.
 template <class Schedule, class Fused, class Loops>
 constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, int index, auto visit) {
   const step& st = f.steps[index];

@@ -1,4 +1,4 @@
-// A model and its gradient: what all forms of a program share, checkpointed and plain, on one thread and on several.
+// A model and its gradient. All forms of a program share them: checkpointed and plain, on one thread and on several.
 #pragma once
 
 #include "cairn/op/update.hpp"
@@ -6,27 +6,31 @@
 
 namespace cairn::pass {
 
-/// Where results and gradients of a plan belong: in its arena and in a block; or, of the body of a loop, each at a base
-/// of its own, for they lie elsewhere in each step. What its backward reads may also lie apart from the arena.
+/// Where the results and gradients of a plan lie.
+/// - `together`: in the arena and in one block of gradients.
+/// - `apart`: each at a base of its own. The body of a scan uses this, because results and gradients have other
+///   addresses in each iteration.
+/// - `apart_and_kept`: as `apart`. The values that the backward pass reads lie outside the arena, too.
 enum class placing : std::uint8_t { together, apart, apart_and_kept };
 
-/// What a model is lowered for.
+/// The purpose for which a model is lowered.
 template <class Numbers, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent,
           class Updates = cairn::detail::no_rules>
 struct purpose {
   using numbers = Numbers;
   using frozen = Frozen;
-  using wanted = Wanted;                    ///< inputs that get a gradient, too
-  using cotangent = Cotangent;              ///< the name of the first output's gradient where it is given
-  using updates = typename Updates::rules;  ///< rules by which the step changes parameters itself, and of which
+  using wanted = Wanted;        ///< inputs that get a gradient in addition to the parameters
+  using cotangent = Cotangent;  ///< the name of the first output's cotangent, if the caller gives it
+  /// update rules that the training step applies itself, each with the parameters that it is for
+  using updates = typename Updates::rules;
   static constexpr auto clip = Updates::clip;
   static constexpr bool updates_parameters = updates::count > 0;
-  /// Whether gradients of parameters are there after a step.
+  /// True if the gradients of parameters are still in memory after a training step.
   static constexpr bool keeps_gradients = !updates_parameters || clip.how == cairn::detail::clipping::norm;
   static constexpr bool trains = Trains, accumulates = Accumulates;
 };
 
-/// The leaf of an output's gradient, if that has a name.
+/// Returns the leaf for the cotangent of an output, if the cotangent has a name.
 template <class Output>
 constexpr ir::no_leaf cotangent_of(cairn::detail::name_list<>) {
   return {};
@@ -36,7 +40,8 @@ constexpr ir::cotangent_leaf<Name, tensor_of<Output>> cotangent_of(cairn::detail
   return {};
 }
 
-/// The leaves that a program trains, and those of which it wants the gradient: these, and inputs.
+/// Returns which leaves a program trains, and which leaves get a gradient. The latter are the trained leaves and the
+/// wanted inputs of real type.
 template <class Purpose, class Graph>
 constexpr auto choose_leaves(const Graph& g) {
   struct {
@@ -52,7 +57,8 @@ constexpr auto choose_leaves(const Graph& g) {
   return out;
 }
 
-/// The leaves' gradients of the steps before.
+/// Leaf operations for the gradients that earlier training steps have accumulated, by leaf of the graph. The gradient
+/// of a bf16 leaf is float32.
 template <const auto& Graph>
 inline constexpr auto earlier_gradients = [] {
   struct {
@@ -67,7 +73,7 @@ inline constexpr auto earlier_gradients = [] {
   return out;
 }();
 
-/// The rule by which each leaf is updated, or none: the last that is for it.
+/// Returns the index of the update rule of each leaf, or none. If several rules are for a leaf, the last one counts.
 template <class Graph, class Chosen, class... Names, auto... Rule>
 constexpr auto choose_rules(const Graph& g, const Chosen& chosen,
                             cairn::detail::rule_list<cairn::detail::named_rule<Names, Rule>...>) {
@@ -83,7 +89,7 @@ constexpr auto choose_rules(const Graph& g, const Chosen& chosen,
   return out;
 }
 
-/// About how large a model is, before it is lowered: its gradient counts as many nodes as it has itself.
+/// An estimate of a model's size before it is lowered. Each gradient counts as many nodes as the model itself.
 template <class Purpose, class Outputs>
 inline constexpr ir::sizes counted{};
 template <class Purpose, class First, class... Rest>
@@ -92,7 +98,7 @@ inline constexpr ir::sizes counted<Purpose, output_list<First, Rest...>> = [](ir
   return size;
 }(ir::counted<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
 
-/// The graph of a model, which of its leaves are trained, and its gradient: a constant each.
+/// A model: its graph, its trained leaves and its gradient, each a constant of its own.
 template <class Purpose, class Outputs>
 struct model;
 template <class Purpose, class First, class... Rest>
@@ -101,7 +107,7 @@ struct model<Purpose, output_list<First, Rest...>> {
   using numbers = typename Purpose::numbers;
   using real = cairn::detail::real_type_of<numbers>;
   using outputs = output_list<First, Rest...>;
-  /// How many gradients the model takes of each other.
+  /// How many times the model itself differentiates: 0 without a gradient in the model, 2 for a gradient of a gradient.
   static constexpr int order = std::max({First::traits.order, Rest::traits.order...});
   using target = ir::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
                             (Purpose::wanted::count > 0 || order > 0)>;

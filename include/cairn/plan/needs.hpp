@@ -1,18 +1,21 @@
-// What a step needs of a differentiated graph, and which of it costs so little that it is not kept for backward.
+// Finds what a training step needs of the differentiated graph: its live values, its constant values, and the values
+// that are so cheap that the backward pass recomputes them instead of storing them.
 #pragma once
 
 #include "cairn/plan/segments.hpp"
 
 namespace cairn::pass {
 
-/// By value of the graph and its gradient.
+/// The needs of a training step, with one entry for each value of the graph and its gradient.
 template <int Nodes>
 struct needs {
-  bool live[Nodes] = {};      ///< outputs and gradients depend on it, or on another result of its operation
-  bool constant[Nodes] = {};  ///< of forward values: made of constants alone, by no kernel
-  bool output[Nodes] = {};    ///< of forward values: a result of the program, or viewed by one
-  bool cheap[Nodes] = {};     ///< of forward values: computed again in backward, or would be, were its segment a block
-  int root[Nodes] = {};       ///< of forward values: what a view views
+  bool live[Nodes] = {};      ///< an output or a gradient depends on the value, or on another result of its operation
+  bool constant[Nodes] = {};  ///< of forward values: computed from constants alone, and not by a kernel
+  /// of forward values: a result of the program, or the value that such a result is a view of
+  bool output[Nodes] = {};
+  /// of forward values: recomputed in the backward pass; in a segment: would be, if the segment were a block
+  bool cheap[Nodes] = {};
+  int root[Nodes] = {};  ///< of forward values: the value that a view shows; for other values the value itself
 };
 
 namespace detail {
@@ -31,13 +34,13 @@ struct need_finder {
     return d.nodes[v].op->what == ir::role::elementwise || d.nodes[v].op->what == ir::role::map;
   }
 
-  /// Whether a map leads to as much as its argument has: to be read there, that would have to be written again in
-  /// whole.
+  /// Returns true if `v` is a map (a slice, a transpose) with as many bytes as its argument. Reading the argument
+  /// through such a map would mean writing all of the argument again.
   constexpr bool moves_all(int v) const {
     return d.nodes[v].op->what == ir::role::map && d.nodes[v].made->bytes == d.nodes[d.argument(v, 0)].made->bytes;
   }
 
-  /// Whether it is a parameter, or an input, in another type: made again from there, as it is read.
+  /// Returns true if `v` is a leaf converted to another type. The leaf is always there to be converted again.
   constexpr bool copies_leaf(int v) const { return d.nodes[v].op->converts && is_leaf(out.root[d.argument(v, 0)]); }
 
   /// Returns false if v lies outside of all segments and is kept where none is placed. A placed segment holds values
@@ -73,23 +76,32 @@ struct need_finder {
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
 
-  /// Finds what is cheap: what at most 16 elementwise operations in a row make of what costs fewer bytes than it has.
-  /// Leaves, constants, outputs and what backward reads anyway cost nothing; so do boundaries of segments whose
-  /// interior backward computes again from them. All else costs its bytes, or, if it is cheap, what it is made of
-  /// costs; and all that may be made of a value share its cost. What is made again for a kernel is written and lives on
-  /// as if it were kept, so it costs its bytes; nothing, where that kernel is of the gradient of the same body, which
-  /// comes soon and has it written anyway. Boundaries are kept, never cheap, but for copies of leaves, and so is what
-  /// maps move in whole. In a segment the same tells what would be cheap, were it a block: what is made of its own
-  /// values that cost nothing.
+  /// Decides which values are cheap.
+  ///
+  /// A value is cheap if a chain of at most 16 elementwise operations computes it, and if the inputs of this chain that
+  /// would be stored only for recomputation have fewer bytes than the value. The cost of an input is
+  /// - zero for a leaf, a constant, an output, and a value that the backward pass reads in any case;
+  /// - zero for a boundary of a segment, if the backward pass recomputes the segment's interior from it;
+  /// - the cost of the input's own inputs, if the input is cheap;
+  /// - the input's bytes otherwise. Several values that would be recomputed from one input share its cost.
+  ///
+  /// There is one exception. If a kernel of the backward pass reads a recomputed value, the value is written to memory
+  /// and lives until the kernel runs, as if it had been stored. Its cost is then its bytes. Kernels that compute
+  /// gradients of the same region do not count, because they run shortly after the value is written.
+  ///
+  /// Boundaries of segments are stored, so they are not cheap; only converted leaves are. A value that a map would move
+  /// as a whole is not cheap either. In a segment, the same rule tells which values would be cheap if the segment were
+  /// a block. All inputs of such a value must be values of the segment that cost nothing.
   constexpr void find_cheap() {
     constexpr int longest_row = 16, nowhere = 1 << 29;
     bool boundary[nodes] = {};
-    int written[nodes] = {};        // the body of the last kernel of backward that reads it, 0 outside of all, or none
-    int kept[nodes] = {};           // the least depth at which backward reads it
-    bool asked[nodes] = {};         // the interior of a segment that backward computes again reads it
-    int shares[nodes] = {};         // how often it is read by what backward may make of it outside of segments
-    int row[nodes] = {};            // of what is cheap: how many operations in a row
-    std::int64_t cost[nodes] = {};  // of what it is made of
+    // region of the last kernel of the backward pass that reads the value, 0 outside of all regions, or none
+    int written[nodes] = {};
+    int kept[nodes] = {};           // the outermost depth of segments at which the backward pass reads the value
+    bool asked[nodes] = {};         // true if the interior of a segment reads the value and is recomputed
+    int shares[nodes] = {};         // number of reads by values outside of segments that would be recomputed
+    int row[nodes] = {};            // of cheap values: number of operations in a row that are recomputed
+    std::int64_t cost[nodes] = {};  // bytes that are stored only to recompute the value
     for (int v = 0; v < d.turn; ++v) {
       kept[v] = nowhere;
       written[v] = none;
@@ -138,8 +150,8 @@ struct need_finder {
 };
 }  // namespace detail
 
-/// Finds what a step needs. `cheap_unplaced` says what is cheap in the same program without placed segments; it is null
-/// if no segment is placed.
+/// Finds what a training step needs of graph `g` with gradient `d`, if its segments are `in`. `cheap_unplaced` says what
+/// is cheap in the same program without placed segments; it is null if no segment is placed.
 template <class Graph, class Gradient, class Segments>
 constexpr auto find_needs(const Graph& g, const Gradient& d, const Segments& in, const bool* cheap_unplaced = nullptr) {
   detail::need_finder<Graph, Gradient, Segments> f{g, d, in, cheap_unplaced};

@@ -1,5 +1,6 @@
-// Places outside the arena: leaves where the program or the user keeps them, constants that kernels read from
-// memory, and gradients, which are computed where they belong, as is what they are accumulated from.
+// Addresses outside the arena. Leaves lie where the program or the user keeps them. Constants lie in memory if kernels
+// read them from there. Gradients are computed at their final address, and so are the values from which they are
+// accumulated.
 #pragma once
 
 #include "cairn/plan/liveness.hpp"
@@ -7,14 +8,21 @@
 
 namespace cairn::pass {
 
-inline constexpr std::int64_t constant_bytes = 8;  ///< of a constant that kernels read from memory, whatever its type
-inline constexpr std::int64_t alignment = 64;      ///< of every value, in bytes: a cache line and the widest register
+/// bytes of a constant that kernels read from memory, for every type
+inline constexpr std::int64_t constant_bytes = 8;
+/// alignment of every value in bytes: a cache line, and the widest register
+inline constexpr std::int64_t alignment = 64;
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// Where memory comes from. Numbers: of update rules; keys: by which these round. Positions: of what is generated.
-/// Nowhere: of a result that nobody reads. Scratch and what is kept for backward, where they lie apart from the arena.
-/// Elsewhere: what the user of a program gives for snapshots. Leaves have a base of their own each, from `leaf_base`
-/// on; so have, in the body of a loop, behind them results, and then gradients of leaves.
+/// The memory from which an address counts.
+/// - `number_base`: numbers of update rules. `key_base`: keys by which updates round.
+/// - `position_base`: positions of generated arrays.
+/// - `nowhere`: a result that is unused.
+/// - `scratch_base`: workspace, if it lies outside the arena. `kept_base`: values stored for the backward pass, if they
+///   lie outside the arena.
+/// - `elsewhere_base`: memory that the user of a program gives for snapshots.
+/// - From `leaf_base` on, each leaf has a base of its own. In the body of a scan, bases of the results follow, and then
+///   bases of the gradients of leaves.
 enum base : int {
   arena_base,
   gradient_base,
@@ -30,44 +38,49 @@ enum base : int {
   leaf_base
 };
 
-/// An address that is known before there is memory.
+/// An address that is known before there is memory: a base and an offset.
 struct place {
   int base = arena_base;
-  std::int64_t offset = 0;  ///< in bytes
+  std::int64_t offset = 0;  ///< offset in bytes
 };
 
-/// A value that is not computed where it belongs: a gradient that is also something else, or what becomes of a
-/// parameter while others read it. It is copied, a gradient as soon as all are complete, the rest at the end of a step.
+/// A value that is not computed at its final address and is copied there. Examples are a gradient that is also
+/// something else, and the new value of a parameter that other operations still read. Gradients are copied as soon as
+/// all of them are complete; other values are copied at the end of the training step.
 struct late_copy {
   int value = none;
   place to;
 };
 
-/// Where all lies that has no slot of the arena.
+/// The addresses of all values that have no slot of the arena.
 template <int Nodes, int Leaves, int Results, int Carries>
 struct places {
-  place of[Nodes] = {};               ///< by value
-  bool fixed[Nodes] = {};             ///< computed values that lie among gradients, parameters, moments or caches
-  bool output[Nodes] = {};            ///< values that are results of the program
-  std::int64_t offset[Leaves] = {};    ///< by leaf: in the block of parameters, trained first; of caches
-  std::int64_t gradients[Leaves] = {};  ///< by leaf: in the block of gradients, number for number like parameters
-  std::int64_t moments[Leaves] = {};  ///< by leaf: where its moments begin in the block of these
+  place of[Nodes] = {};     ///< by value: its address
+  bool fixed[Nodes] = {};   ///< computed values that lie among gradients, parameters, moments or caches
+  bool output[Nodes] = {};  ///< values that are results of the program
+  /// by leaf: offset in the block of parameters, where trained ones come first, or in that of caches
+  std::int64_t offset[Leaves] = {};
+  /// by leaf: offset in the block of gradients, which has the same order as that of parameters
+  std::int64_t gradients[Leaves] = {};
+  std::int64_t moments[Leaves] = {};  ///< by leaf: offset of its first moment in the block of moments
   late_copy copies[Leaves + Results + Carries] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
   int copy_count = 0, constant_count = 0;
   std::int64_t trained_bytes = 0, parameter_bytes = 0, gradient_bytes = 0, moment_bytes = 0;
   std::int64_t cache_bytes = 0;
-  std::int64_t kept_bytes = 0;       ///< of what is kept apart from the arena
-  std::int64_t elsewhere_bytes = 0;  ///< of what lies in memory that the user gives
+  std::int64_t kept_bytes = 0;       ///< bytes of the values that are stored outside the arena
+  std::int64_t elsewhere_bytes = 0;  ///< bytes in memory that the user gives
 };
 
-/// Whether a step may write its result w over v, an argument that it reads for the last time.
+/// Returns true if plan step `index` may write its result `w` over argument `v`, which the step reads for the last
+/// time.
 template <class Schedule, class Ranges, class Places>
 constexpr bool replaces(const Schedule& s, const Ranges& live, const Places& p, int index, int v, int w) {
   return live.last[v] == index && !p.output[v] && s.made(w).covers(s.made(v));
 }
 
-/// Whether the kernel of a step reads v: beside a loop perhaps all of it for each tile or row.
+/// Returns true if the kernel of plan step `index` reads `v`. A kernel next to a fused loop may read all of `v` for
+/// each tile or row.
 template <class Schedule, class Fused>
 constexpr bool kernel_reads(const Schedule& s, const Fused& f, int index, int v) {
   const step& st = f.steps[index];
@@ -79,7 +92,7 @@ constexpr bool kernel_reads(const Schedule& s, const Fused& f, int index, int v)
   return found;
 }
 
-/// Whether a loop reads the source of its input i nowhere else but at the same element.
+/// Returns true if a fused loop reads the source of its input `i` only at the element that it computes.
 template <class Schedule, class Fused, class Loops>
 constexpr bool read_once(const Schedule& s, const Fused& f, const Loops& l, int index, int i) {
   bool once = true;
@@ -90,7 +103,8 @@ constexpr bool read_once(const Schedule& s, const Fused& f, const Loops& l, int 
   return once;
 }
 
-/// The arguments of a step over which its result w may be written: visit(v) until it says that it takes one.
+/// Calls `visit(v)` with the arguments `v` of a plan step over which its result `w` may be written, until `visit`
+/// returns true because it takes one.
 template <class Schedule, class Fused, class Loops, class Ranges, class Places>
 constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
                                     const Places& p, int index, int w, auto visit) {
@@ -98,8 +112,8 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
   if (st.code <= f.position[w] && f.position[w] < st.code_end) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       const int v = l.inputs[i].source;
-      if (l.inputs[i].replaceable() && read_once(s, f, l, index, i) &&
-          (st.follows || !kernel_reads(s, f, index, v)) && replaces(s, live, p, index, v, w) && visit(v))
+      if (l.inputs[i].replaceable() && read_once(s, f, l, index, i) && (st.follows || !kernel_reads(s, f, index, v)) &&
+          replaces(s, live, p, index, v, w) && visit(v))
         return;
     }
   } else if (const int a = s.made(w).overwrites; a != none && !st.tiles && !st.follows) {
@@ -109,7 +123,7 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
     bool once = s.op(root).what != ir::role::map || v == root;
     for (int i = 0; i < n.op->arguments; ++i)
       for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
-    once &= !st.rows() || f.step_of[v] == index;  // the loop reads all else
+    once &= !st.rows() || f.step_of[v] == index;  // if the kernel takes rows, the fused loop reads all other arguments
     if (once && replaces(s, live, p, index, v, w)) visit(v);
   }
 }
@@ -132,14 +146,14 @@ struct fixed_placer {
     return {gradient_base, out.gradients[leaf]};
   }
 
-  /// The offset among gradients of what has this one among parameters.
+  /// Returns the offset in the block of gradients that corresponds to `offset` in the block of parameters.
   constexpr std::int64_t in_gradients(int leaf, std::int64_t offset) const {
     const ir::result& made = *g.leaf_op(leaf).made;
     return offset * (made.in_floats().bytes / made.bytes);
   }
   constexpr void place_leaves() {
     bool trained[Graph::size.leaves + 1] = {};
-    int kept = none;  // one of those whose gradient is there after a step; all of them are of one type
+    int kept = none;  // a parameter with a gradient that stays after the training step; all of them have one type
     for (int i = 0; i < g.leaf_count; ++i) {
       trained[i] = s.gradient[i] != none;
       if (trained[i] && g.leaf_op(i).what == ir::role::parameter) kept = i;
@@ -170,7 +184,7 @@ struct fixed_placer {
     }
   }
 
-  /// Constants need memory only where they are not an immediate of a loop.
+  /// Places the constants that need memory. A constant that is an immediate operand of a fused loop needs none.
   constexpr void place_constants() {
     for (int m = 0; m < f.member_count; ++m) {
       const ir::node& n = s.nodes[f.members[m]];
@@ -192,7 +206,8 @@ struct fixed_placer {
     out.constants[out.constant_count++] = v;
   }
 
-  /// One behind another: no two of them share memory, for that of the user is there to be large.
+  /// Places snapshots one behind another in the memory that the user gives. They do not share memory, because the
+  /// user's memory is meant for large data.
   constexpr void place_elsewhere() {
     for (int m = 0; m < f.member_count; ++m) {
       const int v = f.members[m];
@@ -203,7 +218,7 @@ struct fixed_placer {
     }
   }
 
-  /// Results and what is kept, where these lie apart from the arena.
+  /// Places the results, and the values that are stored for the backward pass, if they lie outside the arena.
   constexpr void place_results() {
     for (int i = 0; i < s.output_count; ++i) {
       const int v = f.root[s.outputs[i]];
@@ -225,10 +240,12 @@ struct fixed_placer {
     }
   }
 
-  /// What a gradient is made of by writing over it lies in its place, too; but not before a step has read the gradient
-  /// of earlier steps there, and nothing of the forward pass where that runs without backward.
+  /// Places the gradients at their final addresses. A value over which a gradient is written is placed there, too, with
+  /// two exceptions:
+  /// - A value computed before a step has read the earlier gradient at this address is not placed there.
+  /// - If the forward pass runs without the backward pass, no value of the forward pass is placed there.
   constexpr void place_gradients() {
-    int vacant[nodes] = {};  // by value among the gradients: the first step that may write there
+    int vacant[nodes] = {};  // by value among the gradients: first plan step that may write at its address
     for (int i = 0; i < g.leaf_count; ++i) {
       if (s.gradient[i] == none) continue;
       const int v = f.root[s.gradient[i]];
@@ -255,7 +272,8 @@ struct fixed_placer {
     }
   }
 
-  /// Whether a loop may write what becomes of `before` over it: it reads that last, and at the same element.
+  /// Returns true if a fused loop may write `after`, the new value of `before`, over `before`. The fused loop must be
+  /// the last to read `before`, and it must read it at the element that it writes.
   constexpr bool replaces_in_place(int before, int after) const {
     const int index = f.step_of[after];
     if (live.last[before] != index || kernel_reads(s, f, index, before)) return false;
@@ -264,7 +282,7 @@ struct fixed_placer {
     }
     return false;
   }
-  /// Moments, what becomes of them and of parameters, and the numbers of their rules.
+  /// Places the moments, the new values of moments and parameters, and the numbers and keys of update rules.
   constexpr void place_carried() {
     for (int i = 0; i < s.number_count; ++i)
       out.of[s.first_number + i] = {number_base, i * s.made(s.first_number + i).bytes};
@@ -286,8 +304,8 @@ struct fixed_placer {
     }
   }
 
-  /// Whether what a cache becomes may be computed in its place: nobody reads it any more, but perhaps who writes over
-  /// it.
+  /// Returns true if `after`, the new value of a cache, may be computed over the cache's value `before`. `before` must
+  /// be unused by then, except that the step that computes `after` may overwrite it.
   constexpr bool takes_place(int after, int before) const {
     const int index = f.step_of[after];
     if (index == none || out.fixed[after]) return false;

@@ -1,20 +1,22 @@
-// Who reads a value: the first and the last of a schedule, views left out. And which maps and joined tensors are read
-// in place: their readers find the elements where the arguments have them, and no memory is needed for the result.
+// Finds the first and the last reader of each value in the schedule. Views do not count as readers. The pass also
+// decides which maps (slices, transposes and similar) and which concatenations are read in place. Readers of such a
+// value find its elements in the memory of its arguments, so the value needs no memory.
 #pragma once
 
 #include "cairn/plan/rematerialize.hpp"
 
 namespace cairn::pass {
 
-/// By value of the schedule.
+/// Readers by value of the schedule.
 template <int Nodes>
 struct readers {
-  int root[Nodes] = {};                     ///< the value whose memory it is read from; its own, if it has any
-  bool joined[Nodes] = {};                  ///< by root: has no memory, but that of its arguments, its pieces
-  int first[Nodes] = {}, last[Nodes] = {};  ///< by root: none where nobody reads it
+  int root[Nodes] = {};     ///< the value whose memory is read; the value itself, if it has memory or is joined
+  bool joined[Nodes] = {};  ///< by root: a concatenation without memory of its own; its pieces are read instead
+  int first[Nodes] = {}, last[Nodes] = {};  ///< by root: first and last reader, or none if unused
 };
 
-/// Calls `visit` with the values whose memory is read where `root` is: itself, or the pieces that it is joined of.
+/// Calls `visit` with the values from whose memory `root` is read: the pieces of a concatenation that is read in place,
+/// or `root` itself.
 template <class Schedule, class Found>
 constexpr void for_each_piece(const Schedule& s, const Found& found, int root, auto visit) {
   if (!found.joined[root]) return visit(root);
@@ -22,7 +24,8 @@ constexpr void for_each_piece(const Schedule& s, const Found& found, int root, a
   for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
 }
 
-/// The elements of a row of argument number i, as the operation v reads it; 0 where it reads no rows that lie apart.
+/// Returns the number of elements in a row of argument `i`, as operation `v` reads the argument. Returns 0 if the
+/// operation cannot read rows that lie apart.
 template <class Schedule>
 constexpr std::int64_t row_read(const Schedule& s, int v, int i) {
   const shape& of = s.made(s.argument(v, i)).extents;
@@ -31,8 +34,8 @@ constexpr std::int64_t row_read(const Schedule& s, int v, int i) {
   for (int axis = std::max(of.rank - axes, 0); axis < of.rank; ++axis) row *= of.extent[axis];
   return axes > 0 ? row : 0;
 }
-/// How far rows of so many elements of a mapped value lie apart in its argument, where these are equally far apart and
-/// whole; else 0.
+/// Returns the distance, in elements, between rows of `row` elements of the mapped value `v`, measured in its argument.
+/// Returns 0 if the rows are not equally far apart, or if a row is not contiguous there.
 template <class Schedule>
 constexpr std::int64_t rows_apart(const Schedule& s, int v, std::int64_t row) {
   const axis_map* const map = s.op(v).map;
@@ -62,12 +65,13 @@ struct reader_finder {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
   readers<nodes> out{};
-  bool in_place[nodes] = {};  ///< of maps
-  int last[nodes] = {};       ///< of maps: who reads it last
-  int kernels[nodes] = {};    ///< by value: how many kernels come before it
+  bool in_place[nodes] = {};  ///< of maps: true if the map is read in place
+  int last[nodes] = {};       ///< of maps: the last reader
+  int kernels[nodes] = {};    ///< by value: number of kernels up to the value; recomputed ones do not count
 
   constexpr const ir::operation& op_of(int v) const { return *s.nodes[v].op; }
-  /// Whether a map may lead elsewhere than to one number where it has just one: repeated, it would lead further.
+  /// Returns true if an axis of the map has one element and does not go through its argument in steps. If such a map
+  /// were repeated along the axis, it would lead to other elements than this one.
   constexpr bool beyond_one(int map) const {
     const shape& to = s.made(map).extents;
     for (int axis = 0; axis < to.rank; ++axis) {
@@ -75,7 +79,8 @@ struct reader_finder {
     }
     return false;
   }
-  /// Whether value v, an operation, can read a map in place: its argument number i, or for rows what that views.
+  /// Returns true if value `v` can read argument `i` through `map`. An elementwise operation must read the map itself.
+  /// An operation that reads rows may also read a view of the map.
   constexpr bool reads_through(int v, int i, int map) const {
     const ir::operation& op = op_of(v);
     if (op.what == ir::role::elementwise)
@@ -86,16 +91,21 @@ struct reader_finder {
     return row > 0 && rows_apart(s, map, row) != 0;
   }
 
-  /// Whether a map is read after other kernels than the next. What is computed again in the meantime does not count, so
-  /// that parts are read alike whatever is a segment.
+  /// Returns true if more than one kernel stands between the map and its last reader. Recomputed kernels do not count,
+  /// so that slices are read in the same way with any choice of segments.
   constexpr bool read_later(int map) const { return kernels[last[map]] - kernels[map] > 1; }
-  /// Whether a copy of a map takes much less than what it is of, which may go then.
+  /// Returns true if a copy of `map` takes less than 3/4 of the bytes of its argument `of`, and if the argument is not
+  /// a leaf. The memory of the argument can then be freed.
   constexpr bool is_small(int map, int of) const {
     return 3 * s.made(of).bytes > 4 * s.made(map).bytes && !ir::is_leaf(op_of(of).what);
   }
-  /// What is read in backward, too, is copied, unless its argument is always there; and so are small parts of an
-  /// argument, all of them, where some that are read later would keep more of it alive than is read of it. Where a part
-  /// that is not small is read later, the argument lives on, and copies would save nothing.
+  /// Finds the maps that are read in place. A map is normally read in place if all its readers can do so. The
+  /// exceptions are:
+  /// - An output or a gradient is always written.
+  /// - A map of the forward pass that the backward pass reads is copied, unless its argument is a leaf.
+  /// - Small maps of an argument are copied, all of them, if maps that are read later would keep more bytes of the
+  ///   argument alive than are read. If a map that is not small is read later, the argument stays alive in any case.
+  ///   Copies would then save nothing, so the small maps stay in place.
   constexpr void find_maps() {
     bool any = false;
     int kernels_so_far = 0;
@@ -120,7 +130,7 @@ struct reader_finder {
     for (const int v : s.gradient) {
       if (v != none) in_place[s.root(v)] = false;
     }
-    std::int64_t later[nodes] = {};  // by argument: bytes that maps of it which are read later keep alive anyway
+    std::int64_t later[nodes] = {};  // by argument: bytes of it that stay alive anyway for maps that are read later
     for (int v = 0; v < s.node_count; ++v) {
       const int of = in_place[v] ? s.root(s.argument(v, 0)) : none;
       if (of != none && read_later(v)) later[of] += s.made(is_small(v, of) ? v : of).bytes;
@@ -131,15 +141,16 @@ struct reader_finder {
     }
   }
 
-  /// Whether value v, an operation, can read its argument number i piece by piece.
+  /// Returns true if value `v` can read its argument `i`, the concatenation `joined`, piece by piece.
   constexpr bool reads_pieces(int v, int i, int joined) const {
     const ir::operation& op = op_of(v);
     if (op.what == ir::role::elementwise)
       return same_address(s.nodes[v].made->same_shape, s.nodes[joined].made->same_shape);
     return op.what == ir::role::kernel && op.may_read_pieces(i);
   }
-  /// What all its readers can read in pieces is joined in place, unless these have less than two columns each in the
-  /// mean. Its bytes are those of the pieces, so this keeps no more alive than a copy.
+  /// Finds the concatenations that are read in place. All readers must be able to read pieces, and the pieces must have
+  /// at least two columns each on average. The pieces have as many bytes as the concatenation, so reading in place
+  /// never keeps more memory alive than a copy.
   constexpr void find_joined() {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {

@@ -1,34 +1,37 @@
-// Rematerialization: what backward reads of a segment's interior is cloned, from the segment's boundaries, right before
-// its first reader. Cloning is on demand, so what backward does not read never appears a second time. What a policy
-// saves is stored where it is asked for, and so what leads to it need not be computed again. Outside of segments, what
-// a few elementwise operations make of what costs fewer bytes is not kept either, but computed again, by the loop that
-// reads it or for the kernel that does (needs.hpp).
+// Rematerialization: if the backward pass reads a value of a segment's interior, the value is cloned from the segment's
+// boundaries, right before its first reader. Cloning happens on demand, so values that the backward pass does not read
+// never appear a second time. Values that a policy saves are stored, and the values before them need not be recomputed
+// for their sake. Outside of segments, cheap values are not stored either (needs.hpp). They are recomputed by the fused
+// loop that reads them, or for the kernel that reads them.
 //
-// A backward value stands in the segment of the forward value whose gradient it computes. Each segment around
-// it is an environment in which clones live; environment 0 is the program itself, whose forward values are
-// stored. A value is taken from the outermost environment that has it, or cloned in the innermost that
-// contains it. So the interior of a nested segment is computed once more to rebuild its result for the
-// segment around it, and again for its own backward.
+// A backward value belongs to the segment of the forward value whose gradient it computes. Each segment around it is an
+// environment in which clones live. Environment 0 is the program itself, whose forward values are stored. A value is
+// taken from the outermost environment that has it. If no environment has it, it is cloned in the innermost environment
+// that contains it. The interior of a nested segment is therefore recomputed once to rebuild the segment's result for
+// the segment around it, and a second time for the segment's own backward pass.
 //
-// The snapshots of a loop by Revolve are written over by who reads them: a second reader has the loop computed again.
+// Revolve overwrites the snapshots of a scan while it reads them. If the snapshots have a second reader, the scan is
+// therefore recomputed.
 #pragma once
 
 #include "cairn/plan/needs.hpp"
 
 namespace cairn::pass {
 
-/// What a step leaves for the next one: `after` takes the place of `before`, a parameter or a moment of it.
+/// A value that a training step leaves for the next one. `after` replaces `before`, which is a parameter or one of its
+/// moments.
 struct carry {
   int before = none, after = none;
-  int leaf = 0, moment = none;  ///< whose moment, and which; none for the parameter itself
-  int key = none;               ///< the first of the two words by which that is rounded, if it is
+  int leaf = 0, moment = none;  ///< the parameter's leaf, and the index of the moment; none for the parameter itself
+  int key = none;               ///< first of the two words of the key by which the new value is rounded, or none
 };
 
-/// What operations of a plan take.
+/// The work of operations of a plan.
 struct plan_work {
-  std::int64_t flops = 0, recomputed = 0;  ///< of all; and of this a second time, also by pullbacks of loops
-  std::int64_t recomputed_in_loops = 0;    ///< by these alone
-  loop_counts loops;                       ///< what loops do
+  /// all FLOP, and the part that is recomputed, including recomputation in pullbacks of scans
+  std::int64_t flops = 0, recomputed = 0;
+  std::int64_t recomputed_in_loops = 0;  ///< the part of `recomputed` that pullbacks of scans do
+  loop_counts loops;                     ///< counts of what scans do
 
   constexpr plan_work& operator+=(const plan_work& more) {
     flops += more.flops;
@@ -39,7 +42,7 @@ struct plan_work {
   }
 };
 
-/// The values of a step in the order of their computation.
+/// The values of a training step in the order of their computation.
 template <int Nodes, int Arguments, int Leaves, int Segments, int Tags, int Outputs, int Carries = 1>
 struct schedule : ir::values<Nodes, Arguments> {
   static constexpr int segment_capacity = Segments;
@@ -49,22 +52,27 @@ struct schedule : ir::values<Nodes, Arguments> {
     int operations = 0;
     std::int64_t flops = 0;
   };
-  bool kept[Nodes] = {};    ///< forward values that backward reads as they are
-  int again[Nodes] = {};    ///< of values that are computed a second time: one more than the first one's number
-  int origin[Nodes] = {};   ///< which value of the graph and its gradient it is
-  int segment[Nodes] = {};  ///< in which it lies; of a clone, that which computes it again
+  bool kept[Nodes] = {};    ///< true for forward values that the backward pass reads without recomputation
+  int again[Nodes] = {};    ///< of recomputed values: 1 + the number of the first computation; 0 for other values
+  int origin[Nodes] = {};   ///< the value of the graph and its gradient from which it comes
+  int segment[Nodes] = {};  ///< the segment in which it lies; of a clone, the segment that recomputes it
   int turn = 0;
-  int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf; none where it has none
-  int earlier[Leaves] = {};  ///< by leaf: the gradient that its own is added to; 0, a forward value, where it is not
-  int tagged[Tags] = {};     ///< by tag; none where nothing needs the value
+  int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf: its value and its gradient, or none
+  /// By leaf: the value of the earlier gradient to which the leaf's gradient is added. 0 means none, because value 0
+  /// belongs to the forward pass.
+  int earlier[Leaves] = {};
+  int tagged[Tags] = {};  ///< by tag: its value, or none if nothing needs the value
   int outputs[Outputs] = {}, output_count = 0;
   carry carries[Carries] = {};
   int carry_count = 0;
-  int first_number = none, number_count = 0;  ///< values that are numbers of update rules
-  int all_gradients = none;        ///< from this value on parameters are updated, where that waits for all gradients
-  cost recomputed[Segments] = {};  ///< by the segment whose backward asked for it; 0 is the program outside of them
+  int first_number = none, number_count = 0;  ///< range of the values that are numbers of update rules
+  /// first value of the updates, if updates wait until all gradients are complete; otherwise none
+  int all_gradients = none;
+  /// by the segment whose backward pass needs the recomputation; 0 is the program outside
+  cost recomputed[Segments] = {};
 
-  /// What the operation takes whose first result is v; nothing, where v is another of its results.
+  /// Returns the work of the operation whose first result is `v`. Returns no work if `v` is another result, so that
+  /// each operation counts once.
   constexpr plan_work work_of(int v) const {
     const ir::operation& by = this->op(v);
     if (this->nodes[v].number > 0) return {};
@@ -72,7 +80,7 @@ struct schedule : ir::values<Nodes, Arguments> {
   }
 };
 
-/// What the operations of a schedule's values [begin, end) take.
+/// Returns the work of the operations of a schedule's values [begin, end).
 template <class Schedule>
 constexpr plan_work work_of(const Schedule& s, int begin, int end) {
   plan_work out;
@@ -84,7 +92,8 @@ constexpr plan_work work_of(const Schedule& s) {
   return work_of(s, 0, s.node_count);
 }
 
-/// Upper bounds of its values and arguments. `order` is how many gradients are parts of the forward pass.
+/// Returns upper bounds of the schedule's values and arguments. `order` is the number of gradients that are parts of
+/// the forward pass.
 template <class Gradient, class Segments>
 constexpr ir::sizes schedule_size(const Gradient& d, const Segments& in, int order) {
   const int times = order > 0 ? 2 : 1;
@@ -121,21 +130,23 @@ struct rematerializer {
   const Gradient& d;
   const Segments& in;
   const Needs& need;
-  const int order;  ///< how many gradients are parts of the forward pass
+  const int order;  ///< number of gradients that are parts of the forward pass
   schedule<Size.nodes, Size.arguments, Graph::size.leaves + 1, Segments::capacity, Graph::size.tags + 1,
            Graph::output_capacity>
       out{};
-  bool own[nodes] = {};       ///< forward values that results need without passing through a gradient
-  bool computed[nodes] = {};  ///< forward values that are there, or were and so are computed again
+  bool own[nodes] = {};  ///< forward values that outputs need without passing through a gradient
+  /// forward values that are in memory, or were there before, so that another clone is recomputation
+  bool computed[nodes] = {};
   bool stored[nodes] = {};
-  int moved[nodes] = {};           ///< forward and backward values by their old number
-  int clone[nodes * depths] = {};  ///< by depth of the environment; one more than the clone's number
+  int moved[nodes] = {};           ///< number in the schedule, by value of the graph and its gradient
+  int clone[nodes * depths] = {};  ///< by depth of the environment and value: 1 + the number of the clone, or 0
   demand pending[nodes] = {};
 
   constexpr bool is_leaf(int v) const { return ir::is_leaf(d.nodes[v].op->what); }
   constexpr bool is_view(int v) const { return d.nodes[v].op->what == ir::role::view; }
 
-  /// Appends all results of the operation of v, whose arguments have been written after those of the values before.
+  /// Appends all results of the operation of `v`. The caller has already written the operation's arguments to the end
+  /// of `out.arguments`.
   constexpr int emit(int v, int segment) {
     const ir::node& n = d.nodes[v];
     const int made = out.node_count, first = out.argument_count;
@@ -152,7 +163,7 @@ struct rematerializer {
     }
     return made;
   }
-  /// Once it is read, what is written over meanwhile is there no more.
+  /// Forgets value `v` if its copy `read` is overwritten by the reader. The value is then no longer in memory.
   constexpr void write_over(int v, int read) {
     computed[v] = computed[v] && moved[v] != read;
     for (int e = 0; e < depths; ++e) {
@@ -179,8 +190,8 @@ struct rematerializer {
       }
     }
   }
-  /// A gradient in the forward pass finds the values that it is a gradient of as backward does. Those that nothing else
-  /// reads are computed where it reads them.
+  /// Writes the forward pass. A gradient that is part of it finds the values of which it is a gradient in the same way
+  /// as the backward pass does. Values that nothing else reads are computed where this gradient reads them.
   constexpr void forward() {
     if (order > 0) find_own();
     for (int v = 0; v < d.turn; ++v) stored[v] = need.output[v];
@@ -200,13 +211,14 @@ struct rematerializer {
     out.turn = out.node_count;
     if (order > 0) forget();
   }
-  /// What was computed again for gradients in the forward pass does not live on for backward.
+  /// Forgets the clones for gradients in the forward pass. They do not stay alive for the backward pass.
   constexpr void forget() {
     for (int v = 0; v < d.turn; ++v) stored[v] = need.output[v];
     for (int& made : clone) made = 0;
   }
 
-  /// Where backward in `segment` finds v, or none where it has to be cloned first.
+  /// Returns the number in the schedule of `v` as the backward pass in `segment` finds it. Returns none if `v` has to
+  /// be cloned first.
   constexpr int lookup(int v, int segment) {
     if (is_leaf(v)) return moved[v];
     const int home = in.of[v] == segment ? segment : in.common(in.of[v], segment);
@@ -290,8 +302,8 @@ struct rematerializer {
 };
 }  // namespace detail
 
-/// The program in the order of its steps: forward, of which `order` gradients are parts, then backward with the
-/// recomputation it needs.
+/// Returns the schedule of a program: the forward pass, which contains `order` gradients, then the backward pass with
+/// the recomputation that it needs.
 template <ir::sizes Size, class Graph, class Gradient, class Segments, class Needs>
 constexpr auto rematerialize(const Graph& g, const Gradient& d, const Segments& in, const Needs& need, int order) {
   detail::rematerializer<Size, Graph, Gradient, Segments, Needs> r{g, d, in, need, order};

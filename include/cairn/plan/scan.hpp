@@ -1,5 +1,6 @@
-// The plan of a loop's body: one for all steps, forward and backward. Its results and gradients lie at bases of their
-// own, so that the loop points them to where each step's belong. What it says of the whole loop are constants.
+// The plan of a scan's body: one plan for all iterations, forward and backward. Its results and gradients lie at bases
+// of their own, so that the scan can point them to the memory of each iteration. The figures of the whole scan are
+// constants.
 #pragma once
 
 #include "cairn/graph/scan.hpp"
@@ -9,7 +10,7 @@
 
 namespace cairn::pass {
 
-/// The body of a loop as a model: differentiated from the cotangents of all its results.
+/// The body of a scan as a model. It is differentiated from the cotangents of all its results.
 template <class Loop, class Target>
 struct loop_model {
   struct purpose {
@@ -20,9 +21,9 @@ struct loop_model {
   using sums = ir::target<typename Target::numbers, 0, true>;
   using of = ir::loop_of<Loop, Target>;
   static constexpr int order = Loop::body::inside.order;
-  static constexpr bool records = Loop::policy::recorded_at_once > 0;  ///< backward evaluates segments, before it reads
-  static constexpr placing placed =
-      Loop::policy::keeps_steps || records ? placing::apart_and_kept : placing::apart;
+  /// the backward pass recomputes and records several iterations before it reads them
+  static constexpr bool records = Loop::policy::recorded_at_once > 0;
+  static constexpr placing placed = Loop::policy::keeps_steps || records ? placing::apart_and_kept : placing::apart;
   static constexpr const auto& graph = of::g;
 
   static constexpr auto starts = [] {
@@ -56,7 +57,7 @@ struct loop_model {
   }();
 };
 
-/// The plan, and what a loop needs to know of it.
+/// The plan of a scan's body, and what the scan needs to know of it.
 template <class Loop, class Target>
 struct loop_plan {
   using loop = Loop;
@@ -69,17 +70,19 @@ struct loop_plan {
   static constexpr const auto& f = compiled::steps;
   static constexpr const auto& places = compiled::places;
 
-  // Where bases are: see places.hpp.
+  // First numbers of the bases: see places.hpp.
   static constexpr int result_base = leaf_base + g.leaf_count;
   static constexpr int gradient_base = result_base + g.output_count;
   static constexpr int base_count = gradient_base + g.leaf_count;
-  /// Whether a result is carried on: as a value, or as a state that the body updates.
+  /// Returns true if a result is carried to the next iteration: as a carried value, or as a state that the body
+  /// updates.
   static constexpr bool is_carried(int result) { return result < Loop::carried_count || result >= g.result_count; }
 
-  /// What steps of the plan read and write.
+  /// Use of plan steps and values.
   struct uses {
-    bool needed[f.step_count + 1] = {};           ///< by step: backward depends on it, or the next step of a segment
-    bool read[compiled::schedule.capacity] = {};  ///< by value: backward reads it
+    /// by plan step: true if the backward pass depends on it, or the next recorded iteration does
+    bool needed[f.step_count + 1] = {};
+    bool read[compiled::schedule.capacity] = {};  ///< by value: true if the backward pass reads it
   };
   static constexpr uses used = [] {
     uses out;
@@ -97,13 +100,15 @@ struct loop_plan {
     return out;
   }();
   static constexpr bool is_read(int v) { return v != none && used.read[f.root[v]]; }
-  /// Whether backward reads a result where it belongs: not a leaf, nor the same value as an earlier result.
+  /// Returns true if the backward pass reads result `r` at the result's own address. Returns false for a leaf, and for
+  /// a value that is also an earlier result.
   static constexpr bool reads_result(int r) {
     return is_read(s.outputs[r]) && places.of[f.root[s.outputs[r]]].base == result_base + r;
   }
 
-  /// By step of backward: the leaf of which it makes the gradient, where it makes nothing else: it may be left out
-  /// where nobody reads that. Or none; so the steps that lead to what is carried, which the step before goes on from.
+  /// By plan step: the leaf whose gradient is the only purpose of the step, or none. Such a step may be left out if the
+  /// gradient is unused. Steps that lead to gradients of carried values have none, because the backward pass of the
+  /// previous iteration continues from these.
   static constexpr auto only_for = [] {
     struct {
       int of[f.step_count + 1] = {};
@@ -128,7 +133,8 @@ struct loop_plan {
     for (int& leaf : out.of) leaf = leaf == several ? none : leaf;
     return out;
   }();
-  /// Whether such steps alone write where the gradient of a leaf belongs: what it is written over, too.
+  /// Returns true if the gradient of `leaf` can be left out. For this, only plan steps with no other purpose may write
+  /// at the gradient's base. This includes values over which the gradient is written.
   static constexpr bool can_be_left_out(int leaf) {
     if (s.gradient[leaf] == none) return true;
     bool made = false;
@@ -142,8 +148,10 @@ struct loop_plan {
     return made;
   }
 
-  /// What is carried: arguments first, then states that the body updates. Each as a leaf and as the result that takes
-  /// its place; where it lies in a state; and where in what is kept of a state by who keeps what backward reads.
+  /// Carried values: first the carried arguments, then the states that the body updates. `leaf` is the value before the
+  /// iteration, and `result` the value after it. `offset` is the value's offset in a snapshot of the carried state. A
+  /// policy may store only the part of such a snapshot that the backward pass reads: `kept` is the value's offset in
+  /// this part, or none.
   struct carried_value {
     int leaf = 0, result = 0;
     std::int64_t bytes = 0, offset = 0, kept = none;
@@ -173,7 +181,7 @@ struct loop_plan {
 
   template <bool Back>
   static constexpr auto unread = place_unread<loop_plan, Back>();
-  /// Bytes that stand in for cotangents that there are none of.
+  /// Bytes of zeros that stand in for missing cotangents.
   static constexpr std::int64_t zero_bytes = [] {
     std::int64_t most = 0;
     for (int r = 0; r < g.result_count; ++r) {
@@ -182,7 +190,8 @@ struct loop_plan {
     return aligned(most);
   }();
 
-  /// Work of the steps [begin, end) of the plan; of those alone that backward needs.
+  /// Returns the work of the plan steps [begin, end). If `needed` is true, only steps that the backward pass needs
+  /// count.
   static constexpr plan_work work_of(int begin, int end, bool needed) {
     plan_work out;
     for (int i = begin; i < end; ++i) {
@@ -194,7 +203,7 @@ struct loop_plan {
   static constexpr plan_work forward = work_of(0, f.turn, false), recording = work_of(0, f.turn, true),
                              backward = work_of(f.turn, f.step_count, false);
 
-  /// How many bytes of the arena forward needs.
+  /// Bytes of the arena that the forward pass needs.
   static constexpr std::int64_t forward_arena = [] {
     std::int64_t bytes = 0;
     for (int i = 0; i < compiled::slots.count; ++i) {
@@ -203,12 +212,14 @@ struct loop_plan {
     }
     return bytes;
   }();
-  /// What so many steps leave for backward: of states what it reads, and the rest.
+  /// Returns the bytes that `steps` iterations store for the backward pass: the parts of carried states that it reads,
+  /// and the other values that it reads.
   static constexpr std::int64_t kept_bytes(std::int64_t steps) {
     return (steps - 1) * carried.kept_bytes + steps * places.kept_bytes;
   }
-  /// Gradients that are summed over many steps are summed in sections: by leaf, where in working space the sum of the
-  /// open section lies, or none. Gradients of other types than the program's are rounded step by step.
+  /// Gradients that are summed over many iterations are summed in sections. `at` is, by leaf, the offset in the
+  /// workspace of the sum of the open section, or none. A gradient whose type is not the program's real type has no
+  /// open sum: it is rounded in each iteration.
   static constexpr auto open_sums = [] {
     struct {
       std::int64_t at[of::arguments + 1] = {}, bytes = 0;
@@ -222,8 +233,16 @@ struct loop_plan {
     return out;
   }();
 
-  /// The parts of working space, in order: the arena; two states, snapshots of backward alone, and two gradients of
-  /// states; what a step leaves for backward, where nobody keeps it, or all of a segment; stand-ins; and open sums.
+  /// The parts of the workspace, in order:
+  /// - `arena`: the arena of the body.
+  /// - `states`: two carried states.
+  /// - `snapshots`: snapshots that only the backward pass takes.
+  /// - `pulled`: two gradients of carried states.
+  /// - `kept`: the values that one iteration leaves for the backward pass, if the policy does not store them. If
+  ///   several iterations are recorded at once, the values of all of them.
+  /// - `unread`: results and gradients that are unused outside the body.
+  /// - `zeros`: stand-ins for missing cotangents.
+  /// - `sums`: the sums of open sections.
   struct parts {
     std::int64_t arena, states, snapshots, pulled, kept, unread, zeros, sums;
     constexpr std::int64_t bytes() const { return arena + states + snapshots + pulled + kept + unread + zeros + sums; }
@@ -233,7 +252,8 @@ struct loop_plan {
     if (!back) return {forward_arena, 2 * state_bytes, 0, 0, places.kept_bytes, unread<false>.bytes, 0, 0};
     parts out{compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unread<true>.bytes, zero_bytes, open_sums.bytes};
     if constexpr (!policy::keeps_steps) {
-      out.states = (records && carried.kept_bytes == state_bytes ? 1 : 2) * state_bytes;  // 1: the one behind a segment
+      // 1: the state behind the recorded iterations; `kept` has all earlier states
+      out.states = (records && carried.kept_bytes == state_bytes ? 1 : 2) * state_bytes;
       out.snapshots = policy::slots_of_backward * state_bytes;
     }
     if constexpr (records) {

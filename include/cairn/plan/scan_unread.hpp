@@ -1,4 +1,4 @@
-// Where a step's part of a loop's results and gradients lies that nobody reads but the plan of its body.
+// Places the results and gradients of an iteration of a scan that are unused outside the plan of the scan's body.
 #pragma once
 
 #include "cairn/plan/compile.hpp"
@@ -7,15 +7,16 @@
 
 namespace cairn::pass {
 
-/// By base, in working space. What the plan reads from there, it or what it is written over, has a place of its own;
-/// all others are together, at 0. From `kept` on are results that backward reads, which may be those of several steps.
+/// Offsets in the workspace of the scan, by base. A result or gradient that the plan of the body reads there has an
+/// offset of its own; this includes memory that the plan overwrites. All others share offset 0. From `kept` on lie
+/// results that the backward pass reads; there may be several iterations of these.
 template <int Bases>
 struct unread_places {
   std::int64_t at[Bases] = {}, bytes = 0, kept = 0;
 };
 
 namespace detail {
-/// Places them in the loop, or in its pullback.
+/// Places the unused results and gradients of the scan, or of its pullback.
 template <class Plan, bool Back>
 struct unread_placer {
   using loop = typename Plan::loop;
@@ -23,14 +24,16 @@ struct unread_placer {
   static constexpr const auto& s = Plan::s;
   static constexpr const auto& f = Plan::f;
   static constexpr const auto& places = Plan::places;
-  static constexpr bool evaluates = !Back || !loop::policy::keeps_steps;  ///< forward steps, too
+  static constexpr bool evaluates = !Back || !loop::policy::keeps_steps;  ///< true if forward plan steps run, too
   enum class use : std::uint8_t { none, written, read, read_back };
   unread_places<Plan::base_count> out{};
   use of_base[Plan::base_count] = {};
 
   constexpr void note(int base, use how) { of_base[base] = std::max(of_base[base], how); }
 
-  /// A gradient is left out, or somebody reads it, where a step is for it alone.
+  /// Notes which bases the plan steps write and read. A step that computes one gradient alone does not count for the
+  /// base of this gradient: either the gradient is unused and the step is left out, or the gradient is used and lies
+  /// elsewhere.
   constexpr void look_at_steps() {
     for (int i = evaluates ? 0 : f.turn; i < (Back ? f.step_count : f.turn); ++i) {
       if (Back && Plan::records && !Plan::used.needed[i]) continue;
@@ -73,7 +76,8 @@ struct unread_placer {
     };
     for_each_result(together);
     for_each_result(apart(use::read));
-    for_each_gradient(together);  // when all is read that forward reads
+    // may overlap results that only forward plan steps read, because gradients are computed later
+    for_each_gradient(together);
     for_each_gradient(apart(use::read_back));
     out.kept = out.bytes;
     for_each_result(apart(use::read_back));
@@ -81,7 +85,7 @@ struct unread_placer {
 };
 }  // namespace detail
 
-/// Of the plan of a loop's body (plan/scan.hpp): in the loop, or in its pullback.
+/// Places the unused results and gradients of the body plan `Plan` (plan/scan.hpp), for the scan or for its pullback.
 template <class Plan, bool Back>
 constexpr auto place_unread() {
   detail::unread_placer<Plan, Back> p;

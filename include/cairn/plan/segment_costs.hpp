@@ -1,16 +1,17 @@
-// What segments cost and free, for reports and for diagnosis: counted in the schedule.
+// Counts what segments cost and what they free, for reports and for diagnosis. The bytes are counted in the schedule.
 #pragma once
 
 #include "cairn/plan/rematerialize.hpp"
 
 namespace cairn::pass {
 
-/// By segment; 0 is the program outside of them.
+/// Bytes by segment. Index 0 is the program outside of all segments.
 template <int Segments>
 struct segment_costs {
   std::int64_t boundary_bytes[Segments] = {};
-  std::int64_t interior_bytes[Segments] = {};  ///< what would be kept if the segment were a block
-  std::int64_t only_bytes[Segments] = {};      ///< of boundaries and results that would not
+  std::int64_t interior_bytes[Segments] = {};  ///< bytes that would be stored if the segment were a block
+  /// bytes of boundaries and results that are stored only because the segment is not a block
+  std::int64_t only_bytes[Segments] = {};
 };
 
 namespace detail {
@@ -25,12 +26,13 @@ struct cost_counter {
   segment_costs<Segments::capacity> out{};
   // By value of the graph and its gradient.
   bool stored[nodes] = {}, read[nodes] = {};
-  int keeper[nodes] = {};     ///< of forward values: the one segment that computes again from it, or several
-  int outermost[nodes] = {};  ///< of forward values: the outermost segment that keeps a clone for itself, or 0
+  int keeper[nodes] = {};  ///< of forward values: the segment that is recomputed from the value, `nobody`, or `several`
+  /// of forward values: the outermost segment that stores a clone of the value for itself, or 0
+  int outermost[nodes] = {};
 
   constexpr bool is_leaf(int v) const { return ir::is_leaf(d.nodes[v].op->what); }
 
-  /// Notes that a clone in `segment` reads v, which lies outside of it or inside.
+  /// Notes that a clone in `segment` reads `v`, which lies inside or outside the segment.
   constexpr void keep(int v, int segment) {
     if (is_leaf(v) || (in.of[v] == segment && !in.saved[v])) return;
     const int shared = in.saved[v] ? 0 : in.common(in.of[v], segment);
@@ -70,7 +72,7 @@ struct cost_counter {
       else if (keeper[v] > nobody && !read[v] && !need.output[v]) out.only_bytes[keeper[v]] += n.made->bytes;
       for (int i = 0; n.number == 0 && i < n.op->arguments; ++i) {
         const int a = need.root[d.arguments[n.first + i]];
-        const bool made_again = need.cheap[a] && in.of[a] == 0;  // of what is read inside: a copy of a leaf
+        const bool made_again = need.cheap[a] && in.of[a] == 0;  // in a segment: `a` is a converted leaf
         if (is_leaf(a) || need.constant[a] || made_again || in.of[a] == in.of[v]) continue;
         const int shared = in.common(in.of[a], in.of[v]);
         for (int at = in.of[v]; at != shared; at = in.all[at].parent) {

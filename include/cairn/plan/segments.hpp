@@ -1,6 +1,6 @@
-// Which regions of a model are segments, and who sees the values inside of them. Lowering records where bodies begin
-// and what they are; which of them a program checkpoints is decided here, so that all forms of a model share one graph
-// and one gradient.
+// Decides which regions of a model are segments, and which segments see the values inside of them. Lowering records
+// where each region begins and what it is. This pass decides which regions a program checkpoints, so all forms of a
+// model share one graph and one gradient.
 #pragma once
 
 #include "cairn/plan/differentiate.hpp"
@@ -8,34 +8,35 @@
 namespace cairn::pass {
 
 struct segment {
-  int parent = none, depth = 0;  ///< the segment around it, and how many there are
-  int region = 0;                ///< of the graph; of a placed one, the first of those that lie in it
-  bool placed = false;           ///< by a pass, not marked by the user
-  bool saves = false;            ///< of a placed one: keeps the contractions in it
+  int parent = none, depth = 0;  ///< the segment around it, and the number of segments around it
+  int region = 0;                ///< region of the graph; of a placed segment, the first region that lies in it
+  bool placed = false;           ///< true if a search added the segment, false if the user marked it
+  bool saves = false;            ///< of a placed segment: true if it stores the contractions in it
 };
 
-/// Segments beside those that the user marked.
+/// Segments that a search adds to the marked segments.
 template <int Regions, int Segments, int Depth>
 struct placement {
   static constexpr int capacity = Segments, depth = Depth;
-  int of[Regions] = {};           ///< by region: which of these it lies in, beside those that the region around it does
-  int parent[Segments + 1] = {};  ///< by segment, from 1 on; 0 where no other of these is around it
-  bool saves[Segments + 1] = {};  ///< by segment: keeps its contractions
+  int of[Regions] = {};  ///< by region: the placed segment in which it lies, or 0 for that of the region around it
+  int parent[Segments + 1] = {};  ///< by segment, from 1 on: the placed segment around it, or 0
+  bool saves[Segments + 1] = {};  ///< by segment: true if it stores its contractions
 };
 inline constexpr placement<1, 0, 0> no_placement{};
 
-/// The first segment is the program outside of all others.
+/// The segments of a model. The first one is the program outside of all others.
 template <int Nodes, int Regions, int Segments, int Depth>
 struct segmentation {
   static constexpr int capacity = Segments, depths = Depth + 1;
   segment all[Segments] = {};
   int count = 1;
   int of_region[Regions] = {};
-  int of[Nodes] = {};       ///< by value of the graph and its gradient
-  int visible[Nodes] = {};  ///< of forward values: depth of the outermost segment that sees it
-  bool saved[Nodes] = {};   ///< of forward values: the policy of an outermost segment keeps it for backward
+  int of[Nodes] = {};       ///< by value of the graph and its gradient: its segment
+  int visible[Nodes] = {};  ///< of forward values: depth of the outermost segment that sees the value
+  /// of forward values: true if the policy of an outermost segment stores the value for the backward pass
+  bool saved[Nodes] = {};
 
-  /// The innermost segment that contains both.
+  /// Returns the innermost segment that contains segments `a` and `b`.
   constexpr int common(int a, int b) const {
     while (a != b) {
       if (all[a].depth >= all[b].depth) a = all[a].parent;
@@ -55,13 +56,13 @@ struct segment_finder {
   segmentation<Gradient::capacity, Graph::size.regions + 1, Graph::size.segments + 1 + Placement::capacity,
                Graph::size.depth + Placement::depth>
       out{};
-  int number[Placement::capacity + 1] = {};  ///< by placed segment: which it is of all
+  int number[Placement::capacity + 1] = {};  ///< by placed segment: its index in `out.all`, or 0
 
   constexpr int add(int around, int region) {
     out.all[out.count] = {.parent = around, .depth = out.all[around].depth + 1, .region = region};
     return out.count++;
   }
-  /// Placed segment i, which begins with this region, or has begun.
+  /// Returns the index of placed segment `i`. If the segment is not there yet, adds it; it then begins with `region`.
   constexpr int begin(int i, int around, int region) {
     if (i == 0) return around;
     if (number[i] == 0) {
@@ -71,14 +72,14 @@ struct segment_finder {
     }
     return number[i];
   }
-  /// Has a segment keep a value that it computes.
+  /// Has segment `by` store value `v`, which it computes.
   constexpr void keep(int v, const segment& by) {
     out.visible[v] = std::min(out.visible[v], by.depth - 1);
     out.saved[v] |= by.depth == 1;
   }
-  /// `blocks`: so many of the segments around each other, from outside, are blocks.
+  /// Chooses the segments. `blocks` is the number of outermost levels of nested segments that become blocks.
   constexpr void choose(int blocks) {
-    int marks[Graph::size.regions + 1] = {};  // segments that the user wrote around a region, itself among them
+    int marks[Graph::size.regions + 1] = {};  // by region: number of marked segments around it, itself included
     for (int r = 1; r < g.region_count; ++r) {
       const ir::region& here = g.regions[r];
       const bool marked = here.what == ir::part::segment;
@@ -91,7 +92,8 @@ struct segment_finder {
     for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];
   }
 
-  /// A value is seen where it is read, but for gradients of it, which find it as backward does.
+  /// Finds the depth at which each value is seen. A value is seen by all values that read it, with one exception: a
+  /// gradient of it in the forward pass finds the value in the same way as the backward pass.
   constexpr void find_visible() {
     const auto home = [&](int v) { return out.of_region[d.nodes[v].home]; };
     for (int v = 0; v < d.turn; ++v) out.visible[v] = out.all[home(v)].depth;
@@ -110,7 +112,7 @@ struct segment_finder {
     for (int i = 0; i < g.keep_count; ++i) {
       const auto [v, region] = g.keeps[i];
       const segment& by = out.all[out.of_region[region]];
-      if (by.region != region || by.placed) continue;  // a block
+      if (by.region != region || by.placed) continue;  // the region is a block here, and a block stores nothing
       keep(v, by);
     }
     for (int v = 0; v < d.turn; ++v) {
@@ -122,7 +124,8 @@ struct segment_finder {
 };
 }  // namespace detail
 
-/// Finds the segments of a model.
+/// Finds the segments of a model. `blocks` levels of marked segments are blocks instead, and the segments in `placed`
+/// are added.
 template <class Graph, class Gradient, class Placement>
 constexpr auto find_segments(const Graph& g, const Gradient& d, int blocks, const Placement& placed) {
   detail::segment_finder<Graph, Gradient, Placement> f{g, d, placed};

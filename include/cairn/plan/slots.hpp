@@ -1,6 +1,7 @@
-// Slots: which values share memory. A result takes over the slot of an argument that dies at its step, where
-// the operation works in place. So a slot holds one value after another, from the step that computes the
-// first to the one that reads the last. Kernel scratch is a slot of one step.
+// Slots: decides which values share memory.
+// If an operation works in place, its result takes over the slot of an argument whose last use is this plan step. A
+// slot therefore holds one value after another. The slot is needed from the step that computes its first value until
+// the step that reads its last value. The workspace of a kernel is a slot that is needed during one plan step.
 #pragma once
 
 #include "cairn/plan/places.hpp"
@@ -9,19 +10,20 @@ namespace cairn::pass {
 
 struct slot {
   std::int64_t bytes = 0;
-  int first = 0, last = 0;  ///< the steps at which it is needed
-  int next = none;          ///< the next slot with the same last step
+  int first = 0, last = 0;  ///< first and last plan step at which the slot is needed
+  int next = none;          ///< index of the next slot with the same last step, or none
 };
 
 template <int Nodes, int Slots>
 struct slots {
-  slot all[Slots] = {};               ///< in the order of their first steps
-  int of[Nodes] = {};                 ///< by value that has memory of its own in the arena
-  int scratch[Slots] = {};            ///< by step that has scratch
-  int last[Slots + 1] = {};           ///< by step: the first of the slots that are needed up to it, or none
-  std::int64_t live[Slots + 1] = {};  ///< by step: the bytes of the slots that it needs
+  slot all[Slots] = {};     ///< all slots, sorted by their first step
+  int of[Nodes] = {};       ///< by value: its slot, for values that have memory of their own in the arena
+  int scratch[Slots] = {};  ///< by plan step: the slot of the kernel's workspace, for steps that need workspace
+  /// by plan step: the first slot that ends at the step, or none; `slot::next` links further slots
+  int last[Slots + 1] = {};
+  std::int64_t live[Slots + 1] = {};  ///< by plan step: bytes of all slots that are needed at the step
   int count = 0, step_count = 0;
-  std::int64_t live_bytes = 0;  ///< of the fullest step: no arena can be smaller
+  std::int64_t live_bytes = 0;  ///< bytes that are needed at the fullest step; no arena can be smaller
   std::int64_t stored_bytes = 0;
 };
 
@@ -36,7 +38,7 @@ struct slot_writer {
   const Places& p;
   const int threads;
   slots<nodes, Slots> out{};
-  bool held[nodes] = {};  ///< by value: has its slot now
+  bool held[nodes] = {};  ///< by value: true while the value occupies its slot
   std::int64_t sum = 0;
 
   constexpr int add(std::int64_t bytes, int first, int last) {
@@ -95,8 +97,9 @@ struct slot_writer {
     }
   }
 
-  /// Forward values that live at the turn, results of the program and what lies elsewhere apart: in the arena, or where
-  /// the gradient that takes their memory over belongs.
+  /// Sums the bytes of the forward values that are alive at the turn. The sum includes values in the arena and values
+  /// whose memory a gradient will take over. Results of the program and values in memory that the caller gives are not
+  /// counted.
   constexpr void count_stored() {
     for (int v = 0; v < s.turn; ++v) {
       const bool alive = p.fixed[v] ? live.last[v] >= f.turn : held[v];
@@ -106,7 +109,8 @@ struct slot_writer {
 };
 }  // namespace detail
 
-/// Slots: an upper bound of their number.
+/// Assigns the slots. `Slots` is an upper bound of their number. `threads` determines how much workspace the kernels
+/// need.
 template <int Slots, class Schedule, class Fused, class Loops, class Ranges, class Places>
 constexpr auto share_slots(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live, const Places& p,
                            int threads) {

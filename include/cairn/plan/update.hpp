@@ -1,6 +1,7 @@
-// Updates in the step: what a parameter and its moments become is computed by operations of the schedule, each as soon
-// as the gradient is complete and no later value reads the parameter. So a gradient needs memory for a moment only, or
-// none, where the update joins the loop that makes it.
+// Updates inside the training step. The new values of a parameter and of its moments are computed by operations of the
+// schedule. Each update comes as soon as the gradient is complete and no later value reads the parameter. A gradient
+// therefore needs memory only for a short time. It needs none if the update is part of the fused loop that computes the
+// gradient.
 #pragma once
 
 #include "cairn/graph/update.hpp"
@@ -9,7 +10,7 @@
 
 namespace cairn::pass {
 
-/// How large a schedule becomes.
+/// Returns upper bounds of the size of the schedule with updates.
 template <class Model, class Schedule>
 constexpr ir::sizes size_with_updates(const Schedule& s) {
   using all = ir::update_operations<Model>;
@@ -33,9 +34,10 @@ struct update_writer {
   const Schedule& s;
   typename Schedule::template resized<Size.nodes, Size.arguments, Size.updates + 1> out{};
   int moved[nodes + 1] = {};
-  bool shows[nodes] = {};  ///< an updated parameter, or what may be read in its place
+  bool shows[nodes] = {};  ///< true for an updated parameter, and for a value that may be read in place from one
   int last[nodes] = {};    ///< by updated parameter: the last value that reads it
-  int next[Model::graph.leaf_count + 1] = {}, first[nodes + 1] = {};  ///< leaves by when their update can be
+  /// lists of leaves, by the value after which their update can come
+  int next[Model::graph.leaf_count + 1] = {}, first[nodes + 1] = {};
 
   constexpr bool is_updated(int leaf) const { return Model::rules.of[leaf] != none && s.gradient[leaf] != none; }
 
@@ -59,7 +61,8 @@ struct update_writer {
       }
     }
   }
-  /// Updates come after the last result of an operation, and never in the forward pass.
+  /// Finds the value after which each update comes. An update comes after the last result of an operation, and never in
+  /// the forward pass.
   constexpr void find_places() {
     for (int& leaf : first) leaf = none;
     for (int i = g.leaf_count; i-- > 0;) {
@@ -164,7 +167,7 @@ inline constexpr auto schedule_with_updates = [] {
   return w.out;
 }();
 
-/// The schedule with the updates that a model asks for; itself where it asks for none.
+/// Returns the schedule with the updates that the model requests, or the schedule itself if it requests none.
 template <class Model, const auto& Schedule>
 constexpr const auto& with_updates() {
   if constexpr (!Model::purpose::updates_parameters) return Schedule;

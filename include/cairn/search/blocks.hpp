@@ -1,22 +1,25 @@
-// Which bodies of a model are the blocks of a chain, for who decides which of them become segments.
+// Finds the blocks of a chain among the regions of a model, for the searches that decide which blocks become segments.
 #pragma once
 
 #include "cairn/plan/compile.hpp"
 
 namespace cairn::pass {
 
-inline constexpr int fine_chain = 32;   ///< so many blocks are looked for, and nested in all ways
-inline constexpr int long_chain = 128;  ///< so many are taken where there would be fewer than `short_chain`
+inline constexpr int fine_chain = 32;  ///< most blocks that the search looks for, and nests in all ways
+/// most blocks that are taken if there would otherwise be fewer than `short_chain`
+inline constexpr int long_chain = 128;
 inline constexpr int short_chain = 8;
 
-/// The blocks of a model: bodies, with those behind that run no kernels, whose loops are joined to theirs; and runs of
-/// values between bodies, which no segment takes.
+/// The blocks of a model. There are two kinds:
+/// - A region, together with regions behind it that run no kernels. The fused loops of these join the loops of the
+///   region.
+/// - A run of values between regions. No segment contains such a run.
 template <int Nodes, int Regions>
 struct blocks {
   int of[Nodes] = {};           ///< by forward value: its block, or none
-  int of_region[Regions] = {};  ///< by region: likewise
-  bool begins[Regions] = {};    ///< by region: it is a block, or one of several that are
-  bool between[Nodes] = {};     ///< by block: such a run
+  int of_region[Regions] = {};  ///< by region: its block, or none
+  bool begins[Regions] = {};    ///< by region: true if it is a block, or one of several regions that are
+  bool between[Nodes] = {};     ///< by block: true if it is a run of values between regions
   int count = 0;
 };
 
@@ -29,10 +32,10 @@ struct block_finder {
   const Segments& in;
   const Needs& need;
   blocks<nodes, regions> out{};
-  bool flows[nodes] = {};     ///< forward values that depend on inputs; all, where none does
-  bool opened[regions] = {};  ///< the regions in it are looked at one by one
-  bool loose[regions] = {};   ///< has values that are in no region inside of it
-  int inside[regions] = {};   ///< how many regions it has
+  bool flows[nodes] = {};  ///< true for forward values that depend on inputs; if no value does, for all computed values
+  bool opened[regions] = {};  ///< true if the regions inside it are candidates for blocks
+  bool loose[regions] = {};   ///< true if it has values that lie in no region inside it
+  int inside[regions] = {};   ///< number of regions directly inside it
 
   constexpr void find_flow() {
     bool any = false;
@@ -56,7 +59,7 @@ struct block_finder {
     const int around = g.regions[r].parent;
     return opened[around] && !opened[r] && !loose[r] && inside[r] > 0 && in.of_region[r] == in.of_region[around];
   }
-  /// Looks into bodies that are chains themselves, as deep as leaves few enough blocks.
+  /// Opens regions that are chains themselves, level by level, as long as the number of blocks stays small enough.
   constexpr void open() {
     opened[0] = true;
     for (int count = inside[0];;) {
@@ -77,13 +80,13 @@ struct block_finder {
   constexpr void number() {
     for (int& b : out.of) b = none;
     for (int& b : out.of_region) b = none;
-    bool kernels[regions] = {};   // by region that is a block: it runs kernels
-    int outermost[regions] = {};  // the region that may be a block, around this one or itself
+    bool kernels[regions] = {};   // by region that is a block: true if it runs kernels
+    int outermost[regions] = {};  // by region: the region around it, or itself, that may be a block; 0 if it is opened
     for (int r = 1; r < g.region_count; ++r)
       outermost[r] = opened[r] ? 0 : opened[g.regions[r].parent] ? r : outermost[g.regions[r].parent];
     for (int v = 0; v < d.turn; ++v)
       kernels[outermost[d.nodes[v].region]] |= flows[v] && d.nodes[v].op->what == ir::role::kernel;
-    int last = 0;  // the region of the block before, 0 for values between
+    int last = 0;  // region of the block before, 0 for a run of values between regions
     for (int v = 0; v < d.turn; ++v) {
       if (!flows[v]) continue;
       const int r = outermost[d.nodes[v].region];
@@ -117,7 +120,7 @@ constexpr auto find_blocks(const Graph& g, const Gradient& d, const Segments& in
   return f.out;
 }
 
-/// Values of a plan, and the blocks that they are of.
+/// The values of a plan, and the blocks to which they belong.
 template <class Compiled, const auto& Blocks>
 struct values_of_blocks {
   static constexpr const auto& d = Compiled::gradient;
@@ -132,7 +135,7 @@ struct values_of_blocks {
     return origin < d.turn ? Blocks.of[origin] : Blocks.of_region[d.nodes[origin].region];
   }
   static constexpr bool in_arena(int v) { return f.step_of[v] != none && f.external[v] && !p.fixed[v]; }
-  /// Of forward values: lives on for backward, and is no result of the program.
+  /// Returns true if forward value `v` is stored for the backward pass in the arena and is no result of the program.
   static constexpr bool is_kept(int v) { return in_arena(v) && live.last[v] >= f.turn && !p.output[v]; }
   static constexpr std::int64_t bytes(int v) { return aligned(s.made(v).bytes); }
 };

@@ -1,52 +1,62 @@
-// A model as a chain of blocks: the bytes that each keeps and needs, and the operations that computing it again takes.
-// All is read off the plan in which no segment is placed, so what fusion, rewriting in place and the user's own
-// segments do is in it.
+// Measures a model as a chain of blocks: the bytes that each block stores and needs, and the work of recomputing it.
+// All figures are taken from the plan in which no segment is placed. They therefore include the effects of fusion, of
+// writing in place and of the user's own segments.
 #pragma once
 
 #include "cairn/search/blocks.hpp"
 
 namespace cairn::pass {
 
-/// What a block costs: bytes beside those that the blocks before it hold, and operations.
+/// The costs of a block. Bytes do not include bytes that the blocks before it hold. Work is counted in FLOP.
 struct block_costs {
-  /// At most, in forward and in backward.
+  /// Peak bytes in the forward pass and in the backward pass.
   struct peaks {
     std::int64_t forward = 0, backward = 0;
   };
-  std::int64_t kept = 0, kept_inside = 0;  ///< for backward: by the program, and by a segment around it
-  std::int64_t results = 0;                ///< of the latter what later blocks read, and not its own backward
-  std::int64_t passed = 0;                 ///< at most, where it is computed and nothing is kept
-  peaks outside;                           ///< where the program keeps it, and the block before it
-  peaks after_segment;                     ///< where the program keeps it, behind a segment
-  peaks inside;                            ///< where a segment keeps it
-  std::int64_t ahead = 0;  ///< at most, in backward, as long as nothing of its segment is computed again
-  std::int64_t alone = 0;  ///< and from then on, where it is the last of the segment
-  /// As a segment by itself that keeps its contractions, as save_matmuls does.
+  /// bytes stored for the backward pass, if the program stores the block, and if a segment around it does
+  std::int64_t kept = 0, kept_inside = 0;
+  std::int64_t results = 0;  ///< the part of `kept_inside` that later blocks read
+  std::int64_t passed = 0;   ///< peak bytes if the block is computed and nothing is stored
+  peaks outside;             ///< if the program stores the block and the block before it
+  peaks after_segment;       ///< if the program stores the block, and a segment ends before it
+  peaks inside;              ///< if a segment around it stores the block
+  std::int64_t ahead = 0;    ///< peak bytes in the backward pass, before any value of its segment is recomputed
+  std::int64_t alone = 0;    ///< peak bytes from then on, if the block is the last of the segment
+  /// Costs of the block as a segment by itself that stores its contractions, as `save_matmuls` does.
   struct saving_costs {
-    std::int64_t kept = none, flops = 0;  ///< none where that saves no work
+    std::int64_t kept = none, flops = 0;  ///< `kept` is none if storing contractions saves no work
     peaks most;
   };
   saving_costs saving;
-  std::int64_t result_flops = 0;   ///< to compute what later blocks read
-  std::int64_t reading_flops = 0;  ///< what its own backward reads
-  std::int64_t both_flops = 0;     ///< these, and what the backward of others reads
-  std::int64_t again_flops = 0;    ///< what is computed again even where it is kept
-  bool between = false;            ///< it is a run of values between bodies, which no segment takes
+  std::int64_t result_flops = 0;   ///< work to compute the values that later blocks read
+  std::int64_t reading_flops = 0;  ///< work to compute the values that its own backward pass reads
+  /// work to compute both of these, and the values that the backward pass of other blocks reads
+  std::int64_t both_flops = 0;
+  std::int64_t again_flops = 0;  ///< work that is recomputed even if the block is stored
+  bool between = false;          ///< true if it is a run of values between regions, which no segment contains
 };
 
-/// Blocks in the order of their computation.
+/// The blocks of a chain in the order of their computation. Figures are in bytes, except `again`.
 template <int Count>
 struct block_chain {
   static constexpr int count = Count;
   block_costs of[Count + 1] = {};
-  std::int64_t made[Count + 1][Count + 1] = {};  ///< [i][j]: bytes made from block i on, before j, and read from j on
-  std::int64_t held[Count + 1][Count + 1] = {};  ///< the same, without what only runs between bodies read from there on
-  std::int64_t released[Count + 1][Count + 1] = {};  ///< [i][j]: of these, what nobody reads behind forward of block j
-  bool reads_far[Count + 1] = {};                    ///< by block: what others made than the one before it
-  std::int64_t passing[Count + 1] = {};              ///< by block: that which others made, and it does not read
-  std::int64_t unkept[Count + 1] = {};               ///< by block: what it reads of those before that nobody keeps
-  std::int64_t again[Count + 1] = {};                ///< by block: work again of the one before, saved by a segment
-  /// By block: bytes of the gradients of what those before it made, when its own backward is over.
+  /// [i][j]: bytes computed in blocks [i, j) and read in block j or later
+  std::int64_t made[Count + 1][Count + 1] = {};
+  /// [i][j]: as `made`, without values that only runs between regions read in block j or later
+  std::int64_t held[Count + 1][Count + 1] = {};
+  /// [i][j]: bytes counted in `held[i][j]` that are unused once the forward pass of block j has finished
+  std::int64_t released[Count + 1][Count + 1] = {};
+  /// by block: true if it reads values of blocks other than the block directly before it
+  bool reads_far[Count + 1] = {};
+  /// by block: bytes of values of earlier blocks that from here on only runs between regions read, in the forward pass
+  std::int64_t passing[Count + 1] = {};
+  /// by block: bytes of earlier blocks that a segment beginning with this block holds, and that the program does not
+  /// store
+  std::int64_t unkept[Count + 1] = {};
+  /// by block: work that the block before it recomputes, and that is saved if a segment begins with this block
+  std::int64_t again[Count + 1] = {};
+  /// By block: bytes of the gradients of values of earlier blocks, when the block's own backward pass is over.
   std::int64_t gradients[Count + 1] = {};
 };
 
@@ -63,24 +73,25 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   static constexpr const auto& slots = Compiled::slots;
   block_chain<count> out{};
   // By value of the graph.
-  bool joined[nodes] = {};        ///< it has no memory: who reads it reads what it joins
-  bool read_back[nodes] = {};     ///< backward reads it
-  bool read_own[nodes] = {};      ///< that of its own block
-  int until[nodes] = {};          ///< the last block that reads it
-  int held_until[nodes] = {};     ///< and of those that may be in a segment, or read it in backward
-  int forward_until[nodes] = {};  ///< in forward
-  int back_until[nodes] = {};     ///< in backward
-  int last_back[nodes] = {};      ///< the last step of backward that does
-  bool marked[count + 1] = {};    ///< by block: the user's segments are in it
+  bool joined[nodes] = {};     ///< a concatenation that is read in place; its readers read its pieces
+  bool read_back[nodes] = {};  ///< the backward pass reads the value
+  bool read_own[nodes] = {};   ///< the backward pass of its own block reads the value
+  int until[nodes] = {};       ///< the last block that reads the value
+  /// the last block that reads the value in the backward pass, or that reads the value and may be in a segment
+  int held_until[nodes] = {};
+  int forward_until[nodes] = {};  ///< the last block that reads the value in the forward pass
+  int back_until[nodes] = {};     ///< the last block that reads the value in the backward pass
+  int last_back[nodes] = {};      ///< the last plan step of the backward pass that reads the value
+  bool marked[count + 1] = {};    ///< by block: true if the user's segments are in it
   // By value of the schedule.
-  int last_forward[values] = {};  ///< the last step of forward that reads it
+  int last_forward[values] = {};  ///< the last plan step of the forward pass that reads the value
   int block_of_step[values] = {};
   int first_step[count + 1] = {};
 
   constexpr bool computed(int v) const {
     return Blocks.of[v] != none && need.root[v] == v && !joined[v] && !need.output[v];
   }
-  /// The values whose memory is read where v is.
+  /// Calls `visit` with the values from whose memory `v` is read.
   constexpr void for_each_source(int v, auto visit) const {
     const int root = need.root[v];
     if (!joined[root]) return visit(root);
@@ -120,7 +131,8 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       if (Blocks.of[v] != none) marked[Blocks.of[v]] |= in.of[v] != 0;
     }
   }
-  /// The block of a step is that of its last value. What backward computes again is of the block that reads it next.
+  /// Returns the block of plan step `i`, or none. The block of a step is the block of its last value. Recomputed values
+  /// do not count: they belong to the block that reads them next.
   constexpr int find_block(int i) const {
     int found = none;
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
@@ -195,7 +207,8 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     }
   }
 
-  /// Forward passes over single blocks, keeping what backward reads or nothing.
+  /// Runs the forward pass over single blocks and notes its peak bytes. If `keeps` is true, the values that the
+  /// backward pass reads are stored; otherwise nothing is stored.
   constexpr void run_forward(bool keeps) {
     bool gone[values] = {};
     std::int64_t alive = 0;
@@ -223,24 +236,26 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       alive += made - freed;
     }
   }
-  /// Whether step i writes over a value, which it could not if a segment held that.
+  /// Returns true if plan step `i` writes over value `v`. The step could not do so if a segment held the value.
   constexpr bool is_written_over(int v, int i) const {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       if (in_arena(f.members[m]) && slots.of[f.members[m]] == slots.of[v]) return true;
     }
     return false;
   }
-  /// What the step of the plan needs, block by block.
+  /// Notes the bytes that the plan needs in each block, in the forward pass and in the backward pass.
   constexpr void run_step() {
     std::int64_t before[count + 2] = {};
     for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.of[b].kept;
     bool gone[values] = {};
-    std::int64_t passed_on[count + 1] = {};  // by block: what no segment from it on holds, though it is read
+    // by block: bytes that no segment from this block on holds, although they are read later
+    std::int64_t passed_on[count + 1] = {};
     const auto passes_on = [&](int v) { return computed(v) && held_until[v] < forward_until[v]; };
     for (int v = 0; v < s.turn; ++v) {
       if (in_arena(v) && !is_kept(v) && passes_on(s.origin[v])) passed_on[held_until[s.origin[v]] + 1] += bytes(v);
     }
-    std::int64_t unkept = 0;  // what is in memory of the blocks before, not kept, and not passed on
+    // bytes of earlier blocks that are in memory and are neither stored nor counted in `passed_on`
+    std::int64_t unkept = 0;
     std::int64_t own_unkept = 0;
     int now = 0;
     for (int i = 0; i < f.turn; ++i) {
@@ -268,8 +283,9 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       note(out.of[b].after_segment.forward, all - held_by_segment);
     }
     std::int64_t own = 0, inside = 0, gradients = 0;
-    std::int64_t clones = 0, others = 0;  // values computed again, and of these those of blocks before
-    std::int64_t ends[values + 1] = {};   // by step: of the values that a segment would keep, those that it reads last
+    // bytes of recomputed values, and the part of these that belongs to earlier blocks
+    std::int64_t clones = 0, others = 0;
+    std::int64_t ends[values + 1] = {};  // by plan step: bytes that a segment would store and that the step reads last
     for (int v = 0; v < d.turn; ++v) {
       if (computed(v) && read_back[v] && last_back[v] > 0) ends[last_back[v]] += aligned(d.nodes[v].made->bytes);
     }
@@ -306,7 +322,8 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   }
   static constexpr void note(std::int64_t& most, std::int64_t bytes) { most = most > bytes ? most : bytes; }
 
-  /// Work, by what is asked for: a block's results, what its backward reads, or both.
+  /// Costs in work, in the order of `asked` below: the block's results, the values that its backward pass reads, or
+  /// both.
   static constexpr std::int64_t block_costs::* figures[3] = {&block_costs::result_flops, &block_costs::reading_flops,
                                                              &block_costs::both_flops};
   constexpr void count_work() {
@@ -332,16 +349,14 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         }
       }
     }
-    // By value that is computed again: the last block that makes it needless as a segment, for that holds it, or all
-    // that its block makes of it.
+    // By recomputed value: the last block at which a beginning segment makes the recomputation unnecessary. The segment
+    // either holds the value itself, or holds all that the value's block computes from it.
     int needless_until[values];
     for (int& last : needless_until) last = count;
     for (int v = s.node_count; v-- > s.turn;) {
       const int b = s.again[v] > 0 ? block_of(v) : none;
       const int held = b != none && s.segment[v] == 0 ? std::max(needless_until[v], held_until[s.origin[v]]) : none;
-      const auto read = [&](int a) {
-        needless_until[a] = std::min(needless_until[a], block_of(a) == b ? held : none);
-      };
+      const auto read = [&](int a) { needless_until[a] = std::min(needless_until[a], block_of(a) == b ? held : none); };
       const ir::node& n = s.nodes[v];
       if (n.number > 0) {
         read(v - n.number);
@@ -360,7 +375,8 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   }
 };
 
-/// Its bytes. In two constants, for both together take more steps than a compiler allows one.
+/// The bytes of a chain. Bytes and work are two constants, because both together would take more steps than a compiler
+/// allows for one constant.
 template <class Compiled, const auto& Blocks>
 inline constexpr auto bytes_measured = [] {
   block_measurer<Compiled, Blocks> m;
@@ -380,7 +396,7 @@ inline constexpr auto bytes_measured = [] {
 }();
 }  // namespace detail
 
-/// A compiled model as a chain of the blocks that find_blocks found in it.
+/// Measures a compiled model as a chain of the blocks that find_blocks found in it.
 template <class Compiled, const auto& Blocks>
 constexpr auto measure_blocks() {
   auto m = detail::bytes_measured<Compiled, Blocks>;

@@ -1,5 +1,5 @@
-// Placement by budget: a list of candidates that does not depend on the budget. The plans that their costs are taken
-// from are made, and of the candidates one or two as a rule.
+// Placement under a budget. The list of candidates does not depend on the budget. The plans from which costs are
+// measured are always computed. Usually one or two of the candidates are planned.
 #pragma once
 
 #include "cairn/search/placement.hpp"
@@ -9,7 +9,7 @@
 
 namespace cairn {
 
-/// What a program with some segments takes: the bytes of its arena, and the operations that it does a second time.
+/// The figures of a program with some segments: the bytes of its arena, and the work that it recomputes, in FLOP.
 struct frontier_point {
   std::int64_t peak_bytes, recomputed_flops;
   bool operator==(const frontier_point&) const = default;
@@ -19,7 +19,7 @@ struct frontier_point {
 
 namespace cairn::pass {
 
-/// Points that no other one beats in bytes and in operations, by their bytes.
+/// Points that no other point beats in both bytes and work, sorted by their bytes.
 template <class Point, int Room>
 struct unbeaten {
   Point of[Room] = {};
@@ -31,7 +31,7 @@ struct unbeaten {
     const int rival = begin < count && of[begin].peak_bytes == next.peak_bytes ? begin : begin - 1;
     if (rival >= 0 && of[rival].recomputed_flops <= next.recomputed_flops) return;
     int end = begin;
-    while (end < count && of[end].recomputed_flops >= next.recomputed_flops) ++end;  // it beats these
+    while (end < count && of[end].recomputed_flops >= next.recomputed_flops) ++end;  // `next` beats these points
     if (begin == end) std::copy_backward(of + begin, of + count, of + count + 1);
     else std::copy(of + end, of + count, of + begin + 1);
     of[begin] = next;
@@ -42,7 +42,7 @@ struct unbeaten {
 template <class Compiled>
 inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, work_of(Compiled::schedule).recomputed};
 
-/// A model's blocks, and what they cost where no segment is placed.
+/// The blocks of a model, and their costs if no segment is placed.
 template <class Model, int Blocks, int Threads>
 struct model_blocks {
   using unplaced = compiled<Model, Blocks, Threads>;
@@ -54,21 +54,24 @@ struct model_blocks {
     return n;
   }();
 };
-/// Numbers of placements that are no candidates: each block a segment of its own, which keeps nothing or its
-/// contractions; and as many equally long ones, one after another, as each has blocks (Chen et al., Training Deep Nets
-/// with Sublinear Memory Cost, 2016).
+/// Numbers of placements that are not candidates:
+/// - `single_blocks`: each block is a segment of its own, which stores nothing.
+/// - `saving_blocks`: each block is a segment of its own, which stores its contractions.
+/// - `square_root_blocks`: equally long segments, one after another. There are as many segments as each segment has
+///   blocks (Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016).
 inline constexpr int single_blocks = -2, saving_blocks = -3, square_root_blocks = -4;
 
-/// The segments of a candidate, by its number.
+/// The segments of the candidate with number `Candidate`.
 template <int Candidate>
 struct candidate {
   template <class Model, int Blocks, int Threads>
   static constexpr const auto& placement();
 };
 
-/// Placements of a model's blocks, by the accounting of search/chain.hpp: each takes more bytes than the one before and
-/// less work; mostly no segment is placed in the last. What repeats more than three forward passes of a chain that is
-/// not short is left out: its plan would be as long.
+/// The candidates: placements of a model's blocks, with the costs that search/chain.hpp estimates. They are sorted:
+/// each next candidate takes more bytes and less work. In the last candidate there is usually no segment. In a chain
+/// that is not short, placements that recompute more than three forward passes are left out, because their plans would
+/// be as long.
 template <class Model, int Blocks, int Threads>
 struct candidates : model_blocks<Model, Blocks, Threads> {
   using typename model_blocks<Model, Blocks, Threads>::unplaced;
@@ -82,9 +85,11 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   }
   static constexpr auto chain = as_measured_apart<model_blocks<Model, Blocks, Threads>::measured>();
 
-  /// What a block reads that another than the one before it made is held for backward if a segment reads it, and else
-  /// forward may be the last to read it. So there is a list for each choice of such blocks that no segment takes: of
-  /// all choices where these are few, else of none and of all.
+  /// A block may read a value that was not computed by the block directly before it. If a segment reads the value, the
+  /// value is held for the backward pass. Otherwise the forward pass may be the last to read it. The search therefore
+  /// may exclude blocks of this kind from segments, and there is one list of placements for each choice of excluded
+  /// blocks. If these blocks are few, all choices are listed. Otherwise there are two lists: one that excludes no
+  /// block, and one that excludes all of these blocks.
   static constexpr int far = static_cast<int>(std::ranges::count(chain.reads_far, true));
   static constexpr bool each_choice = far == 0 || (chain.count <= short_chain && far <= 3);
   static constexpr int lists = far == 0 || chain.count > fine_chain ? 1 : each_choice ? 1 << far : 2;
@@ -117,15 +122,16 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     (add(List, *outer_placements_of<chain_of<List>()>.after_kept[0]), ...);
     return out;
   }(std::make_integer_sequence<int, lists>{});
-  /// Whether blocks read only what the one before made, and nothing is computed between two of them: then plans take
-  /// what was accounted.
+  /// True if blocks read only values of the block directly before them, and no value is computed between two blocks.
+  /// The plans then take what was estimated.
   static constexpr bool planned_as_accounted = far == 0 && [] {
     for (int b = 1; b + 1 < chain.count; ++b) {
       if (chain.of[b].between) return false;
     }
     return true;
   }();
-  /// Whether all ways to place and nest segments were looked at; and whether nothing was rounded meanwhile.
+  /// `complete` is true if all ways to place and nest segments were searched. `exact` is true if, in addition, no
+  /// budget was rounded in the search.
   static constexpr bool complete = each_choice && inner_placements<chain>::complete,
                         exact = each_choice && inner_placements<chain>::exact;
 
@@ -145,7 +151,7 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     return out;
   }();
   static constexpr int count = chosen.count;
-  /// What pullbacks of loops do a second time, whatever is placed: no cost of a block.
+  /// Work that pullbacks of scans recompute with any placement. It is not a cost of a block.
   static constexpr std::int64_t in_loops = work_of(unplaced::schedule).recomputed_in_loops;
   static constexpr std::int64_t bytes(int candidate) { return listed.of[chosen.of[candidate]].peak_bytes; }
   static constexpr std::int64_t flops(int candidate) {
@@ -178,16 +184,21 @@ constexpr const auto& candidate<Candidate>::placement() {
   } else return candidates<Model, Blocks, Threads>::template placement<Candidate>();
 }
 
-/// The placement of a model that fits into so many bytes and does the least work, among the candidates; that of the
-/// fewest bytes that are accounted where none fits. Where that is no less than without placed segments, and these fit,
-/// none is placed.
+/// The placement that `fit` chooses: among the candidates that fit into `Bytes` bytes, the one with the least work. If
+/// none fits, the candidate with the fewest estimated bytes is used. No segment is placed in two cases:
+/// - The plan without placed segments fits, and it recomputes no more than the placement.
+/// - The placement does not fit, and the plan without placed segments takes fewer bytes.
 ///
-/// Where values skip blocks, or are computed between them, plans differ from what was accounted: all candidates are
-/// planned. Else those that should fit, by the accounting with a margin, from the one of least work on, until one does;
-/// so for more bytes it begins no later and ends no later. It takes only plans whose work is nearer to what was
-/// accounted than to that of the next candidates, and none that does more than the first candidate: so whatever the
-/// accounting missed, more bytes do not cost more work. In chains that are not fine the first one, whose plan is the
-/// longest, is taken by its word.
+/// If values skip blocks or are computed between blocks, plans differ from the estimates, and all candidates are
+/// planned. Otherwise only candidates are planned whose estimated bytes, less a margin, fit. They are planned from the
+/// least work to the most, until one fits.
+///
+/// The rules below guarantee that a larger budget never costs more work, even if the estimates are wrong:
+/// - With a larger budget, the search begins at the same candidate or at one with less work, and it ends at the same
+///   candidate or at one with less work.
+/// - A plan is taken only if its work is nearer to its own estimate than to the estimates of the next candidates.
+/// - A plan that recomputes more than the plan of the first candidate is not taken. In chains of more than `fine_chain`
+///   blocks, the first candidate is not planned for this comparison, because its plan is the longest.
 template <class Model, int Blocks, int Threads, std::int64_t Bytes>
 struct fitted {
   using all = candidates<Model, Blocks, Threads>;
@@ -200,7 +211,7 @@ struct fitted {
     return (candidate == 0 || twice < all::flops(candidate) + all::flops(candidate - 1)) &&
            (candidate + 1 == all::count || twice >= all::flops(candidate) + all::flops(candidate + 1));
   }
-  /// From how many bytes on a candidate is planned: those accounted, less a margin.
+  /// Returns the least budget for which a candidate is planned: its estimated bytes, less a margin of 1/16.
   static constexpr std::int64_t tried_from(int candidate) {
     return candidate == 0 ? 0 : all::bytes(candidate) - all::bytes(candidate) / 8;
   }
@@ -246,8 +257,8 @@ struct fitted {
   }();
   using type = std::conditional_t<better_unplaced, typename all::unplaced, placed>;
 
-  /// The fewest bytes for which there is a placement, or none is needed. Plans all that may take fewer than those
-  /// before.
+  /// Returns the fewest bytes for which there is a placement, or for which none is needed. Plans all candidates that
+  /// may take fewer bytes than the candidates before them.
   template <int Candidate = 0, std::int64_t Least = figures_of<typename all::unplaced>.peak_bytes>
   static constexpr std::int64_t least_bytes() {
     constexpr bool each = !all::planned_as_accounted;

@@ -1,29 +1,34 @@
-// Which blocks of a chain become segments, and how these nest: for each range of blocks, the placements that no other
-// one beats in bytes and in work. After rotor (Beaumont, Eyraud-Dubois, Herrmann, Joly, Shilova, Optimal checkpointing
-// for heterogeneous chains, 2019), with lists of what is best in place of a grid of memory sizes.
+// Decides which blocks of a chain become segments, and how these segments nest. For each range of blocks, the search
+// finds the placements that no other placement beats in both bytes and work. The method follows rotor (Beaumont,
+// Eyraud-Dubois, Herrmann, Joly, Shilova, Optimal checkpointing for heterogeneous chains, 2019). Instead of a grid of
+// memory sizes, it uses lists of the best placements.
 //
-// Inside of a segment, blocks [i, l] are computed again with the first one kept, or with [i, j) as a segment of its
-// own, and the rest likewise. Outside, in the program, the same is chosen from the first block on. Chains of up to
-// `fine_chain` blocks are nested in all ways. In longer ones, segments nest where blocks are equal, and keep all inside
-// elsewhere.
+// Inside of a segment, blocks [i, l] are recomputed in one of two ways. Either the first block is stored, or blocks [i,
+// j) become a segment of their own. The same choice is then made for the rest. Outside of segments, in the program, the
+// same choice is made from the first block on. In chains of up to `fine_chain` blocks, segments nest in all ways. In
+// longer chains, segments nest where blocks are equal; other segments store all of their interior.
 #pragma once
 
 #include "cairn/search/chain.hpp"
 
 namespace cairn::pass {
 
-/// Placements in the order of their bytes, which are those beside what lies before them; each takes less work than
-/// those before it.
+/// Placements, sorted by their bytes. The bytes do not include what lies before the range of blocks. Each placement
+/// takes less work than the placements before it.
 template <int Room>
 struct placements {
   int count = 0;
-  std::int64_t bytes[Room] = {}, flops[Room] = {};  ///< flops: those that are done again
+  std::int64_t bytes[Room] = {}, flops[Room] = {};  ///< `flops` is the work that is recomputed
   int how[Room] = {};
 };
 
-/// A placement's first choice, by its length: so many blocks are a segment; 0, the first one is kept; `saving`, it is a
-/// segment that keeps its contractions; `then_kept` more, and the block behind the segment is kept. Then which of the
-/// placements of the rest goes with it, and which of those in the segment.
+/// The first choice of a placement. `length` says which choice it is:
+/// - 0: the first block is stored.
+/// - `saving`: the first block is a segment that stores its contractions.
+/// - Another number: that many blocks are a segment.
+/// - `then_kept` is added if the block behind the segment is stored.
+/// `rest` is the index of the placement of the remaining blocks, and `inside` is the index of the placement inside the
+/// segment.
 struct choice {
   static constexpr int saving = 1024, then_kept = 2048, most_placements = 256;
   static_assert(long_chain < saving);
@@ -41,27 +46,28 @@ struct choice {
 namespace detail {
 inline constexpr std::int64_t never = std::int64_t{1} << 60;
 
-/// A first choice that placements of the rest, and of what is in the segment, may go on from.
+/// A first choice, which placements of the rest and of the segment's interior complete.
 struct first_choice {
-  int length = 0;           ///< of the segment, or 0
-  std::int64_t least = 0;   ///< bytes that it needs itself
-  std::int64_t flops = 0;   ///< that are done again for it, beside those inside
-  std::int64_t held = 0;    ///< bytes beside those of the rest
-  std::int64_t beside = 0;  ///< and of what is inside
+  int length = 0;           ///< length of the segment, or 0
+  std::int64_t least = 0;   ///< bytes that the choice needs by itself
+  std::int64_t flops = 0;   ///< work that is recomputed for it, in addition to the work inside the segment
+  std::int64_t held = 0;    ///< bytes that are held in addition to the bytes of the rest
+  std::int64_t beside = 0;  ///< bytes that are held in addition to the bytes inside the segment
   constexpr std::int64_t need(std::int64_t rest, std::int64_t inside) const {
     const std::int64_t later = rest + held > inside + beside ? rest + held : inside + beside;
     return least > later ? least : later;
   }
 };
 
-/// Finds the best of some placements: the one of least work within each of a list of budgets.
+/// Finds the best of some placements: for each budget of a list, the placement with the least work.
 template <int Room>
 struct list_writer {
   std::int64_t budgets[Room + 1] = {};
   placements<Room> found{};
-  int count = 0;  ///< more than Room where these are not all
+  int count = 0;  ///< number of budgets; more than `Room` if there was no room for all of them
 
-  /// Budgets from the least bytes that any needs to the most, each by the same factor larger than the one before.
+  /// Sets budgets from the least bytes that any placement needs to the most. Neighbouring budgets differ by the same
+  /// factor.
   constexpr void spread(std::int64_t least, std::int64_t most) {
     static_assert(((Room - 1) & (Room - 2)) == 0 && Room <= choice::most_placements);
     const double first = static_cast<double>(std::max<std::int64_t>(least, 1));
@@ -70,7 +76,7 @@ struct list_writer {
     for (count = 0; count < Room; ++count, budget *= factor) budgets[count] = static_cast<std::int64_t>(budget);
     budgets[Room - 1] = most;
   }
-  /// One of all that placements need, in their order.
+  /// Inserts the bytes that a placement needs into the sorted list of budgets.
   constexpr void insert(std::int64_t bytes) {
     int at = count;
     while (at > 0 && budgets[at - 1] >= bytes) --at;
@@ -96,7 +102,7 @@ struct list_writer {
       found.how[k] = choice::number(first.length, r - 1, i - 1);
     }
   }
-  /// Those that are better than all that need less.
+  /// Returns the placements that take less work than all placements with fewer bytes.
   constexpr placements<Room> done() const {
     placements<Room> out;
     for (int k = 0; k < count; ++k) {
@@ -111,8 +117,8 @@ struct list_writer {
 
 inline constexpr placements<1> nothing{1, {}, {}, {}};
 
-/// The best of all that `for_each(visit)` calls visit(first, rest, inside) for. Exact: no point is left out, if there
-/// is room to look at all.
+/// Returns the best of all placements for which `for_each(visit)` calls visit(first, rest, inside). If `Exact` is true,
+/// no placement is left out, as long as there is room for all.
 template <int Room, bool Exact>
 constexpr placements<Room> placements_of(auto for_each) {
   list_writer<Room> w;
@@ -134,8 +140,8 @@ constexpr placements<Room> placements_of(auto for_each) {
 }
 }  // namespace detail
 
-/// The placements of ranges in a segment, by their first block and how many more they have. Of equal blocks only those
-/// from the first one on.
+/// The placements of ranges of blocks in a segment, by the first block and the number of further blocks. For a chain of
+/// equal blocks, only the ranges from the first block on are there.
 template <int Starts, int Count, int Room>
 struct placement_table {
   const placements<Room>* at[Starts + 1][Count + 1] = {};
@@ -148,7 +154,7 @@ struct placements_made {
   placements<Room> of[Starts][To - From] = {};
 };
 
-/// The placements of ranges of From to To - 1 blocks more than one.
+/// Computes the placements of ranges with From to To - 1 further blocks.
 template <int Starts, int From, int To, int Room, int Count>
 constexpr auto write_placements(const block_chain<Count>& c, const placement_table<Starts, Count, Room>& before) {
   placements_made<Starts, From, To, Room> out;
@@ -164,8 +170,8 @@ constexpr auto write_placements(const block_chain<Count>& c, const placement_tab
       const auto for_each_choice = [&](auto visit) {
         if (more == 0) return visit(first_choice{0, b.alone, b.reading_flops}, nothing, nothing);
         visit(first_choice{0, kept, b.both_flops, b.kept_inside}, at(i + 1, more - 1), nothing);
-        // Blocks [i, j) as a segment; and with the block behind it kept, where forward of that is the last to read some
-        // of what crosses.
+        // Blocks [i, j) as a segment. In addition: the same with the block behind the segment stored, if the forward
+        // pass of that block is the last to read some of the values that cross.
         const auto visit_segment = [&](int length, int j, std::int64_t least, std::int64_t work, std::int64_t crossing,
                                        const auto& inside) {
           visit(first_choice{length, least, work, crossing}, at(j, l - j), inside);
@@ -174,9 +180,9 @@ constexpr auto write_placements(const block_chain<Count>& c, const placement_tab
           const block_costs& next = c.of[j];
           const std::int64_t both =
               std::max({least, gradient + crossing + next.inside.forward, after_forward + next.inside.backward});
-          visit(first_choice{choice::then_kept + length, both, work + next.both_flops,
-                             after_forward + next.kept_inside},
-                at(j + 1, l - j - 1), inside);
+          visit(
+              first_choice{choice::then_kept + length, both, work + next.both_flops, after_forward + next.kept_inside},
+              at(j + 1, l - j - 1), inside);
         };
         if (b.saving.kept != none)
           visit_segment(choice::saving, i + 1, std::max(gradient + b.saving.most.forward, b.saving.most.backward),
@@ -185,8 +191,7 @@ constexpr auto write_placements(const block_chain<Count>& c, const placement_tab
         for (int j = i + 1; j <= l; ++j) {
           work += c.of[j - 1].result_flops;
           passed = std::max(passed, c.made[i][j - 1] + c.of[j - 1].passed);
-          visit_segment(j - i, j, std::max(gradient + passed, c.of[j - 1].ahead), work, c.made[i][j],
-                        at(i, j - 1 - i));
+          visit_segment(j - i, j, std::max(gradient + passed, c.of[j - 1].ahead), work, c.made[i][j], at(i, j - 1 - i));
         }
       };
       if (!b.between && !c.of[l].between)
@@ -196,7 +201,7 @@ constexpr auto write_placements(const block_chain<Count>& c, const placement_tab
   return out;
 }
 
-/// A constant for so many lengths: more would take too many steps.
+/// Number of lengths that one constant computes. More would take more steps than compilers allow.
 inline constexpr int lengths_together = 4;
 template <const auto& Chain, int Starts, int Room, int Group>
 struct placement_group {
@@ -217,7 +222,7 @@ struct placement_group {
 };
 }  // namespace detail
 
-/// The placements of all ranges of a chain; of one of equal blocks, with Starts = 1.
+/// The placements of all ranges of a chain. For a chain of equal blocks, `Starts` is 1.
 template <const auto& Chain, int Starts, int Room>
 inline constexpr const placement_table<Starts, Chain.count, Room>& placements_inside =
     detail::placement_group<Chain, Starts, Room, (Chain.count - 1) / detail::lengths_together>::after;

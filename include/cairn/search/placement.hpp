@@ -1,11 +1,12 @@
-// The placements of a chain that no other one beats in bytes and in work, and the segments that each of them has.
+// The placements of a whole chain that no other placement beats in both bytes and work, and the segments of each of
+// them.
 #pragma once
 
 #include "cairn/search/nested.hpp"
 
 namespace cairn::pass {
 
-/// Equal blocks that follow each other: [begin, end).
+/// A run of equal blocks that follow each other: [begin, end).
 struct run_of_blocks {
   int begin = 0, end = 0;
 };
@@ -15,7 +16,7 @@ constexpr bool alike(const block_costs& a, const block_costs& b) {
   return !a.between && !b.between && a.kept == b.kept && a.kept_inside == b.kept_inside &&
          a.result_flops == b.result_flops && a.both_flops == b.both_flops;
 }
-/// Runs of equal blocks, of two or more.
+/// Finds the runs of two or more equal blocks.
 template <int Count>
 constexpr auto find_runs(const block_chain<Count>& c) {
   struct {
@@ -28,7 +29,7 @@ constexpr auto find_runs(const block_chain<Count>& c) {
   }
   return out;
 }
-/// A run as a chain by itself; of each cost what it is at most in the run.
+/// Returns a run as a chain by itself. Each cost is the largest cost in the run.
 template <int Length, int Count>
 constexpr block_chain<Length> chain_of_run(const block_chain<Count>& c, int begin) {
   block_chain<Length> out;
@@ -54,7 +55,7 @@ template <const auto& Chain, int Begin, int Length>
 inline constexpr auto run_chain = chain_of_run<Length>(Chain, Begin);
 }  // namespace detail
 
-/// What is best of each range of a chain in a segment.
+/// The best placements of each range of a chain inside a segment.
 template <const auto& Chain>
 struct inner_placements {
   static constexpr int count = Chain.count;
@@ -62,7 +63,8 @@ struct inner_placements {
   static constexpr int room = exact ? 65 : complete ? 33 : 17;
   static constexpr auto runs = detail::find_runs(Chain);
 
-  /// The placements of blocks [i, l], or null where only one placement is known, which keeps all.
+  /// Returns the placements of blocks [i, l]. Returns null if only one placement is known: the placement that stores
+  /// all blocks.
   static constexpr const placements<room>* of(int i, int l) {
     if constexpr (complete) {
       return &placements_inside<Chain, count, room>.of(i, l - i);
@@ -94,15 +96,15 @@ struct inner_placements {
   }();
 };
 
-/// What is best of the blocks from each one on, outside of segments: where the one before is kept, and where it ends a
-/// segment, which holds all that crosses.
+/// The best placements of the blocks from each block on, outside of segments. `after_kept` is for a block after a
+/// stored block. `after_segment` is for a block after a segment, which holds all values that cross.
 template <int Count, int Room>
 struct outer_placements {
   const placements<Room>*after_kept[Count + 1] = {}, *after_segment[Count + 1] = {};
 };
 
 namespace detail {
-/// The placements of blocks [From, To), from those of the blocks behind them.
+/// Computes the placements of blocks [From, To) from the placements of the blocks behind them.
 template <const auto& Chain, int From, int To, int Room>
 constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>& behind) {
   using inner = inner_placements<Chain>;
@@ -124,23 +126,22 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
       (after_kept ? out.after_kept : out.after_segment)[i - From] = placements_of<Room, inner::exact>([&](auto visit) {
         const block_costs::peaks most = after_kept ? b.outside : b.after_segment;
         visit(first_choice{0, std::max(most.forward, most.backward), b.again_flops, b.kept}, kept(i + 1), nothing);
-        // Blocks [i, j) as a segment, and with the block behind it kept.
+        // Blocks [i, j) as a segment; in addition, the same with the block behind the segment stored.
         const auto visit_segment = [&](int length, int j, std::int64_t least, std::int64_t work, std::int64_t crossing,
                                        const auto& inside) {
           visit(first_choice{length, unkept + least, saved + work, unkept + crossing, unkept}, segment(j), inside);
           const std::int64_t after_forward = crossing - c.released[i][j];
           if (after_forward == crossing || j == count) return;
           const block_costs& next = c.of[j];
-          const std::int64_t both = std::max(
-              {least, crossing + next.after_segment.forward, after_forward + next.after_segment.backward});
+          const std::int64_t both =
+              std::max({least, crossing + next.after_segment.forward, after_forward + next.after_segment.backward});
           visit(first_choice{choice::then_kept + length, unkept + both, saved + work + next.again_flops,
                              unkept + after_forward + next.kept, unkept},
                 kept(j + 1), inside);
         };
         if (b.saving.kept != none)
-          visit_segment(choice::saving, i + 1,
-                        std::max(c.passing[i] + b.saving.most.forward, b.saving.most.backward), b.saving.flops,
-                        b.saving.kept, nothing);
+          visit_segment(choice::saving, i + 1, std::max(c.passing[i] + b.saving.most.forward, b.saving.most.backward),
+                        b.saving.flops, b.saving.kept, nothing);
         std::int64_t passed = 0, kept_so_far = 0, ahead = 0, back = 0;
         placements<1> all_kept = nothing;
         for (int j = i + 1; j <= count && !c.of[j - 1].between; ++j) {
@@ -165,7 +166,7 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
   return out;
 }
 
-/// A constant for so many blocks: more would take too many steps.
+/// Number of blocks that one constant computes. More would take more steps than compilers allow.
 inline constexpr int blocks_together = 16;
 template <int Room>
 inline constexpr placements<Room> no_blocks{1, {}, {}, {}};
@@ -194,16 +195,16 @@ struct outer_group {
 };
 }  // namespace detail
 
-/// The placements of a chain that are not beaten.
+/// The placements of a chain that no other placement beats.
 template <const auto& Chain>
 inline constexpr const auto& outer_placements_of = detail::outer_group<Chain, 0>::found;
 
-/// Segments over ranges of blocks; each stands behind the one around it.
+/// Segments over ranges of blocks. Each segment comes after the segment around it.
 template <int Count>
 struct nested_ranges {
   struct range {
-    int begin, end, parent, depth;  ///< parent: one more than its number, 0 for none
-    bool saves;                     ///< keeps its contractions
+    int begin, end, parent, depth;  ///< `parent`: 1 + the number of the segment around it, or 0
+    bool saves;                     ///< true if it stores its contractions
   };
   range all[2 * Count + 1] = {};
   int count = 0, depth = 0;
@@ -222,13 +223,13 @@ struct range_finder {
   using inner = inner_placements<Chain>;
   nested_ranges<Chain.count> out{};
 
-  /// The segment of the first choice of blocks from i on, and what is in it.
+  /// Adds the segment of the first choice for the blocks from `i` on, and the segments inside it.
   constexpr void first(int i, const choice& c, int parent) {
     if (c.length == 0) return;
     const int made = out.add(i, i + c.segment(), parent, c.length == choice::saving);
     if (c.length != choice::saving) inside(i, i + c.length - 1, c.inside, made);
   }
-  /// The segments of placement number `which` of blocks [i, l], in a segment.
+  /// Adds the segments of placement `which` of blocks [i, l], inside a segment.
   constexpr void inside(int i, int l, int which, int parent) {
     while (i <= l) {
       const auto* found = inner::of(i, l);
@@ -253,7 +254,7 @@ struct range_finder {
 };
 }  // namespace detail
 
-/// The segments of the Which-th of them.
+/// The segments of placement number `Which`.
 template <const auto& Chain, int Which>
 inline constexpr auto ranges_of = [] {
   detail::range_finder<Chain> f;
@@ -261,7 +262,7 @@ inline constexpr auto ranges_of = [] {
   return f.out;
 }();
 
-/// Segments of so many blocks each, one after another.
+/// Segments of `Length` blocks each, one after another. Runs of values between regions end a segment.
 template <const auto& Chain, int Length, bool Saves = false>
 inline constexpr auto equal_ranges = [] {
   nested_ranges<Chain.count> out;
@@ -272,7 +273,7 @@ inline constexpr auto equal_ranges = [] {
   return out;
 }();
 
-/// The same by region of the graph.
+/// The segments of `Ranges` as a placement by region of the graph.
 template <const auto& Blocks, const auto& Ranges>
 inline constexpr auto placement_by_region = [] {
   constexpr int regions = static_cast<int>(std::size(Blocks.of_region));

@@ -1,4 +1,4 @@
-// Segments of a chain of layers.
+// Cuts a chain of layers into segments: `ckpt_sequential`.
 #pragma once
 
 #include "cairn/graph/work.hpp"
@@ -10,8 +10,9 @@ namespace cairn {
 
 namespace hana = boost::hana;
 
-/// How ckpt_sequential cuts, where not by the number of layers: so that the most that is computed within a segment is
-/// as little as can be. What a cut itself keeps, the value between two segments, does not count.
+/// Measures for `ckpt_sequential`, if it does not cut by the number of layers. The cuts minimize the largest cost of a
+/// segment's interior. The cost of a cut itself does not count: this is the value between two segments, which is
+/// stored.
 struct by_bytes {
   static constexpr std::int64_t of(const work& w) { return w.bytes; }
 };
@@ -22,13 +23,13 @@ template <class T>
 concept a_measure = std::same_as<T, by_bytes> || std::same_as<T, by_flops>;
 
 namespace detail {
-/// Segment i of a chain has the layers [begin[i], begin[i + 1]).
+/// The cuts of a chain. Segment i has the layers [begin[i], begin[i + 1]).
 template <int Segments>
 struct cuts {
   int begin[Segments + 1] = {};
 };
 
-/// No segment has two layers more than another.
+/// Cuts a chain so that the numbers of layers of two segments differ by at most one.
 template <int Segments>
 constexpr cuts<Segments> cut_evenly(int layers) {
   cuts<Segments> out;
@@ -36,12 +37,13 @@ constexpr cuts<Segments> cut_evenly(int layers) {
   return out;
 }
 
-/// Cuts so that no segment costs more than `most`, as far as there are segments enough; the last takes the rest.
+/// Cuts a chain so that no segment costs more than `most`. If there are too few segments for this, the last segment
+/// takes the rest.
 template <int Segments, int Layers>
 constexpr cuts<Segments> cut_within(const std::int64_t (&cost)[Layers], std::int64_t most) {
   cuts<Segments> out;
   for (int i = 0, layer = 0; i < Segments; out.begin[++i] = layer) {
-    const int left = Segments - 1 - i;  // segments after this one, of a layer at least
+    const int left = Segments - 1 - i;  // number of segments after this one, each of at least one layer
     for (std::int64_t sum = cost[layer++]; layer < Layers - left; sum += cost[layer++]) {
       if (left > 0 && sum + cost[layer] > most) break;
     }
@@ -58,7 +60,8 @@ constexpr std::int64_t largest(const std::int64_t (&cost)[Layers], const cuts<Se
   }
   return most;
 }
-/// The least possible cost of the most costly segment, halving what is left to search.
+/// Cuts a chain so that the cost of the most costly segment is as small as possible. The search for this cost is a
+/// bisection.
 template <int Segments, int Layers>
 constexpr cuts<Segments> cut_by_cost(const std::int64_t (&cost)[Layers]) {
   std::int64_t least = 0, enough = largest(cost, cut_evenly<Segments>(Layers));
@@ -76,7 +79,7 @@ chain_of<std::tuple_element_t<Begin + I, Layers>...> layers_from(std::index_sequ
 template <class Layers, int Begin, int End>
 using layers_between = decltype(layers_from<Layers, Begin>(std::make_index_sequence<End - Begin>{}));
 
-/// The chain with its segments, all but the last of them checkpointed.
+/// Returns the chain with its segments. All segments except the last are checkpointed.
 template <auto Cuts, class Layers, class... Policy, int... I>
 constexpr auto segmented(std::integer_sequence<int, I...>) {
   constexpr int last = sizeof...(I);
@@ -88,7 +91,7 @@ constexpr auto segmented(std::integer_sequence<int, I...>) {
 template <auto Cuts, int N, class Layers, class... Policy>
 using segments_of_chain = decltype(segmented<Cuts, Layers, Policy...>(std::make_integer_sequence<int, N - 1>{}));
 
-/// Notes what each stage costs, carrying the shape from one to the next.
+/// Notes the cost of each stage, and carries the shape from one stage to the next.
 template <class By, int Level, class Tensor>
 struct cost_fold {
   std::int64_t* next;
@@ -99,7 +102,7 @@ struct cost_fold {
     return cost_fold<By, Level, tensor_of<stage>>{next + 1};
   }
 };
-/// A chain that is cut where it is applied, for what its layers cost depends on the shape.
+/// A chain that is cut when it is applied, because the costs of its layers depend on the shape of its argument.
 template <int N, class By, class Layers, class... Policy>
 struct chain_by_cost;
 template <int N, class By, class... L, class... Policy>
@@ -124,7 +127,7 @@ struct showing<boost::hana::tuple<L...>> {
   using owner = top_scope;
 };
 
-/// What ckpt_sequential makes of its arguments; By is void where it counts layers.
+/// Computes the result type of ckpt_sequential from its arguments. `By` is void if the cuts count layers.
 template <int N, class By, class Given, class... Policy>
 struct sequencing;
 template <int N, class By, class... A, class... Policy>
@@ -151,7 +154,7 @@ struct sequencing<N, void, std::tuple<boost::hana::tuple<L...>>, Policy...> {
   using type = segments_of_chain<cut_evenly<N>(sizeof...(L)), N, std::tuple<L...>, Policy...>;
 };
 
-/// The measure among what ckpt_sequential is told, and the policies that are left.
+/// Sorts the template arguments of ckpt_sequential into the measure and the policies.
 template <int N, class Given, class By, class Policies, class... Said>
 struct sorting;
 template <int N, class Given, class By, class... Policy>
@@ -164,12 +167,16 @@ struct sorting<N, Given, void, std::tuple<Policy...>, First, Rest...>
     : sorting<N, Given, First, std::tuple<Policy...>, Rest...> {};
 }  // namespace detail
 
-/// A chain of layers in N segments, as torch.utils.checkpoint.checkpoint_sequential: `x |
-/// ckpt_sequential<2>(hana::make_tuple(l1, l2, l3))`. They have as many layers, or the first ones one more; or are cut
-/// where it costs least: `ckpt_sequential<4, by_bytes>(layers)`. The last is not checkpointed, since backward begins
-/// with it. Segments are named `sequential.0` and so on, which prefixes no parameters. What else stands in <...> are
-/// policies of ckpt, no boundaries<T>; each must fit one of the segments, and these may be useless, for nobody chose
-/// where they end. Rejects: what is no tuple, and N below 1 or above the number of layers.
+/// Cuts a chain of layers into N segments, as torch.utils.checkpoint.checkpoint_sequential does: `x |
+/// ckpt_sequential<2>(hana::make_tuple(l1, l2, l3))`.
+/// - Without a measure, segments have equally many layers, or the first ones have one more.
+/// - With a measure, the chain is cut where the most costly segment costs least: `ckpt_sequential<4,
+///   by_bytes>(layers)`.
+/// The last segment is not checkpointed, because the backward pass begins with it. Segments are named `sequential.0`
+/// and so on; the names do not prefix the names of parameters. Other arguments in <...> are policies of ckpt, except
+/// boundaries<T>. Each policy must fit one of the segments. The segments may be useless, because the user did not
+/// choose where they end.
+/// Rejects an argument that is not a tuple of layers, and N below 1 or above the number of layers.
 template <int N, class... Said, class... A>
 constexpr typename detail::sorting<N, std::tuple<A...>, void, std::tuple<>, Said...>::type ckpt_sequential(A...) {
   return {};

@@ -1,24 +1,25 @@
-// Blocks that are a segment each: what they need then, measured in a plan that has these segments.
+// Measures the costs of blocks that are segments by themselves, in a plan that has these segments.
 #pragma once
 
 #include "cairn/search/chain.hpp"
 
 namespace cairn::pass {
 
-/// By block, of a plan in which each is a segment of its own.
+/// Costs by block, in bytes, measured in a plan in which each block is a segment of its own.
 template <int Count>
 struct single_costs {
-  std::int64_t stored[Count + 1] = {};     ///< of what it makes, up to backward
-  std::int64_t passed[Count + 1] = {};     ///< at most, in forward, beside what is stored of the blocks before
-  std::int64_t ahead[Count + 1] = {};      ///< at most, in backward, as long as nothing of it is read or computed again
-  std::int64_t alone[Count + 1] = {};      ///< and from then on
-  /// Gradients of what the blocks before b made, as backward of block b - 1 comes to read what forward made, or to
-  /// compute it again.
+  std::int64_t stored[Count + 1] = {};  ///< bytes of its values that are stored until the backward pass
+  std::int64_t passed[Count + 1] = {};  ///< peak in the forward pass, in addition to what is stored of earlier blocks
+  /// peak in the backward pass, before any value of the block is read or recomputed
+  std::int64_t ahead[Count + 1] = {};
+  std::int64_t alone[Count + 1] = {};  ///< peak in the backward pass from then on
+  /// Entry b: bytes of the gradients of the values of blocks before b, at the moment when the backward pass of block b
+  /// - 1 begins to read or recompute values of the forward pass.
   std::int64_t gradients[Count + 1] = {};
-  std::int64_t flops[Count + 1] = {};      ///< computed again
+  std::int64_t flops[Count + 1] = {};  ///< work that is recomputed
 };
 namespace detail {
-/// Whether a step reads what forward made, or computes it again.
+/// Returns true if a plan step reads or recomputes a value of the forward pass.
 template <class Compiled>
 constexpr bool reads_forward(int step) {
   const auto& s = Compiled::schedule;
@@ -29,8 +30,9 @@ constexpr bool reads_forward(int step) {
                 [&](int v) { found |= f.step_of[v] != none && (v < s.turn || s.again[v] > 0); });
   return found;
 }
-/// How many bytes fewer live where parts that a loop takes of gradients, which it is the last to read, are copied
-/// before: so it is in a segment of several blocks, for these are computed again in between.
+/// Returns how many bytes fewer are live if the slices of gradients that a fused loop reads last are copied before.
+/// This happens in a segment of several blocks, because the segment recomputes blocks between the gradient and the
+/// fused loop.
 template <class Compiled>
 constexpr std::int64_t saved_by_copies(int step) {
   const auto& s = Compiled::schedule;
@@ -68,7 +70,7 @@ constexpr auto measure_single_blocks() {
   bool gone[of_plan::values] = {};
   std::int64_t gradients = 0;
   int now = 0;
-  bool begun = false;  // backward of this block has read what forward made
+  bool begun = false;  // true if the backward pass of block `now` has read or recomputed a value of the forward pass
   for (int i = 0; i < f.step_count; ++i) {
     int b = i == f.turn ? count - 1 : now;
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
@@ -100,7 +102,8 @@ constexpr auto measure_single_blocks() {
   return out;
 }
 
-/// A chain with what was measured of single blocks as segments; and as segments that keep their contractions.
+/// Returns chain `c` with the costs that were measured with each block as a segment (`single`), and with each block as
+/// a segment that stores its contractions (`saving`).
 template <int Count>
 constexpr block_chain<Count> corrected(block_chain<Count> c, const single_costs<Count>& single,
                                        const single_costs<Count>& saving) {
