@@ -150,8 +150,8 @@ struct need_finder {
 };
 }  // namespace detail
 
-/// Finds what a training step needs of graph `g` with gradient `d`, if its segments are `in`. `cheap_unplaced` says what
-/// is cheap in the same program without placed segments; it is null if no segment is placed.
+/// Finds what a training step needs of graph `g` with gradient `d`, if its segments are `in`. `cheap_unplaced` says
+/// what is cheap in the same program without placed segments. It is null if no segment is placed.
 template <class Graph, class Gradient, class Segments>
 constexpr auto find_needs(const Graph& g, const Gradient& d, const Segments& in, const bool* cheap_unplaced = nullptr) {
   detail::need_finder<Graph, Gradient, Segments> f{g, d, in, cheap_unplaced};
