@@ -260,7 +260,8 @@ struct lanes {
     return result;
   }
 
-  /// Returns a register whose lane i is lane Index(i) of a if Index(i) < width, and lane Index(i) - width of b otherwise.
+  /// Returns a register whose lane i is lane Index(i) of a if Index(i) < width. Otherwise lane i is lane
+  /// Index(i) - width of b.
   template <auto Index>
   [[gnu::always_inline]] static lanes shuffled(lanes a, lanes b) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -305,13 +306,14 @@ struct lanes {
 #endif
 };
 
-/// The numbers that have these bits.
+/// Returns the numbers whose binary representation is x.
 template <class Lanes>
 [[gnu::always_inline]] inline Lanes from_bits(typename Lanes::words x) {
   return {reinterpret_cast<typename Lanes::vector>(x)};
 }
 
-/// As many of the numbers from row[i] on as fit into a register, of a row of n; `rest` past its end.
+/// Loads one register from row[i] on, where the row has n numbers. Lanes past the end of the row are `rest`, or zero if
+/// `rest` is not given.
 template <class Real>
 [[gnu::always_inline]] inline lanes<Real> load_row(const Real* row, std::int64_t i, std::int64_t n) {
   if (i + lanes<Real>::width <= n) return lanes<Real>::load(row + i);
@@ -322,7 +324,8 @@ template <class Real>
   if (i + lanes<Real>::width <= n) return lanes<Real>::load(row + i);
   return lanes<Real>::load(row + i, static_cast<int>(n - i), rest);
 }
-/// A register of doubles, of floats in memory. What g++ makes of a vector's conversion takes several times as long.
+/// Loads one register of doubles from floats in memory. The function uses intrinsics because the code that g++ generates
+/// for a conversion of a vector takes several times as long.
 [[gnu::always_inline]] inline lanes<double> doubles_of(const float* from) {
 #if XSIMD_WITH_AVX512F
   return {_mm512_cvtps_pd(_mm256_loadu_ps(from))};
@@ -336,7 +339,8 @@ template <class Real>
   return out;
 #endif
 }
-/// As Reals, numbers that may be of another type.
+/// Loads one register from row[i] on and converts the numbers from `Stored` to `Real`. The row has n numbers; lanes past
+/// its end are zero.
 template <class Real, class Stored>
 [[gnu::always_inline]] inline lanes<Real> load_row_as(const Stored* row, std::int64_t i, std::int64_t n) {
   if constexpr (std::is_same_v<Real, Stored>) {
@@ -356,8 +360,9 @@ template <class Real>
   else x.store(row + i, static_cast<int>(n - i));
 }
 
-/// A register of 32-bit words in lanes of 64 bits, so that there is room for a product; nothing reads the upper halves.
-/// Compilers would multiply whole lanes, which takes several times as long.
+/// One register of 32-bit words in lanes of 64 bits, so that a lane has room for the product of two words. The product
+/// and `store` ignore the upper halves of the lanes. The type uses intrinsics because compilers would multiply whole
+/// lanes, which takes several times as long.
 struct wide_words {
 #if XSIMD_WITH_AVX512F
   static constexpr int width = 8;
@@ -371,14 +376,14 @@ struct wide_words {
   vector value;
 
   [[gnu::always_inline]] static wide_words fill(std::uint32_t word) { return {vector{} + word}; }
-  /// first, first + 1, ...
+  /// Returns the words first, first + 1, ..., one for each lane.
   [[gnu::always_inline]] static wide_words count_from(std::uint32_t first) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return wide_words{vector{(I + first)...}};
     }(std::make_index_sequence<static_cast<std::size_t>(width)>{});
   }
   [[gnu::always_inline]] friend wide_words operator^(wide_words a, wide_words b) { return {a.value ^ b.value}; }
-  /// Both halves of the products of words.
+  /// Returns the full products, of 64 bits each, of the words in the lower halves of the lanes.
   [[gnu::always_inline]] friend wide_words operator*(wide_words a, wide_words b) {
 #if XSIMD_WITH_AVX512F
     return {reinterpret_cast<vector>(
@@ -395,7 +400,7 @@ struct wide_words {
 #endif
   }
   [[gnu::always_inline]] friend wide_words upper(wide_words a) { return {a.value >> 32}; }
-  /// Four words a lane, lane by lane.
+  /// Stores the four words of each lane next to each other, lane by lane.
   [[gnu::always_inline]] static void store(const wide_words (&word)[4], std::uint32_t* to) {
     const auto pair = [](wide_words low, wide_words high) { return (low.value & 0xffffffffU) | high.value << 32; };
     const vector left = pair(word[0], word[1]), right = pair(word[2], word[3]);
@@ -408,8 +413,9 @@ struct wide_words {
   }
 };
 
-/// Brings the line of a number that will be read or written into the first-level cache. The empty assembler keeps g++
-/// from dropping functions that do nothing else.
+/// Fetches the cache line at address `at` into the first-level cache. The overload for `const void*` is for lines that
+/// will be read, and the overload for `void*` is for lines that will be written. The empty assembler statement keeps
+/// g++ from removing calls of functions that do nothing but fetch.
 [[gnu::always_inline]] inline void fetch(const void* at) {
   __builtin_prefetch(at);
   asm volatile("");
@@ -419,7 +425,8 @@ struct wide_words {
   asm volatile("");
 }
 
-/// The same vocabulary for single numbers, so that a formula written once runs on both.
+/// The following functions do for single numbers what the functions of the same names do for registers. Thus a formula
+/// that is written once works for registers and for single numbers.
 template <std::floating_point Real>
 constexpr void barrier(Real&) {}
 using std::abs, std::sqrt;

@@ -30,8 +30,8 @@ struct tile_reader {
 };
 
 /// The function by which a fused loop processes rows, seen as {rows, columns}, for a kernel. If `follows` is false, the
-/// fused loop computes the rows that the kernel reads; the thread that reads a row computes this row, once. If `follows`
-/// is true, the fused loop follows the kernel through the rows.
+/// fused loop computes the rows that the kernel reads. Each row is computed once, by the thread that reads the row. If
+/// `follows` is true, the fused loop follows the kernel through the rows.
 struct row_maker {
   using make_pointer = void (*)(const void* table, void* const* operands, range rows);
   make_pointer make_rows;
