@@ -8,8 +8,8 @@ namespace cairn::kernel {
 
 using ir::access, ir::loop_table, ir::mapped_axis;
 
-/// Returns the index of the element of the argument's axis that element i of a mapped axis shows. Returns -1 if element i
-/// shows no element of the argument; the value of element i is then zero.
+/// Returns the index of the element of the argument's axis that element i of a mapped axis shows. Returns -1 if element
+/// i shows no element of the argument; the value of element i is then zero.
 inline std::int64_t mapped_to(const mapped_axis& a, std::int64_t i) {
   if (i >= a.begin && i < a.end) return i + (i < a.cut ? a.before : a.after);
   const std::int64_t extent = std::int64_t{a.extent} * a.map.repeat;
@@ -27,8 +27,8 @@ inline std::int64_t in_order_from(const mapped_axis& a, std::int64_t i) {
   return (i < a.cut ? a.cut : a.end) - i;
 }
 
-/// An array that a fused loop reads or writes. `bytes` is the number of bytes of one element. `input` is the index of the
-/// input, or -1 for a result. `map` is the index of the input's map, or -1 if the array is not a mapped input.
+/// An array that a fused loop reads or writes. `bytes` is the number of bytes of one element. `input` is the index of
+/// the input, or -1 for a result. `map` is the index of the input's map, or -1 if the array is not a mapped input.
 struct stream {
   int bytes = 0, input = -1, map = -1;
   access how = access::contiguous;
@@ -128,8 +128,8 @@ template <class Held>
   }
   return Held::load(part);
 }
-/// Loads n elements of a mapped axis, from element i on. Elements that are consecutive in the argument are loaded as one
-/// register.
+/// Loads n elements of a mapped axis, from element i on. If the elements are consecutive in the argument, they are
+/// loaded as one register.
 template <class Held>
 [[gnu::always_inline]] inline typename Held::type load_mapped(const mapped_axis& a, const typename Held::number* row,
                                                               std::int64_t i, int n, bool tail) {

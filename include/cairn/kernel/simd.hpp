@@ -324,8 +324,8 @@ template <class Real>
   if (i + lanes<Real>::width <= n) return lanes<Real>::load(row + i);
   return lanes<Real>::load(row + i, static_cast<int>(n - i), rest);
 }
-/// Loads one register of doubles from floats in memory. The function uses intrinsics because the code that g++ generates
-/// for a conversion of a vector takes several times as long.
+/// Loads one register of doubles from floats in memory. The function uses intrinsics because the code that g++
+/// generates for a conversion of a vector takes several times as long.
 [[gnu::always_inline]] inline lanes<double> doubles_of(const float* from) {
 #if XSIMD_WITH_AVX512F
   return {_mm512_cvtps_pd(_mm256_loadu_ps(from))};
@@ -339,8 +339,8 @@ template <class Real>
   return out;
 #endif
 }
-/// Loads one register from row[i] on and converts the numbers from `Stored` to `Real`. The row has n numbers; lanes past
-/// its end are zero.
+/// Loads one register from row[i] on and converts the numbers from `Stored` to `Real`. The row has n numbers; lanes
+/// past the end of the row are zero.
 template <class Real, class Stored>
 [[gnu::always_inline]] inline lanes<Real> load_row_as(const Stored* row, std::int64_t i, std::int64_t n) {
   if constexpr (std::is_same_v<Real, Stored>) {
