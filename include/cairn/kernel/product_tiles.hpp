@@ -79,7 +79,7 @@ template <class In, class Sum, int Rows, int Registers, bool RowsApart>
   using vec = lanes<Sum>;
   using read = factor<In, Sum>;
   constexpr int width = vec::width, in_step = read::in_step;
-  constexpr int reached = RowsApart ? 3 : Rows, pointers = (Rows + reached - 1) / reached;  // the number of rows that one pointer reaches
+  constexpr int reached = RowsApart ? 3 : Rows, pointers = (Rows + reached - 1) / reached;  // rows by one pointer
   const bool direct = to.reader == nullptr && columns == Registers * width && (to.zeros == nullptr || !to.add);
   for (const int bottom = row + height; row < bottom; row += Rows, a += from.below) {
     if (to.far) to.fetch_tile(row, column, Rows, columns);

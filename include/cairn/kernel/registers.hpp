@@ -40,8 +40,8 @@ struct held {
     if constexpr (!rounds) x.store(to, n);
     else narrow(x, to, n);
   }
-  /// Returns x converted to the type of the elements in memory. Real numbers are rounded; whole numbers must represent
-  /// x exactly.
+  /// Returns x converted to the type of the elements in memory. Real numbers are rounded. If the
+  /// elements are whole numbers, x is a whole number and keeps its value.
   [[gnu::always_inline]] static number nearest(double x) {
     if constexpr (rounds && !std::is_same_v<number, bf16>) return number(static_cast<Real>(x));
     else return static_cast<number>(x);
