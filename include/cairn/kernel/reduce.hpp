@@ -312,7 +312,7 @@ struct nested_reduction {
   }
 
  private:
-  /// Adds the pairs from number `at` on to the open columns from `to` on. Of pair `cut`, `some` indices are visited.
+  /// Adds the pairs from number `at` on to the open columns from `to` on. The loop of pair `cut` visits `some` indices.
   void visit(std::size_t at, const In* in, std::int64_t to, std::int64_t some) {
     const auto& pair = r.at[at];
     const auto last = static_cast<std::size_t>(r.pairs - 1);
