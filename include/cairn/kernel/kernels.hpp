@@ -1,4 +1,4 @@
-// Every operation's kernel.
+// This header includes the kernels of all operations.
 #pragma once
 
 #include "cairn/kernel/attention.hpp"

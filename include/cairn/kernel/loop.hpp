@@ -1,4 +1,5 @@
-// The loop that runs a fused group of operations: compiled once for each distinct code, whatever the extents.
+// The kernel that runs a fused loop, that is, a group of elementwise operations in one pass. The kernel is compiled
+// once for each distinct code, independent of the extents.
 #pragma once
 
 #include "cairn/kernel/elementwise.hpp"
@@ -11,11 +12,11 @@ namespace cairn::kernel {
 
 using ir::loop_value, ir::sums;
 
-/// An input of a loop.
+/// An input of a fused loop.
 struct loop_operand {
   dtype type = dtype::real;
   access how = access::contiguous;
-  bool joined = false;  ///< one array after the other, of some columns each
+  bool joined = false;  ///< a concatenation along the columns, read from its pieces
   double immediate = 0;
   const ir::generator* generate = nullptr;
 };
@@ -23,7 +24,7 @@ struct loop_operand {
 template <auto... V>
 struct list_of {};
 
-/// Registers by number, each of its own type.
+/// A set of registers that are accessed by number. Each register has its own type.
 template <int I, class V>
 struct numbered {
   V value;
@@ -37,10 +38,15 @@ template <int I, class V>
   return n.value;
 }
 
-/// One pass over the elements of a loop: loads the inputs, applies the operations in order, stores the results that are
-/// read elsewhere. Operands: the stored results, then the inputs that are no constants, of a joined one its pieces;
-/// `constants` is a loop_table. A result may lie over a contiguous input, unless the first value comes in tiles that
-/// are made of this one, or whose sums lie in the result.
+/// One pass over the elements of a fused loop. The pass loads the inputs, applies the operations in order and stores
+/// the results that are read elsewhere. `constants` points to a loop_table. The operands are, in this order:
+/// - the stored results;
+/// - the inputs that are not constants; a joined input is replaced by its pieces.
+///
+/// A result may have the address of a contiguous input, with two exceptions. Both concern a fused loop whose first
+/// value comes in tiles from a kernel:
+/// - The kernel computes the tiles from the input.
+/// - The kernel stores the partial sums of the tiles in the memory of the result.
 template <class Real, sums Sum, bool Tiles, class Inputs, class Code, class Arguments>
 struct loop;
 template <class Real, sums Sum, bool Tiles, loop_operand... Input, loop_value... Code, int... Argument>
@@ -49,8 +55,9 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   static constexpr int stored = (0 + ... + Code.stored);
   static constexpr int arrays = stored + (0 + ... + (Input.how != access::constant));
 
-  /// Threads share the rows, or the only row; where columns are summed up, columns. An operation counts as ten, a
-  /// number moved as forty.
+  /// Runs the fused loop. Threads share the rows, or the elements of the row if there is only one row. If columns are
+  /// summed, threads share the columns instead. The work per element is counted as 10 for each operation and 40 for
+  /// each number that is loaded or stored.
   static void run(const void* constants, void* const* operands, int threads) {
     const loop_table& t = *static_cast<const loop_table*>(constants);
     const std::int64_t work = t.rows * t.columns * (10 * operations + 40 * (stored + inputs));
@@ -69,13 +76,13 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   }
 
-  /// Some rows, for a kernel that reads them.
+  /// Runs the fused loop for the rows `own` only, for a kernel that shares a plan step with the fused loop.
   static void make_rows(const void* constants, void* const* operands, range own) {
     const loop_table& t = *static_cast<const loop_table*>(constants);
     rows(t, operands, own, {0, t.columns});
   }
 
-  /// Brings what run_tile will read and write into the first-level cache.
+  /// Fetches the memory that run_tile will read and write for this tile into the first-level cache.
   static void fetch_tile(const void* constants, void* const* of, int row, int column, int height, int columns) {
     const range all{column, column + columns};
     in_pieces(*static_cast<const loop_table*>(constants), of, all,
@@ -85,8 +92,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
               });
   }
 
-  /// The same for a tile of the first value: `height` rows, `stride` apart, and `columns` columns from (row, column)
-  /// on.
+  /// Runs the fused loop for one tile of the first value. The tile begins at (row, column) and has `height` rows and
+  /// `columns` columns. The numbers of the tile lie at `tile`; its rows are `stride` numbers apart.
   static void run_tile(const void* constants, void* const* operands, const void* tile, int stride, int row, int column,
                        int height, int columns) {
     const auto* const first = static_cast<const typename result_held<0>::number*>(tile) - column;
@@ -104,7 +111,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
 
  private:
   static constexpr int width = lanes<Real>::width;
-  /// How many lanes of a register count; which of the two sorts is always known where code is made.
+  /// The number of lanes of a register that are used. `tail` is true if the register may be used in part. Wherever code
+  /// is generated, the compiler knows the value of `tail`.
   struct lanes_used {
     int count;
     bool tail;
@@ -121,12 +129,13 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   template <int K>
   using input_held = held<input[K].type, Real>;
 
-  /// Values of which there may be none, as an array.
+  /// An array of N numbers, where N may be 0.
   template <int N>
   struct list {
     int at[N + 1] = {};
   };
-  /// By value, which of the stored results it is; by input, which of the operands after these, and which of the maps.
+  /// `place_of_result` has for each value its index among the stored results. `place_of_input` has for each input its
+  /// index among the operands that follow the stored results.
   static constexpr list<operations> place_of_result = [] {
     list<operations> places;
     for (int k = 0, n = 0; k < operations; ++k) places.at[k] = code[k].stored ? n++ : 0;
@@ -145,7 +154,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     for (int k = 0; k < operations; ++k) n += adds_up(k);
     return n;
   }();
-  /// The sums: which of the stored results they are, and the values that they add up.
+  /// A sum: its index among the stored results, and the number of the value whose elements are added.
   struct sum_place {
     int result = 0, of = 0;
   };
@@ -180,7 +189,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }();
   static constexpr const stream* streams = all_streams.data();
 
-  /// Where a row begins, by operand.
+  /// The address at which a row begins, for each operand.
   struct places {
     std::byte* at[arrays];
 
@@ -193,7 +202,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       return reinterpret_cast<const typename input_held<K>::number*>(at[stored + place_of_input.at[K]]);
     }
   };
-  /// The rows one after another. The places never leave registers, but for a copy that is filled out of line.
+  /// Visits rows one after another. The addresses `now` stay in registers because a function that is not inlined never
+  /// gets a pointer to `now`: `turn_to_row` passes a copy instead.
   struct cursor : row_range {
     places now;
     std::int64_t step[arrays];
@@ -233,7 +243,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   };
 
-  /// Some columns in which each joined input is one of its pieces: there it is an input like others.
+  /// A range of columns in which each joined input is one of its pieces. For these columns the piece is an ordinary
+  /// input.
   struct piece {
     loop_table table;
     void* at[arrays];
@@ -260,7 +271,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   }
   using open_sums = open_columns<adding, Real, std::max(sum_count, 1)>;
-  /// Sums of some columns. Those of many rows are added up apart, section by section.
+  /// Computes the sums of the columns `own`. If there are more than `section_terms` rows, the rows of each section are
+  /// added up separately, and the sum of the section then joins the total.
   static void sum_columns(const loop_table& t, void* const* operands, range own) {
     if (t.rows <= section_terms) return rows(t, operands, {0, t.rows}, own);
     open_sums open;
@@ -277,7 +289,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       }
     }
   }
-  /// Has sums that would be added to totals added to the open section.
+  /// Changes the addresses of the sums so that elements are added to the open section instead of the totals.
   static void add_apart(void** at, open_sums& open) {
     for (int k = 0; k < sum_count; ++k) {
       void*& sum = at[totals.at[k].result];
@@ -288,7 +300,9 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     if constexpr (any_joined) return rows_of_pieces(t, operands, rows, columns, open);
     for (cursor c(t, operands, rows); c.end > c.row; c.next(t, operands)) one_row(t, c, columns, open);
   }
-  /// Each row in whole, for processors fetch ahead what is read and written in order; of many pieces some at a time.
+  /// Runs the fused loop for rows that consist of pieces. All pieces of a row are processed before the next row begins,
+  /// because processors prefetch memory that is read and written in order. At most 16 pieces are processed at a time;
+  /// if there are more, the rows are visited again for the next pieces.
   static void rows_of_pieces(const loop_table& t, void* const* operands, range rows, range columns, open_sums* open) {
     constexpr int most = 16;
     piece all[most];
@@ -330,8 +344,9 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       }
     }
   }
-  /// Up to which column, from column i on, all maps lead from element to element: there their inputs are like others
-  /// that begin `here`.
+  /// Returns the column up to which, from column i on, all maps lead to consecutive elements. Returns i if a map does
+  /// not do so at column i. Also changes `here` so that up to the returned column the mapped inputs are read like
+  /// contiguous inputs.
   [[gnu::always_inline]] static std::int64_t in_order(const loop_table& t, places& here, std::int64_t i,
                                                       std::int64_t end) {
 #pragma GCC unroll 16
@@ -344,14 +359,15 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
     return end;
   }
-  /// Registers of which not all elements are in order: few, so that their code is no part of the loop's.
+  /// Processes a register for which a map may lead to elements that are not consecutive. Only few registers are of this
+  /// kind, so their code is not inlined into the loop.
   [[gnu::noinline]] static void add_at_edge(const loop_table& t, const places& here, bool first_row, std::int64_t i,
                                             int count) {
     if (count == width) add<false>(t, here, first_row, i, whole);
     else add<false>(t, here, first_row, i, {count, true});
   }
 
-  /// A step; where columns are summed, its values are added to their sums.
+  /// Processes one register of elements. If columns are summed, adds the values to the sums.
   template <bool InOrder>
   [[gnu::always_inline]] static void add(const loop_table& t, const places& here, [[maybe_unused]] bool first_row,
                                          std::int64_t i, lanes_used n) {
@@ -368,7 +384,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       }
     }
   }
-  /// The sums of n elements of a row, from `begin` on.
+  /// Returns the sums of n elements of a row, from element `begin` on.
   static several<Real, sum_count> sum_along(const loop_table& t, const places& here, std::int64_t begin,
                                             std::int64_t n) {
     return fold_row<adding, Real>(n, [&t, here, begin, n](std::int64_t i) {
@@ -400,7 +416,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   }
 
-  /// The values of the loop for a register of elements; of a loop with sums, what they add up.
+  /// Computes and stores the values of the fused loop for one register of elements. If the fused loop has sums, returns
+  /// the registers that the sums add up.
   template <bool InOrder = false>
   [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, lanes_used n,
                                           const void* tile = nullptr) {
@@ -422,7 +439,9 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     if constexpr (Sum != sums::nothing) return several<lanes<Real>, sum_count>{{at<totals.at[S].of>(made)...}};
   }
 
-  /// The results of operation K, for it is followed by those that have no code, and its arguments, by number.
+  /// Returns the number of results of operation k. The entry of an operation in `code` is the first result; the other
+  /// results follow as entries without code and without arguments. `results_of` and `arguments_of` number the results
+  /// and the arguments of operation K from 0.
   static constexpr int result_count(int k) {
     int n = 1;
     while (k + n < operations && same_address(code[k + n].lanes, nullptr) && code[k + n].arguments == 0) ++n;
@@ -458,22 +477,24 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }
 };
 
-/// What a step is told: a loop, a kernel, or both. Operands of both: those of the loop, then those of the kernel; the
-/// first result of one that makes tiles lies where the first lies that the loop stores.
+/// The constants of a plan step, which is a fused loop, a kernel, or both. If the plan step has both, the operands of
+/// the fused loop come first, and those of the kernel follow. The first result of a kernel that passes tiles has the
+/// address of the first result that the fused loop stores.
 struct step_table {
   loop_table loop;
-  ir::argument_table arguments;         ///< of the kernel
-  ir::paired_pointer beside = nullptr;  ///< the kernel, beside a loop
+  ir::argument_table arguments;         ///< describes the arguments of the kernel
+  ir::paired_pointer beside = nullptr;  ///< the kernel, if it shares the plan step with a fused loop
   int loop_operands = 0;
 };
-/// The kernel makes the loop's first value in tiles.
+/// Runs a kernel that computes the first value of the fused loop in tiles.
 template <class Loop>
 void run_with_tiles(const void* constants, void* const* operands, int threads) {
   const step_table& t = *static_cast<const step_table*>(constants);
   const tile_reader reader{&Loop::run_tile, &Loop::fetch_tile, &t.loop, operands};
   t.beside(&t.arguments, operands + t.loop_operands, threads, &reader);
 }
-/// The loop makes rows that the kernel reads, or follows it through them.
+/// Runs a kernel and a fused loop that share rows. The fused loop computes rows that the kernel reads, or, if `Follows`
+/// is true, follows the kernel through the rows.
 template <class Loop, bool Follows>
 void run_with_rows(const void* constants, void* const* operands, int threads) {
   const step_table& t = *static_cast<const step_table*>(constants);

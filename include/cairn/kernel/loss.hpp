@@ -1,4 +1,4 @@
-// Losses of logits {rows, classes} against class indices in [0, classes).
+// These kernels compute losses of logits {rows, classes} against labels, which are class indices in [0, classes).
 #pragma once
 
 #include "cairn/op/loss.hpp"
@@ -12,7 +12,7 @@ namespace cairn {
 
 namespace kernel {
 
-/// Logits and labels, and how many of them.
+/// Logits {rows, classes} and labels {rows}.
 template <class In, class Label = std::int32_t>
 struct labelled_rows {
   using real = sum_of<In>;
@@ -30,8 +30,8 @@ struct labelled_rows {
   std::int64_t row_bytes() const { return classes * static_cast<int>(sizeof(In)); }
 };
 
-/// The mean of term(row) over all rows, each of which counts as `work`, summed in double. Many are summed in sections,
-/// the same for any number of threads.
+/// Computes the mean of term(row) over all rows, summed in double. `work` is the work for one row. If the total work is
+/// worth more than one thread, the rows are divided into sections. The sections do not depend on the number of threads.
 template <class Rows, class Term>
 double mean_of_rows(const Rows& x, std::int64_t work, const launch& how, Term term) {
   constexpr std::int64_t most = 64;
@@ -53,14 +53,14 @@ double mean_of_rows(const Rows& x, std::int64_t work, const launch& how, Term te
   return std::accumulate(sums, sums + sections, 0.0) / static_cast<double>(x.rows);
 }
 
-/// The mean over rows of log(sum exp(row)) - row[label].
+/// Computes the mean over rows of log(sum exp(row)) - row[label].
 template <class In, class Label>
 [[gnu::noinline]] sum_of<In> cross_entropy(const labelled_rows<In, Label>& x, const launch& how = {}) {
   const auto of_row = [&x](std::int64_t i) { return x.loss(i); };
   return static_cast<sum_of<In>>(mean_of_rows(x, normalizing * x.classes, how, of_row));
 }
 
-/// out {rows} = log(sum exp(row)) - row[label].
+/// Computes out {rows} = log(sum exp(row)) - row[label].
 template <class In, class Label>
 [[gnu::noinline]] void row_cross_entropy(const labelled_rows<In, Label>& x, sum_of<In>* out, const launch& how = {}) {
   shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](range own) {
@@ -70,8 +70,9 @@ template <class In, class Label>
   });
 }
 
-/// Writes the softmax of a row of n numbers, but at the label minus the sum of all others, which has its digits where 1
-/// is the nearest to the label's. out == row is allowed. bf16 is rounded from the same numbers.
+/// Computes softmax(row) - onehot(label) for a row of n numbers. At the label, the result is computed as minus the sum
+/// of the other probabilities. This sum is accurate even if the probability of the label rounds to 1. out == row is
+/// allowed. If the result is bf16, it is rounded from the same numbers.
 template <class In, class Out>
 void softmax_error_of_row(const In* row, std::int64_t label, Out* out, int n) {
   using real = sum_of<In>;
@@ -91,8 +92,8 @@ void softmax_error_of_row(const In* row, std::int64_t label, Out* out, int n) {
   out[label] = static_cast<Out>(-others / total);
 }
 
-/// out {rows, classes} = softmax(row) - onehot(label): `rows` times the gradient of cross_entropy. out == logits is
-/// allowed.
+/// Computes out {rows, classes} = softmax(row) - onehot(label), which is `rows` times the gradient of cross_entropy.
+/// out == logits is allowed.
 template <class In, class Label, class Out>
 [[gnu::noinline]] void softmax_error(const labelled_rows<In, Label>& x, Out* out, const launch& how = {}) {
   shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](range own) {
@@ -104,7 +105,8 @@ template <class In, class Label, class Out>
   });
 }
 
-/// The fraction of rows whose largest logit, the first if there are several, is the label's.
+/// Computes the fraction of rows whose largest logit is that of the label. If several logits are the largest, the first
+/// of these counts.
 template <class In, class Label>
 [[gnu::noinline]] sum_of<In> accuracy(const labelled_rows<In, Label>& x, const launch& how = {}) {
   const std::int64_t work = (2 * 10 + 40) * std::int64_t{x.classes};
@@ -115,7 +117,7 @@ template <class In, class Label>
   }));
 }
 
-/// Operands 1 and 2 of an operation on logits and labels.
+/// Returns operand 1 of an operation as logits and operand 2 as labels.
 template <class Numbers, class X, class L>
 auto rows_of(void* const* p) {
   using in = taken_of<Numbers, X>;

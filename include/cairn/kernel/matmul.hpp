@@ -1,4 +1,4 @@
-// Matrix products, one for each index of the leading axes.
+// This kernel computes matrix products, one for each index of the leading axes.
 #pragma once
 
 #include "cairn/op/matmul.hpp"
@@ -8,15 +8,16 @@
 namespace cairn {
 
 namespace kernel {
-/// The leading axes of products, which broadcast: along which axes of the result each side repeats.
+/// The leading axes of products, which broadcast. `repeated_a` and `repeated_b` are the axes of the result along which
+/// A and B repeat.
 struct batch {
-  shape leading;  ///< of the result
+  shape leading;  ///< the leading axes of the result
   axis_set repeated_a, repeated_b;
   std::int64_t products;
   workspace scratch;
 };
 
-/// Rounds tiles of C, which is stored as bf16.
+/// Rounds tiles of C to bf16 and stores them.
 struct rounded_product {
   bf16* to;
   int columns;
@@ -34,7 +35,8 @@ struct rounded_product {
   tile_reader reader() const { return {&store, &fetch, this, nullptr}; }
 };
 
-/// Operands: C, A, B, scratch where there is any. Several products make C of Made.
+/// Multiplies matrices. The operands are C, A, B, and the workspace if there is any. If there are several products, the
+/// numbers of C have the type Made.
 template <class Made, class Plan>
 void multiply(const Plan& plan, const batch& all, void* const* p, const launch& how) {
   using in = typename Plan::in;

@@ -1,5 +1,5 @@
-// Moments of rows, and the sums that gradients of normalizations of rows are made of: each row is read once, and what
-// is made of it by a loop follows while it lies in the first-level cache.
+// These kernels compute the mean and the variance of rows, and the sums from which the gradients of normalizations of
+// rows are computed. A fused loop that shares the plan step processes each row while it is in the first-level cache.
 #pragma once
 
 #include "cairn/op/norm.hpp"
@@ -10,8 +10,10 @@ namespace cairn {
 
 namespace kernel {
 
-/// The moments of a row times a unit. Squares are of what lies off a first mean, which the sum of this corrects; where
-/// that mean was rounded too far away, they are taken again, off the corrected one. If not Centered, the origin is 0.
+/// Computes the mean and the variance of a row that is multiplied by `unit`. The squares are those of differences from
+/// a first mean, the origin; the sum of the differences corrects this mean. If rounding moved the origin too far from
+/// the mean, the differences are taken again, from the corrected origin, in at most three passes. If Centered is false,
+/// the origin is 0.
 template <bool Centered, class Sum, class In>
 moments_of<Sum> moments_of_row(const In* row, std::int64_t columns, Sum eps, Sum unit) {
   using vec = lanes<Sum>;
@@ -44,8 +46,9 @@ moments_of<Sum> moments_of_row(const In* row, std::int64_t columns, Sum eps, Sum
   return found;
 }
 
-/// Half the mean and twice the scale {rows} of `in` {rows, columns}: the scale is 1 / sqrt(variance + eps), or, if not
-/// Centered, 1 / sqrt(mean square + eps). Rows whose squares overflow are read once more, in a unit.
+/// Computes half the mean and twice the scale {rows} of `in` {rows, columns}. The scale is 1 / sqrt(variance + eps) if
+/// Centered is true, and 1 / sqrt(mean square + eps) otherwise. If the squares of a row overflow, the row is read again
+/// and multiplied by the unit `unit_of_huge`. A null result is not stored.
 template <bool Centered, class Sum, class In>
 [[gnu::noinline]] void row_moments(const In* in, std::int64_t rows, std::int64_t columns, Sum eps, Sum* half_mean,
                                    Sum* twice_scale, const launch& how) {
@@ -64,9 +67,10 @@ template <bool Centered, class Sum, class In>
   });
 }
 
-/// Sums of which the gradients of y = (x - mean) scale weight + bias are made, from g {rows, columns}, half the mean
-/// and twice the scale; null where nobody reads one. `level` and `tilt` {rows} are the means over each row of g weight,
-/// and of that times the normalized x. Where there are neither mean nor bias, `half_mean` is null.
+/// Computes the sums from which the gradients of y = (x - mean) scale weight + bias are computed. The inputs are the
+/// cotangent g {rows, columns}, x, half the mean and twice the scale. The pointer of an unused result is null. `level`
+/// {rows} is the mean over each row of g weight. `tilt` {rows} is the mean over each row of g weight times the
+/// normalized x. If there are neither mean nor bias, `half_mean` is null.
 template <class Sum, class In = Sum>
 struct norm_sums {
   std::int64_t rows, columns, work;
@@ -103,13 +107,13 @@ struct norm_sums {
   }
 
  private:
-  /// Number of rows whose terms are added one after another.
+  /// The number of rows whose terms are added one after another.
   static constexpr std::int64_t block = 64;
-  /// Sums {2, columns} for weight and bias: of complete blocks, and of the rows since, with what rounding took from the
-  /// former.
+  /// Sums {2, columns} for weight and bias. `total` is the sum of the complete blocks of rows. `part` is the sum of the
+  /// rows after the last complete block, plus the rounding error of `total`.
   struct column_sums {
     Sum *total, *part;
-    std::int64_t rows = 0;  ///< since the last complete block
+    std::int64_t rows = 0;  ///< the number of rows after the last complete block
   };
 
   bool of_columns() const { return of_weight != nullptr || of_bias != nullptr; }
@@ -117,7 +121,7 @@ struct norm_sums {
     std::fill_n(sums.total, 2 * columns, Sum{0});
     std::fill_n(sums.part, 2 * columns, Sum{0});
   }
-  /// Adds the sum of a block to those before.
+  /// Adds the sum of a block to the sum of the blocks before.
   [[gnu::always_inline]] void fold(const column_sums& sums, vec part, std::int64_t j, std::int64_t end) const {
     vec total = load_row(sums.total, j, end);
     join(total, part);
@@ -129,13 +133,13 @@ struct norm_sums {
       fold(sums, load_row(sums.part, j, 2 * columns), j, 2 * columns);
   }
 
-  /// The normalized numbers of a row from number j on.
+  /// Returns one register of normalized numbers of a row, from number j on.
   vec normal(std::int64_t row, std::int64_t j) const {
     const vec back = vec::fill(half_mean == nullptr ? 0 : -half_mean[row]);
     return fused(load_row_as<Sum>(x + row * columns, j, columns), vec::fill(Sum{0.5}), back) *
            vec::fill(twice_scale[row]);
   }
-  /// The sums of each row, and, of a few rows at a time, what they add to those of the columns.
+  /// Computes the sums of each row of `some`, and adds the rows to the sums of the columns, a few rows at a time.
   void add(range some, column_sums& sums) const {
     const std::int64_t few = std::max<std::int64_t>(4 * 1024 / (columns * static_cast<int>(sizeof(In))), 1);
     for (range now{some.begin, some.begin}; now.begin < some.end; now.begin = now.end) {
@@ -166,7 +170,7 @@ struct norm_sums {
   void add_row(std::int64_t row) const {
     const several<Sum, 2> both = fold_row<adding, Sum>(columns, [this, row](std::int64_t j) {
       const vec slope = load_row_as<Sum>(g + row * columns, j, columns) * load_row(weight, j, columns);
-      vec tilted = slope * normal(row, j);  // past the end the normalized numbers may be infinite
+      vec tilted = slope * normal(row, j);  // normalized numbers after the row's end may be infinite
       if (j + vec::width > columns) tilted = masked(tilted, static_cast<int>(std::max<std::int64_t>(columns - j, 0)));
       return several<vec, 2>{{slope, tilted}};
     });
@@ -176,7 +180,7 @@ struct norm_sums {
   }
 };
 
-/// What an operation says that is added below a root, or what it is where it says nothing.
+/// The number that an operation adds under a root. If the operation does not declare one, it is the epsilon of Real.
 template <class Real, double... Eps>
 inline constexpr Real eps_of = std::numeric_limits<Real>::epsilon();
 template <class Real, double Eps>
@@ -241,7 +245,7 @@ void compute(scaled_sums_op op, signature<Real, G, More...>, void* const* p, con
 }
 
 namespace kernel {
-/// (x - mean) scale, from half the mean and twice the scale.
+/// Computes (x - mean) scale from half the mean and twice the scale.
 template <class V>
 [[gnu::always_inline]] inline V normal(V x, V half_mean, V twice_scale) {
   return fused(x, all<V>(0.5), -half_mean) * twice_scale;

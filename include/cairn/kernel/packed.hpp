@@ -1,5 +1,6 @@
-// Numbers that are not of the program's type, as many as one of its registers holds, so that they go through the same
-// loops: whole numbers, truth values, doubles among floats. The words are those of `lanes`.
+// Registers of numbers whose type is not the number type of the program: whole numbers, truth values, and doubles in a
+// program over floats. They have as many numbers as a register of the program's type, so that the same fused loops
+// process them. `packed` has the same functions as `lanes`.
 #pragma once
 
 #include "cairn/kernel/functions.hpp"
@@ -20,7 +21,7 @@ struct packed {
     std::memcpy(&out, from, sizeof out);
     return out;
   }
-  /// The first n numbers and zeros; reads nothing past from[n - 1].
+  /// Loads the first n numbers and sets the others to zero. Reads nothing past from[n - 1].
   [[gnu::always_inline]] static packed load(const T* from, int n) {
     T part[W] = {};
     for (int i = 0; i < n; ++i) part[i] = from[i];
@@ -50,7 +51,7 @@ struct packed {
   }
   [[gnu::always_inline]] friend packed operator-(packed a) { return {-a.value}; }
 
-  /// f of each number.
+  /// Applies f to each number.
   template <class F>
   [[gnu::always_inline]] static packed each(packed a, F f) {
     for (int i = 0; i < W; ++i) a.value[i] = f(a.value[i]);
@@ -104,7 +105,8 @@ template <double Exponent, class T, int W>
   return packed<T, W>::each(a, [](T x) { return pow<Exponent>(x); });
 }
 
-/// A real number cut off to a whole one, the nearest that the type has; of NaN 0.
+/// Converts a real number to a whole number: the fraction is dropped. A number outside the range of the type To becomes
+/// the nearest number of the range. NaN becomes 0.
 template <std::integral To, std::floating_point From>
 constexpr To cut_off(From x) {
   constexpr From least = static_cast<From>(std::numeric_limits<To>::min());
@@ -113,7 +115,8 @@ constexpr To cut_off(From x) {
   return x < beyond ? static_cast<To>(x) : std::numeric_limits<To>::max();
 }
 
-/// Numbers of one type as those of another: real numbers rounded to the nearest, or cut off to whole ones.
+/// Converts a register to another type. Real numbers are rounded to the nearest real number of the new type. If the new
+/// type is a type of whole numbers, real numbers are converted by `cut_off`.
 template <class To, class From>
 [[gnu::always_inline]] inline To converted(From from) {
   if constexpr (std::is_same_v<To, From>) {

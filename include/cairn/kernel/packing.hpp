@@ -1,4 +1,4 @@
-// How products copy what they read into the order in which their tiles read it.
+// These functions pack the operands of products into panels: they copy numbers into the order in which tiles read them.
 #pragma once
 
 #include "cairn/kernel/halves.hpp"
@@ -7,8 +7,8 @@
 
 namespace cairn::kernel {
 
-/// Steps [p, end) of a tile of rows of a transposed A, as {steps, Rows}. A register is stored whole where what comes
-/// after it is written later.
+/// Packs steps [p, end) of a tile of rows of a transposed A as {steps, Rows}. A register is stored whole, beyond the
+/// end of its step, if the numbers after the step are written later.
 template <class Real, int Rows>
 void pack_tile(const Real* from, std::int64_t apart, int p, int end, int steps, Real* to) {
   constexpr int width = lanes<Real>::width, whole = Rows / width * width;
@@ -26,7 +26,8 @@ void pack_tile(const Real* from, std::int64_t apart, int p, int end, int steps, 
   }
 }
 
-/// Columns of B, of which rows lie `apart`, as {steps, tile_columns}, filled up to whole registers with zeros.
+/// Packs columns of B, whose rows are `apart` numbers apart, as {steps, tile_columns}. The columns are filled up to
+/// whole registers with zeros.
 template <class In, class Sum>
 void pack_columns(const In* from, std::int64_t apart, int columns, int steps, int tile_columns, Sum* to) {
   using vec = lanes<Sum>;
@@ -70,8 +71,9 @@ template <class In, class Sum>
   }
 }
 
-/// Numbers of bf16 by columns, of which rows lie `apart`, as steps of a product: {steps, row}, of which the first
-/// `columns` are there, and zeros, also in place of a row that would be the second of a pair.
+/// Packs bf16 numbers, whose rows are `apart` numbers apart, as steps of a product: {steps, row}. The first `columns`
+/// numbers of a step are from the operand, and the others are zeros. If the number of rows is odd, zeros replace the
+/// missing second row of the last pair.
 template <class Number>
 [[gnu::noinline]] void pack_pairs(const bf16* from, std::int64_t apart, int columns, int rows, int row, Number* to) {
   constexpr int width = half_pairs::width;
@@ -101,7 +103,7 @@ template <class Number>
     }
   }
 }
-/// Numbers of a row as steps of a product, and a zero where they are odd in number.
+/// Packs the numbers of a row as steps of a product. If `count` is odd, the function adds a zero.
 inline void pack_row(const bf16* from, int count, bf16* to) {
   std::copy_n(from, count, to);
   if (count % 2 != 0) to[count] = bf16{};
@@ -113,8 +115,9 @@ inline void pack_row(const bf16* from, int count, float* to) {
   }
 }
 
-/// One step of a strip for tiles of a processor: {rows, numbers of a register}, of which the first `count` rows and the
-/// first `steps` numbers are there, and zeros. Rows lie `apart`.
+/// Packs one step of a strip for the tile registers of a processor, as {rows, numbers of a register}. The first `steps`
+/// numbers of the first `count` rows are from the operand, and all others are zeros. Rows of the operand are `apart`
+/// numbers apart.
 inline void pack_step(const bf16* from, std::int64_t apart, int count, int steps, int rows, bf16* to) {
   for (int i = 0; i < rows; ++i)
     half_pairs::load(from + i * apart, i < count ? steps : 0).store(to + i * 2 * half_pairs::width);

@@ -1,5 +1,5 @@
-// Rows laid into a table at an index, and rows found there. For each index of the axes before the table's axis there is
-// a run of bytes, side by side, of the rows.
+// These kernels copy rows into a table at an index, and copy rows out of a table at an index. For each index of the
+// axes before the table's axis, the rows are one run of consecutive bytes.
 #pragma once
 
 #include "cairn/op/placed.hpp"
@@ -11,10 +11,10 @@ namespace cairn {
 
 namespace kernel {
 
-/// Where rows begin in a table, and how long they are, in bytes.
+/// The position of rows in a table, in bytes.
 struct rows_in_table {
-  std::int64_t runs, step;    ///< of the table: how many, and how far apart
-  std::int64_t begin, bytes;  ///< of the rows in each
+  std::int64_t runs, step;    ///< the number of runs, and the distance between two runs in the table
+  std::int64_t begin, bytes;  ///< the offset of the rows in a run of the table, and the bytes of the rows in a run
 };
 template <int Axis, class Number, class Table, class At>
 rows_in_table rows_at(const void* index, int rows) {

@@ -1,4 +1,5 @@
-// Tiles of products: what a column of them reads, where they go, and how they are made in registers.
+// These functions compute the tiles of products in registers. The types describe what a column of tiles reads and where
+// the tiles are stored.
 #pragma once
 
 #include "cairn/kernel/halves.hpp"
@@ -8,10 +9,13 @@ namespace cairn::kernel {
 
 inline constexpr std::int64_t at_start = 0;
 
-/// What a column of tiles reads over `steps` of depth, at each of some places of A: a product has one, a convolution
-/// one for each run of taps, the gradient of a filter one for each row of pixels. Of A either rows are `apart` and a
-/// step is one number on, or rows are side by side and a step is `apart` on; the next tile begins `below`. Steps of B
-/// are `step_b` apart.
+/// The numbers that a column of tiles reads. At each of `places` offsets of A, the column reads `steps` steps of depth.
+/// A product has one offset. A convolution has one offset for each run of taps. The gradient of a filter has one offset
+/// for each row of pixels. A is read in one of two ways:
+/// - The rows of A are `apart` numbers apart, and the numbers of a row are contiguous along the depth.
+/// - The rows of A are neighbours, and steps of depth are `apart` numbers apart.
+///
+/// The next tile of the column begins `below` numbers further on in A. Steps of B are `step_b` numbers apart.
 struct tile_source {
   std::int64_t apart, below, step_b;
   int steps;
@@ -20,14 +24,17 @@ struct tile_source {
 };
 
 struct no_setting {};
-/// What a thread sets while it multiplies numbers of In that tiles read as `Read`: of bf16 as floats, denormal numbers
-/// are zeros, as the instruction for pairs takes them.
+/// The setting of a thread while it multiplies numbers of type In that tiles read as `Read`. If bf16 numbers are read
+/// as floats, denormal numbers are treated as zeros, because the instruction for pairs of bf16 treats them as zeros,
+/// too.
 template <class In, class Read>
 using setting_for =
     std::conditional_t<std::is_same_v<In, bf16> && !std::is_same_v<Read, bf16>, denormals_as_zeros, no_setting>;
 
-/// Where tiles go: into C, of which rows are `apart`, or added to it; or to a reader. A C that is far away, or what the
-/// reader writes, is fetched while a tile is made. Only products take denormal numbers as zeros.
+/// The destination of tiles. Tiles are stored in C, whose rows are `apart` numbers apart, or added to C if `add` is
+/// true. If there is a reader, the complete tiles are passed to the reader instead of C. If `far` is true, the memory
+/// of C or of the reader is fetched before a tile is computed, because this memory is not in a near cache. Only
+/// products treat denormal numbers as zeros; the mode that `zeros` points to is suspended while a tile is taken.
 template <class Sum>
 struct tile_target {
   Sum* c;
@@ -43,7 +50,8 @@ struct tile_target {
     for (int i = 0; i < rows; ++i)
       for (int j = 0; j < columns; j += 64 / static_cast<int>(sizeof(Sum))) fetch(at(row + i, column + j));
   }
-  /// Takes a tile that is to be read, or whose columns do not fill its registers.
+  /// Takes a tile that cannot be stored in C directly from registers: a tile for a reader, a tile whose columns do not
+  /// fill its registers, or a tile that is added to C while denormal numbers are treated as zeros.
   void take(Sum* tile, int stride, int row, int column, int rows, int columns) const {
     constexpr int width = lanes<Sum>::width;
     const denormals_as_zeros::suspended here_they_are_not(zeros);
@@ -60,9 +68,10 @@ struct tile_target {
   }
 };
 
-/// A column of tiles, of `height` rows and `columns` columns of C from (row, column) on. Tiles have `Rows` rows and at
-/// most `Registers` registers of columns: in registers over all steps, and added to C last. RowsApart: which of the two
-/// ways A is read. A's numbers become those of sums as they are read, B's where they are packed; or both are pairs.
+/// Computes a column of tiles: `height` rows and `columns` columns of C from (row, column) on. A tile has `Rows` rows
+/// and at most `Registers` registers of columns. A tile stays in registers over all steps and is added to C last.
+/// `RowsApart` is true if A is read in the first of the two ways that tile_source lists. Numbers of A are converted to
+/// the type of the sums when they are read, and numbers of B when they are packed; or both are read as pairs.
 template <class In, class Sum, int Rows, int Registers, bool RowsApart>
 [[gnu::always_inline]] inline void tiles_in_registers(const In* a, const typename factor<In, Sum>::number* b,
                                                       const tile_source& from, const tile_target<Sum>& to, int row,
@@ -89,7 +98,7 @@ template <class In, class Sum, int Rows, int Registers, bool RowsApart>
 #pragma GCC unroll 4
         for (int j = 0; j < Registers; ++j) {
           row_b[j] = read::load(step + j * width * in_step);
-          barrier(row_b[j]);  // g++ would load it again for each row
+          barrier(row_b[j]);  // without the barrier, g++ would load the register again for each row
         }
 #pragma GCC unroll 16
         for (int i = 0; i < Rows; ++i) {
@@ -124,8 +133,9 @@ void column_of_tiles(const In* a, const typename factor<In, Sum>::number* b, con
   tiles_in_registers<In, Sum, Rows, Registers, RowsApart>(a, b, from, to, row, column, columns, height);
 }
 
-/// The numbers of a product: those that are read, as they are packed, and their sums; what its instructions ask of a
-/// thread while it multiplies; and how it makes a column of tiles: by code that is shared, or by its own.
+/// The types and functions of a product. `in` is the type of the numbers that are read, `packed` is their type in
+/// panels, and `sum` is the type of their sums. `setting` is the setting of a thread while it multiplies. `column`
+/// computes a column of tiles by code that products share; `tiles` computes it by code that is inlined.
 template <class In>
 struct product_numbers {
   using in = In;

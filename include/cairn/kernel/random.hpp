@@ -1,4 +1,4 @@
-// Random words, as many at a time as a register of counters has.
+// These functions draw random words for a whole register of counters at a time.
 #pragma once
 
 #include "cairn/base/philox.hpp"
@@ -6,7 +6,8 @@
 
 namespace cairn::kernel {
 
-/// Philox of as many counters at a time as a register holds, lane by lane.
+/// Applies the generator Philox to a register of counters, lane by lane. The four words of each counter are replaced by
+/// the four random words.
 [[gnu::always_inline]] inline void philox(wide_words (&counter)[4], std::array<std::uint32_t, 2> key) {
 #pragma GCC unroll 10
   for (int round = 0; round < 10; ++round) {
@@ -20,9 +21,9 @@ namespace cairn::kernel {
   }
 }
 
-/// Elements that are drawn at once: four for each counter.
+/// Number of elements for which `draw` draws words at once: four for each counter.
 inline constexpr int drawn_at_once = 4 * wide_words::width;
-/// The words of elements 4 n to 4 n + drawn_at_once - 1 of a stream: `philox`, lane by lane.
+/// Draws the random words of elements 4 n to 4 n + drawn_at_once - 1 of a stream and stores the words at `words`.
 [[gnu::always_inline]] inline void draw(const random_stream& stream, std::uint32_t n, std::uint32_t* words) {
   const auto operation = seed{stream.operation}.key();
   wide_words counter[4] = {wide_words::count_from(n), wide_words::fill(stream.step), wide_words::fill(operation[0]),

@@ -1,4 +1,4 @@
-// Sums over axes, and how all that is reduced over axes is computed.
+// These kernels compute sums over axes. All other reductions over axes use the functions of this file, too.
 #pragma once
 
 #include "cairn/op/reduce.hpp"
@@ -15,18 +15,19 @@ namespace cairn {
 
 namespace kernel {
 
-/// A reduction as nested pairs of loops, outermost pair first: over `gone` axes, and within it over `kept`
-/// ones.
+/// A reduction as nested pairs of loops; the outermost pair comes first. In each pair, the outer loop visits `gone`
+/// indices, which are reduced, and the inner loop visits `kept` indices, which remain.
 struct reduction {
   struct pair {
     std::int64_t gone = 1, kept = 1;
-    std::int64_t in = 1, out = 1;  ///< numbers for one turn of the loops
+    std::int64_t in = 1, out = 1;  ///< the distance in `in` and in `out` between neighbouring indices
   };
   int pairs = 1;
   std::array<pair, max_rank + 1> at{};
 };
 
-/// Neighbouring axes of one sort count as one axis.
+/// Computes the pairs of loops for a reduction of `from` over `axes`. Neighbouring axes that are both reduced, or that
+/// both remain, are merged into one. Axes of extent 1 are left out.
 constexpr reduction as_pairs(const shape& from, axis_set axes) {
   reduction r;
   for (int axis = 0; axis < from.rank; ++axis) {
@@ -48,7 +49,7 @@ constexpr reduction as_pairs(const shape& from, axis_set axes) {
   return r;
 }
 
-/// Registers, or numbers, of so many reductions that are made at once.
+/// The registers, or numbers, of N reductions that are computed together.
 template <class V, int N>
 struct several {
   V of[N];
@@ -93,8 +94,9 @@ struct adding {
   }
 };
 
-/// out = the reduction of `rows` rows, and of `out` if `add`, of some registers of columns, row after row, in
-/// registers; the last register has `last` columns.
+/// Reduces `rows` rows of some columns and writes the result to `out`. If `add` is true, the reduction begins with the
+/// numbers in `out`. The columns fill `Registers` registers, of which the last has `last` columns. The rows are added
+/// one after another, and the sums stay in registers.
 template <class Fold, int Registers, class In, class Real>
 void fold_columns(const In* in, std::int64_t rows, std::int64_t stride, Real* out, bool add, int last) {
   using vec = lanes<Real>;
@@ -114,11 +116,11 @@ void fold_columns(const In* in, std::int64_t rows, std::int64_t stride, Real* ou
   }
 }
 
-/// Columns that are reduced together.
+/// The number of columns that are reduced together.
 template <class Real>
 inline constexpr int chunk = 4 * lanes<Real>::width;
 
-/// Takes the reductions of a section of rows into the totals of n columns.
+/// Adds the reductions of a section of rows to the totals of n columns.
 template <class Fold, class Real>
 [[gnu::noinline]] void join_columns(Real* part, Real* total, std::int64_t n) {
   using vec = lanes<Real>;
@@ -129,13 +131,13 @@ template <class Fold, class Real>
     store_row(more, part, j, n);
   }
 }
-/// N reductions of some columns: totals of the sections that are complete, and the reductions of the open one. As many
-/// columns as leave the first-level cache room for rows.
+/// N reductions of some columns. `total` holds the reductions of the complete sections, and `part` holds those of the
+/// open section. The number of columns is at most `most`, so that the first-level cache has room for rows, too.
 template <class Fold, class Real, int N>
 struct open_columns {
   static constexpr std::int64_t most = std::max<std::int64_t>(4096 / (N * chunk<Real> * sizeof(Real)), 1) * chunk<Real>;
   range columns;
-  Real* total[N];  ///< where column 0 lies
+  Real* total[N];  ///< the address of column 0
   alignas(64) Real part[N][most];
 
   void start(range some) {
@@ -145,7 +147,7 @@ struct open_columns {
       std::fill_n(part[k], some.end - some.begin, Fold::template start<Real>);
     }
   }
-  /// Where the open reduction of column 0 would lie.
+  /// Returns the address that the open reduction of column 0 would have.
   Real* open(int k) {
     Real* const first = &part[k][0];
     return first - columns.begin;
@@ -157,7 +159,8 @@ struct open_columns {
   }
 };
 
-/// out = the reduction of some columns of `in` over `rows` rows, `stride` apart, and of `out` if `add`, row after row.
+/// Reduces the columns `own` of `in` over `rows` rows, which are `stride` apart, and writes the result to `out`. If
+/// `add` is true, the reduction begins with the numbers in `out`. The rows are added one after another.
 template <class Fold, class In, class Real>
 void fold_section(const In* in, std::int64_t rows, std::int64_t stride, Real* out, bool add, range own) {
   constexpr int width = lanes<Real>::width;
@@ -172,7 +175,7 @@ template <class Real>
 std::int64_t rows_at_a_time(std::int64_t columns) {
   return columns <= chunk<Real> ? section_terms : 8;
 }
-/// Takes rows into some of the open columns.
+/// Adds rows to the open columns `own`.
 template <class Fold, class In, class Real>
 void fold_into(open_columns<Fold, Real, 1>& sums, const In* in, std::int64_t rows, std::int64_t stride, range own) {
   const std::int64_t some = rows_at_a_time<Real>(stride);
@@ -182,7 +185,7 @@ void fold_into(open_columns<Fold, Real, 1>& sums, const In* in, std::int64_t row
     sums.end_row(row + count, rows, own);
   }
 }
-/// out {columns} = the reduction of `in` {rows, columns} over the rows, for some of the columns.
+/// Computes out {columns} = the reduction of `in` {rows, columns} over the rows, for the columns `own` only.
 template <class Fold, class In, class Real>
 [[gnu::noinline]] void fold_rows(const In* in, std::int64_t rows, std::int64_t columns, Real* out, range own) {
   if (rows <= section_terms) {
@@ -199,8 +202,9 @@ template <class Fold, class In, class Real>
   }
 }
 
-/// The reduction of n numbers, of which at(i) gives the register from number i on, and behind the last the start: four
-/// registers of partial ones, so that an addition need not wait for the one before.
+/// Reduces n numbers. at(i) returns the register of numbers from number i on; lanes after the last number hold the
+/// neutral value. The function uses four registers of partial reductions, so that an addition need not wait for the
+/// addition before.
 template <class Fold, class Real>
 [[gnu::always_inline]] inline auto fold_row(std::int64_t n, auto at) {
   using vec = decltype(at(n));
@@ -227,8 +231,8 @@ Real fold_row(const In* in, std::int64_t n) {
       n, [in, n](std::int64_t i) { return load_row_as<Real>(in, i, n, Fold::template start<Real>); });
 }
 
-/// N reductions of n numbers each, of which section(begin, length) reduces some. Many are reduced in sections, the same
-/// for any number of threads.
+/// Computes N reductions of n numbers each. of_section(begin, length) reduces `length` numbers from `begin` on. If n is
+/// at least 16 * 1024, the numbers are reduced in sections. The sections do not depend on the number of threads.
 template <class Fold, class Real, int N>
 several<Real, N> fold_all(std::int64_t n, std::int64_t work, int threads, auto of_section) {
   if (n < 16 * 1024) return of_section(std::int64_t{0}, n);
@@ -246,7 +250,7 @@ several<Real, N> fold_all(std::int64_t n, std::int64_t work, int threads, auto o
   return out;
 }
 
-/// out = the reduction of n numbers.
+/// Computes *out = the reduction of n numbers.
 template <class Fold, class In, class Real>
 [[gnu::noinline]] void reduce_all(const In* in, std::int64_t n, Real* out, int threads) {
   const auto of_section = [in](std::int64_t begin, std::int64_t count) {
@@ -254,13 +258,13 @@ template <class Fold, class In, class Real>
   };
   *out = fold_all<Fold, Real, 1>(n, 40 * n, threads, of_section).of[0];
 }
-/// out {columns} = the reduction of `in` {rows, columns} over the rows. Threads share the columns.
+/// Computes out {columns} = the reduction of `in` {rows, columns} over the rows. Threads share the columns.
 template <class Fold, class In, class Real>
 [[gnu::noinline]] void reduce_rows(const In* in, std::int64_t rows, std::int64_t columns, Real* out, int threads) {
   shares{40 * rows * columns, columns, chunk<Real>}(threads,
                                                     [=](range own) { fold_rows<Fold>(in, rows, columns, out, own); });
 }
-/// out = the reduction of `in` over a pair within what another keeps.
+/// Reduces `in` over the loops of `pair`, once for each of `kept` indices of an outer axis that remains.
 template <class Fold, class In, class Real>
 [[gnu::noinline]] void reduce_each(std::int64_t kept, const reduction::pair& pair, const In* in, Real* out,
                                    int threads) {
@@ -308,7 +312,7 @@ struct nested_reduction {
   }
 
  private:
-  /// Adds the pairs from number `at` on to the open columns from `to` on. Of pair `cut`, `some` indices are visited.
+  /// Adds the pairs from number `at` on to the open columns from `to` on. The loop of pair `cut` visits `some` indices.
   void visit(std::size_t at, const In* in, std::int64_t to, std::int64_t some) {
     const auto& pair = r.at[at];
     const auto last = static_cast<std::size_t>(r.pairs - 1);
@@ -326,7 +330,7 @@ struct nested_reduction {
   }
 };
 
-/// out = the reduction of `in` over several pairs. Threads share what is kept.
+/// Reduces `in` over several pairs of loops. Threads share the indices that remain.
 template <class Fold, class In, class Real>
 [[gnu::noinline]] void reduce_nested(const reduction& r, std::int64_t count, const In* in, Real* out, int threads) {
   if (r.pairs == 2 && r.at[0].gone == 1) return reduce_each<Fold>(r.at[0].kept, r.at[1], in, out, threads);
@@ -334,7 +338,7 @@ template <class Fold, class In, class Real>
       threads, [&r, in, out](range own) { nested_reduction<Fold, In, Real>(r).run(in, out, own); });
 }
 
-/// Which axes stay as 1 makes no difference here.
+/// The pairs of loops of a reduction. They do not depend on whether reduced axes stay in the result with extent 1.
 template <shape From, axis_set Axes>
 inline constexpr reduction reduction_of = as_pairs(From, Axes);
 
@@ -358,7 +362,7 @@ template <class Real>
 double length_of(const Real* in, std::int64_t n, int threads) {
   const double squares = sum_of_squares(in, n, 1, threads);
   if constexpr (std::is_same_v<Real, double>) {
-    constexpr double digits_are_safe = 0x1p-900;  // what smaller squares lose is below a last place of this sum
+    constexpr double digits_are_safe = 0x1p-900;  // squares lost to underflow are below the last place of this sum
     if (!(squares >= digits_are_safe && std::isfinite(squares))) {
       double largest = 0;
       for (std::int64_t i = 0; i < n; ++i) largest = std::abs(in[i]) > largest ? std::abs(in[i]) : largest;
@@ -372,7 +376,7 @@ double length_of(const Real* in, std::int64_t n, int threads) {
   return std::sqrt(squares);
 }
 
-/// The reduction of an argument over axes, by the code of its sort alone.
+/// Reduces an argument over axes. Only the code for the kind of reduction that the axes need is compiled.
 template <class Fold, class X, axis_set Axes, class In, class Real>
 void reduce(const In* in, Real* out, int threads) {
   constexpr const reduction& r = reduction_of<X::shape, Axes>;

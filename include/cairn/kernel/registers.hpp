@@ -1,4 +1,4 @@
-// Elements of any type in registers: how loops hold, load and store them.
+// These types define how fused loops load, hold and store elements of any type in registers.
 #pragma once
 
 #include "cairn/kernel/halves.hpp"
@@ -6,8 +6,9 @@
 
 namespace cairn::kernel {
 
-/// Elements of type T in a program over Real: as many as one of its registers has. Real numbers of bf16 or a user's own
-/// type are computed as Real, and rounded after each operation: Real(T) and T(Real) say how.
+/// Elements of type T in a program over Real, as many as a register of Real has. If T is bf16 or a user's own type of
+/// real numbers, the elements are computed as Real and rounded after each operation. The conversions Real(T) and
+/// T(Real) define this rounding.
 template <dtype T, class Real>
 struct held {
   using number = stored_as<T, Real>;
@@ -23,7 +24,7 @@ struct held {
     if constexpr (!rounds) return type::load(from, n);
     else return widened(from, n);
   }
-  /// Whether some numbers of a register may be loaded alone: [begin, end), and zeros.
+  /// True if `load_between` exists, which loads only the numbers [begin, end) of a register and zeros for the others.
   static constexpr bool in_parts = std::is_same_v<type, lanes<number>> || std::is_same_v<number, bf16>;
   [[gnu::always_inline]] static type load_between(const number* from, int begin, int end)
     requires(in_parts)
@@ -39,7 +40,8 @@ struct held {
     if constexpr (!rounds) x.store(to, n);
     else narrow(x, to, n);
   }
-  /// The number nearest to x; of whole ones x itself.
+  /// Returns x converted to the type of the elements in memory. Real numbers are rounded. If the
+  /// elements are whole numbers, x is a whole number and keeps its value.
   [[gnu::always_inline]] static number nearest(double x) {
     if constexpr (rounds && !std::is_same_v<number, bf16>) return number(static_cast<Real>(x));
     else return static_cast<number>(x);
@@ -48,12 +50,13 @@ struct held {
     const number in_memory = nearest(x);
     return repeat(&in_memory);
   }
-  /// One number in all lanes.
+  /// Loads one number and returns a register with this number in all lanes.
   [[gnu::always_inline]] static type repeat(const number* from) {
     if constexpr (rounds) return type::fill(static_cast<Real>(*from));
     else return type::fill(*from);
   }
-  /// What an operation made, rounded whether or not it goes to memory.
+  /// Rounds the result of an operation to the type of the elements in memory, even if the result is not stored. Thus
+  /// the numbers do not depend on which results are stored.
   [[gnu::always_inline]] static type rounded(type x) {
     if constexpr (std::is_same_v<number, bf16>) {
       x = halves::floats(halves::of(x));

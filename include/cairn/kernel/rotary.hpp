@@ -1,4 +1,4 @@
-// Waves of positions, and pairs of features that are turned by them.
+// These kernels compute sines and cosines of positions, and rotate pairs of features by these sines and cosines.
 #pragma once
 
 #include "cairn/op/rotary.hpp"
@@ -11,8 +11,10 @@ namespace cairn {
 
 namespace kernel {
 
-/// out {count, columns}: the cosines of p / base^(2 j / columns) for the first half of the columns, then the sines; or,
-/// if not in halves, sines and cosines side by side. Some frequencies after the others, for all positions.
+/// Computes out {count, columns}: the sines and cosines of p / base^(2 j / columns), where p is a position and j is the
+/// number of a frequency. If `halves` is true, the first half of the columns holds the cosines, and the second half
+/// holds the sines. Otherwise the sine and the cosine of each frequency are in neighbouring columns. The outer loop
+/// visits one register of frequencies at a time, and the inner loop visits all positions.
 template <class Index, class Real>
 [[gnu::noinline]] void waves(const Index* at, std::int64_t count, int columns, double base, bool halves, Real* out) {
   using vec = lanes<double>;
@@ -36,8 +38,9 @@ template <class Index, class Real>
   }
 }
 
-/// out = x {rows, heads, features} turned by `waves`, of which there is a row for each of x, and which come again after
-/// `period`. out == x is allowed. Threads share the rows.
+/// Computes out = x {rows, heads, features}, in which each pair of features (j, j + features / 2) is rotated by the
+/// angle whose cosine and sine are in `waves`. If `Back` is true, the rotation is in the opposite direction. Row i of x
+/// uses row i % period of `waves`. out == x is allowed. Threads share the rows.
 template <bool Back, class Real>
 [[gnu::noinline]] void turn(const Real* x, const Real* waves, Real* out, std::int64_t rows, std::int64_t period,
                             std::int64_t heads, std::int64_t features, int threads) {

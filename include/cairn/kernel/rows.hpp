@@ -1,4 +1,4 @@
-// Where the rows of the arrays lie that a loop reads and writes.
+// These functions find the addresses of the rows that a fused loop reads and writes.
 #pragma once
 
 #include "cairn/graph/loop_table.hpp"
@@ -8,7 +8,8 @@ namespace cairn::kernel {
 
 using ir::access, ir::loop_table, ir::mapped_axis;
 
-/// Which element of the argument's axis element i of a mapped axis is; -1 for none, which is zero.
+/// Returns the index of the element of the argument's axis that element i of a mapped axis shows. Returns -1 if element
+/// i shows no element of the argument; the value of element i is then zero.
 inline std::int64_t mapped_to(const mapped_axis& a, std::int64_t i) {
   if (i >= a.begin && i < a.end) return i + (i < a.cut ? a.before : a.after);
   const std::int64_t extent = std::int64_t{a.extent} * a.map.repeat;
@@ -19,24 +20,29 @@ inline std::int64_t mapped_to(const mapped_axis& a, std::int64_t i) {
   return j / a.map.repeat;
 }
 
-/// How many elements of a mapped axis, from element i on, lie one after the other; 1 where that is not known.
+/// Returns the number of elements of a mapped axis, from element i on, that are consecutive in the argument's axis.
+/// Returns 1 if the number is not known.
 inline std::int64_t in_order_from(const mapped_axis& a, std::int64_t i) {
   if (i < a.begin || i >= a.end) return 1;
   return (i < a.cut ? a.cut : a.end) - i;
 }
 
-/// An array that a loop reads or writes: the bytes of a number, and of an input which it is, and which of the maps.
+/// An array that a fused loop reads or writes. `bytes` is the number of bytes of one element. `input` is the index of
+/// the input, or -1 for a result. `map` is the index of the input's map, or -1 if the array is not a mapped input.
 struct stream {
   int bytes = 0, input = -1, map = -1;
   access how = access::contiguous;
-  bool stays = false;  ///< a sum, which does not move on with the rows
+  bool stays = false;  ///< the array is a sum, whose address is the same for all rows
 };
 
-/// Where the rows of a loop begin, in streams: null where a map leads nowhere.
+/// The rows [row, end) of a fused loop. `start` finds the address where a row begins in each stream.
 struct row_range {
-  std::int64_t row, turn, end;  ///< up to the turn a row lies where the one before tells
+  /// From `row` up to row `turn`, the address of each row is the address of the row before plus a constant step. The
+  /// address of row `turn` must be found by `start`.
+  std::int64_t row, turn, end;
 
-  /// Finds where row `row` begins, and how far on the next does.
+  /// Finds for each stream the address at which row `row` begins, and the step to the next row in bytes; also sets
+  /// `turn`. The address is null if a map shows no element of the argument at this row, so that the row is zero.
   [[gnu::noinline]] void start(const stream* streams, int count, const loop_table& t, void* const* operands,
                                std::byte** at, std::int64_t* step) {
     std::int64_t index[max_rank] = {}, rest = row;
@@ -67,7 +73,8 @@ struct row_range {
   }
 };
 
-/// Where a loop's arrays begin in some columns: pieces so far before their own columns that those of the loop count.
+/// Finds the addresses `at` of a fused loop's arrays for the columns `own`, in which each joined input is one of its
+/// pieces. The address of a piece is moved back so that the fused loop's column numbers are also valid for the piece.
 [[gnu::noinline]] inline void take_pieces(const stream* streams, int count, const ir::column_range& own,
                                           void* const* operands, void** at) {
   for (int k = 0; k < count; ++k) {
@@ -78,8 +85,8 @@ struct row_range {
   }
 }
 
-/// Brings what lies under a tile, of `height` rows and `columns` columns from (row, column) on, into the first-level
-/// cache.
+/// Fetches the parts of the contiguous arrays that lie under a tile into the first-level cache. The tile has `height`
+/// rows and `columns` columns and begins at (row, column).
 [[gnu::noinline]] inline void fetch_streams(const stream* streams, int count, const loop_table& t,
                                             void* const* operands, int row, int column, int height, int columns) {
   std::byte* at;
@@ -90,7 +97,7 @@ struct row_range {
     const auto each_line = [&](auto bring) {
       for (row_range r{row, 0, row + height}; r.row < r.end; ++r.row, at += step) {
         if (r.row >= r.turn) r.start(&s, 1, t, operands + k, &at, &step);
-        else if (step == 0) continue;  // the row before, again
+        else if (step == 0) continue;  // this row is the same memory as the row before
         for (int i = column * s.bytes; i < (column + columns) * s.bytes; i += 64) bring(at + i);
       }
     };
@@ -99,7 +106,8 @@ struct row_range {
   }
 }
 
-/// Elements that a map leads to, some of them beyond the end of a run, where its argument's row begins.
+/// Loads n elements of a mapped axis, from element i on, when the elements may not all be consecutive in the argument.
+/// `row` is the address where the argument's row begins; if `row` is null, all elements are zero.
 template <class Held>
 [[gnu::noinline]] typename Held::type gather_mapped(const mapped_axis& a, const typename Held::number* row,
                                                     std::int64_t i, int n) {
@@ -114,13 +122,14 @@ template <class Held>
       return masked(first, lane_of(a.cut), Held::load_between(row + i + a.after, lane_of(a.cut), lane_of(a.end)));
     }
   }
-  for (int k = 0; k < std::min<int>(n, Held::type::width); ++k) {  // n is no more, which g++ cannot know
+  for (int k = 0; k < std::min<int>(n, Held::type::width); ++k) {  // n is at most the width, but g++ cannot know that
     const std::int64_t from = mapped_to(a, i + k);
     if (from >= 0) part[k] = row[from * a.stride];
   }
   return Held::load(part);
 }
-/// Elements that a map leads to.
+/// Loads n elements of a mapped axis, from element i on. If the elements are consecutive in the argument, they are
+/// loaded as one register.
 template <class Held>
 [[gnu::always_inline]] inline typename Held::type load_mapped(const mapped_axis& a, const typename Held::number* row,
                                                               std::int64_t i, int n, bool tail) {

@@ -1,8 +1,13 @@
-// From an operation to its kernel. `compute(op, signature<Real, Tensors...>, operands)` is an operation's kernel for
-// arguments of those static tensors; operands are the results, null where nobody reads one, then the arguments, and
-// scratch where the operation asks for it. With a fourth parameter, an int, it is told how many threads it may use, and
-// has scratch for each; with a `const kernel::launch&` all else, too. It is found by argument-dependent lookup of the
-// operation, so that users can add operations of their own.
+// This file finds the kernel of an operation and calls it. The kernel is the function
+// `compute(op, signature<Real, Tensors...>, operands)`; `Tensors` are the static tensors of the operation's arguments.
+// `operands` holds pointers in this order:
+// - the results; the pointer of an unused result is null;
+// - the arguments;
+// - the workspace, if the operation asks for workspace.
+// A kernel may have a fourth parameter. If the fourth parameter is an int, the kernel receives the number of threads
+// that it may use, and it has workspace for each of these threads. If the fourth parameter is a
+// `const kernel::launch&`, the kernel also receives all other information about the call. Argument-dependent lookup of
+// the operation finds `compute`, so users can add operations of their own.
 #pragma once
 
 #include "cairn/graph/operation.hpp"
@@ -16,25 +21,30 @@ namespace kernel {
 /// The information that a kernel gets when it runs.
 struct launch {
   int threads = 1;
-  /// Gets the first result in tiles, which is not stored then; null where it is. Of operations that say `tiles`.
+  /// Receives the first result tile by tile; in this case the kernel does not store the first result. The pointer is
+  /// null if the kernel stores the first result. Only operations that declare `tiles` get a reader.
   const tile_reader* reader = nullptr;
-  /// Makes rows of the first argument, which are not there before, or follows; null where nobody does. Of operations
-  /// that say `takes_rows`, or `gives_rows`.
+  /// Computes rows of the first argument just before the kernel reads these rows, or follows the kernel and processes
+  /// each row after the kernel. The pointer is null if no fused loop does either. Only operations that declare
+  /// `takes_rows` or `gives_rows` get a maker.
   const row_maker* maker = nullptr;
-  /// Rows that lie apart, of operations that say `reads_rows`; pieces, which are operands in place of their argument,
-  /// of those that say `reads_pieces`.
+  /// Tells how far apart the rows of the arguments lie, for operations that declare `reads_rows`. For operations that
+  /// declare `reads_pieces`, the table also describes the pieces; pieces are operands in place of their argument.
   ir::argument_table arguments = {};
 
+  /// Returns the distance between two rows of an argument, as `rows_apart` tells it, or 0 if there is no such table.
   std::int64_t apart(int argument) const {
     return arguments.rows_apart == nullptr ? 0 : arguments.rows_apart[argument];
   }
-  /// The columns of all pieces; `whole` where no argument is joined.
+  /// Returns the columns of all pieces, or `whole` if no argument is a concatenation that is read in pieces.
   std::span<const int> pieces_or(std::span<const int> whole) const {
     if (arguments.pieces == nullptr) return whole;
     return {arguments.pieces, static_cast<std::size_t>(arguments.piece_count)};
   }
-  /// Calls visit(some) for all of `own`, rows of the first argument of so many bytes each, once they are there. Those
-  /// of a loop are made, or read by the one that follows, a few at a time, while they are in the first-level cache.
+  /// Calls visit(some) for consecutive ranges that together are `own`, a range of rows of `row_bytes` bytes each. If
+  /// there is a maker, the ranges have a few rows (about 4 KiB), so the rows are still in the first-level cache when
+  /// they are read. A maker that does not follow computes the rows before each visit. A maker that follows reads the
+  /// rows after each visit. Without a maker, there is one call for all of `own`.
   template <class Visit>
   void in_rows(range own, std::int64_t row_bytes, Visit visit) const {
     if (maker == nullptr) return visit(own);
@@ -51,12 +61,12 @@ struct launch {
 };
 }  // namespace kernel
 
-/// The program's type and the arguments of a kernel.
+/// The number type of the program and the static tensors of a kernel's arguments.
 template <class Real, class... Tensors>
 struct signature {};
 
 namespace detail {
-/// Declares the name, so that no class or object of a user's hides the kernels.
+/// Declares the name `compute` as a function, so that no class or object of a user hides the kernels.
 void compute();
 
 template <class Op, class Real, class... Tensors>

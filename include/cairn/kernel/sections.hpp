@@ -1,8 +1,9 @@
-// Long sums keep their digits by what is in this file. A number to which n terms are added one after another may lose
-// n / 2 units in its last place. So terms are added one after another in short sections alone, and what a total cannot
-// hold of the sum of a section goes into the next section (W. Kahan, Further remarks on reducing truncation errors,
-// 1965). A sum of any number of terms then has an error of about section_terms / 2 units at most, in the last place of
-// the sum of the sizes of the terms.
+// These functions keep long sums accurate. If n terms are added to a number one after another, the error of the sum may
+// reach n / 2 units in its last place. Therefore terms are added one after another only in short sections. The sum of a
+// section then joins the total. The rounding error of this addition becomes the first term of the next section (W.
+// Kahan, Further remarks on reducing truncation errors, 1965). Thus a sum of any number of terms has an error of at
+// most about section_terms / 2 units. The unit is that of the last place of the sum of the absolute values of the
+// terms.
 #pragma once
 
 #include "cairn/cost/parts.hpp"
@@ -10,8 +11,9 @@
 
 namespace cairn::kernel {
 
-/// Adds the sum of a section to a total. What rounding takes from that stays in `part`, with which the next section
-/// begins. Where the total is infinite or NaN, 0 stays, so that the total is what IEEE 754 makes of it.
+/// Adds `part`, the sum of a section, to a total. Afterwards `part` is the rounding error of this addition; the next
+/// section begins with it. If the total is infinite or NaN, `part` becomes 0, so that the total stays the value that
+/// IEEE 754 defines.
 template <class V>
 [[gnu::always_inline]] inline void join(V& total, V& part) {
   const V next = total + part, rest = part - (next - total);

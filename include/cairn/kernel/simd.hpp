@@ -1,10 +1,10 @@
-// One register of numbers: the only file that knows xsimd, and with halves.hpp and amx.hpp instruction sets.
+// This file defines `lanes`, one register of numbers. It is the only file that uses xsimd. Only this file, halves.hpp
+// and amx.hpp use instruction sets directly.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
 
-// g++ 12 takes the "undefined" operands inside its own AVX-512 headers for uninitialized variables (PR
-// 105593).
+// g++ 12 mistakes the "undefined" operands inside its own AVX-512 headers for uninitialized variables (PR 105593).
 #pragma GCC diagnostic push
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -24,21 +24,21 @@
 
 namespace cairn::kernel {
 
-// Names of the friends of registers, which alone only argument-dependent lookup finds. A class or an object of the same
-// name outside of cairn, as std::greater after `using namespace std`, would hide them: unless this namespace has
-// functions of these names.
+// These are the names of friend functions of `lanes`. Without these declarations, only argument-dependent lookup would
+// find the friends. A class or an object of the same name outside of cairn, such as std::greater after
+// `using namespace std`, would then hide the friends. Functions of these names in this namespace prevent that.
 void barrier(), between(), bits(), equal(), first_digits(), folded(), fused(), greater(), largest(), masked(),
     product_error(), scaled(), select(), settled(), upper(), where_at_least();
 
 template <class Lanes>
 Lanes from_bits(typename Lanes::words x);
 
-/// As many numbers as one register holds. Operations work lane by lane; `sum` and `largest` work across
+/// One register, which holds `width` numbers. Operations work lane by lane; `sum`, `largest` and `folded` work across
 /// lanes.
 ///
-/// Compilers may contract `a * b + c` into one rounding, but not all do, nor everywhere alike. So products
-/// and results of functions pass a `barrier`: what is written `a * b + c` rounds twice, and `fused(a, b, c)`
-/// rounds once wherever the processor can, whatever the compiler and its flags.
+/// Compilers may contract `a * b + c` into an operation with one rounding, but compilers differ in where they do so.
+/// Results must not depend on the compiler or its flags. Therefore products and results of functions pass a `barrier`:
+/// the expression `a * b + c` always rounds twice. `fused(a, b, c)` rounds once on every processor that can do so.
 template <class Real>
 struct lanes {
   using batch = xsimd::batch<Real>;
@@ -57,7 +57,7 @@ struct lanes {
     std::memcpy(&out, from, sizeof out);
     return out;
   }
-  /// The first n numbers (0 <= n <= width) and zeros; reads nothing past from[n - 1].
+  /// Loads the first n numbers (0 <= n <= width) and sets the other lanes to zero. Reads nothing past from[n - 1].
   [[gnu::always_inline]] static lanes load(const Real* from, int n) {
 #if XSIMD_WITH_AVX512F
     if constexpr (sizeof(Real) == 4) return {_mm512_maskz_loadu_ps(first<__mmask16>(n), from)};
@@ -71,7 +71,8 @@ struct lanes {
     return load(part);
 #endif
   }
-  /// Numbers [begin, end) (both from 0 to width) and zeros; reads nothing else.
+  /// Loads the numbers [begin, end) into the lanes of these indices and sets the other lanes to zero. Both bounds are
+  /// from 0 to width. Reads no other numbers.
   [[gnu::always_inline]] static lanes load_between(const Real* from, int begin, int end) {
 #if XSIMD_WITH_AVX512F
     if constexpr (sizeof(Real) == 4) {
@@ -90,15 +91,15 @@ struct lanes {
     return load(part);
 #endif
   }
-  /// The first n numbers, and `rest` in the other lanes.
+  /// Loads the first n numbers and sets the other lanes to `rest`.
   [[gnu::always_inline]] static lanes load(const Real* from, int n, Real rest) {
     return select(lanes_below(n), load(from, n), fill(rest));
   }
-  /// The first n numbers of a, and zeros or the others of `rest`.
+  /// Returns the first n lanes of a. The other lanes are zero, or those of `rest` if `rest` is given.
   [[gnu::always_inline]] friend lanes masked(lanes a, int n) { return masked(a, n, fill(0)); }
   [[gnu::always_inline]] friend lanes masked(lanes a, int n, lanes rest) { return select(lanes_below(n), a, rest); }
   [[gnu::always_inline]] void store(Real* to) const { std::memcpy(to, this, sizeof *this); }
-  /// The first n numbers (0 <= n <= width); writes nothing past to[n - 1].
+  /// Stores the first n numbers (0 <= n <= width). Writes nothing past to[n - 1].
   [[gnu::always_inline]] void store(Real* to, int n) const {
 #if XSIMD_WITH_AVX512F
     if constexpr (sizeof(Real) == 4) _mm512_mask_storeu_ps(to, first<__mmask16>(n), value);
@@ -113,12 +114,13 @@ struct lanes {
 #endif
   }
 
-  // Whole numbers, one for each lane.
+  // The following functions work on registers of whole numbers, one for each lane.
 
   [[gnu::always_inline]] static mask fill_whole(int x) { return mask{} + x; }
   [[gnu::always_inline]] static mask select_whole(mask which, mask a, mask b) { return which ? a : b; }
-  /// From and to memory, where they are of another type; the first n where n is below width. Loops, for g++ converts
-  /// vectors of these lane by lane.
+  /// `load_whole` and `store_whole` load whole numbers from memory and store whole numbers to memory, where the numbers
+  /// have another type. If n is below width, the functions access only the first n numbers. The functions contain
+  /// loops over the lanes because g++ converts vectors of these types lane by lane.
   template <class Stored>
   [[gnu::always_inline]] static mask load_whole(const Stored* from, int n) {
     std::conditional_t<sizeof(Real) == 4, std::int32_t, std::int64_t> all[width] = {};
@@ -138,7 +140,8 @@ struct lanes {
     else std::memcpy(to, all, static_cast<std::size_t>(n) * sizeof(Stored));
   }
 
-  /// Hides from the optimizer where x comes from, so that nothing before is merged with anything after.
+  /// Hides from the optimizer how x was computed. Thus the optimizer cannot merge an operation before the barrier with
+  /// an operation after the barrier.
   [[gnu::always_inline]] friend void barrier(lanes& x) {
 #if XSIMD_WITH_AVX512F
     asm("" : "+v"(x.value));
@@ -155,9 +158,9 @@ struct lanes {
 
   [[gnu::always_inline]] friend lanes sqrt(lanes a) { return {xsimd::sqrt(batch(a.value)).data}; }
   [[gnu::always_inline]] friend lanes abs(lanes a) { return {xsimd::abs(batch(a.value)).data}; }
-  /// a * b + c, rounded once where the processor can.
+  /// Returns a * b + c, rounded once if the processor can do so.
   [[gnu::always_inline]] friend lanes fused(lanes a, lanes b, lanes c) {
-#if XSIMD_WITH_AVX512F  // where xsimd 8.1 multiplies, then adds
+#if XSIMD_WITH_AVX512F  // because xsimd 8.1 multiplies and then adds, with two roundings
     if constexpr (sizeof(Real) == 4) return {_mm512_fmadd_ps(a.value, b.value, c.value)};
     else return {_mm512_fmadd_pd(a.value, b.value, c.value)};
 #else
@@ -165,14 +168,16 @@ struct lanes {
 #endif
   }
 
-  /// a 2^power, rounded once, for a between 0.04 and 2 and whole powers from -1300 to 1100; of floats from -170 to 130.
+  /// Returns a 2^power, rounded once. The number a must be between 0.04 and 2, and `power` must be a whole number from
+  /// -1300 to 1100, or from -170 to 130 for floats.
   [[gnu::always_inline]] friend lanes scaled(lanes a, lanes power) {
 #if XSIMD_WITH_AVX512F
     if constexpr (sizeof(Real) == 4) return {_mm512_scalef_ps(a.value, power.value)};
     else return {_mm512_scalef_pd(a.value, power.value)};
 #else
-    // The power itself may be beyond those of normal numbers, but none of its halves is. The last bits of what is added
-    // to `whole` are a whole number.
+    // 2^power may be outside the range of normal numbers, so the code multiplies by two powers of two whose exponents
+    // add up to `power`; each of these is a normal number. After a small number is added to `whole`, the last bits of
+    // the sum are that number, rounded to a whole number.
     constexpr int digits = sizeof(Real) == 4 ? 23 : 52;
     const lanes whole = fill(static_cast<Real>(std::int64_t{3} << (digits - 1)));
     const lanes shifted = power * fill(Real{0.5}) + whole, half = shifted - whole;
@@ -185,12 +190,13 @@ struct lanes {
   [[gnu::always_inline]] friend mask greater(lanes a, lanes b) { return a.value > b.value; }
   [[gnu::always_inline]] friend mask equal(lanes a, lanes b) { return a.value == b.value; }
   [[gnu::always_inline]] friend lanes select(mask which, lanes a, lanes b) { return {which ? a.value : b.value}; }
-  /// a between -most and most; NaN stays NaN, in the processor's order of operands.
+  /// Returns a, limited to the range from -most to most. NaN stays NaN because of the order in which the operands are
+  /// passed to the processor's min and max.
   [[gnu::always_inline]] friend lanes between(lanes a, lanes most) {
     return {xsimd::min(batch(most.value), xsimd::max(batch(-most.value), batch(a.value))).data};
   }
-  /// The error of a product a * b, which is `product`: exact if the processor rounds a * b + c once, or else but for a
-  /// few units in the last place (Dekker, 1971).
+  /// Returns the rounding error of `product`, which is the rounded product a * b. The error is exact if the processor
+  /// can round a * b + c once. Otherwise the error is off by at most a few units in its last place (Dekker, 1971).
   [[gnu::always_inline]] friend lanes product_error(lanes a, lanes b, lanes product) {
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
     return fused(a, b, -product);
@@ -199,16 +205,17 @@ struct lanes {
     return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
 #endif
   }
-  /// The first half of the digits of a: products of two of these are exact.
+  /// Returns a with only the first half of its binary digits. The product of two numbers of this kind is exact.
   [[gnu::always_inline]] friend lanes first_digits(lanes a) {
     constexpr int rest = sizeof(Real) == 4 ? 12 : 27;
     return from_bits<lanes>(bits(a) >> rest << rest);
   }
 
-  /// a where it is greater, else b; so b where either is NaN.
+  /// Returns a in lanes where a is greater than b, and b in the other lanes. Thus the result is b where a or b is NaN.
   [[gnu::always_inline]] friend lanes max(lanes a, lanes b) { return select(greater(a, b), a, b); }
 
-  /// Halves are added until one number is left: always in the same order.
+  /// Adds all lanes. One half of the register is added to the other half until one number is left, so the order of the
+  /// additions is always the same.
   [[gnu::always_inline]] friend Real sum(lanes a) {
     return across(a, [](lanes x, lanes y) { return x + y; });
   }
@@ -216,13 +223,13 @@ struct lanes {
     return across(a, [](lanes x, lanes y) { return max(x, y); });
   }
 
-  /// The same for any operation on two registers.
+  /// Combines all lanes in the order of `sum`, by any operation `combine` on two registers.
   template <class Combine>
   [[gnu::always_inline]] friend Real folded(lanes a, Combine combine) {
     return across(a, combine);
   }
 
-  /// a where its word is at least `least`, else 0; of as many words as there are lanes.
+  /// Returns a in lanes whose word is at least `least`, and 0 in the other lanes. `words` has one word for each lane.
   [[gnu::always_inline]] friend lanes where_at_least(lanes a, const std::uint32_t* words, std::uint32_t least) {
     using word_vector [[gnu::vector_size(4 * width)]] = std::uint32_t;
     using flag_vector [[gnu::vector_size(sizeof(Real) * width)]] =
@@ -233,8 +240,8 @@ struct lanes {
     return {reinterpret_cast<vector>(kept & reinterpret_cast<flag_vector>(a.value))};
   }
 
-  /// Turns a square of numbers, one register a row, about its diagonal: blocks off the diagonal are
-  /// exchanged, first halves, then quarters, down to single numbers.
+  /// Transposes a square matrix whose rows are one register each. The function exchanges parts of the matrix on the two
+  /// sides of the diagonal: first parts of half the matrix's extent, then of a quarter, down to single numbers.
   [[gnu::always_inline]] static void transpose(lanes (&row)[width]) { exchange_blocks<width / 2>(row); }
 
  private:
@@ -253,7 +260,8 @@ struct lanes {
     return result;
   }
 
-  /// Lane i of the result is lane Index(i) of a, or lane Index(i) - width of b.
+  /// Returns a register whose lane i is lane Index(i) of a if Index(i) < width. Otherwise lane i is lane
+  /// Index(i) - width of b.
   template <auto Index>
   [[gnu::always_inline]] static lanes shuffled(lanes a, lanes b) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -298,13 +306,14 @@ struct lanes {
 #endif
 };
 
-/// The numbers that have these bits.
+/// Returns the numbers whose binary representation is x.
 template <class Lanes>
 [[gnu::always_inline]] inline Lanes from_bits(typename Lanes::words x) {
   return {reinterpret_cast<typename Lanes::vector>(x)};
 }
 
-/// As many of the numbers from row[i] on as fit into a register, of a row of n; `rest` past its end.
+/// Loads one register from row[i] on, where the row has n numbers. Lanes past the end of the row are `rest`, or zero if
+/// `rest` is not given.
 template <class Real>
 [[gnu::always_inline]] inline lanes<Real> load_row(const Real* row, std::int64_t i, std::int64_t n) {
   if (i + lanes<Real>::width <= n) return lanes<Real>::load(row + i);
@@ -315,7 +324,8 @@ template <class Real>
   if (i + lanes<Real>::width <= n) return lanes<Real>::load(row + i);
   return lanes<Real>::load(row + i, static_cast<int>(n - i), rest);
 }
-/// A register of doubles, of floats in memory. What g++ makes of a vector's conversion takes several times as long.
+/// Loads one register of doubles from floats in memory. The function uses intrinsics because the code that g++
+/// generates for a conversion of a vector takes several times as long.
 [[gnu::always_inline]] inline lanes<double> doubles_of(const float* from) {
 #if XSIMD_WITH_AVX512F
   return {_mm512_cvtps_pd(_mm256_loadu_ps(from))};
@@ -329,7 +339,8 @@ template <class Real>
   return out;
 #endif
 }
-/// As Reals, numbers that may be of another type.
+/// Loads one register from row[i] on and converts the numbers from `Stored` to `Real`. The row has n numbers; lanes
+/// past the end of the row are zero.
 template <class Real, class Stored>
 [[gnu::always_inline]] inline lanes<Real> load_row_as(const Stored* row, std::int64_t i, std::int64_t n) {
   if constexpr (std::is_same_v<Real, Stored>) {
@@ -349,8 +360,9 @@ template <class Real>
   else x.store(row + i, static_cast<int>(n - i));
 }
 
-/// A register of 32-bit words in lanes of 64 bits, so that there is room for a product; nothing reads the upper halves.
-/// Compilers would multiply whole lanes, which takes several times as long.
+/// One register of 32-bit words in lanes of 64 bits, so that a lane has room for the product of two words. The product
+/// and `store` ignore the upper halves of the lanes. The type uses intrinsics because compilers would multiply whole
+/// lanes, which takes several times as long.
 struct wide_words {
 #if XSIMD_WITH_AVX512F
   static constexpr int width = 8;
@@ -364,14 +376,14 @@ struct wide_words {
   vector value;
 
   [[gnu::always_inline]] static wide_words fill(std::uint32_t word) { return {vector{} + word}; }
-  /// first, first + 1, ...
+  /// Returns the words first, first + 1, ..., one for each lane.
   [[gnu::always_inline]] static wide_words count_from(std::uint32_t first) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return wide_words{vector{(I + first)...}};
     }(std::make_index_sequence<static_cast<std::size_t>(width)>{});
   }
   [[gnu::always_inline]] friend wide_words operator^(wide_words a, wide_words b) { return {a.value ^ b.value}; }
-  /// Both halves of the products of words.
+  /// Returns the full products, of 64 bits each, of the words in the lower halves of the lanes.
   [[gnu::always_inline]] friend wide_words operator*(wide_words a, wide_words b) {
 #if XSIMD_WITH_AVX512F
     return {reinterpret_cast<vector>(
@@ -388,7 +400,7 @@ struct wide_words {
 #endif
   }
   [[gnu::always_inline]] friend wide_words upper(wide_words a) { return {a.value >> 32}; }
-  /// Four words a lane, lane by lane.
+  /// Stores the four words of each lane next to each other, lane by lane.
   [[gnu::always_inline]] static void store(const wide_words (&word)[4], std::uint32_t* to) {
     const auto pair = [](wide_words low, wide_words high) { return (low.value & 0xffffffffU) | high.value << 32; };
     const vector left = pair(word[0], word[1]), right = pair(word[2], word[3]);
@@ -401,8 +413,9 @@ struct wide_words {
   }
 };
 
-/// Brings the line of a number that will be read or written into the first-level cache. The empty assembler keeps g++
-/// from dropping functions that do nothing else.
+/// Fetches the cache line at address `at` into the first-level cache. The overload for `const void*` is for lines that
+/// will be read, and the overload for `void*` is for lines that will be written. The empty assembler statement keeps
+/// g++ from removing calls of functions that do nothing but fetch.
 [[gnu::always_inline]] inline void fetch(const void* at) {
   __builtin_prefetch(at);
   asm volatile("");
@@ -412,7 +425,8 @@ struct wide_words {
   asm volatile("");
 }
 
-/// The same vocabulary for single numbers, so that a formula written once runs on both.
+/// The following functions do for single numbers what the functions of the same names do for registers. Thus a formula
+/// that is written once works for registers and for single numbers.
 template <std::floating_point Real>
 constexpr void barrier(Real&) {}
 using std::abs, std::sqrt;

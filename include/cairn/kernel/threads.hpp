@@ -1,7 +1,9 @@
-// Work shared by threads: OpenMP's, where a program is compiled with it (-fopenmp).
+// These functions share the work of a kernel between threads. The threads are those of OpenMP if the program is
+// compiled with OpenMP (-fopenmp); otherwise there is one thread.
 //
-// A kernel is cut into parts that write different numbers, and each number is computed in the same order in whichever
-// part it lies, so that a step has the same bits for any number of threads. Each thread rounds as a step does.
+// A kernel is divided into parts that write different numbers. The order of the operations that compute a number does
+// not depend on the part that contains the number. Thus a training step has the same bits for any number of threads.
+// Each thread uses the same float mode as the training step.
 #pragma once
 
 #include "cairn/cost/parts.hpp"
@@ -44,8 +46,9 @@ inline int threads_at_hand([[maybe_unused]] int wanted) {
 }
 
 #ifdef _OPENMP
-/// Calls work(body, part) for each part, on a thread of OpenMP each, in the mode of a step. An exception must not leave
-/// such a thread: the first comes when all parts have ended. Compiled once, whatever the work.
+/// Calls work(body, part) for each part, each on its own OpenMP thread, in the default float mode. An exception must
+/// not leave an OpenMP thread. Therefore the function catches exceptions and rethrows the first one after all parts
+/// have ended. The function is compiled once and serves every kind of work.
 [[gnu::noinline]] inline void call_on_threads(int parts, void (*work)(void* body, int part), void* body) {
   [[maybe_unused]] std::atomic_flag has_thrown;
   [[maybe_unused]] std::exception_ptr thrown;
@@ -68,7 +71,7 @@ inline int threads_at_hand([[maybe_unused]] int wanted) {
 }
 #endif
 
-/// Calls body(part) for each part, on as many threads.
+/// Calls body(part) for each part from 0 to parts - 1, with one thread for each part.
 template <class Body>
 void in_parts(int parts, Body body) {
   if (parts == 1) return body(0);
@@ -79,8 +82,8 @@ void in_parts(int parts, Body body) {
 #endif
 }
 
-/// Some work that can be cut at multiples of `unit`: a share of [0, extent) for each thread, or all of it for one where
-/// it is not worth a second.
+/// Work on the range [0, extent) that can be divided at multiples of `unit`. Each thread gets a share of the range. One
+/// thread gets the whole range if `work` is too small for a second thread.
 struct shares {
   std::int64_t work, extent, unit = 1;
 

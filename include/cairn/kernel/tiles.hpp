@@ -1,15 +1,17 @@
-// How a kernel and a loop share a step: a result goes to the loop tile by tile, in place of being stored, or an
-// argument comes from it row by row.
+// These types let a kernel and a fused loop share one plan step. Either the kernel passes its result to the fused loop
+// tile by tile instead of storing the result, or the fused loop processes rows of an operand of the kernel.
 #pragma once
 
 #include "cairn/cost/parts.hpp"
 
 namespace cairn::kernel {
 
-/// What a kernel does with each tile of its first result, seen as {rows, columns}, once it is complete: run(...) with
-/// the tile's numbers, of which rows lie `stride` apart and each has room for whole registers, the row and the column
-/// where it begins, and its extents. fetch(...) before, while there is still much to compute, where the result is far
-/// away.
+/// The functions that a kernel calls for each tile of its first result. The result is seen as {rows, columns}.
+/// - The kernel calls run(...) once the tile is complete. The arguments are the tile's numbers, the distance `stride`
+///   between the tile's rows, the row and the column where the tile begins, and the tile's extents. Each row of the
+///   tile has room for whole registers.
+/// - The kernel calls fetch(...) earlier, while much of the tile is still to be computed, if the memory that the fused
+///   loop accesses under the tile is probably not in a near cache.
 struct tile_reader {
   using run_pointer = void (*)(const void* table, void* const* operands, const void* tile, int stride, int row,
                                int column, int height, int width);
@@ -27,8 +29,9 @@ struct tile_reader {
   }
 };
 
-/// How a loop makes rows of what a kernel reads, seen as {rows, columns}: each once, by the thread that reads it. Or
-/// how it follows the kernel through the rows.
+/// The function by which a fused loop processes rows, seen as {rows, columns}, for a kernel. If `follows` is false, the
+/// fused loop computes the rows that the kernel reads. Each row is computed once, by the thread that reads the row. If
+/// `follows` is true, the fused loop follows the kernel through the rows.
 struct row_maker {
   using make_pointer = void (*)(const void* table, void* const* operands, range rows);
   make_pointer make_rows;

@@ -1,4 +1,4 @@
-// Axes in another order.
+// This kernel copies a tensor with its axes in another order.
 #pragma once
 
 #include "cairn/op/transpose.hpp"
@@ -11,18 +11,20 @@ namespace cairn {
 
 namespace kernel {
 
-/// The axes of a permuted tensor, in order of the result: how far apart their elements lie before and after.
+/// The axes of a permuted tensor, in the order of the result. For each axis, `from` is the distance of neighbouring
+/// elements in the argument, and `to` is their distance in the result.
 struct permutation {
   struct axis {
     int extent = 1;
     std::int64_t from = 1, to = 1;
   };
   int rank = 0;
-  axis at[max_rank + 1] = {};  ///< one more, of extent 1, where all else has vanished
-  axis inner = {};             ///< the axis whose elements lie side by side in the argument
+  axis at[max_rank + 1] = {};  ///< if all axes have extent 1, there is one axis of extent 1
+  axis inner = {};             ///< the axis that is contiguous in the argument
 };
 
-/// Axes of extent 1 vanish, and axes that stay neighbours become one.
+/// Computes the permutation that moves axis order[k] of the argument to axis k of the result. Axes of extent 1 are left
+/// out. Axes that are neighbours in the argument and in the result are merged into one axis.
 constexpr permutation permuted_axes(const shape& from, const int* order) {
   permutation p;
   for (int i = 0; i < from.rank; ++i) {
@@ -43,7 +45,7 @@ constexpr permutation permuted_axes(const shape& from, const int* order) {
   return p;
 }
 
-/// out(j, i) = in(i, j) for i < rows and j < columns, at most a register wide each.
+/// Computes out(j, i) = in(i, j) for i < rows and j < columns. Both extents are at most the width of a register.
 template <class Real>
 [[gnu::always_inline]] inline void transpose_square(const Real* in, std::int64_t from, int rows, Real* out,
                                                     std::int64_t to, int columns) {
@@ -63,8 +65,9 @@ template <class Real>
   }
 }
 
-/// The axis that is contiguous in `in` becomes one with stride `to`, and the one with stride `from` becomes
-/// contiguous: squares of registers, in strips of a few cache lines.
+/// Transposes a matrix. The axis that is contiguous in `in` gets the stride `to` in `out`. The axis that has the stride
+/// `from` in `in` becomes contiguous in `out`. The function transposes squares of registers, in strips of a few cache
+/// lines.
 template <class Number>
 void transpose_matrix(const Number* in, std::int64_t from, int rows, Number* out, std::int64_t to, int columns) {
   if constexpr (std::floating_point<Number>) {
@@ -96,7 +99,8 @@ void permute(const permutation& p, int axis, const Number* in, Number* out) {
   }
 }
 
-/// Axis k of `out` is axis order[k] of `in` {from}. float and double go through registers, all else one by one.
+/// Permutes the axes of `in` as `p` says and writes the result to `out`. Numbers of type float and double are
+/// transposed in registers. Numbers of other types are copied one by one.
 template <class Number>
 [[gnu::noinline]] void transpose(const permutation& p, const Number* in, Number* out) {
   permute(p, 0, in, out);

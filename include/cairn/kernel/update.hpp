@@ -1,4 +1,4 @@
-// Update rules on registers.
+// These functions apply update rules to registers.
 #pragma once
 
 #include "cairn/op/update.hpp"
@@ -18,8 +18,8 @@ Real number_in(const lanes<Real>&);
 template <std::floating_point Real>
 Real number_in(const Real&);
 
-/// A number so far below the root of the largest that a mean of such squares is finite, too, whatever the last places
-/// of the mean are rounded to.
+/// A number slightly below the square root of the largest number. The margin is large enough that a mean of squares of
+/// numbers up to this one is finite, however the last places of the mean are rounded.
 template <class Real>
 inline constexpr Real largest_root = [] {
   Real root = 1 - std::numeric_limits<Real>::epsilon();
@@ -42,7 +42,8 @@ template <class V>
 }
 
 namespace kernel {
-// What a rule says of numbers, each of them a register. Compilers compute once what is said twice.
+// `said_of` evaluates an expression of an update rule; each number of the rule is a register. If the same expression
+// occurs twice, compilers compute it once.
 template <int I, class V>
 [[gnu::always_inline]] inline V said_of(rule_number<I>, const V* numbers) {
   return numbers[I];
@@ -81,7 +82,8 @@ template <class Rule, int Moments, detail::clipping Clip, class V, class... More
 }
 
 namespace kernel {
-/// What a rule makes of a register each of parameters and gradients, its numbers, and its moments.
+/// Applies an update rule to one register of parameters and one register of gradients. `more` are the numbers and the
+/// moments of the rule.
 template <class Rule, std::size_t Moments, class V, class... More>
 [[gnu::always_inline]] inline auto updated_by(V parameter, V gradient, More... more) {
   return lanewise(update_op<Rule, static_cast<int>(Moments), detail::clipping::none>{}, parameter, gradient, more...);
