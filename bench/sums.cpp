@@ -35,7 +35,6 @@ void of_terms(terms sort, auto row) {
   const auto [all, all_size] = exact(x);
   const auto [some, some_size] = exact(x, 0, 2);
   const auto [first, first_size] = exact(one);
-  constexpr auto table = input<"x", N, 2>;
   const auto value = [&](auto expression, const auto& numbers) {
     program<outputs(param<"d">, expression())> run;
     run.init(seed{1});
