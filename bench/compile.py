@@ -76,14 +76,19 @@ int main() {{
 '''
 DISTINCT = '''#include <cairn/cairn.hpp>
 using namespace cairn;
-constexpr auto loss = mean(square(input<"x", 64, 61> | {layers}));
+constexpr auto loss = mean(square(input<"x", {rows}, 61> | {layers}));
 int main() {{
   program<loss> step;
   step.init(seed{{1}});
-  const std::vector<float> x(64 * 61, 0.5F);
+  const std::vector<float> x({rows} * 61, 0.5F);
   return step.value_and_grad(bind<"x">(x)) > 0 ? 0 : 1;
 }}
 '''
+
+
+def distinct(count, rows):
+    layers = ' | '.join(f'nn::linear<"l{i}", {64 + 3 * i}> | nn::gelu' for i in range(count))
+    return DISTINCT.format(layers=layers, rows=rows)
 
 
 def source(form, count):
@@ -92,7 +97,7 @@ def source(form, count):
     if form in ('resnet50', 'densenet121'):
         return (TOP / f'bench/compile/{form}.cpp').read_text()
     if form == 'distinct':
-        return DISTINCT.format(layers=' | '.join(f'nn::linear<"l{i}", {64 + 3 * i}> | nn::gelu' for i in range(count)))
+        return distinct(count, 64)
     if form in ('transformer', 'cells'):
         return REPEATED.format(form=form, count=count)
     placed = form.startswith('placed')
