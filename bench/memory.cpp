@@ -49,7 +49,7 @@ constexpr std::int64_t live_bytes() {
   constexpr const auto& l = Compiled::loops;
   constexpr const auto& live = Compiled::ranges;
   constexpr const auto& p = Compiled::places;
-  const auto bytes = [&](int v) { return pass::aligned(s.made(v).bytes); };
+  const auto bytes = [&](int v) { return plan::aligned(s.made(v).bytes); };
   bool alive[std::size(s.nodes)] = {};
   std::int64_t sum = 0, most = 0;
   const auto end = [&](int v) {
@@ -60,12 +60,12 @@ constexpr std::int64_t live_bytes() {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int w = f.members[m];
       if (!f.external[w] || p.fixed[w]) continue;
-      pass::for_each_replaceable(s, f, l, live, p, i, w, end);
+      plan::for_each_replaceable(s, f, l, live, p, i, w, end);
       alive[w] = true;
       sum += bytes(w);
     }
-    most = std::max(most, sum + pass::aligned(pass::scratch_of(s, f.steps[i], 1)));
-    pass::for_each_read(s, f, l, i, [&](int v) {
+    most = std::max(most, sum + plan::aligned(plan::scratch_of(s, f.steps[i], 1)));
+    plan::for_each_read(s, f, l, i, [&](int v) {
       if (live.last[v] == i) end(v);
     });
   }

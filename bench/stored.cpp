@@ -85,9 +85,9 @@ void print(const char* name) {
   }
   std::cout << "model " << name << ' ' << m.stored_bytes << ' ' << m.peak_bytes << '\n';
   for (int v = 0; v < d.turn; ++v) {
-    const ir::role what = d.op(v).what;
-    const bool free = ir::is_leaf(what) || need.constant[v] || need.output[need.root[v]];
-    const bool kernel = d.op(v).results > 1 || what == ir::role::kernel, view = what == ir::role::view;
+    const graph::role what = d.op(v).what;
+    const bool free = graph::is_leaf(what) || need.constant[v] || need.output[need.root[v]];
+    const bool kernel = d.op(v).results > 1 || what == graph::role::kernel, view = what == graph::role::view;
     std::cout << v << (free ? " free " : view ? " view " : kernel ? " kernel " : " again ") << read[v] << ' '
               << d.made(v).bytes;
     for (int i = 0; i < d.op(v).arguments; ++i) std::cout << ' ' << d.argument(v, i);

@@ -22,7 +22,7 @@ int main() {
   return step.value_and_grad(bind<"x">(x)) > 1;
 }
 """
-compile_time = re.compile(r"(?:\w+ )?cairn::(?:ir|pass)::\w+")
+compile_time = re.compile(r"(?:\w+ )?cairn::(?:graph|plan|search)::\w+")
 run_time = re.compile(r"cairn::executable<")
 
 

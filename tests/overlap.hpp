@@ -12,7 +12,7 @@ namespace cairn::test {
 template <class Plan>
 constexpr bool is_followed(int v) {
   const auto& s = Plan::schedule;
-  if (s.op(v).what == ir::role::earlier || s.op(v).what == ir::role::cache) return true;
+  if (s.op(v).what == graph::role::earlier || s.op(v).what == graph::role::cache) return true;
   for (int i = 0; i < s.carry_count; ++i) {
     if (s.carries[i].before == v) return true;
   }
@@ -28,7 +28,7 @@ constexpr bool is_given(int v) {
 template <class Plan>
 constexpr int memory_of(int v) {
   const auto& s = Plan::schedule;
-  while (is_view(s.nodes[v]) || (s.op(v).what == ir::role::map && Plan::steps.step_of[v] == ir::none))
+  while (is_view(s.nodes[v]) || (s.op(v).what == graph::role::map && Plan::steps.step_of[v] == graph::none))
     v = s.argument(v, 0);
   return v;
 }
@@ -39,7 +39,7 @@ template <class Plan>
 constexpr void for_each_memory(int v, auto visit) {
   const auto& s = Plan::schedule;
   const int m = memory_of<Plan>(v);
-  if (!s.op(m).joins || Plan::steps.step_of[m] != ir::none) return visit(m);
+  if (!s.op(m).joins || Plan::steps.step_of[m] != graph::none) return visit(m);
   for (int i = 0; i < s.op(m).arguments; ++i) for_each_memory<Plan>(s.argument(m, i), visit);
 }
 
@@ -49,11 +49,11 @@ constexpr void for_each_memory(int v, auto visit) {
 template <class Plan>
 constexpr void for_each_operand(int index, int w, auto visit) {
   const auto& s = Plan::schedule;
-  const pass::step& step = Plan::steps.steps[index];
+  const plan::step& step = Plan::steps.steps[index];
   const int head = Plan::steps.members[step.code], kernel = step.kernel;
   // A kernel with tiles may keep partial sums in a result until the result is complete.
   const bool sums = step.tiles && s.op(kernel).tiles == tiling::summed_in_result;
-  const bool by_kernel = !step.tiles && kernel != ir::none && w >= kernel && w < kernel + s.op(kernel).results;
+  const bool by_kernel = !step.tiles && kernel != graph::none && w >= kernel && w < kernel + s.op(kernel).results;
   const bool of_loop = step.loop() && !by_kernel;
   const auto read = [&](int value, bool replaceable) {
     for_each_memory<Plan>(value, [&](int v) {
@@ -61,17 +61,17 @@ constexpr void for_each_operand(int index, int w, auto visit) {
     });
   };
   for (int i = Plan::loops.of[index].input_begin; i < Plan::loops.of[index].input_end; ++i) {
-    const pass::loop_input& in = Plan::loops.inputs[i];
-    const bool in_order = s.op(in.value).what != ir::role::map || in.value == in.source;
+    const plan::loop_input& in = Plan::loops.inputs[i];
+    const bool in_order = s.op(in.value).what != graph::role::map || in.value == in.source;
     const bool by_element = in_order && s.made(in.value).count == s.made(head).count;
     const bool in_turn =
         of_loop ? s.nodes[w].number == 0 || s.op(w).updates : s.made(w).overwrites == 0 && !step.follows;
     read(in.source, !sums && by_element && in_turn);
   }
-  if (kernel == ir::none) return;
+  if (kernel == graph::none) return;
   for (int i = 0; i < s.op(kernel).arguments; ++i) {
     const int a = s.argument(kernel, i);
-    const bool in_order = s.op(a).what != ir::role::map || Plan::steps.step_of[a] != ir::none;
+    const bool in_order = s.op(a).what != graph::role::map || Plan::steps.step_of[a] != graph::none;
     const bool by_row = step.follows && s.made(a).count == s.made(head).count;
     read(a, in_order && (of_loop ? by_row : !step.follows && s.made(w).overwrites == i));
   }
@@ -92,10 +92,10 @@ enum class fault {
 /// Returns the number of bytes behind a base.
 template <class Plan>
 constexpr std::int64_t bytes_at(int base) {
-  if (base == pass::arena_base) return Plan::layout.peak_bytes;
-  if (base == pass::gradient_base) return Plan::places.gradient_bytes;
-  if (base == pass::moment_base) return Plan::places.moment_bytes;
-  const int leaf = base - pass::leaf_base;
+  if (base == plan::arena_base) return Plan::layout.peak_bytes;
+  if (base == plan::gradient_base) return Plan::places.gradient_bytes;
+  if (base == plan::moment_base) return Plan::places.moment_bytes;
+  const int leaf = base - plan::leaf_base;
   return leaf < 0 || leaf >= Plan::graph.leaf_count ? 0 : Plan::graph.leaf_op(leaf).made->bytes;
 }
 
@@ -104,8 +104,8 @@ constexpr std::int64_t bytes_at(int base) {
 template <class Plan>
 constexpr bool all_followed() {
   constexpr const auto& s = Plan::schedule;
-  const auto same = [](const pass::place& a, const pass::place& b) { return a.base == b.base && a.offset == b.offset; };
-  const auto follows = [&](int after, const pass::place& before) {
+  const auto same = [](const plan::place& a, const plan::place& b) { return a.base == b.base && a.offset == b.offset; };
+  const auto follows = [&](int after, const plan::place& before) {
     bool found = same(Plan::layout.of[after], before);
     for (int k = 0; k < Plan::places.copy_count; ++k)
       found |= Plan::places.copies[k].value == after && same(Plan::places.copies[k].to, before);
@@ -115,9 +115,9 @@ constexpr bool all_followed() {
   for (int i = 0; i < s.carry_count; ++i) all &= follows(s.carries[i].after, Plan::layout.of[s.carries[i].before]);
   int next = Plan::graph.result_count;
   for (int i = 0; i < Plan::graph.leaf_count; ++i) {
-    if (Plan::graph.leaves[i].after == ir::none) continue;
+    if (Plan::graph.leaves[i].after == graph::none) continue;
     const int after = s.outputs[next++];
-    if (Plan::graph.leaf_op(i).what == ir::role::cache) all &= follows(after, {pass::leaf_base + i, 0});
+    if (Plan::graph.leaf_op(i).what == graph::role::cache) all &= follows(after, {plan::leaf_base + i, 0});
   }
   return all;
 }
@@ -148,7 +148,7 @@ constexpr fault judged() {
   }
   for (int i = 0; i < s.output_count; ++i) dies[memory_of<Plan>(s.outputs[i])] = end;
   for (int i = 0; i < Plan::graph.leaf_count; ++i) {
-    if (s.gradient[i] != ir::none) dies[memory_of<Plan>(s.gradient[i])] = end;
+    if (s.gradient[i] != graph::none) dies[memory_of<Plan>(s.gradient[i])] = end;
   }
   for (int i = 0; i < s.carry_count; ++i) dies[memory_of<Plan>(s.carries[i].after)] = end;
   if (!all_followed<Plan>()) return fault::not_followed;
@@ -164,9 +164,9 @@ constexpr fault judged() {
     living[count++] = v;
   }
   std::int64_t highest = 0, living_bytes = 0, most_bytes = 0;
-  const auto arena_bytes = [&](int v) { return l.of[v].base == pass::arena_base ? pass::aligned(s.made(v).bytes) : 0; };
+  const auto arena_bytes = [&](int v) { return l.of[v].base == plan::arena_base ? plan::aligned(s.made(v).bytes) : 0; };
   for (int i = 0; i < end; ++i) {
-    const pass::step& step = f.steps[i];
+    const plan::step& step = f.steps[i];
     for (int m = step.begin; m < step.end; ++m) {
       const int w = f.members[m];
       if (!f.external[w]) continue;
@@ -186,19 +186,19 @@ constexpr fault judged() {
       if (!over_another) living_bytes += arena_bytes(w);
       if (mine.begin % 64 != 0) return fault::unaligned;
       if (mine.end > bytes_at<Plan>(mine.base)) return fault::outside;
-      if (mine.base == pass::arena_base) highest = std::max(highest, pass::aligned(mine.end));
+      if (mine.base == plan::arena_base) highest = std::max(highest, plan::aligned(mine.end));
     }
-    const std::int64_t needed = step.kernel == ir::none ? 0 : s.op(step.kernel).scratch_bytes(Plan::threads);
+    const std::int64_t needed = step.kernel == graph::none ? 0 : s.op(step.kernel).scratch_bytes(Plan::threads);
     if (needed > 0) {
-      const range working{pass::arena_base, l.scratch[i], l.scratch[i] + needed};
+      const range working{plan::arena_base, l.scratch[i], l.scratch[i] + needed};
       for (int k = 0; k < count; ++k) {
         if (working.meets(range_of(living[k]))) return fault::scratch_overlaps;
       }
       if (working.begin % 64 != 0) return fault::unaligned;
       if (working.end > l.peak_bytes) return fault::outside;
-      highest = std::max(highest, pass::aligned(working.end));
+      highest = std::max(highest, plan::aligned(working.end));
     }
-    most_bytes = std::max(most_bytes, living_bytes + pass::aligned(needed));
+    most_bytes = std::max(most_bytes, living_bytes + plan::aligned(needed));
     int left = 0;
     living_bytes = 0;
     for (int k = 0; k < count; ++k) {
@@ -222,12 +222,12 @@ constexpr std::int64_t covered() {
     for (std::int64_t i = begin / 64; i < (begin + bytes + 63) / 64; ++i) lines[i] = true;
   };
   for (int i = 0; i < f.step_count; ++i) {
-    const pass::step& step = f.steps[i];
+    const plan::step& step = f.steps[i];
     for (int m = step.begin; m < step.end; ++m) {
       const int w = f.members[m];
-      if (f.external[w] && l.of[w].base == pass::arena_base) cover(l.of[w].offset, Plan::schedule.made(w).bytes);
+      if (f.external[w] && l.of[w].base == plan::arena_base) cover(l.of[w].offset, Plan::schedule.made(w).bytes);
     }
-    cover(l.scratch[i], pass::scratch_of(Plan::schedule, step, Plan::threads));
+    cover(l.scratch[i], plan::scratch_of(Plan::schedule, step, Plan::threads));
   }
   return 64 * std::count(std::begin(lines), std::end(lines), true);
 }

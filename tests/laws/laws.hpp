@@ -29,8 +29,8 @@ struct batch {
 
   explicit batch(std::uint64_t number) {
     for (int i = 0; i < g.leaf_count; ++i) {
-      const ir::result& read = *g.leaf_op(i).made;
-      if (g.leaf_op(i).what != ir::role::input) continue;
+      const graph::result& read = *g.leaf_op(i).made;
+      if (g.leaf_op(i).what != graph::role::input) continue;
       random_sequence draw(seed{7 + static_cast<std::uint64_t>(i)}, number);
       const auto count = static_cast<std::size_t>(read.count);
       if (kind_of(read.element.type) == kind::real) numbers[i].resize(count);
@@ -45,7 +45,7 @@ struct batch {
     static constexpr auto inputs = [] {
       std::array<int, static_cast<std::size_t>(g.leaf_count) + 1> all{};
       for (int i = 0; i < g.leaf_count; ++i) {
-        if (g.leaf_op(i).what == ir::role::input) all[static_cast<std::size_t>(all.back()++)] = i;
+        if (g.leaf_op(i).what == graph::role::input) all[static_cast<std::size_t>(all.back()++)] = i;
       }
       return all;
     }();
@@ -127,7 +127,7 @@ constexpr int kept_inside = [] {
   for (int i = 0; i < s.output_count; ++i) result[s.root(s.outputs[i])] = true;
   int count = 0;
   for (int v = 0; v < s.turn; ++v) {
-    const ir::node& n = s.nodes[v];
+    const graph::node& n = s.nodes[v];
     const int origin = s.origin[v];
     const bool inside = Plan::segments.visible[origin] >= Plan::segments.depth_of(origin) && s.segment[v] != 0;
     count +=
@@ -150,7 +150,7 @@ constexpr bool adds_up() {
   int operations = 0, in_segments = Plan::schedule.recomputed[0].operations;
   std::int64_t flops = 0;
   for (int v = 0; v < Plan::schedule.node_count; ++v) {
-    const ir::node& n = Plan::schedule.nodes[v];
+    const graph::node& n = Plan::schedule.nodes[v];
     if (!Plan::schedule.again[v] && n.number == 0) flops += n.op->recomputed;  // of a loop
     if (!Plan::schedule.again[v] || n.number > 0 || test::is_view(n)) continue;
     ++operations;
@@ -165,10 +165,10 @@ template <class Plan>
 constexpr bool kernels_get_their_types() {
   constexpr const auto& g = Plan::gradient;
   for (int v = 0; v < g.node_count; ++v) {
-    const ir::operation& op = g.op(v);
-    if (op.rounded != ir::rounding::takes && op.rounded != ir::rounding::widens) continue;
+    const graph::operation& op = g.op(v);
+    if (op.rounded != graph::rounding::takes && op.rounded != graph::rounding::widens) continue;
     for (int i = 0; i < op.arguments; ++i) {
-      if (ir::is_constant(g.op(g.argument(v, i)).what)) continue;  // for a loop: there is no such gradient
+      if (graph::is_constant(g.op(g.argument(v, i)).what)) continue;  // for a loop: there is no such gradient
       const element_type given = g.made(g.argument(v, i)).element;
       const bool wanted = op.takes_bf16(i);
       if (std::is_same_v<typename Plan::real, float> && (given.type == dtype::bf16) != wanted) return false;
@@ -315,8 +315,8 @@ void follows_differences() {
     gradients.push_back(&step.gradients()[i]);
   });
   step.for_each_gradient([&](std::string_view name, auto gradient) {
-    const int leaf = g.find(ir::role::input, name);
-    for (std::size_t i = 0; leaf != ir::none && i < gradient.size(); ++i) {
+    const int leaf = g.find(graph::role::input, name);
+    for (std::size_t i = 0; leaf != graph::none && i < gradient.size(); ++i) {
       numbers.push_back(&b.numbers[leaf][i]);
       gradients.push_back(gradient.data() + i);
     }
@@ -330,10 +330,10 @@ void follows_differences() {
     draw = random_sequence(seed{5}, 1);
     for (std::size_t i = 0; i < numbers.size(); ++i) *numbers[i] += 0.1 * drawn() + length * direction[i];
     const auto result = first(b.bound_to([&](const auto&... in) { return step.value_and_grad(in...); }));
-    if constexpr (g.cotangent == ir::none) {
+    if constexpr (g.cotangent == graph::none) {
       return result;
     } else {
-      constexpr int given = g.find(ir::role::input, "v");
+      constexpr int given = g.find(graph::role::input, "v");
       return std::inner_product(result.begin(), result.end(), b.numbers[given].begin(), 0.0);
     }
   };

@@ -120,7 +120,7 @@ void run_kernel(std::vector<const void*> operands, int threads = 1) {
 /// What a loop over {extents} is told of inputs that are repeated along some of its axes.
 class table_of {
   std::vector<std::int64_t> strides;
-  cairn::ir::loop_table table;
+  cairn::graph::loop_table table;
 
  public:
   table_of(const cairn::shape& extents, std::initializer_list<cairn::axis_set> repeated_along) {
@@ -138,7 +138,7 @@ class table_of {
     table.strides = strides.data();
   }
   table_of(const table_of&) = delete;
-  const cairn::ir::loop_table& operator*() const { return table; }
+  const cairn::graph::loop_table& operator*() const { return table; }
 };
 
 }  // namespace kernel_check

@@ -66,7 +66,7 @@ std::size_t repeated_at(const shape& extents, axis_set along, std::int64_t i) {
 std::int64_t repeated_count(const shape& extents, axis_set along) { return reduced(extents, along, true).count(); }
 
 /// relu(a * b + c): a whole, b and c repeated along some axes; B and C say how they are read along the last.
-template <ir::access B, ir::access C>
+template <graph::access B, graph::access C>
 void loop_against_reference(const shape& extents, axis_set of_b, axis_set of_c) {
   const std::int64_t count = extents.count();
   const auto a = numbers<float>(count), b = numbers<float>(repeated_count(extents, of_b)),
@@ -74,13 +74,13 @@ void loop_against_reference(const shape& extents, axis_set of_b, axis_set of_c) 
   guarded<float> out(count);
 
   constexpr dtype real = dtype::real;
-  using binary = ir::type_list<real>;
+  using binary = graph::type_list<real>;
   using loop = kernel::loop<
-      float, ir::sums::nothing, false,
+      float, graph::sums::nothing, false,
       kernel::list_of<kernel::loop_operand{}, kernel::loop_operand{real, B}, kernel::loop_operand{real, C}>,
-      kernel::list_of<ir::loop_value{&ir::lanes_of<mul_op, float, binary, real, real>, real, 0, 2, false},
-                      ir::loop_value{&ir::lanes_of<add_op, float, binary, real, real>, real, 2, 2, false},
-                      ir::loop_value{&ir::lanes_of<relu_op, float, binary, real>, real, 4, 1, true}>,
+      kernel::list_of<graph::loop_value{&graph::lanes_of<mul_op, float, binary, real, real>, real, 0, 2, false},
+                      graph::loop_value{&graph::lanes_of<add_op, float, binary, real, real>, real, 2, 2, false},
+                      graph::loop_value{&graph::lanes_of<relu_op, float, binary, real>, real, 4, 1, true}>,
       kernel::list_of<-1, -2, 0, -3, 1>>;
   void* operands[]{out.data(), const_cast<float*>(a.data()), const_cast<float*>(b.data()),
                    const_cast<float*>(c.data())};
@@ -99,8 +99,8 @@ void loop_against_reference(const shape& extents, axis_set of_b, axis_set of_c) 
 /// One value of a loop, stored: the types of its result and of its arguments.
 template <class Op, class Real, dtype Result, dtype... Argument>
 constexpr auto stored(int first) {
-  using lanes = ir::type_list<Result>;
-  return ir::loop_value{&ir::lanes_of<Op, Real, lanes, Argument...>, Result, first, sizeof...(Argument), true};
+  using lanes = graph::type_list<Result>;
+  return graph::loop_value{&graph::lanes_of<Op, Real, lanes, Argument...>, Result, first, sizeof...(Argument), true};
 }
 /// Comparisons, the smaller of two, and choices, in one loop: a whole, b and c repeated as above, some of them equal
 /// and some no numbers; indices below 2 choose, too.
@@ -119,8 +119,8 @@ void choices_against_reference(const shape& extents, axis_set of_b, axis_set of_
 
   constexpr dtype real = dtype::real, byte = dtype::u8, whole = dtype::i32;
   using loop = kernel::loop<
-      Real, ir::sums::nothing, false,
-      kernel::list_of<kernel::loop_operand{}, kernel::loop_operand{}, kernel::loop_operand{real, ir::access::repeated},
+      Real, graph::sums::nothing, false,
+      kernel::list_of<kernel::loop_operand{}, kernel::loop_operand{}, kernel::loop_operand{real, graph::access::repeated},
                       kernel::loop_operand{whole}>,
       kernel::list_of<stored<compare_op<comparison::less>, Real, byte, real, real>(0),
                       stored<compare_op<comparison::less_equal>, Real, byte, real, real>(2),
@@ -158,7 +158,7 @@ void choices_against_reference(const shape& extents, axis_set of_b, axis_set of_
 }
 
 void at_extent(int inner) {
-  constexpr auto whole = ir::access::contiguous, once = ir::access::repeated;
+  constexpr auto whole = graph::access::contiguous, once = graph::access::repeated;
   for (const auto& check : {choices_against_reference<float>, choices_against_reference<double>}) {
     check(shape{inner}, 0, 0b1);
     check(shape{3, inner}, 0b01, 0b10);

@@ -17,10 +17,10 @@ constexpr dtype real = dtype::real;
 /// Operation Op, of which the arguments begin at `first` in the loop's list; without one what comes in tiles, or a sum.
 template <class Op>
 constexpr auto code(int first, bool stored) {
-  return ir::loop_value{&ir::lanes_of<Op, float, ir::type_list<real>, real, real>, real, first, 2, stored};
+  return graph::loop_value{&graph::lanes_of<Op, float, graph::type_list<real>, real, real>, real, first, 2, stored};
 }
-constexpr ir::loop_value tiles{nullptr, real, 0, 0, true};
-constexpr kernel::loop_operand whole{}, once{real, ir::access::repeated};
+constexpr graph::loop_value tiles{nullptr, real, 0, 0, true};
+constexpr kernel::loop_operand whole{}, once{real, graph::access::repeated};
 
 bool same(guarded<float>& a, guarded<float>& b, std::int64_t n) {
   return std::equal(a.data(), a.data() + n, b.data()) && a.intact() && b.intact();
@@ -30,7 +30,7 @@ bool same(guarded<float>& a, guarded<float>& b, std::int64_t n) {
 struct product_beside_loop {
   product of;
   kernel_pointer alone;
-  ir::paired_pointer beside;
+  graph::paired_pointer beside;
   workspace working;
   bool sums_in_result;
 };
@@ -43,11 +43,11 @@ void check(const product_beside_loop& run) {
   const auto c = numbers<float>(size);
   const auto fill = [&](guarded<float>& with) { std::copy_n(c.data(), size, with.data()); };
 
-  using fused = kernel::loop<float, ir::sums::nothing, true, kernel::list_of<whole, whole>,
+  using fused = kernel::loop<float, graph::sums::nothing, true, kernel::list_of<whole, whole>,
                              kernel::list_of<tiles, code<mul_op>(0, false), code<add_op>(2, false),
                                              code<maximum_op>(4, true)>,
                              kernel::list_of<0, -1, 1, -2, 2, -1>>;
-  using separate = kernel::loop<float, ir::sums::nothing, false, kernel::list_of<whole, whole, whole>,
+  using separate = kernel::loop<float, graph::sums::nothing, false, kernel::list_of<whole, whole, whole>,
                                 kernel::list_of<code<mul_op>(0, false), code<add_op>(2, false),
                                                 code<maximum_op>(4, true)>,
                                 kernel::list_of<-3, -1, 0, -2, 1, -1>>;
@@ -91,14 +91,14 @@ struct rows_beside_loop {
   shape extents;
   std::int64_t results;
   kernel_pointer alone;
-  ir::paired_pointer beside;
+  graph::paired_pointer beside;
 };
 void check(const rows_beside_loop& run) {
   const std::int64_t size = run.extents.count();
   const int columns = run.extents[-1], rows = static_cast<int>(size / columns);
   auto x = numbers<float>(size, 4), y = numbers<float>(columns);
   auto known = kernel_check::labels(rows, columns);
-  using loop = kernel::loop<float, ir::sums::nothing, false, kernel::list_of<whole, whole>,
+  using loop = kernel::loop<float, graph::sums::nothing, false, kernel::list_of<whole, whole>,
                             kernel::list_of<code<mul_op>(0, true)>, kernel::list_of<-1, -2>>;
   const table_of table(run.extents, {0, 0b01});
   guarded<float> made(size), expected(size);
@@ -133,15 +133,15 @@ void rows_of_a_loop() {
 
 /// The sums of x * y and of x * y * z over some axes, where z is one number, beside the last product itself or without
 /// it. As in every loop, no extent is 1.
-template <ir::sums Sort, bool Stored>
+template <graph::sums Sort, bool Stored>
 void check_sums(const shape& extents, axis_set summed, kernel_pointer sum) {
   const std::int64_t size = extents.count(), left = reduced(extents, summed, false).count();
   auto x = numbers<float>(size), y = numbers<float>(size), z = numbers<float>(1);
   using inputs = kernel::list_of<whole, whole, once>;
-  using separate = kernel::loop<float, ir::sums::nothing, false, inputs,
+  using separate = kernel::loop<float, graph::sums::nothing, false, inputs,
                                 kernel::list_of<code<mul_op>(0, true), code<mul_op>(2, true)>,
                                 kernel::list_of<-1, -2, 0, -3>>;
-  constexpr ir::loop_value total{nullptr, real, 4, 1, true}, other{nullptr, real, 5, 1, true};
+  constexpr graph::loop_value total{nullptr, real, 4, 1, true}, other{nullptr, real, 5, 1, true};
   using fused = kernel::loop<float, Sort, false, inputs,
                              kernel::list_of<code<mul_op>(0, false), code<mul_op>(2, Stored), total, other>,
                              kernel::list_of<-1, -2, 0, -3, 1, 0>>;
@@ -165,7 +165,7 @@ void check_sums(const shape& extents, axis_set summed, kernel_pointer sum) {
 }
 template <shape Extents, axis_set Summed, bool Stored>
 void sum_in_a_loop() {
-  constexpr ir::sums sort = Extents.rank == 1 ? ir::sums::all : Summed == 0b10 ? ir::sums::rows : ir::sums::columns;
+  constexpr graph::sums sort = Extents.rank == 1 ? graph::sums::all : Summed == 0b10 ? graph::sums::rows : graph::sums::columns;
   check_sums<sort, Stored>(Extents, Summed, &run_kernel<sum_op<Summed, false>, float, array<Extents>>);
 }
 

@@ -42,24 +42,24 @@ void check(const std::vector<axis>& axes, int threads) {
   using number = stored_as<Type, Real>;
   std::int64_t from = 1, to = 1;
   shape extents;
-  std::vector<ir::mapped_axis> maps;
+  std::vector<graph::mapped_axis> maps;
   for (const axis& a : axes) {
     from *= a.extent;
     to *= a.mapped;
     extents.extent[extents.rank++] = a.mapped;
   }
   std::int64_t apart = from;
-  for (const axis& a : axes) maps.push_back(ir::mapped_along(a.map, a.extent, apart /= a.extent, a.mapped));
+  for (const axis& a : axes) maps.push_back(graph::mapped_along(a.map, a.extent, apart /= a.extent, a.mapped));
 
   std::vector<number> in(static_cast<std::size_t>(from));
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<number>(static_cast<Real>(i % 251 + 1));
   guarded<number> out(to);
   using copied = expand_op<shape{}>;
   using loop = kernel::loop<
-      Real, ir::sums::nothing, false, kernel::list_of<kernel::loop_operand{Type, ir::access::mapped}>,
-      kernel::list_of<ir::loop_value{&ir::lanes_of<copied, Real, ir::type_list<Type>, Type>, Type, 0, 1, true}>,
+      Real, graph::sums::nothing, false, kernel::list_of<kernel::loop_operand{Type, graph::access::mapped}>,
+      kernel::list_of<graph::loop_value{&graph::lanes_of<copied, Real, graph::type_list<Type>, Type>, Type, 0, 1, true}>,
       kernel::list_of<-1>>;
-  ir::loop_table table = *table_of(extents, {});
+  graph::loop_table table = *table_of(extents, {});
   table.maps = maps.data();
   void* operands[]{out.data(), in.data()};
   loop::run(&table, operands, threads);

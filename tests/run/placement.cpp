@@ -40,14 +40,14 @@ struct range {
 
 /// All segments that blocks [begin, end) may have; inside of a segment over all of them, not this one again.
 template <int Count>
-std::vector<ranges> placements(const pass::block_chain<Count>& c, int begin, int end, int all_from = pass::none) {
+std::vector<ranges> placements(const search::block_chain<Count>& c, int begin, int end, int all_from = plan::none) {
   if (begin == end) return {ranges{}};
   std::vector<ranges> found = placements(c, begin + 1, end, all_from);
   for (int to = begin + 1; to <= end && !c.of[to - 1].between; ++to) {
     if (begin == all_from && to == end) continue;
     ranges firsts;
     for (const ranges& inside : placements(c, begin, to, begin)) firsts.push_back({begin, to, inside});
-    if (to == begin + 1 && c.of[begin].saving.kept != pass::none) firsts.push_back({begin, to, {}, true});
+    if (to == begin + 1 && c.of[begin].saving.kept != plan::none) firsts.push_back({begin, to, {}, true});
     const std::vector<ranges> behind = placements(c, to, end, all_from);
     for (const range& first : firsts) {
       for (const ranges& later : behind) {
@@ -62,7 +62,7 @@ std::vector<ranges> placements(const pass::block_chain<Count>& c, int begin, int
 /// What a placement takes by the costs of a chain: the events of forward and backward in their order.
 template <int Count>
 class accounted {
-  const pass::block_chain<Count>& c;
+  const search::block_chain<Count>& c;
   figures total{};
 
   /// A block that is kept, or a segment.
@@ -107,7 +107,7 @@ class accounted {
     std::vector<item> all = items(segments, begin, end);
     const item* before = nullptr;
     for (item& i : all) {
-      const pass::block_costs& b = c.of[i.begin];
+      const search::block_costs& b = c.of[i.begin];
       const bool last = i.end == end;
       if (last && i.saves()) i.segment = nullptr;
       const std::int64_t released = released_by(std::exchange(before, &i), i);
@@ -141,13 +141,13 @@ class accounted {
   }
 
  public:
-  accounted(const pass::block_chain<Count>& costs, const ranges& segments) : c(costs) {
+  accounted(const search::block_chain<Count>& costs, const ranges& segments) : c(costs) {
     std::int64_t bytes = 0;
     bool after_segment = false;
     const item* before = nullptr;
     std::vector<item> all = items(segments, 0, Count);
     for (item& i : all) {
-      const pass::block_costs& b = c.of[i.begin];
+      const search::block_costs& b = c.of[i.begin];
       const std::int64_t released = released_by(std::exchange(before, &i), i);
       i.after_segment = after_segment;
       after_segment = i.segment != nullptr;
@@ -171,7 +171,7 @@ class accounted {
       }
     }
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
-      const pass::block_costs& b = c.of[i->begin];
+      const search::block_costs& b = c.of[i->begin];
       if (i->segment != nullptr) backward_of(*i);
       else use(i->before + (i->after_segment ? b.after_segment : b.outside).backward);
     }
@@ -187,10 +187,10 @@ constexpr auto random_chain = [] {
     state = state * 1664525U + 1013904223U;
     return static_cast<std::int64_t>((state >> 16) % static_cast<unsigned>(most + 1));
   };
-  pass::block_chain<Count> c;
+  search::block_chain<Count> c;
   const std::int64_t between = draw(2 * Count);
   for (int b = 0; b < Count; ++b) {
-    pass::block_costs& of = c.of[b];
+    search::block_costs& of = c.of[b];
     for (int i = b + 1; i < Count; i += 1 + static_cast<int>(draw(2))) {  // a value that block i is the last to read
       const std::int64_t bytes = 1 + draw(20), held = draw(2) > 0 ? bytes : 0, released = draw(1) * held;
       for (int from = 0; from <= b; ++from) {
@@ -227,7 +227,7 @@ constexpr auto random_chain = [] {
 
 template <const auto& Chain>
 std::vector<figures> placements_of() {
-  const auto& found = *pass::outer_placements_of<Chain>.after_kept[0];
+  const auto& found = *search::outer_placements_of<Chain>.after_kept[0];
   std::vector<figures> all;
   for (int i = 0; i < found.count; ++i) all.push_back({found.bytes[i], found.flops[i]});
   return all;
@@ -248,14 +248,14 @@ void equal_all_placements(std::integer_sequence<unsigned, Number...>) {
 template <auto Loss>
 class planner {
   using unplaced = detail::compiled_of<Loss, true>;
-  using all = pass::candidates<typename unplaced::model, 0, 1>;
+  using all = search::candidates<typename unplaced::model, 0, 1>;
   static constexpr const auto& g = unplaced::graph;
   static constexpr const auto& d = unplaced::gradient;
   static constexpr int regions = static_cast<int>(std::size(all::blocks.of_region));
   static constexpr int capacity = std::remove_cvref_t<decltype(d)>::capacity;
   template <std::int64_t Bytes>
-  using budgeted = pass::fitted<typename unplaced::model, 0, 1, Bytes>;
-  static constexpr ir::sizes size{.nodes = 4 * capacity, .arguments = 10 * capacity};
+  using budgeted = search::fitted<typename unplaced::model, 0, 1, Bytes>;
+  static constexpr graph::sizes size{.nodes = 4 * capacity, .arguments = 10 * capacity};
 
  public:
   static constexpr const auto& chain = all::chain;
@@ -263,7 +263,7 @@ class planner {
   static constexpr int most_segments = 2 * chain.count, most_nested = chain.count + 1;
 
  private:
-  using placement = pass::placement<regions, most_segments, most_nested>;
+  using placement = plan::placement<regions, most_segments, most_nested>;
   struct by_block {
     int of[chain.count + 1] = {}, segments = 0;
   };
@@ -288,19 +288,19 @@ class planner {
       if (all::blocks.begins[r]) placed.of[r] = blocks.of[all::blocks.of_region[r]];
     }
     const auto on_heap = [](auto make) { return std::make_unique<decltype(make())>(make()); };
-    const auto in = on_heap([&] { return pass::find_segments(g, d, 0, placed); });
-    const ir::sizes needed = pass::schedule_size(d, *in, unplaced::model::order);
+    const auto in = on_heap([&] { return plan::find_segments(g, d, 0, placed); });
+    const graph::sizes needed = plan::schedule_size(d, *in, unplaced::model::order);
     BOOST_REQUIRE(needed.nodes <= size.nodes && needed.arguments <= size.arguments);
-    const auto needs = on_heap([&] { return pass::find_needs(g, d, *in, unplaced::needs.cheap); });
-    const auto s = on_heap([&] { return pass::rematerialize<size>(g, d, *in, *needs, unplaced::model::order); });
-    const auto readers = on_heap([&] { return pass::find_readers(*s); });
-    const auto steps = on_heap([&] { return pass::fuse(*s, *readers); });
-    const auto loops = on_heap([&] { return pass::write_loops(*s, *steps); });
-    const auto live = on_heap([&] { return pass::liveness(*s, *steps, *loops); });
+    const auto needs = on_heap([&] { return plan::find_needs(g, d, *in, unplaced::needs.cheap); });
+    const auto s = on_heap([&] { return plan::rematerialize<size>(g, d, *in, *needs, unplaced::model::order); });
+    const auto readers = on_heap([&] { return plan::find_readers(*s); });
+    const auto steps = on_heap([&] { return plan::fuse(*s, *readers); });
+    const auto loops = on_heap([&] { return plan::write_loops(*s, *steps); });
+    const auto live = on_heap([&] { return plan::liveness(*s, *steps, *loops); });
     const auto places =
-        on_heap([&] { return pass::place_fixed<unplaced::model::placed>(g, *s, *steps, *loops, *live); });
+        on_heap([&] { return plan::place_fixed<unplaced::model::placed>(g, *s, *steps, *loops, *live); });
     const auto slots =
-        on_heap([&] { return pass::share_slots<2 * size.nodes>(*s, *steps, *loops, *live, *places, 1); });
+        on_heap([&] { return plan::share_slots<2 * size.nodes>(*s, *steps, *loops, *live, *places, 1); });
     std::int64_t flops = 0;
     for (const auto& again : s->recomputed) flops += again.flops;
     return {slots->live_bytes, flops};
@@ -316,7 +316,7 @@ class planner {
         BOOST_TEST(taken.recomputed_flops <= asked.recomputed_flops);
         all.push_back({taken.peak_bytes, taken.recomputed_flops});
       };
-      (add(points[I], pass::figures_of<typename budgeted<points[I].peak_bytes>::type>), ...);
+      (add(points[I], search::figures_of<typename budgeted<points[I].peak_bytes>::type>), ...);
     }(std::make_index_sequence<points.size()>{});
     BOOST_TEST(budgeted<1>::least_bytes() == points[0].peak_bytes);
     return all;

@@ -73,7 +73,7 @@ static_assert(detail::memory_in<six>.cache_bytes == 12 * length * row && six::pl
 static_assert(detail::memory_in<six>.total_bytes() ==
               six::layout.peak_bytes + detail::memory_in<six>.parameter_bytes + 12 * length * row);
 static_assert(judged<six>() == fault::none && six::layout.peak_bytes < 12 * length * row);
-static_assert(six::graph.find(ir::role::cache, "block.5.values") != ir::none);
+static_assert(six::graph.find(graph::role::cache, "block.5.values") != graph::none);
 
 // No program has one, but where a predictor alone is asked.
 template <auto Model, bool Trains = true>

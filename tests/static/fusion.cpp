@@ -36,12 +36,12 @@ static_assert(argument(1, 0) == 0 && argument(1, 1) == -2);
 static_assert(argument(2, 0) == 1 && argument(2, 1) == -1);
 static_assert(argument(3, 0) == 2 && chained.input_count == 2);
 // Constants are immediates: no operand, no memory. Also the 1 from which backward starts, whatever its shape.
-static_assert(chained.inputs[0].how == ir::access::contiguous && chained.inputs[1].how == ir::access::constant && chained.inputs[1].immediate == 2);
+static_assert(chained.inputs[0].how == graph::access::contiguous && chained.inputs[1].how == graph::access::constant && chained.inputs[1].immediate == 2);
 static_assert(chain_plan::places.constant_count == 0);
 using training = step_of<sum(relu(w + x))>;
 // Backward computes relu again, in the loop that reads it.
 static_assert(steps<training> == "[add relu sum] | [expand add relu step mul]");
-static_assert(training::loops.inputs[2].how == ir::access::constant &&
+static_assert(training::loops.inputs[2].how == graph::access::constant &&
               training::loops.inputs[2].immediate == 1);  // after w and x
 static_assert(training::places.constant_count == 0);
 static_assert(forward_of<sum(2_c)>::places.constant_count == 1);  // a kernel reads memory
@@ -64,9 +64,9 @@ constexpr auto many =
 template <class Plan>
 constexpr bool within_limits = [] {
   for (int i = 0; i < Plan::steps.step_count; ++i) {
-    const pass::step& s = Plan::steps.steps[i];
-    const pass::loop& l = Plan::loops.of[i];
-    if (s.end - s.begin > pass::max_loop_operations || l.input_end - l.input_begin > pass::max_loop_inputs)
+    const plan::step& s = Plan::steps.steps[i];
+    const plan::loop& l = Plan::loops.of[i];
+    if (s.end - s.begin > plan::max_loop_operations || l.input_end - l.input_begin > plan::max_loop_inputs)
       return false;
   }
   return true;
@@ -164,7 +164,7 @@ constexpr bool has_strides(int input, const shape& expected) {
   for (int axis = 0; axis < l.of[0].extents.rank; ++axis) {
     const int last = l.of[0].last_axis[axis];
     const shape& whole = Plan::schedule.made(Plan::steps.members[0]).extents;
-    if (pass::axis_of_operand(Plan::schedule, l.inputs[input], whole, last).stride != expected.extent[axis]) return false;
+    if (plan::axis_of_operand(Plan::schedule, l.inputs[input], whole, last).stride != expected.extent[axis]) return false;
   }
   return true;
 }

@@ -30,7 +30,7 @@ using all = step_of<loss, wrt<"x">>;
 static_assert(stored<all> == row && recomputed<all>("1") == 2 && recomputed<all>("2") == 2);
 static_assert(runs_of<all>("mul").backward == runs_of<trained>("mul").backward + 1);  // the gradient of x
 static_assert(detail::memory_in<all>.gradient_bytes == 3 * 64 && detail::memory_in<all>.parameter_bytes == 2 * 64);
-static_assert(all::places.trained_bytes == 2 * 64 && all::places.gradients[all::graph.find(ir::role::input, "x")] == 128);
+static_assert(all::places.trained_bytes == 2 * 64 && all::places.gradients[all::graph.find(graph::role::input, "x")] == 128);
 static_assert(judged<all>() == fault::none);
 // Nothing is trained: the products that make the gradients of parameters are gone, and nothing else.
 using input_only = step_of<loss, freeze<"lower", "upper">, wrt<"x">>;
@@ -57,7 +57,7 @@ constexpr auto map = input<"rows", 4, 8> | nn::linear<"a", 8>;
 using pulled = step_of<map, cotangent<"v">>;
 static_assert(std::same_as<detail::problem_in<pulled>, sound> && judged<pulled>() == fault::none);
 static_assert(stored<pulled> == 0 && gradient_of<pulled>("a.weight") == "matmul(v, rows)");
-static_assert(pulled::graph.find(ir::role::input, "v") == pulled::graph.leaf_count - 1);
+static_assert(pulled::graph.find(graph::role::input, "v") == pulled::graph.leaf_count - 1);
 
 // ---- accumulate_gradients: what a step adds needs no memory of its own where one loop can make it and add it.
 static_assert(lawful<mapped, accumulate_gradients>() &&
@@ -76,7 +76,7 @@ static_assert(lawful<loss, accumulate_gradients>() && lawful<loss, accumulate_gr
 static_assert(stored<step_of<loss, accumulate_gradients>> == stored<trained>);
 static_assert(peak<trained> == 64 && peak<step_of<loss, accumulate_gradients>> == 2 * 64);
 static_assert(step_of<outputs(sum(param<"v", 8>), param<"w", 8>), accumulate_gradients>::gradient.gradient[1] ==
-              ir::none);
+              graph::none);
 // A parameter that is used twice: what comes second is added to the sum with what came first, in its place.
 constexpr auto by_w = layer([](auto v) { return matmul(tanh(v), param<"w", 8, 8>); });
 constexpr auto twice = sum(input<"rows", 4, 8> | by_w | by_w);

@@ -36,10 +36,10 @@ constexpr formula drawn = [] {
     if (i > 0 && i == f.turn) out.write(" |");
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       if (f.steps[i].loop() && !f.external[f.members[m]]) continue;
-      const pass::place at = Plan::layout.of[f.members[m]];
+      const plan::place at = Plan::layout.of[f.members[m]];
       out.write(" ");
       out.write(Plan::schedule.nodes[f.members[m]].op->name);
-      out.write(at.base == pass::gradient_base ? "@g" : "@");
+      out.write(at.base == plan::gradient_base ? "@g" : "@");
       out.write_number(at.offset);
     }
   }
@@ -89,7 +89,7 @@ static_assert(peak<repeated_row> == 64 + 1024);
 
 // A product's working space stands behind what lives, for its step.
 template <product P, int Bytes>
-constexpr std::int64_t scratch = pass::aligned(blocking_of(P, Bytes).scratch.numbers(1) * Bytes);
+constexpr std::int64_t scratch = plan::aligned(blocking_of(P, Bytes).scratch.numbers(1) * Bytes);
 using one_product = forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 3>)>;
 static_assert(one_product::layout.scratch[0] == 64);
 static_assert(peak<one_product> == 64 + scratch<product{4, 3, 8}, 4>);
@@ -152,7 +152,7 @@ static_assert(common_gradient::places.copies[0].to.offset == 64);
 // A gradient that is a constant is copied as well, from where constants are.
 using unit = step_of<param<"w"> + input<"s">>;
 static_assert(unit::places.copy_count == 1 &&
-              unit::layout.of[unit::places.copies[0].value].base == pass::constant_base);
+              unit::layout.of[unit::places.copies[0].value].base == plan::constant_base);
 
 // Parameters and their gradients: two blocks of one layout, each tensor on a line of its own. Frozen ones
 // come last and have no gradient.
@@ -160,7 +160,7 @@ using blocks = step_of<sum((frozen<"f", 16> + x) * w + param<"c", 3, 1> * param<
 static_assert(detail::memory_in<blocks>.parameter_bytes == 4 * 64);
 static_assert(detail::memory_in<blocks>.gradient_bytes == 3 * 64);
 static_assert(detail::memory_in<blocks>.total_bytes() == peak<blocks> + 7 * 64);
-static_assert(blocks::places.offset[blocks::graph.find(ir::role::parameter, "f")] == 3 * 64);
+static_assert(blocks::places.offset[blocks::graph.find(graph::role::parameter, "f")] == 3 * 64);
 static_assert(detail::memory_in<step_of<sum(w + b), freeze<"w">>>.gradient_bytes == 64);
 static_assert(detail::memory_in<step_of<sum(w), real<double>>>.parameter_bytes == 16 * 8);
 static_assert(detail::memory_in<forward_of<w + x>>.gradient_bytes == 0);

@@ -12,9 +12,9 @@ namespace {
 // so many bytes are known.
 template <int Count>
 constexpr auto equal_blocks = [] {
-  pass::block_chain<Count> c;
+  search::block_chain<Count> c;
   for (int i = 0; i <= Count; ++i) {
-    pass::block_costs& b = c.of[i];
+    search::block_costs& b = c.of[i];
     b.kept_inside = b.passed = b.result_flops = b.reading_flops = b.both_flops = 1;
     b.inside = {1, 2};
     b.alone = 2;
@@ -24,7 +24,7 @@ constexpr auto equal_blocks = [] {
   return c;
 }();
 template <int Count, int Starts>
-constexpr const auto& best = pass::placements_inside<equal_blocks<Count>, Starts, 65>.of(0, Count - 1);
+constexpr const auto& best = search::placements_inside<equal_blocks<Count>, Starts, 65>.of(0, Count - 1);
 
 /// Whether the least work within 3, 4, ... bytes is this.
 template <int Count, int Starts>
@@ -60,7 +60,7 @@ template <auto Loss, class... Options>
 constexpr std::int64_t unplaced_bytes = peak<step_of<Loss, Options...>>;
 
 template <auto Loss, class... Options>
-constexpr std::int64_t unplaced_work = pass::figures_of<step_of<Loss, Options...>>.recomputed_flops;
+constexpr std::int64_t unplaced_work = search::figures_of<step_of<Loss, Options...>>.recomputed_flops;
 
 /// What is asked for and what a program takes.
 struct fitting {
@@ -72,7 +72,7 @@ constexpr auto fittings = []<int... Parts>(std::integer_sequence<int, Parts...>)
   return std::array{[] {
     constexpr std::int64_t asked = unplaced_bytes<Loss, Options...> * Parts / 32;
     using step = step_of<Loss, fit<asked>, Options...>;
-    return fitting{asked, peak<step>, pass::figures_of<step>.recomputed_flops};
+    return fitting{asked, peak<step>, search::figures_of<step>.recomputed_flops};
   }()...};
 }(std::integer_sequence<int, 1, 6, 10, 14, 19, 24, 28, 32>{});
 
@@ -93,7 +93,7 @@ constexpr bool monotone = [] {
 /// frontier is known to take fewer.
 template <auto Loss>
 constexpr bool least_is_found = [] {
-  using too_few = pass::fitted<typename step_of<Loss>::model, 0, 1, 1>;
+  using too_few = search::fitted<typename step_of<Loss>::model, 0, 1, 1>;
   constexpr std::int64_t least = too_few::least_bytes();
   return peak<step_of<Loss, fit<least>>> <= least && peak<step_of<Loss, fit<least - 1>>> >= least &&
          least <= too_few::type::layout.peak_bytes && least <= frontier<Loss>[0].peak_bytes;
@@ -135,7 +135,7 @@ static_assert(monotone<of_blocks<48>>);
 /// Whether a nested segment has another name than the one around it, in all placements.
 template <auto Loss>
 constexpr bool nested_are_told_apart = [] {
-  using all = pass::candidates<typename step_of<Loss>::model, 0, 1>;
+  using all = search::candidates<typename step_of<Loss>::model, 0, 1>;
   return []<int... I>(std::integer_sequence<int, I...>) {
     int nested = 0;
     const auto alike = [&]<class Plan>(std::type_identity<Plan>) {
@@ -219,7 +219,7 @@ constexpr auto reading_far = [] {
   return classified<(std::get<0>(repeat<Far + 2, "b">([body](auto) { return body; }, x, x)) | nn::linear<"out", 10>)>;
 }();
 template <int Far>
-using placed_far = pass::candidates<typename step_of<reading_far<Far>>::model, 0, 1>;
+using placed_far = search::candidates<typename step_of<reading_far<Far>>::model, 0, 1>;
 static_assert(placed_far<3>::far == 3 && placed_far<3>::exact && placed_far<3>::complete);
 static_assert(placed_far<4>::far == 4 && !placed_far<4>::exact && !placed_far<4>::complete);
 

@@ -25,9 +25,9 @@ static_assert(same(nn::dropout<"d", 0>, nn::dropout<"d", 0.0>) && an_expression<
 using simple = step_of<sum(dropout<"d">(h))>;
 static_assert(gradient_of<simple>("w") == "dropout(expand(reshape(constant)), d)");
 static_assert(runs_of<simple>("dropout") == runs{1, 1} && stored<simple> == 0);
-static_assert(simple::graph.leaf_count == 3 && simple::graph.find(ir::role::random, "d") != ir::none);
-static_assert(simple::graph.find(ir::role::input, "d") == ir::none &&
-              simple::graph.find(ir::role::parameter, "d") == ir::none);
+static_assert(simple::graph.leaf_count == 3 && simple::graph.find(graph::role::random, "d") != graph::none);
+static_assert(simple::graph.find(graph::role::input, "d") == graph::none &&
+              simple::graph.find(graph::role::parameter, "d") == graph::none);
 static_assert(detail::memory_in<simple>.parameter_bytes == 64 && detail::memory_in<simple>.gradient_bytes == 64);
 // In place: 32 numbers and the loss; backward needs no more than where the gradient lies.
 static_assert(peak<step_of<sum(dropout<"d">(param<"w", 32> + input<"x", 32>))>> == 128 + 64);
@@ -54,7 +54,7 @@ static_assert(detail::checked<sloped + sum(square(grad(sloped, h)))>());
 // The key's name is prefixed like a parameter's.
 template <class Step>
 constexpr bool has_key(std::string_view name) {
-  return Step::graph.find(ir::role::random, name) != ir::none;
+  return Step::graph.find(graph::role::random, name) != graph::none;
 }
 constexpr auto deep =
     sum(h | block<"top">(repeat<3, "block">([](auto) { return ckpt<"s">(layer(dropping)); }) | nn::dropout<"/all">));

@@ -89,7 +89,7 @@ constexpr bool equal_steps() {
   using b = step_of<B>;
   if (a::schedule.node_count != b::schedule.node_count || a::schedule.turn != b::schedule.turn) return false;
   for (int v = 0; v < a::schedule.node_count; ++v) {
-    const ir::node &n = a::schedule.nodes[v], &m = b::schedule.nodes[v];
+    const graph::node &n = a::schedule.nodes[v], &m = b::schedule.nodes[v];
     if (n.op != m.op || a::schedule.segment[v] != b::schedule.segment[v] || a::schedule.again[v] != b::schedule.again[v])
       return false;
     for (int i = 0; i < n.op->arguments; ++i) {

@@ -24,9 +24,9 @@ static_assert(nn::batch_norm<"bn">(input<"y", 2, 3, 4>).shape == shape{2, 3, 4})
 /// What a state becomes, or nothing.
 template <class Step>
 constexpr formula after(std::string_view name) {
-  const ir::leaf& l = Step::graph.leaves[Step::graph.find(ir::role::parameter, name)];
+  const graph::leaf& l = Step::graph.leaves[Step::graph.find(graph::role::parameter, name)];
   formula f;
-  if (l.after != ir::none) f.write(Step::graph, Step::graph, l.after);
+  if (l.after != graph::none) f.write(Step::graph, Step::graph, l.after);
   return f;
 }
 /// How many states a step updates; -1 if one is not read once in the forward pass and never again.
@@ -36,7 +36,7 @@ constexpr int updates = [] {
   constexpr const auto& s = Step::schedule;
   int n = 0;
   for (int leaf = 0; leaf < g.leaf_count; ++leaf) {
-    if (g.leaves[leaf].after == ir::none) continue;
+    if (g.leaves[leaf].after == graph::none) continue;
     runs reads;
     for (int v = 0; v < s.node_count; ++v) {
       for (int i = 0; i < s.op(v).arguments; ++i)
@@ -74,7 +74,7 @@ static_assert(after<normalizing>("bn.running_mean") ==
 static_assert(after<normalizing>("bn.running_var") ==
               "add(mul(bn.running_var, constant), mul(moments.2(matmul(x, w)), constant))");
 static_assert(after<normalizing>("bn.weight") == "" && after<normalizing>("bn.bias") == "");
-static_assert(!normalizing::model::chosen.trained[normalizing::graph.find(ir::role::parameter, "bn.running_mean")]);
+static_assert(!normalizing::model::chosen.trained[normalizing::graph.find(graph::role::parameter, "bn.running_mean")]);
 static_assert(lawful<normalized>());
 
 // In segments, however deep, in blocks and in plain: forward reads a state once, and backward never.

@@ -74,7 +74,7 @@ constexpr bool updates_come_last = [] {
   constexpr const auto& f = Plan::steps;
   int updates = 0;
   for (int c = 0; c < s.carry_count; ++c) {
-    if (s.carries[c].moment != ir::none) continue;
+    if (s.carries[c].moment != graph::none) continue;
     ++updates;
     const int at = f.step_of[s.carries[c].after];
     if (at < f.turn) return false;

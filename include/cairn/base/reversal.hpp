@@ -8,6 +8,7 @@
 #pragma once
 
 #include "cairn/base/compiler.hpp"
+#include "cairn/base/none.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -36,7 +37,7 @@ struct loop_counts {
 
 namespace reversal {
 
-inline constexpr int none = -1;
+using detail::none;
 
 /// Returns C(s + t, s), or `most` if `most` is less. C(s + t, s) is the largest number of iterations that s snapshots
 /// can reverse if no iteration is evaluated more than t + 1 times.

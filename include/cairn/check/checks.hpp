@@ -12,12 +12,12 @@ struct names_are_one_leaf {
   template <class Compiled>
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
-    if constexpr (g.wrong.conflict == ir::none) {
+    if constexpr (g.wrong.conflict == graph::none) {
       return sound{};
     } else {
       using leaf = leaf_value<Compiled, g.wrong.conflict>;
       constexpr auto name = leaf_name<Compiled, g.wrong.conflict>;
-      constexpr bool is_parameter = leaf::op.what == ir::role::parameter;
+      constexpr bool is_parameter = leaf::op.what == graph::role::parameter;
       using named = std::conditional_t<is_parameter, about<fact::parameter, name>, about<fact::input, name>>;
       return conflict_of<named, leaf, result_of<*g.wrong.rival>>{};
     }
@@ -29,7 +29,7 @@ struct layers_have_own_names {
   template <class Compiled>
   static constexpr auto of() {
     constexpr const auto& wrong = Compiled::graph.wrong;
-    if constexpr (wrong.applied_twice == ir::none) {
+    if constexpr (wrong.applied_twice == graph::none) {
       return sound{};
     } else {
       return mistake<same_layer_name, top_scope, about<fact::parameter, leaf_name<Compiled, wrong.applied_twice>>,
@@ -41,22 +41,22 @@ struct layers_have_own_names {
 
 /// Two operations that draw from one key, and the key; none if there are no such operations.
 struct same_key {
-  int key = ir::none, one = ir::none, other = ir::none;
+  int key = graph::none, one = graph::none, other = graph::none;
 };
 template <class Graph>
 constexpr same_key find_same_key(const Graph& g) {
   bool random = false;
-  for (int i = 0; i < g.leaf_count; ++i) random |= g.leaf_op(i).what == ir::role::random;
+  for (int i = 0; i < g.leaf_count; ++i) random |= g.leaf_op(i).what == graph::role::random;
   if (!random) return {};
   int readers[Graph::capacity] = {};  // by key: 1 + the first value that is drawn from it, or 0
   for (int v = 0; v < g.node_count; ++v) {
-    const ir::node& n = g.nodes[v];
+    const graph::node& n = g.nodes[v];
     // Two kinds of values may repeat a draw: a gradient repeats the draw of its operation, and a value may be
     // recomputed in float32.
-    if (n.order > 0 || n.number > 0 || n.copy_of != ir::none) continue;
+    if (n.order > 0 || n.number > 0 || n.copy_of != graph::none) continue;
     for (int i = 0; i < n.op->arguments; ++i) {
       const int key = g.argument(v, i);
-      if (g.op(key).what != ir::role::random) continue;
+      if (g.op(key).what != graph::role::random) continue;
       const int first = readers[key] == 0 ? v : readers[key] - 1;
       bool same = same_address(g.nodes[first].op, n.op);
       for (int k = 0; same && k < n.op->arguments; ++k) same = g.argument(first, k) == g.argument(v, k);
@@ -70,7 +70,7 @@ struct keys_are_drawn_from_once {
   template <class Compiled>
   static constexpr auto of() {
     constexpr same_key twice = find_same_key(Compiled::graph);
-    if constexpr (twice.key == ir::none) return sound{};
+    if constexpr (twice.key == graph::none) return sound{};
     else
       return mistake<same_random_key, top_scope, about<fact::key, node_name<Compiled, twice.key>>,
                      fact::given<tensor_fact<value_of<Compiled, twice.one>>>,
@@ -85,13 +85,13 @@ struct gradients_depend {
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
     constexpr int by = g.wrong.independent;
-    if constexpr (g.wrong.gradient_of_loop != ir::none || Compiled::gradient.gradient_of_loop != ir::none) {
+    if constexpr (g.wrong.gradient_of_loop != graph::none || Compiled::gradient.gradient_of_loop != graph::none) {
       return mistake<loop_differentiated_twice, top_scope>{};
-    } else if constexpr (by == ir::none) {
+    } else if constexpr (by == graph::none) {
       return sound{};
     } else {
       using given = fact::given<tensor_fact<value_of<Compiled, by>>>;
-      if constexpr (g.op(by).what != ir::role::parameter) return mistake<zero_grad_argument, top_scope, given>{};
+      if constexpr (g.op(by).what != graph::role::parameter) return mistake<zero_grad_argument, top_scope, given>{};
       else return mistake<zero_grad_argument, top_scope, given, about<fact::parameter, node_name<Compiled, by>>>{};
     }
   }
@@ -102,7 +102,7 @@ struct policies_fit {
   template <class Compiled>
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
-    constexpr ir::misfit wrong = g.wrong.policy;
+    constexpr graph::misfit wrong = g.wrong.policy;
     if constexpr (wrong.region == 0) {
       return sound{};
     } else {
@@ -116,7 +116,7 @@ struct policies_fit {
           // the tag exists, but outside of the segment
           return name == std::string_view(wanted) ? std::string_view{} : name;
         });
-        if constexpr (known == ir::none) return mistake<unknown_tag, top_scope, where, about<fact::tag, wanted>>{};
+        if constexpr (known == graph::none) return mistake<unknown_tag, top_scope, where, about<fact::tag, wanted>>{};
         else
           return mistake<unknown_tag, top_scope, where, about<fact::tag, wanted>,
                          about<fact::nearest, tag_name<Compiled, known>>>{};
@@ -130,26 +130,26 @@ struct states_become_one_value {
   template <class Compiled>
   static constexpr auto of() {
     constexpr int state = Compiled::graph.wrong.updated_twice;
-    if constexpr (state == ir::none) return sound{};
+    if constexpr (state == graph::none) return sound{};
     else return mistake<two_updates, top_scope, about<fact::state, leaf_name<Compiled, state>>>{};
   }
 };
 
 /// A batch norm over one row, and the first state that it updates; none if there is no such norm.
 struct one_row {
-  int norm = ir::none, state = ir::none;
+  int norm = graph::none, state = graph::none;
 };
 template <class Graph>
 constexpr one_row find_one_row(const Graph& g) {
   one_row found;
   bool depends[Graph::capacity] = {};
   for (int v = 0; v < g.node_count; ++v) {
-    if (found.norm == ir::none && g.op(v).of_single_numbers) found.norm = v;
-    depends[v] = found.norm != ir::none && g.head(v) == found.norm;
+    if (found.norm == graph::none && g.op(v).of_single_numbers) found.norm = v;
+    depends[v] = found.norm != graph::none && g.head(v) == found.norm;
     for (int i = 0; i < g.op(v).arguments; ++i) depends[v] |= depends[g.argument(v, i)];
   }
   for (int i = g.leaf_count; i-- > 0;) {
-    if (g.leaves[i].after != ir::none && depends[g.leaves[i].after]) found.state = i;
+    if (g.leaves[i].after != graph::none && depends[g.leaves[i].after]) found.state = i;
   }
   return found;
 }
@@ -158,7 +158,7 @@ struct batches_have_rows {
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
     constexpr one_row found = find_one_row(g);
-    if constexpr (found.state == ir::none) return sound{};
+    if constexpr (found.state == graph::none) return sound{};
     else
       return mistake<one_row_batch_norm, top_scope, about<fact::state, leaf_name<Compiled, found.state>>,
                      fact::given<tensor_fact<value_of<Compiled, g.argument(found.norm, 0)>>>>{};
@@ -183,12 +183,12 @@ struct option_names_are_known {
     constexpr const auto& g = Compiled::graph;
     constexpr bool known = [] {
       for (int i = 0; i < g.leaf_count; ++i) {
-        if (g.leaf_op(i).what == ir::role::parameter && name_list<Name>::cover(g.name(g.leaves[i]))) return true;
+        if (g.leaf_op(i).what == graph::role::parameter && name_list<Name>::cover(g.name(g.leaves[i]))) return true;
       }
       return false;
     }();
     if constexpr (known) return sound{};
-    else return not_found<Compiled, ir::role::parameter, fact::parameter, Name, unknown_in_option>();
+    else return not_found<Compiled, graph::role::parameter, fact::parameter, Name, unknown_in_option>();
   }
   template <class Compiled>
   static constexpr auto of() {
@@ -204,7 +204,7 @@ struct cotangent_has_a_name {
   template <class Compiled>
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
-    if constexpr (g.cotangent == ir::none || g.cotangent == g.node_count - 1) return sound{};
+    if constexpr (g.cotangent == graph::none || g.cotangent == g.node_count - 1) return sound{};
     else return mistake<parameter_conflict, top_scope, about<fact::input, node_name<Compiled, g.cotangent>>>{};
   }
 };
@@ -214,7 +214,7 @@ struct loss_is_scalar {
   template <class Compiled>
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
-    if constexpr (g.cotangent != ir::none || g.made(g.outputs[0]).extents.rank == 0) return sound{};
+    if constexpr (g.cotangent != graph::none || g.made(g.outputs[0]).extents.rank == 0) return sound{};
     else return mistake<loss_not_scalar, top_scope, fact::got<tensor_fact<value_of<Compiled, g.outputs[0]>>>>{};
   }
 };
@@ -224,18 +224,18 @@ struct wanted_inputs_have_gradients {
   template <class Compiled, fixed_string Name>
   static constexpr auto judge() {
     constexpr const auto& g = Compiled::graph;
-    constexpr int i = g.find(ir::role::input, Name);
-    constexpr bool is_parameter = g.find(ir::role::parameter, Name) != ir::none;
+    constexpr int i = g.find(graph::role::input, Name);
+    constexpr bool is_parameter = g.find(graph::role::parameter, Name) != graph::none;
     using name = about<fact::input, Name>;
-    if constexpr (i == ir::none && is_parameter) {
+    if constexpr (i == graph::none && is_parameter) {
       return mistake<parameter_as_input, top_scope, about<fact::parameter, Name>>{};
-    } else if constexpr (i == ir::none) {
-      return not_found<Compiled, ir::role::input, fact::input, Name>();
+    } else if constexpr (i == graph::none) {
+      return not_found<Compiled, graph::role::input, fact::input, Name>();
     } else if constexpr (is_parameter) {
       return mistake<parameter_conflict, top_scope, name, about<fact::parameter, Name>>{};
     } else if constexpr (!Compiled::model::chosen.wanted[i]) {
       return mistake<gradient_of_indices, top_scope, name, fact::given<tensor_fact<leaf_value<Compiled, i>>>>{};
-    } else if constexpr (Compiled::gradient.gradient[i] == ir::none) {
+    } else if constexpr (Compiled::gradient.gradient[i] == graph::none) {
       return mistake<zero_grad_input, top_scope, name>{};
     } else {
       return sound{};
@@ -261,7 +261,7 @@ constexpr int cut_of(const Graph& g, const bool* wanted) {
     if (same_address(g.op(v).vjp, nullptr) && !g.op(v).converts) return v;
     for (int i = 0; i < g.op(v).arguments; ++i) reached[g.argument(v, i)] = true;
   }
-  return ir::none;
+  return graph::none;
 }
 /// Rejects a loss that has no gradient with respect to any leaf.
 struct gradients_flow {
@@ -270,7 +270,7 @@ struct gradients_flow {
     constexpr const auto& g = Compiled::graph;
     constexpr bool flows = [] {
       for (int i = 0; i < g.leaf_count; ++i) {
-        if (Compiled::gradient.gradient[i] != ir::none) return true;
+        if (Compiled::gradient.gradient[i] != graph::none) return true;
       }
       return false;
     }();
@@ -278,7 +278,7 @@ struct gradients_flow {
       return sound{};
     } else {
       constexpr int cut = cut_of(g, Compiled::model::chosen.wanted);
-      if constexpr (cut == ir::none) return mistake<nothing_trained, top_scope>{};
+      if constexpr (cut == graph::none) return mistake<nothing_trained, top_scope>{};
       else return mistake<zero_grad_output, top_scope, fact::operation<copied<[] { return g.op(cut).name; }>>>{};
     }
   }
@@ -308,11 +308,11 @@ struct parameters_have_gradients {
   static constexpr auto of() {
     constexpr int leaf = [] {
       for (int i = 0; i < Compiled::graph.leaf_count; ++i) {
-        if (Compiled::model::chosen.trained[i] && Compiled::gradient.gradient[i] == ir::none) return i;
+        if (Compiled::model::chosen.trained[i] && Compiled::gradient.gradient[i] == graph::none) return i;
       }
-      return ir::none;
+      return graph::none;
     }();
-    if constexpr (leaf == ir::none) return sound{};
+    if constexpr (leaf == graph::none) return sound{};
     else return mistake<zero_grad_parameter, top_scope, about<fact::parameter, leaf_name<Compiled, leaf>>>{};
   }
 };
@@ -323,11 +323,11 @@ struct rules_are_for_parameters {
   static constexpr auto of() {
     constexpr int leaf = [] {
       for (int i = 0; i < Compiled::graph.leaf_count; ++i) {
-        if (Compiled::model::chosen.trained[i] && Compiled::model::rules.of[i] == ir::none) return i;
+        if (Compiled::model::chosen.trained[i] && Compiled::model::rules.of[i] == graph::none) return i;
       }
-      return ir::none;
+      return graph::none;
     }();
-    if constexpr (Compiled::model::purpose::updates::count == 0 || leaf == ir::none) return sound{};
+    if constexpr (Compiled::model::purpose::updates::count == 0 || leaf == graph::none) return sound{};
     else return mistake<without_rule, top_scope, about<fact::parameter, leaf_name<Compiled, leaf>>>{};
   }
 };
@@ -340,14 +340,14 @@ struct rules_are_used {
       constexpr int rules = Compiled::model::purpose::updates::count;
       bool used[rules + 1] = {};
       for (int i = 0; i < Compiled::graph.leaf_count; ++i) {
-        if (Compiled::model::rules.of[i] != ir::none) used[Compiled::model::rules.of[i]] = true;
+        if (Compiled::model::rules.of[i] != graph::none) used[Compiled::model::rules.of[i]] = true;
       }
       for (int r = 0; r < rules; ++r) {
         if (!used[r]) return r;
       }
-      return ir::none;
+      return graph::none;
     }();
-    if constexpr (idle == ir::none) return sound{};
+    if constexpr (idle == graph::none) return sound{};
     else return mistake<idle_rule, top_scope, fact::argument<idle>>{};
   }
 };
@@ -373,10 +373,10 @@ struct unfrozen;
 template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent, class Updates,
           class Outputs, int Blocks, int Threads, class Placed>
 struct unfrozen<
-    pass::compiled<pass::model<pass::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates>, Outputs>,
+    plan::compiled<plan::model<plan::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates>, Outputs>,
                    Blocks, Threads, Placed>> {
-  using purpose = pass::purpose<Real, Trains, Accumulates, name_list<>, Wanted, Cotangent>;
-  using type = pass::compiled<pass::model<purpose, Outputs>, Blocks, Threads, Placed>;
+  using purpose = plan::purpose<Real, Trains, Accumulates, name_list<>, Wanted, Cotangent>;
+  using type = plan::compiled<plan::model<purpose, Outputs>, Blocks, Threads, Placed>;
 };
 /// Rejects a useless segment. If parameters are frozen, the segment must also be useless without freezing, because
 /// another program may train these parameters.
@@ -411,13 +411,13 @@ constexpr int whole_model_of(const Graph& g, const Segments& in) {
   for (int v = 0; v < g.node_count; ++v) {
     for (int i = 0; i < g.op(v).arguments; ++i) {
       const int a = g.argument(v, i);
-      const bool parameter = g.op(a).what == ir::role::parameter;
-      const bool computed = !ir::is_leaf(g.op(a).what) && in.of[a] == 0;
+      const bool parameter = g.op(a).what == graph::role::parameter;
+      const bool computed = !graph::is_leaf(g.op(a).what) && in.of[a] == 0;
       if (in.of[v] == 0 ? parameter : computed) return 0;
     }
   }
   int parameters = 0;
-  for (int i = 0; i < g.leaf_count; ++i) parameters += g.leaf_op(i).what == ir::role::parameter;
+  for (int i = 0; i < g.leaf_count; ++i) parameters += g.leaf_op(i).what == graph::role::parameter;
   return g.regions[in.all[outermost].region].may_be_useless || parameters <= 2 ? 0 : outermost;
 }
 /// Rejects a segment that is the whole model, if the arena is no smaller than without the segment.
@@ -428,7 +428,7 @@ struct segments_are_parts {
     if constexpr (whole == 0) {
       return sound{};
     } else {
-      using peeled = pass::compiled<typename Compiled::model, 1, Compiled::threads>;
+      using peeled = plan::compiled<typename Compiled::model, 1, Compiled::threads>;
       if constexpr (peeled::layout.peak_bytes > Compiled::layout.peak_bytes) return sound{};
       else
         return mistake<whole_model_in_segment, top_scope,
@@ -445,7 +445,7 @@ struct caches_are_of_predictors {
     constexpr const auto& g = Compiled::graph;
     constexpr int cache = [] {
       int i = 0;
-      while (i < g.leaf_count && g.leaf_op(i).what != ir::role::cache) ++i;
+      while (i < g.leaf_count && g.leaf_op(i).what != graph::role::cache) ++i;
       return i;
     }();
     if constexpr (cache == g.leaf_count) return sound{};
@@ -461,11 +461,11 @@ struct nothing_is_random {
     constexpr int drawn = [] {
       constexpr const auto& s = Compiled::schedule;
       for (int v = 0; v < s.node_count; ++v) {
-        if (s.op(v).what == ir::role::random) return s.origin[v];
+        if (s.op(v).what == graph::role::random) return s.origin[v];
       }
-      return ir::none;
+      return graph::none;
     }();
-    if constexpr (drawn == ir::none) return sound{};
+    if constexpr (drawn == graph::none) return sound{};
     else return mistake<random_in_predictor, top_scope, about<fact::key, node_name<Compiled, drawn>>>{};
   }
 };

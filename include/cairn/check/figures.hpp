@@ -59,7 +59,7 @@ inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes,     Compile
 template <class Compiled>
 inline constexpr flop_counts flops_in = [] {
   const auto& s = Compiled::schedule;
-  const pass::plan_work forward = work_of(s, 0, s.turn), backward = work_of(s, s.turn, s.node_count);
+  const plan::plan_work forward = work_of(s, 0, s.turn), backward = work_of(s, s.turn, s.node_count);
   return flop_counts{forward.flops - forward.recomputed, backward.flops - backward.recomputed,
                      forward.recomputed + backward.recomputed};
 }();
@@ -89,7 +89,7 @@ inline constexpr auto segments_in = [] {
 /// it.
 template <class Compiled>
 inline constexpr peak_plan peak_in = [] {
-  using plain = pass::compiled<typename Compiled::model, pass::all_blocks, Compiled::threads>;
+  using plain = plan::compiled<typename Compiled::model, plan::all_blocks, Compiled::threads>;
   constexpr const auto& f = Compiled::steps;
   constexpr const auto& live = Compiled::slots.live;
   const auto fullest = std::max_element(live, live + f.step_count) - live;

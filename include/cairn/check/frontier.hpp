@@ -11,15 +11,15 @@ struct frontier_of {
   using options = request<Options...>;
   using model = model_of<Output, true, Options...>;
   template <int Blocks>
-  using candidates = pass::candidates<model, Blocks, options::threads>;
+  using candidates = search::candidates<model, Blocks, options::threads>;
   using placed = candidates<blocks_in<Options...>>;
-  template <int Blocks, class Placed = pass::as_marked>
-  static constexpr frontier_point point = pass::figures_of<pass::compiled<model, Blocks, options::threads, Placed>>;
+  template <int Blocks, class Placed = plan::as_marked>
+  static constexpr frontier_point point = search::figures_of<plan::compiled<model, Blocks, options::threads, Placed>>;
 
   static constexpr auto all = []<int... I>(std::integer_sequence<int, I...>) {
-    pass::unbeaten<frontier_point, 1 + placed::count> out;
-    out.add(pass::figures_of<typename placed::unplaced>);
-    (out.add(pass::figures_of<typename placed::template planned<I>>), ...);
+    search::unbeaten<frontier_point, 1 + placed::count> out;
+    out.add(search::figures_of<typename placed::unplaced>);
+    (out.add(search::figures_of<typename placed::template planned<I>>), ...);
     return out;
   }(std::make_integer_sequence<int, placed::count>{});
   static constexpr auto points = [] {

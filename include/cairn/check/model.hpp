@@ -41,24 +41,24 @@ using problem_in = decltype(problem_of<Compiled>());
 
 template <class Request, bool Trains>
 using purpose_of =
-    pass::purpose<typename Request::numbers, Trains, Trains && Request::template has<accumulate_gradients>,
+    plan::purpose<typename Request::numbers, Trains, Trains && Request::template has<accumulate_gradients>,
                   typename Request::frozen, typename Request::wanted,
                   std::conditional_t<Trains, typename Request::cotangent, name_list<>>,
                   std::conditional_t<Trains && Request::updates::count != 0,
                                      updating<typename Request::updates, Request::clip>, no_rules>>;
 template <auto Output, bool Trains, class... Options>
-using model_of = pass::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>;
+using model_of = plan::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>;
 template <class... Options>
-inline constexpr int blocks_in = request<Options...>::template has<plain> ? pass::all_blocks : 0;
+inline constexpr int blocks_in = request<Options...>::template has<plain> ? plan::all_blocks : 0;
 
 /// A plan with the marked segments, and with the segments that fit<...> places.
 template <class Model, int Blocks, class Request, bool Fits = Request::fits>
 struct planned {
-  using type = pass::compiled<Model, Blocks, Request::threads>;
+  using type = plan::compiled<Model, Blocks, Request::threads>;
 };
 template <class Model, int Blocks, class Request>
 struct planned<Model, Blocks, Request, true> {
-  using type = typename pass::fitted<Model, Blocks, Request::threads, Request::fit>::type;
+  using type = typename search::fitted<Model, Blocks, Request::threads, Request::fit>::type;
 };
 template <auto Output, bool Trains, class... Options>
 using compiled_of =
@@ -103,7 +103,7 @@ constexpr auto problem_of_size(rule_list<named_rule<Names, Rule>...>) {
     using rule = std::remove_const_t<decltype(Rule)>;
     constexpr int drawn = Stochastic ? drawn_from : 0;
     constexpr int values = 2 + numbers_of<rule> + moments_of(Rule) + (Clip != clipping::none) + drawn;
-    if constexpr (values <= pass::max_loop_inputs) return sound{};
+    if constexpr (values <= plan::max_loop_inputs) return sound{};
     else return mistake<too_many_numbers, top_scope, fact::given<rule>, fact::iterations<values>>{};
   }()...);
 }
@@ -169,7 +169,7 @@ constexpr auto problem_of_outputs(output_list<First, More...>) {
 /// takes as many steps for a node as for eight characters of names. Later passes take up to twice as many steps for a
 /// node, and none for names. The limits were measured with g++ 12 and clang 19. Every model that bench/compile.py
 /// compiles is accepted.
-constexpr bool too_large(const ir::sizes& model) {
+constexpr bool too_large(const graph::sizes& model) {
 #if defined(__clang__)
   constexpr int most = 5400, most_lowered = 8400;
 #else
@@ -184,11 +184,11 @@ template <auto Output, bool Trains, class... Options>
 constexpr auto problem_of_plan() {
   using options = request<Options...>;
   using model = model_of<Output, Trains, Options...>;
-  using marked = pass::compiled<model, blocks_in<Options...>, options::threads>;
+  using marked = plan::compiled<model, blocks_in<Options...>, options::threads>;
   if constexpr (!std::same_as<problem_in<marked>, sound>) {
     return problem_in<marked>{};
   } else if constexpr (options::fits) {
-    return problem_of_fit<pass::fitted<model, blocks_in<Options...>, options::threads, options::fit>, options::fit>();
+    return problem_of_fit<search::fitted<model, blocks_in<Options...>, options::threads, options::fit>, options::fit>();
   } else if constexpr (options::budget == said_by_default::budget) {
     return sound{};
   } else if constexpr (marked::layout.peak_bytes > options::budget) {
@@ -222,7 +222,7 @@ constexpr auto problem_of_program() {
   } else if constexpr (!std::same_as<decltype(problem_of_outputs<Trains>(as_outputs(Output))), sound>) {
     return problem_of_outputs<Trains>(as_outputs(Output));
   } else {
-    constexpr const ir::sizes& size = pass::counted<purpose_of<options, Trains>, decltype(as_outputs(Output))>;
+    constexpr const graph::sizes& size = plan::counted<purpose_of<options, Trains>, decltype(as_outputs(Output))>;
     if constexpr (too_large(size) && !options::template has<any_size>) {
       return mistake<model_too_large, top_scope, fact::nodes<size.nodes>>{};
     } else {

@@ -35,7 +35,7 @@ inline constexpr auto node_name = leaf_name<Compiled, [] {
 /// Returns the index of the name that begins and ends most like `wanted`, of `count` names. Returns none if there are
 /// no names. `name_of(i)` may be empty; entry i then has no name.
 constexpr int nearest(int count, std::string_view wanted, auto name_of) {
-  int found = ir::none;
+  int found = graph::none;
   std::ptrdiff_t most = -1;
   for (int i = 0; i < count; ++i) {
     const std::string_view name = name_of(i);
@@ -52,17 +52,17 @@ constexpr int nearest(int count, std::string_view wanted, auto name_of) {
 }
 /// Returns the leaf of role `what` with the name that is most like `wanted`, or none.
 template <class Graph>
-constexpr int nearest_leaf(const Graph& g, ir::role what, std::string_view wanted) {
+constexpr int nearest_leaf(const Graph& g, graph::role what, std::string_view wanted) {
   return nearest(g.leaf_count, wanted,
                  [&](int i) { return g.leaf_op(i).what == what ? g.name(g.leaves[i]) : std::string_view{}; });
 }
 
 /// Returns the mistake that no leaf of role `What` has the name `Name`, with the nearest name if there is one.
-template <class Compiled, ir::role What, template <fixed_string...> class Fact, fixed_string Name,
+template <class Compiled, graph::role What, template <fixed_string...> class Fact, fixed_string Name,
           class Misuse = unknown_name>
 constexpr auto not_found() {
   constexpr int nearest = nearest_leaf(Compiled::graph, What, Name);
-  if constexpr (nearest == ir::none) {
+  if constexpr (nearest == graph::none) {
     return mistake<Misuse, top_scope, about<Fact, Name>>{};
   } else {
     using known = about<fact::nearest, leaf_name<Compiled, nearest>>;
@@ -71,9 +71,9 @@ constexpr auto not_found() {
 }
 
 /// The first result of an operation, as messages show it.
-template <const ir::operation& Op>
+template <const graph::operation& Op>
 struct result_of {
-  static constexpr const ir::operation& op = Op;
+  static constexpr const graph::operation& op = Op;
   static constexpr cairn::shape shape = Op.made->extents;
   static constexpr element_type element = Op.made->element;
 };
@@ -89,8 +89,8 @@ using leaf_value = result_of<*Compiled::graph.nodes[Compiled::graph.leaves[Leaf]
 /// Returns the fact that tells a leaf from another leaf of the same name.
 template <class Leaf, class Other>
 constexpr auto difference() {
-  constexpr const ir::operation& own = Leaf::op;
-  constexpr const ir::operation& other = Other::op;
+  constexpr const graph::operation& own = Leaf::op;
+  constexpr const graph::operation& other = Other::op;
   if constexpr (Leaf::shape != Other::shape || Leaf::element.type != Other::element.type) {
     return std::type_identity<fact::given<tensor_fact<Leaf>>>{};
   } else if constexpr (Leaf::element != Other::element) {

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-namespace cairn::ir {
+namespace cairn::graph {
 
 /// Counts what lowering will append to a scope. Equal types are counted once.
 struct counter {
@@ -450,4 +450,4 @@ struct read_outside {
   constexpr ~read_outside() { b.outside -= counted; }
 };
 
-}  // namespace cairn::ir
+}  // namespace cairn::graph

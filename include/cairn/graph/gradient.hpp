@@ -4,7 +4,7 @@
 #include "cairn/lang/gradient.hpp"
 #include "cairn/graph/vjp.hpp"
 
-namespace cairn::ir {
+namespace cairn::graph {
 
 /// Marks the values up to `last` that depend on marked values through operations that have a gradient.
 constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
@@ -81,4 +81,4 @@ struct lowering<derivative<I, F, X...>> {
   }
 };
 
-}  // namespace cairn::ir
+}  // namespace cairn::graph

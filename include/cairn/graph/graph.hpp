@@ -10,7 +10,7 @@
 
 #include <string_view>
 
-namespace cairn::ir {
+namespace cairn::graph {
 
 /// The sort of a value, which decides how the passes treat it.
 enum class role : std::uint8_t {
@@ -317,4 +317,4 @@ struct graph : values<Size.nodes + 1, Size.arguments + 1> {
   }
 };
 
-}  // namespace cairn::ir
+}  // namespace cairn::graph

@@ -5,7 +5,7 @@
 #include "cairn/lang/policy.hpp"
 #include "cairn/graph/operation.hpp"
 
-namespace cairn::ir {
+namespace cairn::graph {
 
 /// The number of characters of the tags that a policy names.
 template <class Policy>
@@ -125,4 +125,4 @@ class closing_segment {
   }
 };
 
-}  // namespace cairn::ir
+}  // namespace cairn::graph

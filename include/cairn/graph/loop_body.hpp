@@ -4,7 +4,7 @@
 #include "cairn/lang/scan.hpp"
 #include "cairn/graph/build.hpp"
 
-namespace cairn::ir {
+namespace cairn::graph {
 
 /// A leaf of a body that has another address in each iteration: an argument, or the cotangent of a result.
 template <class Tensor>
@@ -149,4 +149,4 @@ struct loop_of {
   }();
 };
 
-}  // namespace cairn::ir
+}  // namespace cairn::graph

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace cairn::ir {
+namespace cairn::graph {
 
 struct lane_code;
 
@@ -99,4 +99,4 @@ struct loop_table {
   }
 };
 
-}  // namespace cairn::ir
+}  // namespace cairn::graph

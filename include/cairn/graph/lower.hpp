@@ -8,7 +8,7 @@
 #include "cairn/lang/state.hpp"
 #include "cairn/graph/keep.hpp"
 
-namespace cairn::ir {
+namespace cairn::graph {
 
 /// Lowers a leaf that has a name. If `Prefixed`, the path of the blocks around it is put before the name.
 template <class Leaf, fixed_string Name, bool Prefixed, bool Weight = false>
@@ -416,4 +416,4 @@ struct lowering<chained<Last, X, cairn::detail::chain_of<L...>>> {
   }
 };
 
-}  // namespace cairn::ir
+}  // namespace cairn::graph

@@ -2,13 +2,13 @@
 #pragma once
 
 #include "cairn/base/address.hpp"
+#include "cairn/base/none.hpp"
 
 #include <cstddef>
 
-namespace cairn::ir {
+namespace cairn::graph {
 
-/// Stands for the number of a value, leaf, step or argument where there is none.
-inline constexpr int none = -1;
+using detail::none;
 
 /// The address of id_of<T> identifies type T in constant evaluation.
 template <class T>
@@ -84,4 +84,4 @@ class memo {
   int begin_ = 0;
 };
 
-}  // namespace cairn::ir
+}  // namespace cairn::graph

@@ -27,7 +27,7 @@ template <class Real, class... Tensors>
 using computed_as = stored_as<common_type_of<Tensors...>, Real>;
 }  // namespace detail
 
-namespace ir {
+namespace graph {
 
 template <dtype...>
 struct type_list {};
@@ -359,5 +359,5 @@ template <class Leaf, class Numbers>
 inline constexpr operation rounded_leaf_operation =
     described_leaf<Leaf>(rounded_result<cairn::detail::real_type_of<Numbers>, Leaf::shape>);
 
-}  // namespace ir
+}  // namespace graph
 }  // namespace cairn

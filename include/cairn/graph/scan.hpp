@@ -31,7 +31,7 @@ struct loop_hooks {
   static void run(const void* constants, void* const* operands, int threads);
 };
 
-namespace ir {
+namespace graph {
 
 /// The two operations of a scan: the scan itself and its pullback.
 ///
@@ -331,5 +331,5 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, step_values<E.
   }
 };
 
-}  // namespace ir
+}  // namespace graph
 }  // namespace cairn

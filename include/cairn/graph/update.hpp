@@ -5,7 +5,7 @@
 #include "cairn/op/update.hpp"
 #include "cairn/graph/lower.hpp"
 
-namespace cairn::ir {
+namespace cairn::graph {
 
 /// Makes rule numbers countable. They are arguments of a rule's expressions, and they are not operations.
 template <int I>
@@ -180,4 +180,4 @@ struct update_operations {
   }();
 };
 
-}  // namespace cairn::ir
+}  // namespace cairn::graph

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace cairn::ir {
+namespace cairn::graph {
 
 /// The operation that adds two values of one tensor type.
 template <class Target, class Tensor>
@@ -253,4 +253,4 @@ struct vjp_of {
   }
 };
 
-}  // namespace cairn::ir
+}  // namespace cairn::graph

@@ -14,19 +14,19 @@ struct work {
 /// Returns the work of a stage of a chain. The search for cuts of the chain uses it.
 template <class Stage>
 constexpr work work_of() {
-  using body = ir::body_lowering<stage_mark, typename Stage::bodies>;
-  using target = ir::target<float, Stage::traits.order + 1, true>;
-  ir::graph<body::size> g;
-  ir::builder b;
+  using body = graph::body_lowering<stage_mark, typename Stage::bodies>;
+  using target = graph::target<float, Stage::traits.order + 1, true>;
+  graph::graph<body::size> g;
+  graph::builder b;
   b.write_to(g);
   b.write_apart(body::size);
-  const int input = b.append_leaf(&ir::leaf_operation<constant_leaf<0.0>, float>);
+  const int input = b.append_leaf(&graph::leaf_operation<constant_leaf<0.0>, float>);
   int results[Stage::results.size()] = {};
   body::template into<target>(b, &input, 1, results);
   work sum{};
   for (int v = 0; v < b.node_count; ++v) {
-    const ir::node& n = b.nodes[v];
-    if (n.op->what <= ir::role::view) continue;
+    const graph::node& n = b.nodes[v];
+    if (n.op->what <= graph::role::view) continue;
     sum.bytes += n.made->bytes;
     if (n.number == 0) sum.flops += n.op->flops;
   }

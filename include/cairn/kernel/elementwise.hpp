@@ -229,7 +229,7 @@ template <class Real, dtype T, class Made>
 }
 /// Writes all results of an operation, which has one result or several.
 template <class Real, dtype... Result, std::size_t... R, class Made>
-[[gnu::always_inline]] inline void put_results(ir::type_list<Result...>, std::index_sequence<R...>,
+[[gnu::always_inline]] inline void put_results(graph::type_list<Result...>, std::index_sequence<R...>,
                                                void* const* results, const Made& made) {
   if constexpr (is_several<Made>) (put_result<Real, Result>(results[R], std::get<R>(made)), ...);
   else (put_result<Real, Result>(results[R], made), ...);
@@ -239,7 +239,7 @@ template <class Real, dtype T>
   return *static_cast<const kernel::register_of<T, Real>*>(argument);
 }
 template <class Op, class Real, dtype... Result, dtype... Argument, std::size_t... A>
-[[gnu::always_inline]] inline void run_lanes(ir::type_list<Result...> types, ir::type_list<Argument...>,
+[[gnu::always_inline]] inline void run_lanes(graph::type_list<Result...> types, graph::type_list<Argument...>,
                                              std::index_sequence<A...>, void* const* results,
                                              const void* const* arguments) {
   constexpr std::make_index_sequence<sizeof...(Result)> each;
@@ -255,7 +255,7 @@ template <class Op, class Real, dtype... Result, dtype... Argument, std::size_t.
 
 template <class Op, class Real, class Results, dtype... Argument>
 [[gnu::always_inline]] inline void run_lanes(void* const* results, const void* const* arguments) {
-  detail::run_lanes<Op, Real>(Results{}, ir::type_list<Argument...>{}, std::make_index_sequence<sizeof...(Argument)>{},
+  detail::run_lanes<Op, Real>(Results{}, graph::type_list<Argument...>{}, std::make_index_sequence<sizeof...(Argument)>{},
                               results, arguments);
 }
 

@@ -10,7 +10,7 @@
 
 namespace cairn::kernel {
 
-using ir::loop_value, ir::sums;
+using graph::loop_value, graph::sums;
 
 /// An input of a fused loop.
 struct loop_operand {
@@ -18,7 +18,7 @@ struct loop_operand {
   access how = access::contiguous;
   bool joined = false;  ///< a concatenation along the columns, read from its pieces
   double immediate = 0;
-  const ir::generator* generate = nullptr;
+  const graph::generator* generate = nullptr;
 };
 
 template <auto... V>
@@ -252,7 +252,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     cursor next;
 
     piece() = default;
-    piece(const loop_table& t, const ir::column_range& own, void* const* operands, range all)
+    piece(const loop_table& t, const graph::column_range& own, void* const* operands, range all)
         : table(t), columns{std::max<std::int64_t>(own.begin, all.begin), std::min<std::int64_t>(own.end, all.end)} {
       table.reads = own.reads;
       take_pieces(streams, arrays, own, operands, at);
@@ -403,7 +403,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     if constexpr (how == access::constant) {
       return held::fill(input[K].immediate);
     } else if constexpr (!same_address(input[K].generate, nullptr)) {
-      const std::int64_t row = here.at[stored + place_of_input.at[K]] - ir::first_position();
+      const std::int64_t row = here.at[stored + place_of_input.at[K]] - graph::first_position();
       if constexpr (how == access::generated) return load_generated<held, input[K].generate>(row + i, n.count);
       else return repeat_generated<held, input[K].generate>(row);
     } else {
@@ -454,7 +454,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   template <int K, int... R, int... A>
   [[gnu::always_inline]] static void apply(input_registers& in, result_registers& made,
                                            std::integer_sequence<int, R...>, std::integer_sequence<int, A...>) {
-    if constexpr (constexpr const ir::lane_code* operation = code[K].lanes; !same_address(operation, nullptr)) {
+    if constexpr (constexpr const graph::lane_code* operation = code[K].lanes; !same_address(operation, nullptr)) {
       constexpr auto run = operation->run;
       void* const results[]{&at<K + R>(made)...};
       const void* const arguments[]{argument_at<argument[code[K].first + A]>(in, made)..., nullptr};
@@ -482,8 +482,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
 /// address of the first result that the fused loop stores.
 struct step_table {
   loop_table loop;
-  ir::argument_table arguments;         ///< describes the arguments of the kernel
-  ir::paired_pointer beside = nullptr;  ///< the kernel, if it shares the plan step with a fused loop
+  graph::argument_table arguments;         ///< describes the arguments of the kernel
+  graph::paired_pointer beside = nullptr;  ///< the kernel, if it shares the plan step with a fused loop
   int loop_operands = 0;
 };
 /// Runs a kernel that computes the first value of the fused loop in tiles.

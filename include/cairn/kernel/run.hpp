@@ -30,7 +30,7 @@ struct launch {
   const row_maker* maker = nullptr;
   /// Tells how far apart the rows of the arguments lie, for operations that declare `reads_rows`. For operations that
   /// declare `reads_pieces`, the table also describes the pieces; pieces are operands in place of their argument.
-  ir::argument_table arguments = {};
+  graph::argument_table arguments = {};
 
   /// Returns the distance between two rows of an argument, as `rows_apart` tells it, or 0 if there is no such table.
   std::int64_t apart(int argument) const {
@@ -82,7 +82,7 @@ void call_kernel(void* const* operands, const kernel::launch& how) {
 template <class Op, class Real, class... Tensors>
 void run(const void* constants, void* const* operands, int threads) {
   kernel::launch how{.threads = threads};
-  if (constants != nullptr) how.arguments = *static_cast<const ir::argument_table*>(constants);
+  if (constants != nullptr) how.arguments = *static_cast<const graph::argument_table*>(constants);
   detail::call_kernel<Op, Real, Tensors...>(operands, how);
 }
 template <class Op, class Real, class... Tensors>
@@ -90,14 +90,14 @@ void run_tiles(const void* constants, void* const* operands, int threads, const 
   detail::call_kernel<Op, Real, Tensors...>(operands,
                                             {.threads = threads,
                                              .reader = static_cast<const kernel::tile_reader*>(reader),
-                                             .arguments = *static_cast<const ir::argument_table*>(constants)});
+                                             .arguments = *static_cast<const graph::argument_table*>(constants)});
 }
 template <class Op, class Real, class... Tensors>
 void run_rows(const void* constants, void* const* operands, int threads, const void* maker) {
   detail::call_kernel<Op, Real, Tensors...>(operands,
                                             {.threads = threads,
                                              .maker = static_cast<const kernel::row_maker*>(maker),
-                                             .arguments = *static_cast<const ir::argument_table*>(constants)});
+                                             .arguments = *static_cast<const graph::argument_table*>(constants)});
 }
 
 }  // namespace cairn

@@ -17,7 +17,7 @@
 
 #include "cairn/plan/slots.hpp"
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 /// Addresses of a program's values and of the workspace of its kernels.
 template <int Nodes>
@@ -264,4 +264,4 @@ constexpr auto place_values(const Schedule& s, const Fused& f, const Places& p, 
   return out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

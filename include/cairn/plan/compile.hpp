@@ -7,7 +7,7 @@
 #include "cairn/plan/segment_costs.hpp"
 #include "cairn/plan/update.hpp"
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 /// A number of blocks so large that no segment is left. `plain` uses it.
 inline constexpr int all_blocks = std::numeric_limits<int>::max();
@@ -53,4 +53,4 @@ struct compiled {
   static constexpr auto layout = place_values(schedule, steps, places, slots, packing);
 };
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

@@ -4,14 +4,14 @@
 
 #include "cairn/graph/build.hpp"
 
-namespace cairn::pass {
+namespace cairn::plan {
 
-using ir::none;
+using graph::none;
 
 /// A graph, followed by its gradient. Values [0, turn) are the forward pass; the values from `turn` on are the backward
 /// pass.
 template <int Nodes, int Arguments, int Leaves, int Regions>
-struct gradient_graph : ir::values<Nodes, Arguments> {
+struct gradient_graph : graph::values<Nodes, Arguments> {
   int turn = 0;
   int gradient[Leaves] = {};  ///< by leaf: the value that is the leaf's gradient, or none
   /// By leaf: the value of the earlier gradient to which the leaf's gradient is added. 0 means none, because value 0
@@ -24,8 +24,8 @@ struct gradient_graph : ir::values<Nodes, Arguments> {
 
 /// Returns upper bounds of the numbers of nodes and arguments after differentiation.
 template <class Graph>
-constexpr ir::sizes gradient_size(const Graph& g) {
-  ir::sizes size;
+constexpr graph::sizes gradient_size(const Graph& g) {
+  graph::sizes size;
   size.nodes = g.node_count + 1;
   size.arguments = g.argument_count + 1;
   for (int v = 0; v < g.node_count; ++v) {
@@ -36,14 +36,14 @@ constexpr ir::sizes gradient_size(const Graph& g) {
   return size;
 }
 
-template <ir::sizes Size, class Graph>
+template <graph::sizes Size, class Graph>
 using gradient_of = gradient_graph<Size.nodes, Size.arguments, Graph::size.leaves + 1, Graph::size.regions + 1>;
 
 /// A value at which the backward pass starts. `of` is an output. `cotangent` is the leaf that gives its gradient, or
 /// none if the gradient is 1. `add` sums two gradients of the output; it is used if the output has a gradient already.
 struct start {
   int of = none, cotangent = none;
-  const ir::operation* add = nullptr;
+  const graph::operation* add = nullptr;
 };
 
 /// Returns the graph with the gradients of the values in `starts` with respect to the leaves in `wanted_leaf` appended.
@@ -51,10 +51,10 @@ struct start {
 /// For leaves in `added_up`, `earlier` are leaf operations for the gradients of earlier training steps. Each part of
 /// such a leaf's gradient is added directly to the earlier gradient, so that the sum of this training step alone needs
 /// no memory.
-template <ir::sizes Size, class Graph>
+template <graph::sizes Size, class Graph>
 constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const start* starts, int start_count,
-                             const ir::operation* one, const bool* added_up = nullptr,
-                             const ir::operation* earlier = nullptr) {
+                             const graph::operation* one, const bool* added_up = nullptr,
+                             const graph::operation* earlier = nullptr) {
   gradient_of<Size, Graph> out;
   bool wanted[Size.nodes] = {};
   int gradient[Size.nodes] = {};  // by value; 0 means none, because value 0 belongs to the forward pass
@@ -62,16 +62,16 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
   for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
   for (int i = 0; i < g.argument_count; ++i) out.arguments[i] = g.arguments[i];
 
-  ir::region regions[Graph::size.regions + 1] = {};
+  graph::region regions[Graph::size.regions + 1] = {};
   for (int r = 0; r < g.region_count; ++r) regions[r] = g.regions[r];
 
-  ir::builder b;
+  graph::builder b;
   b.nodes = out.nodes;
   b.arguments = out.arguments;
   b.regions = regions;
   b.node_count = out.turn = g.node_count;
   b.argument_count = g.argument_count;
-  ir::spread_wanted(b, g.node_count - 1, wanted);
+  graph::spread_wanted(b, g.node_count - 1, wanted);
   for (int i = 0; !same_address(earlier, nullptr) && i < g.leaf_count; ++i) {
     if (added_up[i]) gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
   }
@@ -80,7 +80,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
     const int both[]{of_output, starts[i].cotangent != none ? starts[i].cotangent : b.append_leaf(one)};
     of_output = both[0] == 0 ? both[1] : b.append(starts[i].add, both);
   }
-  ir::append_gradients(b, g.node_count - 1, wanted, gradient, [&](int v) { out.reached[out.nodes[v].region] = true; });
+  graph::append_gradients(b, g.node_count - 1, wanted, gradient, [&](int v) { out.reached[out.nodes[v].region] = true; });
   out.node_count = b.node_count;
   out.argument_count = b.argument_count;
   out.gradient_of_loop = b.wrong.gradient_of_loop;
@@ -93,7 +93,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
 }
 
 /// Returns a graph without a gradient: all of its values belong to the forward pass.
-template <ir::sizes Size, class Graph>
+template <graph::sizes Size, class Graph>
 constexpr auto undifferentiated(const Graph& g) {
   gradient_of<Size, Graph> out;
   for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
@@ -104,4 +104,4 @@ constexpr auto undifferentiated(const Graph& g) {
   return out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

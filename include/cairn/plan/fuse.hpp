@@ -15,7 +15,7 @@
 
 #include <limits>
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 inline constexpr int max_loop_inputs = 16;
 inline constexpr int max_loop_operations = 32;
@@ -78,8 +78,8 @@ struct fuser {
   /// Returns true if `v` is in the open group. Code that tests every argument of every operation repeats this
   /// comparison instead of calling the function: the calls would take a twentieth of the steps that clang allows.
   constexpr bool in_open(int v) const { return out.step_of[v] == out.step_count; }
-  constexpr const ir::operation& op_of(int v) const { return *s.nodes[v].op; }
-  constexpr const ir::result& made_by(int v) const { return *s.nodes[v].made; }
+  constexpr const graph::operation& op_of(int v) const { return *s.nodes[v].op; }
+  constexpr const graph::result& made_by(int v) const { return *s.nodes[v].made; }
   constexpr bool same_shape(int v, int w) const { return same_address(made_by(v).same_shape, made_by(w).same_shape); }
 
   constexpr void add_member(int v) {
@@ -140,8 +140,8 @@ struct fuser {
   /// Returns true if value `v` reads argument `a` element by element, which means that no map leads to other elements.
   constexpr bool reads_plainly(int v, int a) const {
     const int root = readers.root[a];
-    return op_of(v).what != ir::role::map &&
-           (op_of(a).what != ir::role::map || root == a || op_of(root).what == ir::role::generated);
+    return op_of(v).what != graph::role::map &&
+           (op_of(a).what != graph::role::map || root == a || op_of(root).what == graph::role::generated);
   }
   /// Returns true if the open group contains argument `a` or one of its pieces.
   constexpr bool waits_for(int a) const {
@@ -153,7 +153,7 @@ struct fuser {
   constexpr bool takes_over(int v, int a) const {
     const int root = readers.root[a];
     return readers.last[root] == v && made_by(v).covers(made_by(root)) && reads_plainly(v, a) &&
-           (out.step_of[root] != none || op_of(root).what == ir::role::earlier || op_of(v).updates);
+           (out.step_of[root] != none || op_of(root).what == graph::role::earlier || op_of(v).updates);
   }
   /// Returns true if the axes of `a` from `axis` on are a row for `v`: either contiguous numbers, or one number that is
   /// broadcast.
@@ -171,7 +171,7 @@ struct fuser {
   }
 
   constexpr bool joins(int v) const {
-    const ir::node& n = s.nodes[v];
+    const graph::node& n = s.nodes[v];
     const int first = open_kernel != none ? s.argument(open_kernel, 0) : open[0];
     if ((open_count == 0 && open_kernel == none) || open_count + n.op->results > max_loop_operations ||
         open_inputs + n.op->arguments > max_loop_inputs || !same_shape(first, v) || (open_sums && !fits_sums(v)) ||
@@ -238,7 +238,7 @@ struct fuser {
   }
 
   constexpr void add_elementwise(int v) {
-    const ir::node& n = s.nodes[v];
+    const graph::node& n = s.nodes[v];
     if (!joins(v)) close();
     for (int i = 0; i < n.op->arguments; ++i) {
       const int a = s.arguments[n.first + i];
@@ -263,7 +263,7 @@ struct fuser {
   /// and for operations that are not sums. The order of the additions depends on the shape alone, so a sum has the same
   /// bits in a fused loop and in a kernel of its own.
   constexpr int row_of_sum(int v) const {
-    const ir::node& n = s.nodes[v];
+    const graph::node& n = s.nodes[v];
     if (n.op->summed == 0) return none;
     const int a = s.arguments[n.first];
     if (n.made->count == made_by(a).count || made_by(a).count > std::numeric_limits<int>::max() ||
@@ -296,7 +296,7 @@ struct fuser {
   /// `widest_row` are rejected, for two reasons: they would leave the first-level cache before they are read, and there
   /// may be fewer of them than threads.
   constexpr bool takes_rows(int v) const {
-    const ir::node& n = s.nodes[v];
+    const graph::node& n = s.nodes[v];
     if (!n.op->takes_rows || open_tiles || open_sum != none || open_kernel != none) return false;
     const int a = s.arguments[n.first];
     for (int i = 1; i < n.op->arguments; ++i) {
@@ -312,7 +312,7 @@ struct fuser {
   constexpr bool begins_loop(int v) const {
     const int reader = readers.first[v];
     if (op_of(v).tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
-        op_of(reader).what != ir::role::elementwise || op_of(reader).updates || !same_shape(reader, v) ||
+        op_of(reader).what != graph::role::elementwise || op_of(reader).updates || !same_shape(reader, v) ||
         made_by(v).extents.rank == 0 || made_by(v).extents[-1] == 1)
       return false;
     for (int i = 0; i < op_of(reader).arguments; ++i) {
@@ -330,7 +330,7 @@ struct fuser {
     for (int r = 0; r < op_of(v).results; ++r) {
       const int reader = readers.first[v + r];
       if (reader != none && is_of_row(v, v + r) && same_shape(reader, rows) &&
-          op_of(reader).what == ir::role::elementwise && (v >= s.turn || reader < s.turn))
+          op_of(reader).what == graph::role::elementwise && (v >= s.turn || reader < s.turn))
         return true;
     }
     return false;
@@ -355,10 +355,10 @@ struct fuser {
   /// `v`.
   constexpr int made_before(int v) const {
     const int next = v + op_of(v).results;
-    if (op_of(v).what != ir::role::kernel || op_of(v).results > 1 || !begins_loop(v)) return next;
+    if (op_of(v).what != graph::role::kernel || op_of(v).results > 1 || !begins_loop(v)) return next;
     const int reader = readers.first[v];
     for (int w = next; w < reader; ++w) {
-      if (op_of(w).what == ir::role::kernel || op_of(w).updates || made_by(w).count >= made_by(v).count) return next;
+      if (op_of(w).what == graph::role::kernel || op_of(w).updates || made_by(w).count >= made_by(v).count) return next;
     }
     return reader;
   }
@@ -368,10 +368,10 @@ struct fuser {
   constexpr void add_followers(int from) {
     bool later[nodes] = {};
     for (int v = from; v < s.node_count && v != s.turn && v != s.all_gradients; ++v) {
-      const ir::node& n = s.nodes[v];
-      if (n.op->what == ir::role::kernel) break;
-      later[v] = n.op->what == ir::role::map && readers.root[v] == v;
-      if (n.op->what != ir::role::elementwise || n.number > 0) continue;
+      const graph::node& n = s.nodes[v];
+      if (n.op->what == graph::role::kernel) break;
+      later[v] = n.op->what == graph::role::map && readers.root[v] == v;
+      if (n.op->what != graph::role::elementwise || n.number > 0) continue;
       bool waits = false, reads_open = false;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int root = readers.root[s.arguments[n.first + i]];
@@ -386,28 +386,28 @@ struct fuser {
   }
 
   constexpr void add(int v) {
-    const ir::node& n = s.nodes[v];
+    const graph::node& n = s.nodes[v];
     if (early[v]) return;
     out.root[v] = readers.root[v];
     out.joined[v] = readers.joined[v];
     if (n.number > 0) return;
     out.step_of[v] = none;
     if (readers.joined[v]) return;
-    if (n.op->what == ir::role::elementwise || (n.op->what == ir::role::map && out.root[v] == v)) {
+    if (n.op->what == graph::role::elementwise || (n.op->what == graph::role::map && out.root[v] == v)) {
       add_elementwise(v);
-    } else if (const int row = n.op->what == ir::role::kernel ? joins_as_sum(v) : none; row != none) {
+    } else if (const int row = n.op->what == graph::role::kernel ? joins_as_sum(v) : none; row != none) {
       open_sum = v;
       sum_axes = row;
       add_open(v);
-    } else if (n.op->what == ir::role::kernel && begins_rows(v)) {
+    } else if (n.op->what == graph::role::kernel && begins_rows(v)) {
       close();
       open_kernel = v;
       put(v, out.step_count);
       add_followers(v + n.op->results);
-    } else if (n.op->what == ir::role::kernel && takes_rows(v)) {
+    } else if (n.op->what == graph::role::kernel && takes_rows(v)) {
       put(v, out.step_count);
       close(v);
-    } else if (n.op->what == ir::role::kernel) {
+    } else if (n.op->what == graph::role::kernel) {
       bool waits = open_tiles || open_kernel != none;  // a waiting group would keep its arguments alive
       for (int i = 0; i < n.op->arguments; ++i) waits |= waits_for(s.arguments[n.first + i]);
       if (waits || (begins_loop(v) && !goes_before_open(v))) close();
@@ -457,4 +457,4 @@ constexpr auto fuse(const Schedule& s, const Readers& readers) {
   return f.out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

@@ -9,9 +9,9 @@
 #include <bit>
 #include <limits>
 
-namespace cairn::pass {
+namespace cairn::plan {
 
-using ir::access, ir::loop_value, ir::sums;
+using graph::access, graph::loop_value, graph::sums;
 
 /// An operand of a fused loop: a value, or an immediate constant.
 struct loop_input {
@@ -23,7 +23,7 @@ struct loop_input {
   bool joined = false;     ///< a concatenation that is read in place; its strides are counted in rows
   bool stretched = false;  ///< true if it is broadcast along some axes
   double immediate = 0;
-  const ir::generator* generate = nullptr;  ///< the generator of a generated array, or null
+  const graph::generator* generate = nullptr;  ///< the generator of a generated array, or null
 
   constexpr bool same_code(const loop_input& other) const {
     return type == other.type && how == other.how && joined == other.joined && same_address(generate, other.generate) &&
@@ -86,12 +86,12 @@ struct loop_writer {
   /// Returns the number of an input of fused loop `l`. `by` is the operation that reads argument `a`. If `by` is a map
   /// of the fused loop itself, it reads the argument through the map.
   constexpr int input_of(const loop& l, int a, int by) {
-    const bool own_map = s.op(by).what == ir::role::map;
+    const bool own_map = s.op(by).what == graph::role::map;
     const int v = own_map ? by : a;
     if (input_number[v] > l.input_begin) return input_number[v] - 1 - l.input_begin;
-    const ir::operation& source = *s.nodes[f.root[a]].op;
-    const bool map = own_map || (s.nodes[a].op->what == ir::role::map && f.root[a] != a);
-    const bool constant = source.what == ir::role::constant && !map;
+    const graph::operation& source = *s.nodes[f.root[a]].op;
+    const bool map = own_map || (s.nodes[a].op->what == graph::role::map && f.root[a] != a);
+    const bool constant = source.what == graph::role::constant && !map;
     out.inputs[out.input_count] = {v,
                                    f.root[a],
                                    s.nodes[a].made->element.type,
@@ -111,7 +111,7 @@ struct loop_writer {
   /// mapped. There are two exceptions: axes that a sum runs over are not merged with other axes, and a fused loop that
   /// shares its plan step with a kernel keeps its columns separate.
   constexpr void merge_axes(const step& st, loop& l, axis_set summed) {
-    const ir::result& whole = s.made(f.members[st.code]);
+    const graph::result& whole = s.made(f.members[st.code]);
     const shape& extents = whole.extents;
     bool flat = summed == 0 && st.kernel == none && whole.count <= most_extent;
     for (int i = l.input_begin; i < l.input_end; ++i) {
@@ -173,7 +173,7 @@ struct loop_writer {
     l.input_begin = out.input_count;
     for (int m = st.code; m < st.code_end; ++m) {
       const int v = f.members[m];
-      const ir::node& n = s.nodes[v];
+      const graph::node& n = s.nodes[v];
       const bool computed = n.number == 0 && (m > st.code || !st.tiles);
       const int count = computed ? n.op->arguments : 0;
       out.code[m] = {computed ? n.op->lanes : nullptr, n.made->element.type, out.argument_count, count, f.external[v]};
@@ -235,4 +235,4 @@ constexpr auto write_loops(const Schedule& s, const Fused& f) {
   return w.out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

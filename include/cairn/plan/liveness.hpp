@@ -3,7 +3,7 @@
 
 #include "cairn/plan/fused_loops.hpp"
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 /// The end of each live range, by value. Values without memory of their own have no live range: views, and values that
 /// exist only inside a fused loop.
@@ -24,7 +24,7 @@ constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, 
     }
   }
   if (st.kernel != none) {
-    const ir::node& n = s.nodes[st.kernel];
+    const graph::node& n = s.nodes[st.kernel];
     for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, f, f.root[s.arguments[n.first + i]], visit);
   }
 }
@@ -46,4 +46,4 @@ constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
   return out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

@@ -4,7 +4,7 @@
 #include "cairn/op/update.hpp"
 #include "cairn/plan/differentiate.hpp"
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 /// Where the results and gradients of a plan lie.
 /// - `together`: in the arena and in one block of gradients.
@@ -32,11 +32,11 @@ struct purpose {
 
 /// Returns the leaf for the cotangent of an output, if the cotangent has a name.
 template <class Output>
-constexpr ir::no_leaf cotangent_of(cairn::detail::name_list<>) {
+constexpr graph::no_leaf cotangent_of(cairn::detail::name_list<>) {
   return {};
 }
 template <class Output, fixed_string Name, fixed_string... Others>
-constexpr ir::cotangent_leaf<Name, tensor_of<Output>> cotangent_of(cairn::detail::name_list<Name, Others...>) {
+constexpr graph::cotangent_leaf<Name, tensor_of<Output>> cotangent_of(cairn::detail::name_list<Name, Others...>) {
   return {};
 }
 
@@ -48,10 +48,10 @@ constexpr auto choose_leaves(const Graph& g) {
     bool trained[Graph::size.leaves + 1] = {}, wanted[Graph::size.leaves + 1] = {};
   } out;
   for (int i = 0; i < g.leaf_count; ++i) {
-    const ir::operation& leaf = g.leaf_op(i);
+    const graph::operation& leaf = g.leaf_op(i);
     const std::string_view name = g.name(g.leaves[i]);
     out.trained[i] = leaf.trainable && !Purpose::frozen::cover(name);
-    const bool asked = leaf.what == ir::role::input && kind_of(leaf.made->element.type) == kind::real;
+    const bool asked = leaf.what == graph::role::input && kind_of(leaf.made->element.type) == kind::real;
     out.wanted[i] = out.trained[i] || (asked && Purpose::wanted::contain(name));
   }
   return out;
@@ -62,12 +62,12 @@ constexpr auto choose_leaves(const Graph& g) {
 template <const auto& Graph>
 inline constexpr auto earlier_gradients = [] {
   struct {
-    ir::operation of[Graph.leaf_count + 1] = {};
+    graph::operation of[Graph.leaf_count + 1] = {};
   } out;
   for (int i = 0; i < Graph.leaf_count; ++i) {
     out.of[i] = Graph.leaf_op(i);
     out.of[i].name = "gradient so far";
-    out.of[i].what = ir::role::earlier;
+    out.of[i].what = graph::role::earlier;
     out.of[i].made = &Graph.leaf_op(i).made->in_floats();
   }
   return out;
@@ -91,12 +91,12 @@ constexpr auto choose_rules(const Graph& g, const Chosen& chosen,
 
 /// An estimate of a model's size before it is lowered. Each gradient counts as many nodes as the model itself.
 template <class Purpose, class Outputs>
-inline constexpr ir::sizes counted{};
+inline constexpr graph::sizes counted{};
 template <class Purpose, class First, class... Rest>
-inline constexpr ir::sizes counted<Purpose, output_list<First, Rest...>> = [](ir::sizes size) {
+inline constexpr graph::sizes counted<Purpose, output_list<First, Rest...>> = [](graph::sizes size) {
   size.nodes *= 1 + std::max({First::traits.order, Rest::traits.order...});
   return size;
-}(ir::counted<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
+}(graph::counted<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
 
 /// A model: its graph, its trained leaves and its gradient, each a constant of its own.
 template <class Purpose, class Outputs>
@@ -109,21 +109,21 @@ struct model<Purpose, output_list<First, Rest...>> {
   using outputs = output_list<First, Rest...>;
   /// How many times the model itself differentiates: 0 without a gradient in the model, 2 for a gradient of a gradient.
   static constexpr int order = std::max({First::traits.order, Rest::traits.order...});
-  using target = ir::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
+  using target = graph::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
                             (Purpose::wanted::count > 0 || order > 0)>;
   using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
   static constexpr placing placed = placing::together;
 
-  static constexpr auto graph = ir::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
+  static constexpr auto graph = graph::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
   static constexpr auto chosen = choose_leaves<Purpose>(graph);
   static constexpr auto rules = choose_rules(graph, chosen, typename Purpose::updates{});
   static constexpr auto gradient = [] {
-    constexpr ir::sizes size = gradient_size(graph);
-    constexpr const ir::operation* one = &ir::leaf_operation<constant_leaf<1.0>, numbers, tensor<First::element>>;
+    constexpr graph::sizes size = gradient_size(graph);
+    constexpr const graph::operation* one = &graph::leaf_operation<constant_leaf<1.0>, numbers, tensor<First::element>>;
     constexpr start from{graph.outputs[0], graph.cotangent,
-                         &ir::sum_of_two<ir::target<numbers, 0, true>, tensor_of<First>>};
+                         &graph::sum_of_two<graph::target<numbers, 0, true>, tensor_of<First>>};
     if constexpr (Purpose::accumulates) {
-      constexpr ir::sizes more = [](ir::sizes s, int leaves) {
+      constexpr graph::sizes more = [](graph::sizes s, int leaves) {
         s.nodes += leaves + 1;
         s.arguments += 2;
         return s;
@@ -137,4 +137,4 @@ struct model<Purpose, output_list<First, Rest...>> {
   }();
 };
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

@@ -4,7 +4,7 @@
 
 #include "cairn/plan/segments.hpp"
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 /// The needs of a training step, with one entry for each value of the graph and its gradient.
 template <int Nodes>
@@ -28,16 +28,16 @@ struct need_finder {
   const bool* cheap_unplaced;  ///< by forward value: cheap where no segment is placed; null in that program itself
   needs<nodes> out{};
 
-  constexpr bool is_leaf(int v) const { return ir::is_leaf(d.nodes[v].op->what); }
-  constexpr bool is_view(int v) const { return d.nodes[v].op->what == ir::role::view; }
+  constexpr bool is_leaf(int v) const { return graph::is_leaf(d.nodes[v].op->what); }
+  constexpr bool is_view(int v) const { return d.nodes[v].op->what == graph::role::view; }
   constexpr bool in_loops(int v) const {
-    return d.nodes[v].op->what == ir::role::elementwise || d.nodes[v].op->what == ir::role::map;
+    return d.nodes[v].op->what == graph::role::elementwise || d.nodes[v].op->what == graph::role::map;
   }
 
   /// Returns true if `v` is a map (a slice, a transpose) with as many bytes as its argument. Reading the argument
   /// through such a map would mean writing all of the argument again.
   constexpr bool moves_all(int v) const {
-    return d.nodes[v].op->what == ir::role::map && d.nodes[v].made->bytes == d.nodes[d.argument(v, 0)].made->bytes;
+    return d.nodes[v].op->what == graph::role::map && d.nodes[v].made->bytes == d.nodes[d.argument(v, 0)].made->bytes;
   }
 
   /// Returns true if `v` is a leaf converted to another type. The leaf is always there to be converted again.
@@ -57,7 +57,7 @@ struct need_finder {
     }
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
-      const ir::node& n = d.nodes[v];
+      const graph::node& n = d.nodes[v];
       if (n.number > 0) out.live[v - n.number] = true;
       for (int i = 0; i < n.op->arguments; ++i) out.live[d.arguments[n.first + i]] = true;
     }
@@ -68,9 +68,9 @@ struct need_finder {
 
   constexpr void find_constants() {
     for (int v = 0; v < d.turn; ++v) {
-      const ir::node& n = d.nodes[v];
-      out.root[v] = n.op->what == ir::role::view ? out.root[d.arguments[n.first]] : v;
-      out.constant[v] = ir::is_constant(n.op->what) || (n.op->arguments > 0 && n.op->what != ir::role::kernel);
+      const graph::node& n = d.nodes[v];
+      out.root[v] = n.op->what == graph::role::view ? out.root[d.arguments[n.first]] : v;
+      out.constant[v] = graph::is_constant(n.op->what) || (n.op->arguments > 0 && n.op->what != graph::role::kernel);
       for (int i = 0; i < n.op->arguments; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
     }
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
@@ -108,7 +108,7 @@ struct need_finder {
     }
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
-      const ir::node& n = d.nodes[v];
+      const graph::node& n = d.nodes[v];
       out.cheap[v] = v < d.turn && (in_loops(v) || is_view(v)) && n.op->results == 1 && in.depth_of(v) <= 1 &&
                      !out.constant[v] && !out.output[out.root[v]] && !boundary[out.root[v]] && may_be_cheap(v);
       const bool asks = out.cheap[v] && in.of[v] == 0 && (kept[v] != nowhere || shares[v] > 0);
@@ -124,12 +124,12 @@ struct need_finder {
           if (again && in.of[a] == 0) kept[a] = 0;
         } else {
           kept[a] = std::min(kept[a], in.saved[a] ? 0 : in.all[shared].depth);
-          if (written[a] == none && n.op->what == ir::role::kernel) written[a] = n.region;
+          if (written[a] == none && n.op->what == graph::role::kernel) written[a] = n.region;
         }
       }
     }
     for (int v = 0; v < d.turn; ++v) {
-      const ir::node& n = d.nodes[v];
+      const graph::node& n = d.nodes[v];
       const int depth = in.depth_of(v);
       bool again = false;
       for (int i = 0; i < n.op->arguments; ++i) {
@@ -161,4 +161,4 @@ constexpr auto find_needs(const Graph& g, const Gradient& d, const Segments& in,
   return f.out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

@@ -6,7 +6,7 @@
 #include "cairn/plan/liveness.hpp"
 #include "cairn/plan/model.hpp"
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 /// bytes of a constant that kernels read from memory, for every type
 inline constexpr std::int64_t constant_bytes = 8;
@@ -85,7 +85,7 @@ template <class Schedule, class Fused>
 constexpr bool kernel_reads(const Schedule& s, const Fused& f, int index, int v) {
   const step& st = f.steps[index];
   if (st.kernel == none) return false;
-  const ir::node& n = s.nodes[st.kernel];
+  const graph::node& n = s.nodes[st.kernel];
   bool found = false;
   for (int i = 0; i < n.op->arguments; ++i)
     for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { found |= piece == v; });
@@ -117,10 +117,10 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
         return;
     }
   } else if (const int a = s.made(w).overwrites; a != none && !st.tiles && !st.follows) {
-    const ir::node& n = s.nodes[w];
+    const graph::node& n = s.nodes[w];
     const int v = f.root[s.arguments[n.first + a]];
     const int root = s.root(s.arguments[n.first + a]);
-    bool once = s.op(root).what != ir::role::map || v == root;
+    bool once = s.op(root).what != graph::role::map || v == root;
     for (int i = 0; i < n.op->arguments; ++i)
       for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
     once &= !st.rows() || f.step_of[v] == index;  // if the kernel takes rows, the fused loop reads all other arguments
@@ -148,7 +148,7 @@ struct fixed_placer {
 
   /// Returns the offset in the block of gradients that corresponds to `offset` in the block of parameters.
   constexpr std::int64_t in_gradients(int leaf, std::int64_t offset) const {
-    const ir::result& made = *g.leaf_op(leaf).made;
+    const graph::result& made = *g.leaf_op(leaf).made;
     return offset * (made.in_floats().bytes / made.bytes);
   }
   constexpr void place_leaves() {
@@ -156,13 +156,13 @@ struct fixed_placer {
     int kept = none;  // a parameter with a gradient that stays after the training step; all of them have one type
     for (int i = 0; i < g.leaf_count; ++i) {
       trained[i] = s.gradient[i] != none;
-      if (trained[i] && g.leaf_op(i).what == ir::role::parameter) kept = i;
+      if (trained[i] && g.leaf_op(i).what == graph::role::parameter) kept = i;
     }
     for (int i = 0; i < s.carry_count; ++i) trained[s.carries[i].leaf] = true;
     for (const bool first : {true, false}) {
       for (int i = 0; i < g.leaf_count; ++i) {
-        const ir::operation& leaf = g.leaf_op(i);
-        if (leaf.what != ir::role::parameter || trained[i] != first) continue;
+        const graph::operation& leaf = g.leaf_op(i);
+        if (leaf.what != graph::role::parameter || trained[i] != first) continue;
         out.offset[i] = out.parameter_bytes;
         out.parameter_bytes += aligned(leaf.made->bytes);
       }
@@ -171,12 +171,12 @@ struct fixed_placer {
     for (int i = 0; i < g.leaf_count; ++i) out.gradients[i] = in_gradients(i, out.offset[i]);
     if (kept != none) out.gradient_bytes = in_gradients(kept, out.trained_bytes);
     for (int i = 0; i < g.leaf_count; ++i) {
-      const ir::operation& leaf = g.leaf_op(i);
-      if (leaf.what == ir::role::input && s.gradient[i] != none) {
+      const graph::operation& leaf = g.leaf_op(i);
+      if (leaf.what == graph::role::input && s.gradient[i] != none) {
         out.gradients[i] = out.gradient_bytes;
         out.gradient_bytes += aligned(leaf.made->bytes);
       }
-      if (leaf.what == ir::role::cache) {
+      if (leaf.what == graph::role::cache) {
         out.offset[i] = out.cache_bytes;
         out.cache_bytes += aligned(leaf.made->bytes);
       }
@@ -187,8 +187,8 @@ struct fixed_placer {
   /// Places the constants that need memory. A constant that is an immediate operand of a fused loop needs none.
   constexpr void place_constants() {
     for (int m = 0; m < f.member_count; ++m) {
-      const ir::node& n = s.nodes[f.members[m]];
-      if (n.op->what != ir::role::kernel || n.number > 0) continue;
+      const graph::node& n = s.nodes[f.members[m]];
+      if (n.op->what != graph::role::kernel || n.number > 0) continue;
       for (int i = 0; i < n.op->arguments; ++i) place_constant(f.root[s.arguments[n.first + i]]);
     }
     for (int i = 0; i < l.input_count; ++i) {
@@ -200,8 +200,8 @@ struct fixed_placer {
     }
   }
   constexpr void place_constant(int v) {
-    if (s.op(v).what == ir::role::generated) out.of[v] = {position_base, 0};
-    if (s.op(v).what != ir::role::constant || out.of[v].base == constant_base) return;
+    if (s.op(v).what == graph::role::generated) out.of[v] = {position_base, 0};
+    if (s.op(v).what != graph::role::constant || out.of[v].base == constant_base) return;
     out.of[v] = {constant_base, out.constant_count * constant_bytes};
     out.constants[out.constant_count++] = v;
   }
@@ -318,7 +318,7 @@ struct fixed_placer {
     for (int i = 0; !apart && i < g.leaf_count; ++i) {
       if (g.leaves[i].after == none) continue;
       const int value = s.outputs[next++], after = f.root[value];
-      if (g.leaf_op(i).what != ir::role::cache) continue;
+      if (g.leaf_op(i).what != graph::role::cache) continue;
       const place own{leaf_base + i, 0};
       if (takes_place(after, s.leaf_value[i])) {
         out.fixed[after] = true;
@@ -344,4 +344,4 @@ constexpr auto place_fixed(const Graph& g, const Schedule& s, const Fused& f, co
   return p.out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

@@ -5,7 +5,7 @@
 
 #include "cairn/plan/rematerialize.hpp"
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 /// Readers by value of the schedule.
 template <int Nodes>
@@ -20,7 +20,7 @@ struct readers {
 template <class Schedule, class Found>
 constexpr void for_each_piece(const Schedule& s, const Found& found, int root, auto visit) {
   if (!found.joined[root]) return visit(root);
-  const ir::node& n = s.nodes[root];
+  const graph::node& n = s.nodes[root];
   for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
 }
 
@@ -69,7 +69,7 @@ struct reader_finder {
   int last[nodes] = {};       ///< of maps: the last reader
   int kernels[nodes] = {};    ///< by value: number of kernels up to the value; recomputed ones do not count
 
-  constexpr const ir::operation& op_of(int v) const { return *s.nodes[v].op; }
+  constexpr const graph::operation& op_of(int v) const { return *s.nodes[v].op; }
   /// Returns true if an axis of the map has one element and does not go through its argument in steps. If such a map
   /// were repeated along the axis, it would lead to other elements than this one.
   constexpr bool beyond_one(int map) const {
@@ -82,11 +82,11 @@ struct reader_finder {
   /// Returns true if value `v` can read argument `i` through `map`. An elementwise operation must read the map itself.
   /// An operation that reads rows may also read a view of the map.
   constexpr bool reads_through(int v, int i, int map) const {
-    const ir::operation& op = op_of(v);
-    if (op.what == ir::role::elementwise)
+    const graph::operation& op = op_of(v);
+    if (op.what == graph::role::elementwise)
       return s.argument(v, i) == map &&
              (same_address(s.nodes[v].made->same_shape, s.nodes[map].made->same_shape) || !beyond_one(map));
-    if (op.what != ir::role::kernel || s.op(s.root(s.argument(map, 0))).what == ir::role::generated) return false;
+    if (op.what != graph::role::kernel || s.op(s.root(s.argument(map, 0))).what == graph::role::generated) return false;
     const std::int64_t row = row_read(s, v, i);
     return row > 0 && rows_apart(s, map, row) != 0;
   }
@@ -97,7 +97,7 @@ struct reader_finder {
   /// Returns true if a copy of `map` takes less than 3/4 of the bytes of its argument `of`, and if the argument is not
   /// a leaf. The memory of the argument can then be freed.
   constexpr bool is_small(int map, int of) const {
-    return 3 * s.made(of).bytes > 4 * s.made(map).bytes && !ir::is_leaf(op_of(of).what);
+    return 3 * s.made(of).bytes > 4 * s.made(map).bytes && !graph::is_leaf(op_of(of).what);
   }
   /// Finds the maps that are read in place. A map is normally read in place if all its readers can do so. The
   /// exceptions are:
@@ -110,18 +110,18 @@ struct reader_finder {
     bool any = false;
     int kernels_so_far = 0;
     for (int v = 0; v < s.node_count; ++v) {
-      const ir::node& n = s.nodes[v];
-      kernels[v] = kernels_so_far += n.op->what == ir::role::kernel && n.number == 0 && s.again[v] == 0;
-      if (n.op->what == ir::role::map) {
+      const graph::node& n = s.nodes[v];
+      kernels[v] = kernels_so_far += n.op->what == graph::role::kernel && n.number == 0 && s.again[v] == 0;
+      if (n.op->what == graph::role::map) {
         in_place[v] = any = true;
         last[v] = v;
       }
-      if (!any || n.number > 0 || n.op->what == ir::role::view) continue;
+      if (!any || n.number > 0 || n.op->what == graph::role::view) continue;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = s.root(s.arguments[n.first + i]);
         if (!in_place[a]) continue;
         in_place[a] =
-            reads_through(v, i, a) && (v < s.turn || a >= s.turn || ir::is_leaf(op_of(s.root(s.argument(a, 0))).what));
+            reads_through(v, i, a) && (v < s.turn || a >= s.turn || graph::is_leaf(op_of(s.root(s.argument(a, 0))).what));
         last[a] = v;
       }
     }
@@ -143,10 +143,10 @@ struct reader_finder {
 
   /// Returns true if value `v` can read its argument `i`, the concatenation `joined`, piece by piece.
   constexpr bool reads_pieces(int v, int i, int joined) const {
-    const ir::operation& op = op_of(v);
-    if (op.what == ir::role::elementwise)
+    const graph::operation& op = op_of(v);
+    if (op.what == graph::role::elementwise)
       return same_address(s.nodes[v].made->same_shape, s.nodes[joined].made->same_shape);
-    return op.what == ir::role::kernel && op.may_read_pieces(i);
+    return op.what == graph::role::kernel && op.may_read_pieces(i);
   }
   /// Finds the concatenations that are read in place. All readers must be able to read pieces, and the pieces must have
   /// at least two columns each on average. The pieces have as many bytes as the concatenation, so reading in place
@@ -154,13 +154,13 @@ struct reader_finder {
   constexpr void find_joined() {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {
-      const ir::node& n = s.nodes[v];
+      const graph::node& n = s.nodes[v];
       out.joined[v] = n.op->joins && n.made->extents[-1] >= 2 * n.op->arguments;
       any |= n.op->joins;
       for (int i = 0; any && n.number == 0 && i < n.op->arguments; ++i) {
         const int a = s.arguments[n.first + i];
         out.joined[a] = out.joined[a] && reads_pieces(v, i, a);
-        out.joined[v] = out.joined[v] && !ir::is_constant(op_of(s.root(a)).what);
+        out.joined[v] = out.joined[v] && !graph::is_constant(op_of(s.root(a)).what);
       }
     }
     if (!any) return;
@@ -172,8 +172,8 @@ struct reader_finder {
 
   constexpr void find_readers() {
     for (int v = 0; v < s.node_count; ++v) {
-      const ir::node& n = s.nodes[v];
-      const bool elsewhere = n.op->what == ir::role::view || in_place[v];
+      const graph::node& n = s.nodes[v];
+      const bool elsewhere = n.op->what == graph::role::view || in_place[v];
       out.root[v] = elsewhere ? out.root[s.arguments[n.first]] : v;
       out.first[v] = out.last[v] = none;
       if (elsewhere || out.joined[v] || n.number > 0) continue;
@@ -197,4 +197,4 @@ constexpr auto find_readers(const Schedule& s) {
   return f.out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

@@ -16,7 +16,7 @@
 
 #include "cairn/plan/needs.hpp"
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 /// A value that a training step leaves for the next one. `after` replaces `before`, which is a parameter or one of its
 /// moments.
@@ -44,7 +44,7 @@ struct plan_work {
 
 /// The values of a training step in the order of their computation.
 template <int Nodes, int Arguments, int Leaves, int Segments, int Tags, int Outputs, int Carries = 1>
-struct schedule : ir::values<Nodes, Arguments> {
+struct schedule : graph::values<Nodes, Arguments> {
   static constexpr int segment_capacity = Segments;
   template <int MoreNodes, int MoreArguments, int MoreCarries>
   using resized = schedule<MoreNodes, MoreArguments, Leaves, Segments, Tags, Outputs, MoreCarries>;
@@ -74,7 +74,7 @@ struct schedule : ir::values<Nodes, Arguments> {
   /// Returns the work of the operation whose first result is `v`. Returns no work if `v` is another result, so that
   /// each operation counts once.
   constexpr plan_work work_of(int v) const {
-    const ir::operation& by = this->op(v);
+    const graph::operation& by = this->op(v);
     if (this->nodes[v].number > 0) return {};
     return {by.flops, again[v] != 0 ? by.flops : by.recomputed, by.recomputed, by.counts};
   }
@@ -95,19 +95,19 @@ constexpr plan_work work_of(const Schedule& s) {
 /// Returns upper bounds of the schedule's values and arguments. `order` is the number of gradients that are parts of
 /// the forward pass.
 template <class Gradient, class Segments>
-constexpr ir::sizes schedule_size(const Gradient& d, const Segments& in, int order) {
+constexpr graph::sizes schedule_size(const Gradient& d, const Segments& in, int order) {
   const int times = order > 0 ? 2 : 1;
-  ir::sizes size;
+  graph::sizes size;
   size.nodes = d.node_count;
   size.arguments = d.argument_count + 1;
   for (int v = 0; v < d.node_count; ++v) {
-    const ir::node& n = d.nodes[v];
+    const graph::node& n = d.nodes[v];
     const int clones = v < d.turn ? times * (1 + in.depth_of(v)) : 0;
     size.nodes += clones;
     if (n.number > 0) continue;
     size.arguments += clones * n.op->arguments;
     for (int i = 0; i < n.op->arguments; ++i) {
-      const ir::node& read = d.nodes[d.arguments[n.first + i]];
+      const graph::node& read = d.nodes[d.arguments[n.first + i]];
       if (!read.made->rewritten) continue;
       size.nodes += (1 + clones) * read.op->results;
       size.arguments += (1 + clones) * read.op->arguments;
@@ -118,7 +118,7 @@ constexpr ir::sizes schedule_size(const Gradient& d, const Segments& in, int ord
 
 namespace detail {
 /// The state of one rematerialization. Tables by depth are flattened: entry (depth, v) is at depth * Nodes + v.
-template <ir::sizes Size, class Graph, class Gradient, class Segments, class Needs>
+template <graph::sizes Size, class Graph, class Gradient, class Segments, class Needs>
 struct rematerializer {
   static constexpr int nodes = Gradient::capacity;
   static constexpr int depths = Segments::depths;
@@ -142,13 +142,13 @@ struct rematerializer {
   int clone[nodes * depths] = {};  ///< by depth of the environment and value: 1 + the number of the clone, or 0
   demand pending[nodes] = {};
 
-  constexpr bool is_leaf(int v) const { return ir::is_leaf(d.nodes[v].op->what); }
-  constexpr bool is_view(int v) const { return d.nodes[v].op->what == ir::role::view; }
+  constexpr bool is_leaf(int v) const { return graph::is_leaf(d.nodes[v].op->what); }
+  constexpr bool is_view(int v) const { return d.nodes[v].op->what == graph::role::view; }
 
   /// Appends all results of the operation of `v`. The caller has already written the operation's arguments to the end
   /// of `out.arguments`.
   constexpr int emit(int v, int segment) {
-    const ir::node& n = d.nodes[v];
+    const graph::node& n = d.nodes[v];
     const int made = out.node_count, first = out.argument_count;
     out.argument_count += n.op->arguments;
     for (int r = 0; r < n.op->results; ++r) {
@@ -181,7 +181,7 @@ struct rematerializer {
   constexpr void find_own() {
     for (int i = 0; i < g.output_count; ++i) own[g.outputs[i]] = true;
     for (int v = d.turn; v-- > 0;) {
-      const ir::node& n = d.nodes[v];
+      const graph::node& n = d.nodes[v];
       own[v] |= is_leaf(v);
       if (n.number > 0) own[v - n.number] |= own[v];
       for (int i = 0; own[v] && i < n.op->arguments; ++i) {
@@ -196,7 +196,7 @@ struct rematerializer {
     if (order > 0) find_own();
     for (int v = 0; v < d.turn; ++v) stored[v] = need.output[v];
     for (int v = 0; v < d.turn; ++v) {
-      const ir::node& n = d.nodes[v];
+      const graph::node& n = d.nodes[v];
       if (n.number > 0 || !need.live[v] || (order > 0 && !own[v])) continue;
       for (int i = 0; order > 0 && i < n.op->arguments; ++i) {
         const int a = d.arguments[n.first + i];
@@ -241,7 +241,7 @@ struct rematerializer {
     while (count > 0) {
       const demand top = pending[count - 1];
       const int home = in.common(in.of[top.value], top.segment);
-      const ir::node& n = d.nodes[top.value];
+      const graph::node& n = d.nodes[top.value];
       bool ready = true;
       for (int i = 0; i < n.op->arguments && ready; ++i) {
         const int a = d.arguments[n.first + i], there = lookup(a, home);
@@ -268,7 +268,7 @@ struct rematerializer {
 
   constexpr void backward() {
     for (int v = d.turn; v < d.node_count; ++v) {
-      const ir::node& n = d.nodes[v];
+      const graph::node& n = d.nodes[v];
       if (n.number > 0 || !need.live[v]) continue;
       for (int i = 0; i < n.op->arguments; ++i) {
         if (d.arguments[n.first + i] < d.turn) resolve(d.arguments[n.first + i], in.of[v]);
@@ -304,7 +304,7 @@ struct rematerializer {
 
 /// Returns the schedule of a program: the forward pass, which contains `order` gradients, then the backward pass with
 /// the recomputation that it needs.
-template <ir::sizes Size, class Graph, class Gradient, class Segments, class Needs>
+template <graph::sizes Size, class Graph, class Gradient, class Segments, class Needs>
 constexpr auto rematerialize(const Graph& g, const Gradient& d, const Segments& in, const Needs& need, int order) {
   detail::rematerializer<Size, Graph, Gradient, Segments, Needs> r{g, d, in, need, order};
   r.forward();
@@ -313,4 +313,4 @@ constexpr auto rematerialize(const Graph& g, const Gradient& d, const Segments& 
   return r.out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 /// The body of a scan as a model. It is differentiated from the cotangents of all its results.
 template <class Loop, class Target>
@@ -18,8 +18,8 @@ struct loop_model {
     static constexpr bool trains = Target::training, updates_parameters = false;
   };
   using real = typename Target::real;
-  using sums = ir::target<typename Target::numbers, 0, true>;
-  using of = ir::loop_of<Loop, Target>;
+  using sums = graph::target<typename Target::numbers, 0, true>;
+  using of = graph::loop_of<Loop, Target>;
   static constexpr int order = Loop::body::inside.order;
   /// the backward pass recomputes and records several iterations before it reads them
   static constexpr bool records = Loop::policy::recorded_at_once > 0;
@@ -35,7 +35,7 @@ struct loop_model {
       const auto add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
         if constexpr (graph.cotangents[I] != none) {
           out.of[out.count++] = {graph.outputs[I], graph.leaves[graph.cotangents[I]].node,
-                                 &ir::sum_of_two<sums, ir::step_tensor<Loop, I>>};
+                                 &graph::sum_of_two<sums, graph::step_tensor<Loop, I>>};
         }
       };
       (add(std::integral_constant<std::size_t, R>{}), ...);
@@ -46,7 +46,7 @@ struct loop_model {
     if constexpr (starts.count == 0) {
       return undifferentiated<gradient_size(graph)>(graph);
     } else {
-      constexpr ir::sizes size = [](ir::sizes s) {
+      constexpr graph::sizes size = [](graph::sizes s) {
         s.nodes += graph.leaf_count + starts.count;
         s.arguments += 2 * starts.count;
         return s;
@@ -62,7 +62,7 @@ template <class Loop, class Target>
 struct loop_plan {
   using loop = Loop;
   using model = loop_model<Loop, Target>;
-  using compiled = pass::compiled<model, 0, 0>;
+  using compiled = plan::compiled<model, 0, 0>;
   using of = typename model::of;
   static constexpr bool records = model::records;
   static constexpr const auto& g = model::graph;
@@ -292,32 +292,32 @@ struct loop_plan {
   }();
 };
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan
 
 namespace cairn {
 
 template <class Loop, class Target>
 constexpr loop_figures loop_hooks<Loop, Target>::figures() {
-  return pass::loop_plan<Loop, Target>::figures;
+  return plan::loop_plan<Loop, Target>::figures;
 }
 template <class Loop, class Target>
 constexpr bool loop_hooks<Loop, Target>::backward_reads(int result) {
-  return Loop::policy::keeps_steps && pass::loop_plan<Loop, Target>::reads_result(result);
+  return Loop::policy::keeps_steps && plan::loop_plan<Loop, Target>::reads_result(result);
 }
 template <class Loop, class Target>
 constexpr bool loop_hooks<Loop, Target>::backward_reads_argument(int leaf) {
-  using plan = pass::loop_plan<Loop, Target>;
-  return plan::is_read(plan::s.leaf_value[leaf]);
+  using scan_plan = plan::loop_plan<Loop, Target>;
+  return scan_plan::is_read(scan_plan::s.leaf_value[leaf]);
 }
 template <class Loop, class Target>
 constexpr bool loop_hooks<Loop, Target>::can_be_left_out(int leaf) {
-  return pass::loop_plan<Loop, Target>::can_be_left_out(leaf);
+  return plan::loop_plan<Loop, Target>::can_be_left_out(leaf);
 }
 template <class Loop, class Target>
 template <bool Backward>
 constexpr std::int64_t loop_hooks<Loop, Target>::scratch(int threads) {
-  using plan = pass::loop_plan<Loop, Target>;
-  return plan::parts_of(Backward).bytes() + plan::scratch_of_steps(Backward, threads);
+  using scan_plan = plan::loop_plan<Loop, Target>;
+  return scan_plan::parts_of(Backward).bytes() + scan_plan::scratch_of_steps(Backward, threads);
 }
 
 }  // namespace cairn

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 /// Offsets in the workspace of the scan, by base. A result or gradient that the plan of the body reads there has an
 /// offset of its own; this includes memory that the plan overwrites. All others share offset 0. From `kept` on lie
@@ -95,4 +95,4 @@ constexpr auto place_unread() {
   return p.out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

@@ -3,7 +3,7 @@
 
 #include "cairn/plan/rematerialize.hpp"
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 /// Bytes by segment. Index 0 is the program outside of all segments.
 template <int Segments>
@@ -30,7 +30,7 @@ struct cost_counter {
   /// of forward values: the outermost segment that stores a clone of the value for itself, or 0
   int outermost[nodes] = {};
 
-  constexpr bool is_leaf(int v) const { return ir::is_leaf(d.nodes[v].op->what); }
+  constexpr bool is_leaf(int v) const { return graph::is_leaf(d.nodes[v].op->what); }
 
   /// Notes that a clone in `segment` reads `v`, which lies inside or outside the segment.
   constexpr void keep(int v, int segment) {
@@ -45,7 +45,7 @@ struct cost_counter {
   constexpr void look_at_backward() {
     for (int v = 0; v < s.turn; ++v) stored[s.origin[v]] |= s.kept[v];
     for (int v = s.turn; v < s.node_count; ++v) {
-      const ir::node& n = s.nodes[v];
+      const graph::node& n = s.nodes[v];
       const int of = s.origin[v];
       const bool clone = of < d.turn;
       if (clone && in.all[s.segment[v]].depth >= std::max(in.visible[of], 1)) {
@@ -65,7 +65,7 @@ struct cost_counter {
     int counted[nodes * Segments::depths] = {};
     for (int v = 0; v < d.turn; ++v) {
       if (!need.live[v] || is_leaf(v) || need.constant[v]) continue;
-      const ir::node& n = d.nodes[v];
+      const graph::node& n = d.nodes[v];
       const bool wanted = read[v] || keeper[v] != nobody;
       if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[outermost[v]] += n.made->bytes;
       if (wanted && stored[v] && need.cheap[v]) out.only_bytes[in.of[v]] += n.made->bytes;
@@ -98,4 +98,4 @@ constexpr auto count_segment_bytes(const Graph& g, const Gradient& d, const Segm
   return c.out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

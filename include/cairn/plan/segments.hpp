@@ -5,7 +5,7 @@
 
 #include "cairn/plan/differentiate.hpp"
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 struct segment {
   int parent = none, depth = 0;  ///< the segment around it, and the number of segments around it
@@ -81,8 +81,8 @@ struct segment_finder {
   constexpr void choose(int blocks) {
     int marks[Graph::size.regions + 1] = {};  // by region: number of marked segments around it, itself included
     for (int r = 1; r < g.region_count; ++r) {
-      const ir::region& here = g.regions[r];
-      const bool marked = here.what == ir::part::segment;
+      const graph::region& here = g.regions[r];
+      const bool marked = here.what == graph::part::segment;
       marks[r] = marks[here.parent] + marked;
       int& in = out.of_region[r];
       in = out.of_region[here.parent];
@@ -99,8 +99,8 @@ struct segment_finder {
     for (int v = 0; v < d.turn; ++v) out.visible[v] = out.all[home(v)].depth;
     for (int i = 0; i < g.output_count; ++i) out.visible[g.outputs[i]] = 0;
     for (int v = d.turn; v-- > 0;) {
-      const ir::node& n = d.nodes[v];
-      const bool view = n.op->what == ir::role::view;
+      const graph::node& n = d.nodes[v];
+      const bool view = n.op->what == graph::role::view;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = d.arguments[n.first + i];
         if (n.order > d.nodes[a].order) continue;
@@ -134,4 +134,4 @@ constexpr auto find_segments(const Graph& g, const Gradient& d, int blocks, cons
   return f.out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

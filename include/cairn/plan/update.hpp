@@ -8,13 +8,13 @@
 #include "cairn/plan/model.hpp"
 #include "cairn/plan/rematerialize.hpp"
 
-namespace cairn::pass {
+namespace cairn::plan {
 
 /// Returns upper bounds of the size of the schedule with updates.
 template <class Model, class Schedule>
-constexpr ir::sizes size_with_updates(const Schedule& s) {
-  using all = ir::update_operations<Model>;
-  ir::sizes size{.nodes = s.node_count + 1 + all::rules.numbers, .arguments = s.argument_count + 1};
+constexpr graph::sizes size_with_updates(const Schedule& s) {
+  using all = graph::update_operations<Model>;
+  graph::sizes size{.nodes = s.node_count + 1 + all::rules.numbers, .arguments = s.argument_count + 1};
   for (int i = 0; i < Model::graph.leaf_count; ++i) {
     if (Model::rules.of[i] == none) continue;
     size.nodes += 1 + 2 * all::rule(i).moments + (all::rounds ? cairn::detail::drawn_from : 0);
@@ -25,9 +25,9 @@ constexpr ir::sizes size_with_updates(const Schedule& s) {
 }
 
 namespace detail {
-template <ir::sizes Size, class Model, class Schedule>
+template <graph::sizes Size, class Model, class Schedule>
 struct update_writer {
-  using all = ir::update_operations<Model>;
+  using all = graph::update_operations<Model>;
   static constexpr int nodes = Schedule::capacity;
   static constexpr bool waits = Model::purpose::updates_parameters && Model::purpose::keeps_gradients;
   static constexpr const auto& g = Model::graph;
@@ -51,13 +51,13 @@ struct update_writer {
       if (is_updated(i)) shows[s.leaf_value[i]] = true;
     }
     for (int v = 0; v < s.node_count; ++v) {
-      const ir::node& n = s.nodes[v];
+      const graph::node& n = s.nodes[v];
       if (n.number > 0) continue;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = s.arguments[n.first + i];
         if (!shows[a]) continue;
         note_read(a, v);
-        shows[v] |= n.op->what == ir::role::view || n.op->what == ir::role::map || n.op->joins;
+        shows[v] |= n.op->what == graph::role::view || n.op->what == graph::role::map || n.op->joins;
       }
     }
   }
@@ -76,7 +76,7 @@ struct update_writer {
   }
 
   constexpr void copy(int v) {
-    const ir::node& n = s.nodes[v];
+    const graph::node& n = s.nodes[v];
     const int at = moved[v] = out.node_count++;
     out.nodes[at] = n;
     if (n.number > 0) {
@@ -90,7 +90,7 @@ struct update_writer {
     out.origin[at] = s.origin[v];
     out.segment[at] = s.segment[v];
   }
-  constexpr int append(const ir::operation& op, const ir::result* made, int like) {
+  constexpr int append(const graph::operation& op, const graph::result* made, int like) {
     const int at = out.node_count++;
     out.nodes[at] = s.nodes[like];
     out.nodes[at].op = &op;
@@ -107,7 +107,7 @@ struct update_writer {
   }
   constexpr void append_update(int leaf) {
     const auto i = static_cast<std::size_t>(leaf);
-    const ir::rule_facts& rule = all::rule(leaf);
+    const graph::rule_facts& rule = all::rule(leaf);
     const int like = s.gradient[leaf], moments = out.node_count;
     for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].made, like);
     const int drawn = out.node_count;
@@ -161,7 +161,7 @@ struct update_writer {
 
 template <class Model, const auto& Schedule>
 inline constexpr auto schedule_with_updates = [] {
-  constexpr ir::sizes size = size_with_updates<Model>(Schedule);
+  constexpr graph::sizes size = size_with_updates<Model>(Schedule);
   detail::update_writer<size, Model, std::remove_cvref_t<decltype(Schedule)>> w{Schedule};
   w.write();
   return w.out;
@@ -174,4 +174,4 @@ constexpr const auto& with_updates() {
   else return schedule_with_updates<Model, Schedule>;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::plan

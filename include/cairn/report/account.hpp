@@ -19,7 +19,7 @@ namespace cairn::report {
 /// account::segments.
 struct value {
   std::string_view operation;
-  ir::role what;
+  graph::role what;
   shape extents;
   dtype type;
   std::int64_t bytes, flops;
@@ -67,8 +67,8 @@ struct account {
   std::string_view names;
   std::span<const segment_entry> segments;  ///< the first entry is the program outside of segments
   std::span<const segment_plan> plans;      ///< one for each segment, so without the first entry of `segments`
-  std::span<const ir::leaf> leaves;
-  std::span<const ir::tag> tags;
+  std::span<const graph::leaf> leaves;
+  std::span<const graph::tag> tags;
   std::span<const value> values;   ///< in the order in which they are computed
   std::span<const int> arguments;  ///< indices of values
   std::span<const step> steps;
@@ -83,11 +83,11 @@ struct account {
   /// Returns the index of argument i of a value.
   int argument(int number, int i) const { return arguments[static_cast<std::size_t>((*this)[number].first + i)]; }
   const segment_entry& segment(int number) const { return segments[static_cast<std::size_t>(number)]; }
-  const ir::leaf& leaf(int number) const { return leaves[static_cast<std::size_t>(number)]; }
-  const ir::tag& tag(int number) const { return tags[static_cast<std::size_t>(number)]; }
+  const graph::leaf& leaf(int number) const { return leaves[static_cast<std::size_t>(number)]; }
+  const graph::tag& tag(int number) const { return tags[static_cast<std::size_t>(number)]; }
   /// Returns the value that a view shows, or the value itself if it is no view.
   int root(int number) const {
-    while ((*this)[number].what == ir::role::view) number = argument(number, 0);
+    while ((*this)[number].what == graph::role::view) number = argument(number, 0);
     return number;
   }
   /// Returns the segment at depth `depth` that contains segment `number`, or is that segment. Depth 1 is outermost.
@@ -109,13 +109,13 @@ constexpr std::int64_t bytes_read(int i, int* reader) {
   constexpr const auto& l = Compiled::loops;
   std::int64_t bytes = 0;
   const auto read = [&](int v, int source) {
-    if (ir::is_constant(s.op(source).what) || f.step_of[source] == i) return;
+    if (graph::is_constant(s.op(source).what) || f.step_of[source] == i) return;
     if (std::exchange(reader[source], i + 1) == i + 1) return;
     bytes += std::min(s.made(v).bytes, s.made(source).bytes);
   };
   for (int k = l.of[i].input_begin; k < l.of[i].input_end; ++k) read(l.inputs[k].value, l.inputs[k].source);
   const int kernel = f.steps[i].kernel;
-  for (int k = 0; kernel != ir::none && k < s.op(kernel).arguments; ++k)
+  for (int k = 0; kernel != graph::none && k < s.op(kernel).arguments; ++k)
     read(s.argument(kernel, k), f.root[s.argument(kernel, k)]);
   return bytes;
 }
@@ -129,8 +129,8 @@ inline constexpr auto tables = [] {
   struct {
     char names[g.character_count + 1] = {};
     segment_entry segments[in.count] = {};
-    ir::leaf leaves[g.leaf_count + 1] = {};
-    ir::tag tags[g.tag_count + 1] = {};
+    graph::leaf leaves[g.leaf_count + 1] = {};
+    graph::tag tags[g.tag_count + 1] = {};
     value values[s.node_count] = {};
     int arguments[s.argument_count + 1] = {};
     step steps[f.step_count + 1] = {};
@@ -144,7 +144,7 @@ inline constexpr auto tables = [] {
   std::copy_n(g.tags, g.tag_count, out.tags);
   std::copy_n(s.arguments, s.argument_count, out.arguments);
   for (int v = 0; v < s.node_count; ++v) {
-    const ir::node& n = s.nodes[v];
+    const graph::node& n = s.nodes[v];
     value& made = out.values[v];
     made.operation = n.op->name;
     made.what = n.op->what;
@@ -163,20 +163,20 @@ inline constexpr auto tables = [] {
     made.converted = n.op->converts;
     made.result = n.number == 0;
     made.step = f.step_of[v];
-    const bool held = made.step != ir::none && f.external[v] && !Compiled::places.fixed[v];
-    made.last = held ? Compiled::ranges.last[v] : ir::none;
-    made.offset = held ? Compiled::layout.of[v].offset : ir::none;
-    made.stored = v < s.turn && f.step_of[v] != ir::none && Compiled::ranges.last[v] >= f.turn &&
+    const bool held = made.step != graph::none && f.external[v] && !Compiled::places.fixed[v];
+    made.last = held ? Compiled::ranges.last[v] : graph::none;
+    made.offset = held ? Compiled::layout.of[v].offset : graph::none;
+    made.stored = v < s.turn && f.step_of[v] != graph::none && Compiled::ranges.last[v] >= f.turn &&
                   !Compiled::places.output[v] && !n.made->elsewhere;
   }
   for (int i = g.tag_count; i-- > 0;) {
-    if (s.tagged[i] != ir::none) out.values[s.tagged[i]].tag = i + 1;
+    if (s.tagged[i] != graph::none) out.values[s.tagged[i]].tag = i + 1;
   }
   for (int i = 0; i < s.carry_count; ++i) out.values[s.carries[i].after].updated = s.carries[i].leaf + 1;
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (s.leaf_value[i] != ir::none) out.values[s.leaf_value[i]].leaf = i + 1;
+    if (s.leaf_value[i] != graph::none) out.values[s.leaf_value[i]].leaf = i + 1;
     const int total = s.gradient[i];
-    if (total == ir::none) continue;
+    if (total == graph::none) continue;
     out.values[total].gradient = i + 1;
     for (int k = 0; s.earlier[i] != 0 && k < s.op(total).arguments; ++k)
       out.values[s.root(s.argument(total, k))].gradient = i + 1;
@@ -185,7 +185,7 @@ inline constexpr auto tables = [] {
     step& made = out.steps[i];
     made.live = Compiled::slots.live[i];
     made.segment = in.of[s.origin[f.members[f.steps[i].code]]];
-    made.scratch = pass::aligned(pass::scratch_of(s, f.steps[i], Compiled::threads));
+    made.scratch = plan::aligned(plan::scratch_of(s, f.steps[i], Compiled::threads));
     made.at = Compiled::layout.scratch[i];
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int v = f.members[m];

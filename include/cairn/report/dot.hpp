@@ -22,16 +22,16 @@ struct dot_writer {
   /// random keys and constants. Inputs have their own nodes.
   bool is_line(int v) const {
     const value& of = a[a.root(v)];
-    return of.what == ir::role::parameter || of.what == ir::role::random || ir::is_constant(of.what);
+    return of.what == graph::role::parameter || of.what == graph::role::random || graph::is_constant(of.what);
   }
   std::string line_of(int v) const {
     std::ostringstream text;
     text.imbue(std::locale::classic());
     const value& of = a[a.root(v)];
-    if (of.what == ir::role::constant) text << of.number;
-    else if (of.what == ir::role::generated) text << "of positions";
+    if (of.what == graph::role::constant) text << of.number;
+    else if (of.what == graph::role::generated) text << "of positions";
     else text << escaped(a.name(a.leaf(of.leaf - 1)));
-    if (of.what == ir::role::parameter) text << ' ' << extents_of{a[v].extents, a[v].type};
+    if (of.what == graph::role::parameter) text << ' ' << extents_of{a[v].extents, a[v].type};
     return text.str();
   }
 
@@ -86,7 +86,7 @@ struct dot_writer {
 
   void write() {
     for (const value& v : a.values) {
-      if (v.again > 0 && v.what != ir::role::view) ++again[v.again - 1];
+      if (v.again > 0 && v.what != graph::role::view) ++again[v.again - 1];
     }
     out << "digraph step {\n"
            "  graph [fontname=\"Helvetica\", fontsize=12, ranksep=0.3, nodesep=0.3, labeljust=l];\n"

@@ -33,7 +33,7 @@ void graph(std::ostream& out) {
   for (int i = 0; i < g.result_count; ++i) out << " %" << g.outputs[i];
   out << '\n';
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (g.leaves[i].after != ir::none) out << "  " << g.name(g.leaves[i]) << " becomes %" << g.leaves[i].after << '\n';
+    if (g.leaves[i].after != graph::none) out << "  " << g.name(g.leaves[i]) << " becomes %" << g.leaves[i].after << '\n';
   }
 }
 
@@ -45,9 +45,9 @@ void gradient(std::ostream& out) {
   const auto& d = Compiled::gradient;
   out << "gradient: " << d.node_count - d.turn << " values more\n";
   for (int v = d.turn; v < d.node_count; ++v)
-    report::print(out << "  ", g, d, v, ir::none, path_of<Compiled>(Compiled::segments.of[v]));
+    report::print(out << "  ", g, d, v, graph::none, path_of<Compiled>(Compiled::segments.of[v]));
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (d.gradient[i] != ir::none) out << "  of " << g.name(g.leaves[i]) << ": %" << d.gradient[i] << '\n';
+    if (d.gradient[i] != graph::none) out << "  of " << g.name(g.leaves[i]) << ": %" << d.gradient[i] << '\n';
   }
 }
 
@@ -80,7 +80,7 @@ void steps(std::ostream& out) {
   out << "steps: " << f.turn << " forward, " << f.step_count - f.turn << " backward\n";
   for (int i = 0; i < f.step_count; ++i) {
     if (i == f.turn) out << "  -------- the turn\n";
-    const pass::step& st = f.steps[i];
+    const plan::step& st = f.steps[i];
     for (int m = st.begin; m < st.end; ++m) {
       const int v = f.members[m];
       if (m > st.begin) report::print_column(out, 15, "");
@@ -89,7 +89,7 @@ void steps(std::ostream& out) {
       report::print_column(
           out, again || shared ? 34 : 0, f.external[v] ? "> %" : "  %", v, " = ",
           report::formula_of<std::remove_cvref_t<decltype(Compiled::graph)>, std::remove_cvref_t<decltype(s)>>{
-              Compiled::graph, s, v, ir::none});
+              Compiled::graph, s, v, graph::none});
       if (again) out << (shared ? "again, " : "again");
       if (shared) out << "code of step " << l.of[i].same_as;
       out << '\n';
@@ -105,10 +105,10 @@ void memory(std::ostream& out) {
   const auto& s = Compiled::schedule;
   const auto& f = Compiled::steps;
   const auto& a = Compiled::layout;
-  const auto row = [&](const pass::place& at, std::int64_t bytes, int first, int last) {
+  const auto row = [&](const plan::place& at, std::int64_t bytes, int first, int last) {
     report::print_column(out, 10, bytes);
-    const char* const where = at.base == pass::arena_base       ? "arena + "
-                              : at.base == pass::elsewhere_base ? "elsewhere + "
+    const char* const where = at.base == plan::arena_base       ? "arena + "
+                              : at.base == plan::elsewhere_base ? "elsewhere + "
                                                                 : "gradients + ";
     report::print_column(out, 18, where, at.offset);
     for (int i = 0; i < f.step_count; ++i) out << (i == f.turn ? "|" : "") << (first <= i && i <= last ? '#' : '.');
@@ -122,10 +122,10 @@ void memory(std::ostream& out) {
       report::print_column(out, 24, "  %", v, ' ', s.op(v).name);
       row(a.of[v], s.made(v).bytes, i, Compiled::ranges.last[v]);
     }
-    const std::int64_t scratch = pass::scratch_of(s, f.steps[i], Compiled::threads);
+    const std::int64_t scratch = plan::scratch_of(s, f.steps[i], Compiled::threads);
     if (scratch == 0) continue;
     report::print_column(out, 24, "  scratch of step ", i);
-    row({pass::arena_base, a.scratch[i]}, scratch, i, i);
+    row({plan::arena_base, a.scratch[i]}, scratch, i, i);
   }
 }
 

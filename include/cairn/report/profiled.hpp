@@ -118,7 +118,7 @@ inline std::vector<holding> holdings_of(const account& a) {
   std::vector<holding> all;
   for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
     const int last = std::min(a[v].last, static_cast<int>(a.steps.size()) - 1);
-    if (a[v].offset >= 0) all.push_back({v, a[v].step, last, a[v].offset, pass::aligned(a[v].bytes)});
+    if (a[v].offset >= 0) all.push_back({v, a[v].step, last, a[v].offset, plan::aligned(a[v].bytes)});
   }
   for (int i = 0; i < static_cast<int>(a.steps.size()); ++i) {
     const step& s = a.steps[static_cast<std::size_t>(i)];

@@ -75,7 +75,7 @@ inline std::vector<std::string> layers_of(const account& a) {
     std::string& layer = layers[static_cast<std::size_t>(v)];
     if (a[v].leaf > 0) {
       layer = a.name(a.leaf(a[v].leaf - 1));
-      if (const std::size_t dot = layer.rfind('.'); a[v].what == ir::role::parameter && dot != layer.npos)
+      if (const std::size_t dot = layer.rfind('.'); a[v].what == graph::role::parameter && dot != layer.npos)
         layer.resize(dot);
       continue;
     }
@@ -83,9 +83,9 @@ inline std::vector<std::string> layers_of(const account& a) {
     bool parameter = false;
     for (int i = 0; i < a[v].arguments; ++i) {
       const int of = a.argument(v, i);
-      const ir::role what = a[a.root(of)].what;
-      const bool named = what == ir::role::parameter || what == ir::role::random;
-      if (ir::is_constant(what) || named < parameter || (named == parameter && of < nearest)) continue;
+      const graph::role what = a[a.root(of)].what;
+      const bool named = what == graph::role::parameter || what == graph::role::random;
+      if (graph::is_constant(what) || named < parameter || (named == parameter && of < nearest)) continue;
       nearest = of;
       parameter = named;
     }
@@ -120,10 +120,10 @@ inline std::vector<std::pair<std::string_view, std::string>> shared_parameters(c
   std::vector<std::vector<std::pair<std::string_view, int>>> reading(a.leaves.size());
   std::vector<int> readers(a.leaves.size());
   for (int v = 0; v < a.value_turn; ++v) {
-    if (a[v].what == ir::role::view || a[v].again > 0 || a[v].order > 0) continue;
+    if (a[v].what == graph::role::view || a[v].again > 0 || a[v].order > 0) continue;
     for (int i = 0; i < a[v].arguments; ++i) {
       const value& read = a[a.root(a.argument(v, i))];
-      if (read.leaf == 0 || read.what != ir::role::parameter) continue;
+      if (read.leaf == 0 || read.what != graph::role::parameter) continue;
       const auto leaf = static_cast<std::size_t>(read.leaf - 1);
       count_one(reading[leaf], operation_of(a[v]));
       ++readers[leaf];
@@ -156,7 +156,7 @@ inline std::vector<readers> readers_of(const account& a) {
     };
     for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
       if (a[v].gradient > 0) read(read, v, v, 0);  // a forward value may itself be a gradient
-      const bool reads = v >= a.value_turn && a[v].what != ir::role::view && !a[v].joined;
+      const bool reads = v >= a.value_turn && a[v].what != graph::role::view && !a[v].joined;
       for (int i = 0; reads && i < a[v].arguments; ++i) read(read, v, a.argument(v, i), a.around(a[v].segment, 1));
     }
   };
@@ -200,7 +200,7 @@ inline std::vector<kept_part> kept_parts(const account& a) {
     }
   }
   for (const value& v : a.values) {
-    if (v.again == 0 || v.what == ir::role::view) continue;
+    if (v.again == 0 || v.what == graph::role::view) continue;
     kept_part& part = all[static_cast<std::size_t>(v.segment)];
     part.again_flops += v.flops;
     count_one(part.again, operation_of(v));

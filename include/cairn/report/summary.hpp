@@ -64,10 +64,10 @@ inline std::string common_name(std::string_view a, std::string_view b) {
 template <class Compiled>
 std::string trained_by(int i) {
   using model = typename Compiled::model;
-  const ir::operation& op = Compiled::graph.leaf_op(i);
-  if (!op.trainable) return Compiled::graph.leaves[i].after != ir::none ? "state" : "frozen";
+  const graph::operation& op = Compiled::graph.leaf_op(i);
+  if (!op.trainable) return Compiled::graph.leaves[i].after != graph::none ? "state" : "frozen";
   if (!model::chosen.trained[i]) return "frozen";
-  return model::rules.of[i] == ir::none ? "yes" : text_of("rule ", model::rules.of[i] + 1);
+  return model::rules.of[i] == graph::none ? "yes" : text_of("rule ", model::rules.of[i] + 1);
 }
 
 /// Returns for each value of a graph whether it is computed only from parameters and constants.
@@ -75,8 +75,8 @@ template <const auto& Graph>
 std::vector<bool> made_of_parameters() {
   std::vector<bool> out(static_cast<std::size_t>(Graph.node_count));
   for (int v = 0; v < Graph.node_count; ++v) {
-    const ir::operation& op = Graph.op(v);
-    bool all = op.what == ir::role::parameter || ir::is_constant(op.what) || op.arguments > 0;
+    const graph::operation& op = Graph.op(v);
+    bool all = op.what == graph::role::parameter || graph::is_constant(op.what) || op.arguments > 0;
     for (int k = 0; k < op.arguments; ++k) all &= out[static_cast<std::size_t>(Graph.argument(v, k))];
     out[static_cast<std::size_t>(v)] = all;
   }
@@ -95,7 +95,7 @@ int first_use(int leaf, const std::vector<bool>& of_parameters) {
     if (reads && !of_parameters[at]) return v;
     if (reads) carries[at] = true;
   }
-  return ir::none;
+  return graph::none;
 }
 
 template <class Compiled>
@@ -106,13 +106,13 @@ std::vector<summed_layer> layers_of() {
   // For each name: the index of the layer, and the latest first use of its parameters.
   std::map<std::string, std::pair<std::size_t, int>> found;
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (g.leaf_op(i).what != ir::role::parameter) continue;
+    if (g.leaf_op(i).what != graph::role::parameter) continue;
     const std::string_view name = g.name(g.leaves[i]);
     const std::size_t dot = std::min(name.rfind('.'), name.size());
     const std::string layer(name.substr(0, dot == name.size() ? 0 : dot));
-    const auto [at, is_new] = found.try_emplace(layer, layers.size(), ir::none);
+    const auto [at, is_new] = found.try_emplace(layer, layers.size(), graph::none);
     if (is_new) layers.push_back({layer, "", {}});
-    const ir::result& made = *g.leaf_op(i).made;
+    const graph::result& made = *g.leaf_op(i).made;
     summed_layer& own = layers[at->second.first];
     own.leaves.push_back({std::string(name.substr(layer.empty() ? 0 : dot + 1)), text_of(extents_of{made.extents}),
                           trained_by<Compiled>(i), made.count, made.bytes});
@@ -120,7 +120,7 @@ std::vector<summed_layer> layers_of() {
   }
   std::vector<summed_layer> groups;
   for (summed_layer& own : layers) {
-    if (const int use = found[own.name].second; use != ir::none && !own.name.empty())
+    if (const int use = found[own.name].second; use != graph::none && !own.name.empty())
       own.result = text_of(extents_of{g.made(use).extents});
     const auto group = std::ranges::find_if(groups, [&](const summed_layer& one) {
       return !common_name(one.name, own.name).empty() && one.result == own.result && one.leaves == own.leaves;

@@ -14,13 +14,13 @@ namespace cairn {
 
 /// One plan step at run time. Its operands are [begin, end) of the operand table.
 struct runtime_step {
-  ir::kernel_pointer run = nullptr;
+  graph::kernel_pointer run = nullptr;
   const void* constants = nullptr;
   int begin = 0, end = 0;
 };
 /// A value that is copied to its final address after the plan steps that compute the value have run.
 struct runtime_copy {
-  pass::place from, to;
+  plan::place from, to;
   std::int64_t bytes;
 };
 
@@ -38,30 +38,30 @@ struct executable {
   // The kernels of fused loops. Plan steps with equal code share the kernel of the first of these plan steps.
 
   static constexpr kernel::loop_operand operand_of(int i) {
-    const pass::loop_input& in = l.inputs[i];
-    return {in.type, in.how, in.joined, in.how == ir::access::constant ? in.immediate : 0, in.generate};
+    const plan::loop_input& in = l.inputs[i];
+    return {in.type, in.how, in.joined, in.how == graph::access::constant ? in.immediate : 0, in.generate};
   }
-  static constexpr ir::loop_value value_of(int m, int arguments_before) {
-    ir::loop_value v = l.code[m];
+  static constexpr graph::loop_value value_of(int m, int arguments_before) {
+    graph::loop_value v = l.code[m];
     v.first -= arguments_before;
     return v;
   }
   template <int Step, int... I, int... O, int... A>
-  static constexpr ir::kernel_pointer loop_kernel(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>,
+  static constexpr graph::kernel_pointer loop_kernel(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>,
                                                   std::integer_sequence<int, A...>) {
-    constexpr pass::step st = f.steps[Step];
+    constexpr plan::step st = f.steps[Step];
     constexpr int inputs = l.of[Step].input_begin, arguments = l.code[st.code].first;
     using loop = kernel::loop<real, l.of[Step].sum, st.tiles, kernel::list_of<operand_of(inputs + I)...>,
                               kernel::list_of<value_of(st.code + O, arguments)...>,
                               kernel::list_of<l.arguments[arguments + A]...>>;
     if constexpr (st.tiles) return &kernel::run_with_tiles<loop>;
-    else if constexpr (st.kernel != ir::none) return &kernel::run_with_rows<loop, st.follows>;
+    else if constexpr (st.kernel != graph::none) return &kernel::run_with_rows<loop, st.follows>;
     else return &loop::run;
   }
   template <int Step>
-  static constexpr ir::kernel_pointer loop_kernel() {
-    constexpr pass::step st = f.steps[Step];
-    constexpr ir::loop_value last = l.code[st.code_end - 1];
+  static constexpr graph::kernel_pointer loop_kernel() {
+    constexpr plan::step st = f.steps[Step];
+    constexpr graph::loop_value last = l.code[st.code_end - 1];
     return loop_kernel<Step>(std::make_integer_sequence<int, told::inputs_of(Step)>{},
                              std::make_integer_sequence<int, st.code_end - st.code>{},
                              std::make_integer_sequence<int, last.first + last.arguments - l.code[st.code].first>{});
@@ -82,7 +82,7 @@ struct executable {
   }();
   static constexpr auto kernels = []<std::size_t... K>(std::index_sequence<K...>) {
     struct {
-      ir::kernel_pointer of[f.step_count + 1] = {};
+      graph::kernel_pointer of[f.step_count + 1] = {};
     } out;
     ((out.of[distinct[K]] = loop_kernel<distinct[K]>()), ...);
     return out;
@@ -92,10 +92,10 @@ struct executable {
 
   /// Returns the address at which value `v` is read. If `map` is true, `v` is a map (a slice, a transpose) and its
   /// argument is read in place. The address is then that of the first element that the map reads.
-  static constexpr pass::place place_of(int v, bool map) {
-    pass::place p = layout.of[v];
+  static constexpr plan::place place_of(int v, bool map) {
+    plan::place p = layout.of[v];
     if (!map) return p;
-    const ir::result& from = s.made(s.argument(v, 0));
+    const graph::result& from = s.made(s.argument(v, 0));
     p = layout.of[s.argument(v, 0)];
     std::int64_t stride = from.bytes / from.count;
     for (int axis = from.extents.rank; axis-- > 0; stride *= from.extents.extent[axis]) {
@@ -105,13 +105,13 @@ struct executable {
   }
   /// Calls `visit` with the address of each operand of a plan step, in the order that the kernel expects.
   static constexpr void for_each_operand(int index, auto visit) {
-    const pass::step& st = f.steps[index];
+    const plan::step& st = f.steps[index];
     const int head = st.kernel;
     const auto visit_pieces = [&](int joined) {
-      pass::for_each_piece(s, f, joined, [&](int piece) { visit(layout.of[piece]); });
+      plan::for_each_piece(s, f, joined, [&](int piece) { visit(layout.of[piece]); });
     };
-    const auto result = [&](int v) { visit(f.external[v] ? layout.of[v] : pass::place{pass::nowhere, 0}); };
-    pass::place first{pass::nowhere, 0};
+    const auto result = [&](int v) { visit(f.external[v] ? layout.of[v] : plan::place{plan::nowhere, 0}); };
+    plan::place first{plan::nowhere, 0};
     if (st.loop()) {
       for (int m = st.code_end; m-- > st.code;) {
         if (l.code[m].stored) first = layout.of[f.members[m]];
@@ -120,12 +120,12 @@ struct executable {
         if (l.code[m].stored) visit(layout.of[f.members[m]]);
       }
       for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
-        const pass::loop_input& in = l.inputs[i];
+        const plan::loop_input& in = l.inputs[i];
         if (in.joined) visit_pieces(in.value);
-        else if (in.how != ir::access::constant) visit(place_of(in.value, in.map));
+        else if (in.how != graph::access::constant) visit(place_of(in.value, in.map));
       }
     }
-    if (head == ir::none) return;
+    if (head == graph::none) return;
     if (st.tiles) visit(first);
     else result(head);
     for (int r = 1; r < s.op(head).results; ++r) result(head + r);
@@ -136,8 +136,8 @@ struct executable {
       else visit(place_of(a, false));
     }
     if (s.op(head).has_scratch())
-      visit(Compiled::threads == 0 ? pass::place{pass::scratch_base, 0}
-                                   : pass::place{pass::arena_base, layout.scratch[index]});
+      visit(Compiled::threads == 0 ? plan::place{plan::scratch_base, 0}
+                                   : plan::place{plan::arena_base, layout.scratch[index]});
   }
 
   struct operand_counts {
@@ -147,7 +147,7 @@ struct executable {
     operand_counts n;
     for (int i = 0; i < f.step_count; ++i) {
       int here = 0;
-      for_each_operand(i, [&](pass::place) { ++here; });
+      for_each_operand(i, [&](plan::place) { ++here; });
       n.all += here;
       n.most = std::max(n.most, here);
     }
@@ -157,14 +157,14 @@ struct executable {
   static constexpr auto tables = [] {
     struct {
       runtime_step steps[f.step_count + 1] = {};
-      pass::place operands[executable::operands.all + 1] = {};
+      plan::place operands[executable::operands.all + 1] = {};
     } out;
     int next = 0;
     for (int i = 0; i < f.step_count; ++i) {
-      const pass::step& st = f.steps[i];
+      const plan::step& st = f.steps[i];
       runtime_step& made = out.steps[i];
       made.begin = next;
-      for_each_operand(i, [&](pass::place p) { out.operands[next++] = p; });
+      for_each_operand(i, [&](plan::place p) { out.operands[next++] = p; });
       made.end = next;
       made.run = st.loop() ? kernels.of[l.of[i].same_as] : s.op(st.kernel).run;
       made.constants = told::constants_of(i);
@@ -184,10 +184,10 @@ struct executable {
   template <int... I>
   static constexpr auto written(std::integer_sequence<int, I...>) {
     struct {
-      alignas(pass::constant_bytes) std::byte at[(sizeof...(I) + 1) * pass::constant_bytes] = {};
+      alignas(plan::constant_bytes) std::byte at[(sizeof...(I) + 1) * plan::constant_bytes] = {};
     } out;
     (write<s.made(Compiled::places.constants[I]).element.type>(s.op(Compiled::places.constants[I]).value,
-                                                               out.at + I * pass::constant_bytes),
+                                                               out.at + I * plan::constant_bytes),
      ...);
     return out;
   }
@@ -196,7 +196,7 @@ struct executable {
   static constexpr auto late_copies = [] {
     std::array<runtime_copy, static_cast<std::size_t>(Compiled::places.copy_count)> out{};
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const pass::late_copy& copy = Compiled::places.copies[i];
+      const plan::late_copy& copy = Compiled::places.copies[i];
       out[i] = {layout.of[copy.value], copy.to, s.made(copy.value).bytes};
     }
     return out;

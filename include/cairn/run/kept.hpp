@@ -20,7 +20,7 @@ struct kept_tensor {
   std::string_view moment;  ///< name of the moment; empty for a parameter or state
   shape extents;
   dtype type;  ///< bf16, or the type of the program's real numbers
-  pass::place at;
+  plan::place at;
 };
 
 /// How far the training of a program has come:
@@ -61,11 +61,11 @@ template <class Compiled>
 inline constexpr auto kept_by = [] {
   constexpr const auto& g = Compiled::graph;
   constexpr const auto& s = Compiled::schedule;
-  constexpr auto is_kept = [](int i) { return g.leaf_op(i).what == ir::role::parameter; };
+  constexpr auto is_kept = [](int i) { return g.leaf_op(i).what == graph::role::parameter; };
   constexpr int count = [=] {
     int n = 0;
     for (int i = 0; i < g.leaf_count; ++i) n += is_kept(i);
-    for (int i = 0; i < s.carry_count; ++i) n += s.carries[i].moment != ir::none;
+    for (int i = 0; i < s.carry_count; ++i) n += s.carries[i].moment != graph::none;
     return n;
   }();
   const auto name_of = [](int i) {
@@ -77,13 +77,13 @@ inline constexpr auto kept_by = [] {
   for (int i = 0; i < g.leaf_count; ++i) {
     if (is_kept(i))
       out[n++] = {
-          name_of(i), {}, g.leaf_op(i).made->extents, g.leaf_op(i).made->element.type, {pass::leaf_base + i, 0}};
+          name_of(i), {}, g.leaf_op(i).made->extents, g.leaf_op(i).made->element.type, {plan::leaf_base + i, 0}};
   }
   for (int i = 0; i < s.carry_count; ++i) {
     const auto [before, after, leaf, moment, key] = s.carries[i];
-    if (moment != ir::none)
+    if (moment != graph::none)
       out[n++] = {name_of(leaf),
-                  ir::rules_of<typename Compiled::model>.of[Compiled::model::rules.of[leaf]].moment_names[moment],
+                  graph::rules_of<typename Compiled::model>.of[Compiled::model::rules.of[leaf]].moment_names[moment],
                   g.leaf_op(leaf).made->extents, dtype::real, Compiled::layout.of[before]};
   }
   return out;

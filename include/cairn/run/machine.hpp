@@ -39,7 +39,7 @@ inline double drawn_by(const initial& start, random_sequence& draw) {
 
 /// The facts about a leaf that are needed at run time.
 struct runtime_leaf {
-  ir::role what;
+  graph::role what;
   bool trained, updated;
   bool rounded;  ///< true for a parameter that is stored as bf16
   int rows;      ///< the first extent
@@ -47,7 +47,7 @@ struct runtime_leaf {
   initial start;
   std::uint32_t hash;    ///< 32-bit hash of the leaf's name
   std::uint64_t number;  ///< 64-bit hash of the leaf's name
-  pass::place next;      ///< address of the next value, for a state that the training step updates
+  plan::place next;      ///< address of the next value, for a state that the training step updates
 };
 
 /// The common part of program and predictor: the memory of a compiled model, its inputs and its results.
@@ -62,13 +62,13 @@ class machine {
     std::array<runtime_leaf, static_cast<std::size_t>(leaf_count) + 1> out{};
     int updated = graph.result_count;
     for (int i = 0; i < leaf_count; ++i) {
-      const ir::operation& op = graph.leaf_op(i);
+      const graph::operation& op = graph.leaf_op(i);
       const std::string_view name = graph.name(graph.leaves[i]);
       runtime_leaf& made = out[static_cast<std::size_t>(i)];
       made = {op.what,
               Compiled::model::chosen.trained[i],
-              graph.leaves[i].after != ir::none,
-              op.what == ir::role::parameter && op.made->element.type == dtype::bf16,
+              graph.leaves[i].after != graph::none,
+              op.what == graph::role::parameter && op.made->element.type == dtype::bf16,
               op.made->extents.rank > 0 ? op.made->extents[0] : 1,
               op.made->count,
               op.made->bytes,
@@ -107,14 +107,14 @@ class machine {
 
   std::byte* const* bases() const { return bases_; }
   /// Places the leaves of role `what` (parameters and states, or caches) in the memory that begins at `at`.
-  void place_leaves(std::byte* at, ir::role what = ir::role::parameter) {
+  void place_leaves(std::byte* at, graph::role what = graph::role::parameter) {
     for (int i = 0; i < leaf_count; ++i) {
       if (leaf(i).what == what) leaf_base(i) = at + leaf(i).offset;
     }
   }
   std::byte*& base(int which) { return bases_[which]; }
-  std::byte*& leaf_base(int i) { return bases_[pass::leaf_base + i]; }
-  std::byte* at(const pass::place& p) const { return bases_[p.base] + p.offset; }
+  std::byte*& leaf_base(int i) { return bases_[plan::leaf_base + i]; }
+  std::byte* at(const plan::place& p) const { return bases_[p.base] + p.offset; }
 
   /// The kinds of contents that a part of memory can have.
   /// - `values`: values of one training step.
@@ -132,14 +132,14 @@ class machine {
       if (shared == 0 && is_meant(what))
         shared = common_bytes(memory, {bases_[which], static_cast<std::size_t>(bytes)});
     };
-    look(pass::arena_base, Compiled::layout.peak_bytes, holding::values);
-    look(pass::gradient_base, Compiled::places.gradient_bytes, holding::changed);
-    look(pass::moment_base, Compiled::places.moment_bytes, holding::changed);
-    look(pass::elsewhere_base, Compiled::places.elsewhere_bytes, holding::snapshots);
+    look(plan::arena_base, Compiled::layout.peak_bytes, holding::values);
+    look(plan::gradient_base, Compiled::places.gradient_bytes, holding::changed);
+    look(plan::moment_base, Compiled::places.moment_bytes, holding::changed);
+    look(plan::elsewhere_base, Compiled::places.elsewhere_bytes, holding::snapshots);
     for (int i = 0; i < leaf_count; ++i) {
       const bool changed = leaf(i).updated || (updates && leaf(i).trained);
-      if (ir::is_kept(leaf(i).what))
-        look(pass::leaf_base + i, leaf(i).bytes, changed ? holding::changed : holding::fixed);
+      if (graph::is_kept(leaf(i).what))
+        look(plan::leaf_base + i, leaf(i).bytes, changed ? holding::changed : holding::fixed);
     }
     return shared;
   }
@@ -149,11 +149,11 @@ class machine {
   void keep_snapshots_in(std::span<std::byte> given) {
     check_memory(given, elsewhere_bytes);
     check_shared(shared_bytes(given.first(elsewhere_bytes), [](holding what) { return what != holding::snapshots; }));
-    base(pass::elsewhere_base) = given.data();
+    base(plan::elsewhere_base) = given.data();
   }
   /// Throws program_error if the scans need memory for snapshots and no memory was given.
   void check_snapshots() const {
-    if (elsewhere_bytes > 0 && bases_[pass::elsewhere_base] == nullptr)
+    if (elsewhere_bytes > 0 && bases_[plan::elsewhere_base] == nullptr)
       refuse(program_error("cairn: the snapshots of a loop lie elsewhere; say where by keep_snapshots_in(memory)"));
   }
   static constexpr auto elsewhere_bytes = static_cast<std::size_t>(Compiled::places.elsewhere_bytes);
@@ -164,8 +164,8 @@ class machine {
     (bound.check(input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound), ...);
     (check_unwritten(bound, input_of<Compiled, Bound>::shape), ...);
     ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data)), ...);
-    base(pass::constant_base) = bytes_of(executable<Compiled>::constants.at);
-    base(pass::position_base) = bytes_of(ir::first_position());
+    base(plan::constant_base) = bytes_of(executable<Compiled>::constants.at);
+    base(plan::position_base) = bytes_of(graph::first_position());
   }
   /// Runs the plan steps [begin, end).
   void run(int begin, int end) { executable<Compiled>::run(bases_, begin, end); }
@@ -178,14 +178,14 @@ class machine {
   /// The number of random operations.
   static constexpr std::size_t key_count = [] {
     std::size_t n = 0;
-    for (int i = 0; i < leaf_count; ++i) n += leaf(i).what == ir::role::random ? 1 : 0;
+    for (int i = 0; i < leaf_count; ++i) n += leaf(i).what == graph::role::random ? 1 : 0;
     return n;
   }();
   /// Makes random operations draw the numbers of training step `step` of seed `from`.
   void draw(seed from, std::uint32_t step) {
     std::size_t n = 0;
     for (int i = 0; n < key_count; ++i) {
-      if (leaf(i).what != ir::role::random) continue;
+      if (leaf(i).what != graph::role::random) continue;
       streams_[n] = {from, leaf(i).number, step};
       leaf_base(i) = bytes_of(&streams_[n++]);
     }
@@ -195,9 +195,9 @@ class machine {
   /// numbers are const, because a parameter must not be written through the view of a result.
   template <int I>
   auto numbers() const {
-    constexpr pass::place place = Compiled::layout.of[Compiled::schedule.outputs[I]];
+    constexpr plan::place place = Compiled::layout.of[Compiled::schedule.outputs[I]];
     using made = stored_as<graph.made(graph.outputs[I]).element.type, real>;
-    using number = std::conditional_t<(place.base >= pass::leaf_base), const made, made>;
+    using number = std::conditional_t<(place.base >= plan::leaf_base), const made, made>;
     return std::span(reinterpret_cast<number*>(at(place)), static_cast<std::size_t>(extents_of_result<I>.count()));
   }
   /// Returns a number for a scalar and a view for a tensor.
@@ -238,7 +238,7 @@ class machine {
     return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(data));
   }
 
-  std::byte* bases_[pass::leaf_base + leaf_count + 1] = {};
+  std::byte* bases_[plan::leaf_base + leaf_count + 1] = {};
   std::array<random_stream, key_count> streams_;
 };
 

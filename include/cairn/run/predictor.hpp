@@ -78,7 +78,7 @@ class predictor {
     using problem = decltype(detail::problem_of_cache<compiled, Name>());
     static_assert(report_of<problem>{}.shown);
     memory_.check();
-    constexpr int i = compiled::graph.find(ir::role::cache, Name);
+    constexpr int i = compiled::graph.find(graph::role::cache, Name);
     if constexpr (std::same_as<problem, sound>)
       return detail::view_of<machine::extents_of(i)>(reinterpret_cast<real_type*>(machine_.leaf_base(i)));
     else return detail::view_stand_in<real_type>{};
@@ -145,8 +145,8 @@ class predictor {
     return given;
   }
   void place() {
-    machine_.base(pass::arena_base) = memory_.data();
-    machine_.place_leaves(memory_.data() + memory().peak_bytes, ir::role::cache);
+    machine_.base(plan::arena_base) = memory_.data();
+    machine_.place_leaves(memory_.data() + memory().peak_bytes, graph::role::cache);
   }
 
   /// For each leaf of the predictor, the index of the program's leaf with the same name.
@@ -156,7 +156,7 @@ class predictor {
     constexpr const auto& other = Program::compiled::graph;
     std::array<int, static_cast<std::size_t>(own.leaf_count) + 1> out{};
     for (int i = 0; i < own.leaf_count; ++i)
-      out[static_cast<std::size_t>(i)] = other.find(ir::role::parameter, own.name(own.leaves[i]));
+      out[static_cast<std::size_t>(i)] = other.find(graph::role::parameter, own.name(own.leaves[i]));
     return out;
   }();
   template <class Program>
@@ -171,7 +171,7 @@ class predictor {
       program_ = trained.memory_.share(memory_.is_on_heap());
       parameters_ = trained.memory_.data();
       for (int i = 0; i < machine::leaf_count; ++i) {
-        if (machine::leaf(i).what != ir::role::parameter) continue;
+        if (machine::leaf(i).what != graph::role::parameter) continue;
         machine_.leaf_base(i) = trained.owned().leaf_base(leaf_there<owner>[static_cast<std::size_t>(i)]);
         unchecked_leaves_ = owner::all_leaves;
       }

@@ -103,10 +103,10 @@ class program {
     counters_ = {{s, 0}, 0};
     memory_.set_state(detail::memory_state::written);
     if constexpr (accumulates) zero_grad();
-    std::fill_n(machine_.base(pass::moment_base), memory().moment_bytes, std::byte{});
+    std::fill_n(machine_.base(plan::moment_base), memory().moment_bytes, std::byte{});
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
-      if (leaf.what != ir::role::parameter) continue;
+      if (leaf.what != graph::role::parameter) continue;
       if (leaf.rounded) draw_parameter<parameter_type>(i, s);
       else draw_parameter<real_type>(i, s);
     }
@@ -177,7 +177,7 @@ class program {
       memory_.set_state(detail::memory_state::written);
       ++counters_.steps;
     }
-    machine_.write_late([](int base) { return !keeps_gradients || base != pass::gradient_base; });
+    machine_.write_late([](int base) { return !keeps_gradients || base != plan::gradient_base; });
     update_states();
     return machine_.results();
   }
@@ -202,7 +202,7 @@ class program {
     const run_counters counters = counters_;
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) {
-      const std::vector<std::byte> before(memory_.data(), machine_.base(pass::arena_base));
+      const std::vector<std::byte> before(memory_.data(), machine_.base(plan::arena_base));
       // Restores everything even if `use` throws.
       struct as_before {
         program& of;
@@ -243,7 +243,7 @@ class program {
   void zero_grad()
     requires accumulates
   {
-    std::fill_n(owned().base(pass::gradient_base), memory().gradient_bytes, std::byte{});
+    std::fill_n(owned().base(plan::gradient_base), memory().gradient_bytes, std::byte{});
   }
 
   /// Writes parameters and states from any array that bind takes: `step.set(bind<"fc1.weight">(w))`. Throws
@@ -269,7 +269,7 @@ class program {
   auto param() & {
     using problem = decltype(detail::problem_of_parameter<compiled, Name>());
     static_assert(report_of<problem>{}.shown);
-    constexpr int i = compiled::graph.find(ir::role::parameter, Name);
+    constexpr int i = compiled::graph.find(graph::role::parameter, Name);
     if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(numbers_at<i>());
     else return detail::view_stand_in<real_type>{};
   }
@@ -357,7 +357,7 @@ class program {
   template <class Visit>
   void for_each_parameter(Visit visit) {
     for_each_leaf([&]<int I>(std::integral_constant<int, I>) {
-      if constexpr (machine::leaf(I).what == ir::role::parameter) {
+      if constexpr (machine::leaf(I).what == graph::role::parameter) {
         visit(std::string_view(detail::leaf_name<compiled, I>),
               detail::view_of<machine::extents_of(I)>(numbers_at<I>()));
       }
@@ -397,7 +397,7 @@ class program {
   std::span<real_type> gradients() &
     requires keeps_gradients
   {
-    return {reinterpret_cast<real_type*>(owned().base(pass::gradient_base)), block_size};
+    return {reinterpret_cast<real_type*>(owned().base(plan::gradient_base)), block_size};
   }
   std::span<const real_type> gradients() const&
     requires keeps_gradients
@@ -455,7 +455,7 @@ class program {
 
   /// Returns the arena, the memory that a training step writes. It can be inspected.
   std::span<std::byte> arena() & {
-    return {owned().base(pass::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
+    return {owned().base(plan::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
   }
   auto arena() && { return detail::given_by_temporary(arena()); }
 
@@ -468,7 +468,7 @@ class program {
   static constexpr std::size_t block_size =
       static_cast<std::size_t>(compiled::places.trained_bytes) / sizeof(parameter_type);
 
-  static constexpr const auto& rules = ir::rules_of<typename compiled::model>;
+  static constexpr const auto& rules = graph::rules_of<typename compiled::model>;
   static constexpr bool checks = detail::request<Options...>::template has<check_finite>;
   static constexpr std::span all_leaves{machine::leaves.data(), static_cast<std::size_t>(machine::leaf_count)};
 
@@ -491,7 +491,7 @@ class program {
         numbers_[at++] = static_cast<real_type>(number);
     });
     numbers_[at] = static_cast<real_type>(keeps_gradients ? 1 : clip.at);
-    machine_.base(pass::number_base) = reinterpret_cast<std::byte*>(numbers_.data());
+    machine_.base(plan::number_base) = reinterpret_cast<std::byte*>(numbers_.data());
     if constexpr (!std::same_as<parameter_type, real_type>) draw_keys();
   }
   /// Draws the random keys that round each parameter in this training step. A key depends on the parameter's name.
@@ -502,12 +502,12 @@ class program {
       const auto words = stream(0);
       std::copy_n(words.begin(), 2, keys_.begin() + 2 * i);
     }
-    machine_.base(pass::key_base) = reinterpret_cast<std::byte*>(keys_.data());
+    machine_.base(plan::key_base) = reinterpret_cast<std::byte*>(keys_.data());
   }
   /// Computes the norm of all gradients, and sets the factor by which updates multiply the gradients, as PyTorch's
   /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
   void limit_gradients() {
-    machine_.write_late([](int base) { return base == pass::gradient_base; });
+    machine_.write_late([](int base) { return base == plan::gradient_base; });
     gradient_norm_ =
         kernel::length_of(gradients().data(), static_cast<std::int64_t>(block_size), kernel::threads_at_hand(threads));
     if constexpr (checks) check_gradients();
@@ -559,7 +559,7 @@ class program {
     return stored_at<std::conditional_t<machine::leaf(Leaf).rounded, parameter_type, real_type>>(Leaf);
   }
   real_type* gradient_at(int leaf) {
-    return reinterpret_cast<real_type*>(owned().base(pass::gradient_base) + machine::leaf(leaf).gradient_offset);
+    return reinterpret_cast<real_type*>(owned().base(plan::gradient_base) + machine::leaf(leaf).gradient_offset);
   }
   template <class Number>
   void draw_parameter(int i, seed s) {
@@ -580,7 +580,7 @@ class program {
   void check_set_alone(std::span<const std::byte> array) {
     for (const int i : {Leaf...}) {
       const std::span<const std::byte> other(owned().leaf_base(i), static_cast<std::size_t>(machine::leaf(i).bytes));
-      if (i != compiled::graph.find(ir::role::parameter, Name) && detail::common_bytes(array, other) > 0)
+      if (i != compiled::graph.find(graph::role::parameter, Name) && detail::common_bytes(array, other) > 0)
         detail::refuse_also_set(Name);
     }
   }
@@ -610,9 +610,9 @@ class program {
 
   explicit program(memory_block block) : memory_(std::move(block)) {
     std::byte* const at = memory_.data();
-    machine_.base(pass::moment_base) = at + memory().parameter_bytes;
-    machine_.base(pass::gradient_base) = machine_.base(pass::moment_base) + memory().moment_bytes;
-    machine_.base(pass::arena_base) = machine_.base(pass::gradient_base) + memory().gradient_bytes;
+    machine_.base(plan::moment_base) = at + memory().parameter_bytes;
+    machine_.base(plan::gradient_base) = machine_.base(plan::moment_base) + memory().moment_bytes;
+    machine_.base(plan::arena_base) = machine_.base(plan::gradient_base) + memory().gradient_bytes;
     machine_.place_leaves(at);
     detail::mark_unwritten(all_leaves, at);
   }

@@ -18,20 +18,20 @@ namespace detail {
 /// One run of a scan or of its pullback.
 template <class Loop, class Target, bool Backward>
 class loop_runner {
-  using plan = pass::loop_plan<Loop, Target>;
-  using of = typename plan::of;
+  using scan_plan = plan::loop_plan<Loop, Target>;
+  using of = typename scan_plan::of;
   using policy = typename Loop::policy;
-  static constexpr const auto& g = plan::g;
-  static constexpr const auto& figures = plan::figures;
-  static constexpr const auto& carried = plan::carried.of;
-  static constexpr int steps = Loop::steps, turn = plan::f.turn;
-  static constexpr auto parts = plan::parts_of(Backward);
-  static constexpr const auto& unread = plan::template unread<Backward>;
+  static constexpr const auto& g = scan_plan::g;
+  static constexpr const auto& figures = scan_plan::figures;
+  static constexpr const auto& carried = scan_plan::carried.of;
+  static constexpr int steps = Loop::steps, turn = scan_plan::f.turn;
+  static constexpr auto parts = scan_plan::parts_of(Backward);
+  static constexpr const auto& unread = scan_plan::template unread<Backward>;
   static constexpr bool keeps = figures.kept_bytes > 0;
 
   /// The addresses of the carried values, by number.
   struct state {
-    std::byte* at[plan::carried_count];
+    std::byte* at[scan_plan::carried_count];
   };
 
  public:
@@ -42,7 +42,7 @@ class loop_runner {
         if (of::wanted.of[i]) gradients_[i] = next();
       }
       for (int r = 0; r < g.result_count; ++r) {
-        if (g.cotangents[r] != ir::none) cotangents_[r] = next();
+        if (g.cotangents[r] != graph::none) cotangents_[r] = next();
       }
       for (int r = 0; r < g.output_count; ++r) {
         if (loop_hooks<Loop, Target>::backward_reads(r)) results_[r] = next();
@@ -60,19 +60,19 @@ class loop_runner {
     if constexpr (Backward) nothing_ = next();
     std::byte* scratch = next();
     const auto part = [&scratch](std::int64_t bytes) { return std::exchange(scratch, scratch + bytes); };
-    bases_[pass::constant_base] = const_cast<std::byte*>(body::constants.at);
-    bases_[pass::position_base] = ir::first_position();
-    bases_[pass::arena_base] = part(parts.arena);
+    bases_[plan::constant_base] = const_cast<std::byte*>(body::constants.at);
+    bases_[plan::position_base] = graph::first_position();
+    bases_[plan::arena_base] = part(parts.arena);
     states_ = part(parts.states);
     snapshots_ = part(parts.snapshots);
     pulls_ = part(parts.pulled);
-    bases_[pass::kept_base] = recorded_ = part(parts.kept);
+    bases_[plan::kept_base] = recorded_ = part(parts.kept);
     unread_ = part(parts.unread);
     zeros_ = part(parts.zeros);
     open_ = part(parts.sums);
-    bases_[pass::scratch_base] = scratch;
-    for (int i = 0; i < of::arguments; ++i) bases_[pass::leaf_base + i] = arguments_[i];
-    for (int k = 0; k < plan::carried_count; ++k) first_.at[k] = arguments_[carried[k].leaf];
+    bases_[plan::scratch_base] = scratch;
+    for (int i = 0; i < of::arguments; ++i) bases_[plan::leaf_base + i] = arguments_[i];
+    for (int k = 0; k < scan_plan::carried_count; ++k) first_.at[k] = arguments_[carried[k].leaf];
   }
 
   void forward() {
@@ -82,7 +82,7 @@ class loop_runner {
       state now = first_;
       for (int t = 0; t < steps; ++t) {
         const state next = t + 1 == steps ? last_state(now) : kept_state(t + 1, other_than(now));
-        if (kept_ != nullptr) bases_[pass::kept_base] = kept_step(t);
+        if (kept_ != nullptr) bases_[plan::kept_base] = kept_step(t);
         evaluate(t, now, next);
         now = next;
       }
@@ -115,7 +115,7 @@ class loop_runner {
           now = a.slot == 0 ? first_ : snapshot(a.slot);
         } else if (a.what == action::advance) {
           now = advance(a, now);
-        } else if constexpr (plan::records) {
+        } else if constexpr (scan_plan::records) {
           if (a.what == action::record) record(a, now);
           else pull_back_recorded(a.from);
         } else {
@@ -127,24 +127,24 @@ class loop_runner {
   }
 
  private:
-  using body = executable<typename plan::compiled>;
+  using body = executable<typename scan_plan::compiled>;
 
   static state state_at(std::byte* at) {
     state out;
-    for (int k = 0; k < plan::carried_count; ++k) out.at[k] = at + carried[k].offset;
+    for (int k = 0; k < scan_plan::carried_count; ++k) out.at[k] = at + carried[k].offset;
     return out;
   }
   /// Returns a state in workspace that does not overlap `now`. There are two states in workspace.
   state other_than(const state& now) const {
     bool first = false;
-    for (int k = 0; k < plan::carried_count; ++k) first |= now.at[k] == states_ + carried[k].offset;
-    return state_at(first ? states_ + plan::state_bytes : states_);
+    for (int k = 0; k < scan_plan::carried_count; ++k) first |= now.at[k] == states_ + carried[k].offset;
+    return state_at(first ? states_ + scan_plan::state_bytes : states_);
   }
   /// Returns the addresses of the carried values after the last iteration. A carried value lies in the result of the
   /// scan if the result is used, and in workspace otherwise.
   state last_state(const state& before) const {
     state out = other_than(before);
-    for (int k = 0; k < plan::carried_count; ++k) {
+    for (int k = 0; k < scan_plan::carried_count; ++k) {
       if (results_[carried[k].result] != nullptr) out.at[k] = results_[carried[k].result];
     }
     return out;
@@ -152,20 +152,20 @@ class loop_runner {
   state snapshot(int slot) const {
     // The forward pass stores snapshots 1 to `left`. The backward pass stores snapshots with larger numbers.
     const int number = slot - 1, left = policy::template slots<steps>;
-    return state_at(number < left ? kept_ + number * plan::state_bytes
-                                  : snapshots_ + (number - left) * plan::state_bytes);
+    return state_at(number < left ? kept_ + number * scan_plan::state_bytes
+                                  : snapshots_ + (number - left) * scan_plan::state_bytes);
   }
   /// `kept_step` returns where iteration t stores the values that its backward pass reads. `kept_state` returns the
   /// addresses of the carried values before iteration t. Carried values that are stored lie in front of the values of
   /// all iterations. The values before the first iteration of a segment are not among them.
   std::byte* kept_step(int t) const {
-    return recorded_ + (recorded_end_ - recorded_begin_ - 1) * plan::carried.kept_bytes +
-           (t - recorded_begin_) * plan::places.kept_bytes;
+    return recorded_ + (recorded_end_ - recorded_begin_ - 1) * scan_plan::carried.kept_bytes +
+           (t - recorded_begin_) * scan_plan::places.kept_bytes;
   }
   state kept_state(int t, state others) const {
-    for (int k = 0; k < plan::carried_count; ++k) {
-      if (recorded_ != nullptr && carried[k].kept != ir::none)
-        others.at[k] = recorded_ + (t - recorded_begin_ - 1) * plan::carried.kept_bytes + carried[k].kept;
+    for (int k = 0; k < scan_plan::carried_count; ++k) {
+      if (recorded_ != nullptr && carried[k].kept != graph::none)
+        others.at[k] = recorded_ + (t - recorded_begin_ - 1) * scan_plan::carried.kept_bytes + carried[k].kept;
     }
     return others;
   }
@@ -173,31 +173,31 @@ class loop_runner {
   /// Makes the body read and write the memory of iteration t. The body reads the carried values at `now` and writes
   /// them to `next`.
   void place(int t, const state& now, const state& next) {
-    for (int k = 0; k < plan::carried_count; ++k) {
-      bases_[pass::leaf_base + carried[k].leaf] = now.at[k];
-      bases_[plan::result_base + carried[k].result] = next.at[k];
+    for (int k = 0; k < scan_plan::carried_count; ++k) {
+      bases_[plan::leaf_base + carried[k].leaf] = now.at[k];
+      bases_[scan_plan::result_base + carried[k].result] = next.at[k];
     }
-    const std::int64_t recorded = Backward && plan::records ? t - recorded_begin_ : 0;
+    const std::int64_t recorded = Backward && scan_plan::records ? t - recorded_begin_ : 0;
     for (int r = Loop::carried_count; r < g.result_count; ++r) {
       std::byte* const whole = results_[r];
-      const int base = plan::result_base + r;
+      const int base = scan_plan::result_base + r;
       const std::int64_t kept = unread.at[base] < unread.kept ? 0 : recorded * (unread.bytes - unread.kept);
       bases_[base] = whole == nullptr ? unread_ + unread.at[base] + kept : whole + t * g.made(g.outputs[r]).bytes;
     }
     for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
-      bases_[pass::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).made->bytes;
+      bases_[plan::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).made->bytes;
     draw(t);
   }
   void evaluate(int t, const state& now, const state& next) {
     place(t, now, next);
     body::run(bases_, 0, turn, threads_);
-    body::write_late(bases_, [](int base) { return base < plan::gradient_base; });
+    body::write_late(bases_, [](int base) { return base < scan_plan::gradient_base; });
   }
   /// Recomputes the values of iteration t that its backward pass needs.
   void record(int t, const state& now, const state& next) {
     place(t, now, next);
     for (int i = 0; i < turn; ++i) {
-      if (plan::used.needed[i]) body::run(bases_, i, i + 1, threads_);
+      if (scan_plan::used.needed[i]) body::run(bases_, i, i + 1, threads_);
     }
   }
   /// Recomputes the iterations of a segment. Each iteration stores the values that its backward pass reads, and the
@@ -208,15 +208,15 @@ class loop_runner {
     recorded_end_ = a.to;
     for (int t = a.from; t < a.to; ++t) {
       const state next = t + 1 == a.to ? other_than(now) : kept_state(t + 1, other_than(now));
-      bases_[pass::kept_base] = kept_step(t);
+      bases_[plan::kept_base] = kept_step(t);
       record(t, now, next);
-      body::write_late(bases_, [](int base) { return base < plan::gradient_base; });
+      body::write_late(bases_, [](int base) { return base < scan_plan::gradient_base; });
       now = next;
     }
     left_ = now;
   }
   void pull_back_recorded(int t) {
-    bases_[pass::kept_base] = kept_step(t);
+    bases_[plan::kept_base] = kept_step(t);
     place(t, t == recorded_begin_ ? entered_ : kept_state(t, entered_),
           t + 1 == recorded_end_ ? left_ : kept_state(t + 1, entered_));
     pull_back(t);
@@ -236,33 +236,33 @@ class loop_runner {
 
   /// Computes the gradients of iteration t, which was placed and evaluated before.
   void pull_back(int t) {
-    state next = state_at(pulls_ + t % 2 * plan::state_bytes);
+    state next = state_at(pulls_ + t % 2 * scan_plan::state_bytes);
     for (int k = 0; k < Loop::carried_count; ++k) {
       if (t == 0 && gradients_[k] != nullptr) next.at[k] = gradients_[k];
-      bases_[plan::gradient_base + k] = next.at[k];
+      bases_[scan_plan::gradient_base + k] = next.at[k];
     }
     for (int r = 0; r < g.result_count; ++r) {
-      if (g.cotangents[r] == ir::none) continue;
+      if (g.cotangents[r] == graph::none) continue;
       std::byte* const whole = cotangents_[r];
-      bases_[pass::leaf_base + g.cotangents[r]] = r < Loop::carried_count ? pulled_.at[r]
+      bases_[plan::leaf_base + g.cotangents[r]] = r < Loop::carried_count ? pulled_.at[r]
                                                   : whole == nothing_     ? zeros_
                                                                           : whole + t * g.made(g.outputs[r]).bytes;
     }
     for (int i = Loop::carried_count; i < of::arguments; ++i) {
       std::byte* const whole = gradients_[i];
       const bool of_step = i < Loop::carried_count + Loop::each_count;
-      const int base = plan::gradient_base + i;
+      const int base = scan_plan::gradient_base + i;
       bases_[base] = whole == nullptr                    ? unread_ + unread.at[base]
-                     : plan::open_sums.at[i] != ir::none ? open_ + plan::open_sums.at[i]
+                     : scan_plan::open_sums.at[i] != graph::none ? open_ + scan_plan::open_sums.at[i]
                                                          : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
     }
-    for (int i = turn; i < plan::f.step_count; ++i) {
-      const int leaf = plan::only_for.of[i];
-      if (leaf == ir::none || gradients_[leaf] != nullptr) body::run(bases_, i, i + 1, threads_);
+    for (int i = turn; i < scan_plan::f.step_count; ++i) {
+      const int leaf = scan_plan::only_for.of[i];
+      if (leaf == graph::none || gradients_[leaf] != nullptr) body::run(bases_, i, i + 1, threads_);
     }
-    body::write_late(bases_, [](int base) { return base >= plan::gradient_base; });
+    body::write_late(bases_, [](int base) { return base >= scan_plan::gradient_base; });
     for (int k = 0; k < Loop::carried_count; ++k) {
-      const bool some = plan::compiled::gradient.gradient[k] != ir::none;
+      const bool some = scan_plan::compiled::gradient.gradient[k] != graph::none;
       if (!some) std::memset(next.at[k], 0, static_cast<std::size_t>(carried[k].bytes));
     }
     pulled_ = next;
@@ -270,11 +270,11 @@ class loop_runner {
   }
   /// Adds the sums of the open section to the total gradients, and begins a new section.
   void end_section() const {
-    using real = typename plan::compiled::real;
+    using real = typename scan_plan::compiled::real;
     for (int i = Loop::carried_count; i < of::arguments; ++i) {
-      if (gradients_[i] == nullptr || plan::open_sums.at[i] == ir::none) continue;
+      if (gradients_[i] == nullptr || scan_plan::open_sums.at[i] == graph::none) continue;
       auto* const total = reinterpret_cast<real*>(gradients_[i]);
-      auto* const open = reinterpret_cast<real*>(open_ + plan::open_sums.at[i]);
+      auto* const open = reinterpret_cast<real*>(open_ + scan_plan::open_sums.at[i]);
       const std::int64_t n = g.leaf_op(i).made->count;
       kernel::shares{4 * 40 * n, n, kernel::lanes<real>::width}(threads_, [=](range own) {
         kernel::join_columns<kernel::adding>(open + own.begin, total + own.begin, own.end - own.begin);
@@ -287,17 +287,17 @@ class loop_runner {
   template <int Leaf>
   void begin_gradient() {
     if constexpr (of::wanted.of[Leaf]) {
-      constexpr bool none = plan::compiled::gradient.gradient[Leaf] == ir::none, sums = of::added_up.of[Leaf];
-      const ir::result& made = ir::loop_operations<Loop, Target>::gradient_of(Leaf);
-      using real = typename plan::compiled::real;
+      constexpr bool none = scan_plan::compiled::gradient.gradient[Leaf] == graph::none, sums = of::added_up.of[Leaf];
+      const graph::result& made = graph::loop_operations<Loop, Target>::gradient_of(Leaf);
+      using real = typename scan_plan::compiled::real;
       using number = stored_as<g.leaf_op(Leaf).made->in_floats().element.type, real>;
       std::byte* const at = gradients_[Leaf];
       if (at == nullptr || !(sums || none)) return;
       if (!sums || so_far_[Leaf] == nothing_)
         std::fill_n(reinterpret_cast<number*>(at), made.count, static_cast<number>(none ? real{0} : -real{0}));
       else if (so_far_[Leaf] != at) std::memcpy(at, so_far_[Leaf], static_cast<std::size_t>(made.bytes));
-      if constexpr (plan::open_sums.at[Leaf] != ir::none)
-        std::fill_n(reinterpret_cast<real*>(open_ + plan::open_sums.at[Leaf]), made.count, -real{0});
+      if constexpr (scan_plan::open_sums.at[Leaf] != graph::none)
+        std::fill_n(reinterpret_cast<real*>(open_ + scan_plan::open_sums.at[Leaf]), made.count, -real{0});
     }
   }
   template <int... Leaf>
@@ -311,9 +311,9 @@ class loop_runner {
     if constexpr (key_count > 0) {
       std::size_t n = 0;
       for (int i = of::own; i < of::arguments; ++i) {
-        if (g.leaf_op(i).what != ir::role::random) continue;
+        if (g.leaf_op(i).what != graph::role::random) continue;
         random_stream& stream = streams_[n++] = *reinterpret_cast<const random_stream*>(arguments_[i]);
-        bases_[pass::leaf_base + i] = reinterpret_cast<std::byte*>(&stream);
+        bases_[plan::leaf_base + i] = reinterpret_cast<std::byte*>(&stream);
         if (g.is_absolute(i)) continue;
         char digits[16];
         const char* const end = std::to_chars(digits, digits + sizeof digits, t).ptr;
@@ -326,7 +326,7 @@ class loop_runner {
   }
   static constexpr std::size_t key_count = [] {
     std::size_t n = 0;
-    for (int i = 0; i < of::arguments; ++i) n += g.leaf_op(i).what == ir::role::random ? 1 : 0;
+    for (int i = 0; i < of::arguments; ++i) n += g.leaf_op(i).what == graph::role::random ? 1 : 0;
     return n;
   }();
 
@@ -338,7 +338,7 @@ class loop_runner {
   std::byte* so_far_[of::arguments] = {};
   std::byte *nothing_ = nullptr, *kept_ = nullptr;
   std::byte *states_, *snapshots_, *pulls_, *unread_, *zeros_, *open_;
-  std::byte* bases_[plan::base_count] = {};
+  std::byte* bases_[scan_plan::base_count] = {};
   state first_, pulled_;  ///< carried values at the beginning of the scan; gradient of the current carried values
   // The recorded iterations, which stored the values that their backward pass reads: the address of these values, the
   // range of the iterations, the state before the first of them, and the state after the last.

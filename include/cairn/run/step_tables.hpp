@@ -19,10 +19,10 @@ struct step_tables {
 
   /// Returns true if a kernel that reads `v` reads the argument of a map instead of the map's result. `v` is the map
   /// or a view of it.
-  static constexpr bool is_mapped(int v) { return s.op(s.root(v)).what == ir::role::map && f.root[v] != s.root(v); }
+  static constexpr bool is_mapped(int v) { return s.op(s.root(v)).what == graph::role::map && f.root[v] != s.root(v); }
   static constexpr bool is_joined(int v) { return f.joined[v]; }
   static constexpr bool reads_any(int v, bool (*of_sort)(int)) {
-    for (int i = 0; v != ir::none && i < s.op(v).arguments; ++i) {
+    for (int i = 0; v != graph::none && i < s.op(v).arguments; ++i) {
       if (of_sort(s.argument(v, i))) return true;
     }
     return false;
@@ -33,7 +33,7 @@ struct step_tables {
   static constexpr int piece_count = [] {
     int n = 0;
     for (int v = 0; v < s.node_count; ++v) {
-      if (f.joined[v]) pass::for_each_piece(s, f, v, [&n](int) { ++n; });
+      if (f.joined[v]) plan::for_each_piece(s, f, v, [&n](int) { ++n; });
     }
     return n;
   }();
@@ -48,7 +48,7 @@ struct step_tables {
     int n = 0;
     for (int v = 0; v < s.node_count; ++v) {
       out.begin[v] = n;
-      if (f.joined[v]) pass::for_each_piece(s, f, v, [&](int piece) { out.columns[n++] = s.made(piece).extents[-1]; });
+      if (f.joined[v]) plan::for_each_piece(s, f, v, [&](int piece) { out.columns[n++] = s.made(piece).extents[-1]; });
       out.end[v] = n;
     }
     return out;
@@ -79,10 +79,10 @@ struct step_tables {
   static constexpr int begin_reading(int step, reading* of) {
     int operand = stored_results(step);
     for (int k = 0; k < inputs_of(step); ++k) {
-      const pass::loop_input& in = l.inputs[l.of[step].input_begin + k];
+      const plan::loop_input& in = l.inputs[l.of[step].input_begin + k];
       of[k] = {0, 0, operand, 0};
       if (in.joined) of[k] = {pieces.begin[in.value], pieces.end[in.value], operand, 0};
-      operand += in.joined ? of[k].last - of[k].piece : in.how != ir::access::constant;
+      operand += in.joined ? of[k].last - of[k].piece : in.how != graph::access::constant;
     }
     return operand;
   }
@@ -95,7 +95,7 @@ struct step_tables {
   /// Calls visit(begin, end, readings) for each range of a fused loop's columns in which no piece begins or ends.
   static constexpr void for_each_range(int step, auto visit) {
     if (!loop_reads_joined(step)) return;
-    reading all[pass::max_loop_inputs] = {};
+    reading all[plan::max_loop_inputs] = {};
     begin_reading(step, all);
     for (int begin = 0, end = 0; begin < columns_of(step); begin = end) {
       end = columns_of(step);
@@ -125,7 +125,7 @@ struct step_tables {
   };
   /// Adds the entries of a plan step.
   static constexpr void count(counts& n, int step) {
-    const pass::step& st = f.steps[step];
+    const plan::step& st = f.steps[step];
     if (st.loop()) {
       int ranges = 0;
       for_each_range(step, [&](int, int, const reading*) { ++ranges; });
@@ -133,7 +133,7 @@ struct step_tables {
       n.ranges += ranges;
       n.reads += ranges * inputs_of(step);
       for (int k = l.of[step].input_begin; k < l.of[step].input_end; ++k) {
-        if (l.inputs[k].how == ir::access::mapped) n.maps += outer_axes(step) + 1;
+        if (l.inputs[k].how == graph::access::mapped) n.maps += outer_axes(step) + 1;
       }
     }
     const bool apart = reads_any(st.kernel, is_mapped), joined = reads_any(st.kernel, is_joined);
@@ -147,35 +147,35 @@ struct step_tables {
     return n;
   }();
 
-  static constexpr ir::mapped_axis axis_of_map(const pass::loop_input& in, const shape& whole, int axis,
+  static constexpr graph::mapped_axis axis_of_map(const plan::loop_input& in, const shape& whole, int axis,
                                                int merged_extent) {
-    const pass::operand_axis at = pass::axis_of_operand(s, in, whole, axis);
-    if (!at.mapped) return ir::mapped_along({}, merged_extent, at.stride, merged_extent);
+    const plan::operand_axis at = plan::axis_of_operand(s, in, whole, axis);
+    if (!at.mapped) return graph::mapped_along({}, merged_extent, at.stride, merged_extent);
     const int here = axis - (whole.rank - s.made(in.value).extents.rank);
     const int extent = s.made(s.argument(in.value, 0)).extents.extent[here];
-    return ir::mapped_along(s.op(in.value).map[here], extent, at.stride, merged_extent);
+    return graph::mapped_along(s.op(in.value).map[here], extent, at.stride, merged_extent);
   }
 
   struct numbers {
     std::int64_t strides[all.strides + 1] = {}, apart[all.apart + 1] = {};
-    ir::mapped_axis maps[all.maps + 1] = {};
-    ir::piece_read reads[all.reads + 1] = {};
+    graph::mapped_axis maps[all.maps + 1] = {};
+    graph::piece_read reads[all.reads + 1] = {};
     int pieces[all.pieces + 1] = {};
   };
-  static constexpr void write_strides(numbers& out, counts& at, int step, const pass::loop_input& in) {
+  static constexpr void write_strides(numbers& out, counts& at, int step, const plan::loop_input& in) {
     const shape& whole = s.made(f.members[f.steps[step].code]).extents;
     for (int axis = 0; axis < outer_axes(step); ++axis) {
-      if (in.how != ir::access::constant)
-        out.strides[at.strides] = pass::axis_of_operand(s, in, whole, l.of[step].last_axis[axis]).stride;
+      if (in.how != graph::access::constant)
+        out.strides[at.strides] = plan::axis_of_operand(s, in, whole, l.of[step].last_axis[axis]).stride;
       ++at.strides;
     }
   }
   static constexpr void write_loop(numbers& out, counts& at, int step) {
-    const pass::loop& here = l.of[step];
+    const plan::loop& here = l.of[step];
     const shape& whole = s.made(f.members[f.steps[step].code]).extents;
     for (int k = here.input_begin; k < here.input_end; ++k) {
       write_strides(out, at, step, l.inputs[k]);
-      if (l.inputs[k].how != ir::access::mapped) continue;
+      if (l.inputs[k].how != graph::access::mapped) continue;
       for (int axis = 0; axis < outer_axes(step) + 1; ++axis)
         out.maps[at.maps++] = axis_of_map(l.inputs[k], whole, here.last_axis[axis], here.extents.extent[axis]);
     }
@@ -195,7 +195,7 @@ struct step_tables {
       const int v = f.steps[i].kernel;
       for (int a = 0; reads_any(v, is_mapped) && a < s.op(v).arguments; ++a)
         out.apart[at.apart++] =
-            is_mapped(s.argument(v, a)) ? pass::rows_apart(s, s.root(s.argument(v, a)), pass::row_read(s, v, a)) : 0;
+            is_mapped(s.argument(v, a)) ? plan::rows_apart(s, s.root(s.argument(v, a)), plan::row_read(s, v, a)) : 0;
       if (reads_any(v, is_joined)) for_each_column_count(v, [&](int columns) { out.pieces[at.pieces++] = columns; });
       count(n, i);
     }
@@ -205,7 +205,7 @@ struct step_tables {
   // The tables.
 
   static constexpr auto ranges = [] {
-    std::array<ir::column_range, static_cast<std::size_t>(all.ranges) + 1> out{};
+    std::array<graph::column_range, static_cast<std::size_t>(all.ranges) + 1> out{};
     counts n;
     std::size_t next = 0;
     for (int i = 0; i < f.step_count; ++i) {
@@ -219,9 +219,9 @@ struct step_tables {
     }
     return out;
   }();
-  static constexpr ir::loop_table table_of(int i, const counts& before) {
+  static constexpr graph::loop_table table_of(int i, const counts& before) {
     const shape& extents = l.of[i].extents;
-    ir::loop_table t;
+    graph::loop_table t;
     t.columns = columns_of(i);
     t.rows = extents.count() / t.columns;
     t.outer = outer_axes(i);
@@ -239,17 +239,17 @@ struct step_tables {
     } out;
     counts n;
     for (int i = 0; i < f.step_count; ++i) {
-      const pass::step& st = f.steps[i];
+      const plan::step& st = f.steps[i];
       const counts before = n;
       count(n, i);
-      out.number[i] = ir::none;
+      out.number[i] = graph::none;
       if (n.tables == before.tables) continue;
       out.number[i] = before.tables;
       kernel::step_table& made = out.of[before.tables];
       if (st.loop()) made.loop = table_of(i, before);
-      reading all[pass::max_loop_inputs] = {};
+      reading all[plan::max_loop_inputs] = {};
       if (st.loop()) made.loop_operands = begin_reading(i, all);
-      if (st.loop() && st.kernel != ir::none)
+      if (st.loop() && st.kernel != graph::none)
         made.beside = st.tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
       if (n.apart > before.apart) made.arguments.rows_apart = all_numbers.apart + before.apart;
       if (n.pieces > before.pieces) made.arguments.pieces = all_numbers.pieces + before.pieces;
@@ -259,10 +259,10 @@ struct step_tables {
   }();
   /// Returns the constants that the code of a plan step expects.
   static constexpr const void* constants_of(int step) {
-    if (tables.number[step] == ir::none) return nullptr;
+    if (tables.number[step] == graph::none) return nullptr;
     const kernel::step_table& own = tables.of[tables.number[step]];
     if (!f.steps[step].loop()) return &own.arguments;
-    if (f.steps[step].kernel == ir::none) return &own.loop;
+    if (f.steps[step].kernel == graph::none) return &own.loop;
     return &own;
   }
 };

@@ -41,12 +41,12 @@ struct stored_numbers {
 /// Marks the parameters and states of a program as unwritten. `leaves` contains their offsets in the block.
 inline void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* block) {
   for (const runtime_leaf& leaf : leaves) {
-    if (leaf.what == ir::role::parameter) stored_numbers(leaf, block).mark();
+    if (leaf.what == graph::role::parameter) stored_numbers(leaf, block).mark();
   }
 }
 /// Throws program_error if the program has parameters and none of their numbers was written.
 inline void check_written(std::span<const runtime_leaf> leaves, std::byte* block) {
-  const auto is_parameter = [](const runtime_leaf& leaf) { return leaf.what == ir::role::parameter; };
+  const auto is_parameter = [](const runtime_leaf& leaf) { return leaf.what == graph::role::parameter; };
   const auto is_written = [&](const runtime_leaf& leaf) {
     return is_parameter(leaf) && stored_numbers(leaf, block).any_written();
   };

@@ -3,7 +3,10 @@
 
 #include "cairn/plan/compile.hpp"
 
-namespace cairn::pass {
+namespace cairn::search {
+
+using detail::none;
+using plan::aligned;
 
 inline constexpr int fine_chain = 32;  ///< most blocks that the search looks for, and nests in all ways
 /// most blocks that are taken if there would otherwise be fewer than `short_chain`
@@ -41,8 +44,8 @@ struct block_finder {
     bool any = false;
     for (const bool all : {false, true}) {
       for (int v = 0; v < d.turn; ++v) {
-        const ir::node& n = d.nodes[v];
-        flows[v] = n.op->what == ir::role::input || (all && n.op->arguments > 0);
+        const graph::node& n = d.nodes[v];
+        flows[v] = n.op->what == graph::role::input || (all && n.op->arguments > 0);
         for (int i = 0; i < n.op->arguments; ++i) flows[v] |= flows[d.arguments[n.first + i]];
         flows[v] &= need.live[v];
         any |= flows[v] && n.op->arguments > 0;
@@ -51,7 +54,7 @@ struct block_finder {
     }
     for (int v = 0; v < d.turn; ++v) {
       flows[v] &= d.nodes[v].op->arguments > 0;
-      loose[d.nodes[v].region] |= flows[v] && d.nodes[v].op->what != ir::role::view;
+      loose[d.nodes[v].region] |= flows[v] && d.nodes[v].op->what != graph::role::view;
     }
     for (int r = 1; r < g.region_count; ++r) ++inside[g.regions[r].parent];
   }
@@ -85,7 +88,7 @@ struct block_finder {
     for (int r = 1; r < g.region_count; ++r)
       outermost[r] = opened[r] ? 0 : opened[g.regions[r].parent] ? r : outermost[g.regions[r].parent];
     for (int v = 0; v < d.turn; ++v)
-      kernels[outermost[d.nodes[v].region]] |= flows[v] && d.nodes[v].op->what == ir::role::kernel;
+      kernels[outermost[d.nodes[v].region]] |= flows[v] && d.nodes[v].op->what == graph::role::kernel;
     int last = 0;  // region of the block before, 0 for a run of values between regions
     for (int v = 0; v < d.turn; ++v) {
       if (!flows[v]) continue;
@@ -140,4 +143,4 @@ struct values_of_blocks {
   static constexpr std::int64_t bytes(int v) { return aligned(s.made(v).bytes); }
 };
 
-}  // namespace cairn::pass
+}  // namespace cairn::search

@@ -5,7 +5,7 @@
 
 #include "cairn/search/blocks.hpp"
 
-namespace cairn::pass {
+namespace cairn::search {
 
 /// The costs of a block. Bytes do not include bytes that the blocks before it hold. Work is counted in FLOP.
 struct block_costs {
@@ -95,7 +95,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   constexpr void for_each_source(int v, auto visit) const {
     const int root = need.root[v];
     if (!joined[root]) return visit(root);
-    const ir::node& n = d.nodes[root];
+    const graph::node& n = d.nodes[root];
     for (int i = 0; i < n.op->arguments; ++i) for_each_source(d.arguments[n.first + i], visit);
   }
   constexpr bool crosses(int v) const {
@@ -108,7 +108,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       if (s.again[v] == 0 && s.origin[v] < d.turn) joined[s.origin[v]] = f.joined[v];
     }
     for (int v = 0; v < d.node_count; ++v) {
-      const ir::node& n = d.nodes[v];
+      const graph::node& n = d.nodes[v];
       if (!need.live[v] || n.number > 0 || (v < d.turn && joined[v])) continue;
       const bool back = v >= d.turn;
       const int found = back ? Blocks.of_region[n.region] : Blocks.of[v];
@@ -154,7 +154,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       block_of_step[i] = now;
     }
     for (int v = s.turn; v < s.node_count; ++v) {
-      const ir::node& n = s.nodes[v];
+      const graph::node& n = s.nodes[v];
       if (n.number > 0) continue;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int origin = s.origin[s.arguments[n.first + i]];
@@ -332,7 +332,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       for (int v = d.turn; v-- > 0;) {
         const int b = Blocks.of[v];
         if (b == none || !need.live[v]) continue;
-        const ir::node& n = d.nodes[v];
+        const graph::node& n = d.nodes[v];
         const int root = need.root[v];
         wanted[v] |= (asked != 1 && until[root] > b) ||
                      (asked != 0 && (asked == 1 ? read_own[root] && held_until[root] <= b : read_back[root])) ||
@@ -357,7 +357,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       const int b = s.again[v] > 0 ? block_of(v) : none;
       const int held = b != none && s.segment[v] == 0 ? std::max(needless_until[v], held_until[s.origin[v]]) : none;
       const auto read = [&](int a) { needless_until[a] = std::min(needless_until[a], block_of(a) == b ? held : none); };
-      const ir::node& n = s.nodes[v];
+      const graph::node& n = s.nodes[v];
       if (n.number > 0) {
         read(v - n.number);
         continue;
@@ -404,4 +404,4 @@ constexpr auto measure_blocks() {
   return m.out;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::search

@@ -17,7 +17,7 @@ struct frontier_point {
 
 }  // namespace cairn
 
-namespace cairn::pass {
+namespace cairn::search {
 
 /// Points that no other point beats in both bytes and work, sorted by their bytes.
 template <class Point, int Room>
@@ -45,7 +45,7 @@ inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, work_of(
 /// The blocks of a model, and their costs if no segment is placed.
 template <class Model, int Blocks, int Threads>
 struct model_blocks {
-  using unplaced = compiled<Model, Blocks, Threads>;
+  using unplaced = plan::compiled<Model, Blocks, Threads>;
   static constexpr auto blocks = find_blocks(unplaced::graph, unplaced::gradient, unplaced::segments, unplaced::needs);
   static constexpr auto measured = measure_blocks<unplaced, blocks>();
   static constexpr int placeable = [] {
@@ -77,7 +77,7 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   using typename model_blocks<Model, Blocks, Threads>::unplaced;
   using model_blocks<Model, Blocks, Threads>::blocks;
   template <int Number>
-  static constexpr auto apart = measure_single_blocks<compiled<Model, Blocks, Threads, candidate<Number>>, blocks>();
+  static constexpr auto apart = measure_single_blocks<plan::compiled<Model, Blocks, Threads, candidate<Number>>, blocks>();
   template <const auto& Measured>
   static constexpr auto as_measured_apart() {
     if constexpr (Measured.count > fine_chain) return Measured;
@@ -167,8 +167,8 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     return placement_by_region<blocks, ranges<Candidate>()>;
   }
   template <int Candidate>
-  using planned = compiled<Model, Blocks, Threads,
-                           std::conditional_t<ranges<Candidate>().count == 0, as_marked, candidate<Candidate>>>;
+  using planned = plan::compiled<Model, Blocks, Threads,
+                           std::conditional_t<ranges<Candidate>().count == 0, plan::as_marked, candidate<Candidate>>>;
 };
 
 template <int Candidate>
@@ -273,4 +273,4 @@ struct fitted {
   }
 };
 
-}  // namespace cairn::pass
+}  // namespace cairn::search

@@ -3,7 +3,7 @@
 
 #include "cairn/search/chain.hpp"
 
-namespace cairn::pass {
+namespace cairn::search {
 
 /// Costs by block, in bytes, measured in a plan in which each block is a segment of its own.
 template <int Count>
@@ -40,7 +40,7 @@ constexpr std::int64_t saved_by_copies(int step) {
   std::int64_t saved = 0;
   for (int m = f.steps[step].code; m < f.steps[step].code_end; ++m) {
     const int v = f.members[m];
-    if (s.op(v).what != ir::role::map || s.again[v] > 0) continue;
+    if (s.op(v).what != graph::role::map || s.again[v] > 0) continue;
     const int of = f.root[s.argument(v, 0)];
     if (of >= s.turn && f.step_of[of] != none && Compiled::ranges.last[of] == step)
       saved += aligned(s.made(of).bytes) - aligned(s.made(v).bytes);
@@ -119,4 +119,4 @@ constexpr block_chain<Count> corrected(block_chain<Count> c, const single_costs<
   return c;
 }
 
-}  // namespace cairn::pass
+}  // namespace cairn::search

@@ -22,13 +22,13 @@ class value_runner {
   explicit value_runner(seed s)
       : arena_(static_cast<std::size_t>(Compiled::layout.peak_bytes)), snapshots_(machine::elsewhere_bytes) {
     const kernel::default_float_mode mode;
-    machine_.base(pass::arena_base) = arena_.data();
-    machine_.base(pass::elsewhere_base) = snapshots_.data();
+    machine_.base(plan::arena_base) = arena_.data();
+    machine_.base(plan::elsewhere_base) = snapshots_.data();
     machine_.read();
     machine_.draw(s, 0);
     for (int i = 0; i < machine::leaf_count; ++i) {
       const runtime_leaf& leaf = machine::leaf(i);
-      if (leaf.what != ir::role::input && leaf.what != ir::role::parameter) continue;
+      if (leaf.what != graph::role::input && leaf.what != graph::role::parameter) continue;
       machine_.leaf_base(i) = leaves_.emplace_back(static_cast<std::size_t>(leaf.bytes)).data();
       draw(i, random_sequence(s, machine::sequence_of(i)));
     }
@@ -48,7 +48,7 @@ class value_runner {
         index = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(element.bound)));
       return;
     }
-    const initial start = leaf.what == ir::role::parameter ? leaf.start : initial::uniform(1);
+    const initial start = leaf.what == graph::role::parameter ? leaf.start : initial::uniform(1);
     const auto fill = [&]<class Number>(Number* numbers) {
       for (Number& number : std::span(numbers, count))
         number = static_cast<Number>(static_cast<real>(drawn_by(start, random)));

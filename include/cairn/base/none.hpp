@@ -1,0 +1,9 @@
+// Says that a table has no value, leaf, step or other entry at an index.
+#pragma once
+
+namespace cairn::detail {
+
+/// The index of no entry. All tables use it.
+inline constexpr int none = -1;
+
+}  // namespace cairn::detail
