@@ -97,8 +97,7 @@ class guarded {
 template <class Real, class Bound>
 double worst(const Real* x, const Real* y, std::int64_t n, Bound bound) {
   double most = 0;
-  for (std::int64_t i = 0; i < n; ++i)
-    most = worse(most, std::abs(double{x[i]} - double{y[i]}) / bound(i));
+  for (std::int64_t i = 0; i < n; ++i) most = worse(most, std::abs(double{x[i]} - double{y[i]}) / bound(i));
   return most;
 }
 

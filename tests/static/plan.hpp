@@ -102,8 +102,7 @@ constexpr formula written = [] {
 template <class Step>
 constexpr formula gradient_of(std::string_view parameter) {
   formula f;
-  f.write(Step::graph, Step::gradient,
-          Step::gradient.gradient[Step::graph.find(graph::role::parameter, parameter)]);
+  f.write(Step::graph, Step::gradient, Step::gradient.gradient[Step::graph.find(graph::role::parameter, parameter)]);
   return f;
 }
 

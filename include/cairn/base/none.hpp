@@ -1,6 +1,8 @@
 // Says that a table has no value, leaf, step or other entry at an index.
 #pragma once
 
+#include "cairn/base/compiler.hpp"
+
 namespace cairn::detail {
 
 /// The index of no entry. All tables use it.

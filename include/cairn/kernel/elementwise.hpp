@@ -255,8 +255,8 @@ template <class Op, class Real, dtype... Result, dtype... Argument, std::size_t.
 
 template <class Op, class Real, class Results, dtype... Argument>
 [[gnu::always_inline]] inline void run_lanes(void* const* results, const void* const* arguments) {
-  detail::run_lanes<Op, Real>(Results{}, graph::type_list<Argument...>{}, std::make_index_sequence<sizeof...(Argument)>{},
-                              results, arguments);
+  detail::run_lanes<Op, Real>(Results{}, graph::type_list<Argument...>{},
+                              std::make_index_sequence<sizeof...(Argument)>{}, results, arguments);
 }
 
 }  // namespace cairn

@@ -80,7 +80,8 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
     const int both[]{of_output, starts[i].cotangent != none ? starts[i].cotangent : b.append_leaf(one)};
     of_output = both[0] == 0 ? both[1] : b.append(starts[i].add, both);
   }
-  graph::append_gradients(b, g.node_count - 1, wanted, gradient, [&](int v) { out.reached[out.nodes[v].region] = true; });
+  graph::append_gradients(b, g.node_count - 1, wanted, gradient,
+                          [&](int v) { out.reached[out.nodes[v].region] = true; });
   out.node_count = b.node_count;
   out.argument_count = b.argument_count;
   out.gradient_of_loop = b.wrong.gradient_of_loop;

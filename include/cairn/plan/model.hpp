@@ -110,7 +110,7 @@ struct model<Purpose, output_list<First, Rest...>> {
   /// How many times the model itself differentiates: 0 without a gradient in the model, 2 for a gradient of a gradient.
   static constexpr int order = std::max({First::traits.order, Rest::traits.order...});
   using target = graph::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
-                            (Purpose::wanted::count > 0 || order > 0)>;
+                               (Purpose::wanted::count > 0 || order > 0)>;
   using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
   static constexpr placing placed = placing::together;
 

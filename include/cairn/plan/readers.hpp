@@ -120,8 +120,8 @@ struct reader_finder {
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = s.root(s.arguments[n.first + i]);
         if (!in_place[a]) continue;
-        in_place[a] =
-            reads_through(v, i, a) && (v < s.turn || a >= s.turn || graph::is_leaf(op_of(s.root(s.argument(a, 0))).what));
+        in_place[a] = reads_through(v, i, a) &&
+                      (v < s.turn || a >= s.turn || graph::is_leaf(op_of(s.root(s.argument(a, 0))).what));
         last[a] = v;
       }
     }

@@ -55,9 +55,9 @@ struct formula_of {
       const graph::leaf& named = f.graph.leaves[f.leaf];
       const char* what = op.what == graph::role::input    ? "input "
                          : op.what == graph::role::random ? "key "
-                         : op.trainable                ? "parameter "
+                         : op.trainable                   ? "parameter "
                          : named.after != graph::none     ? "state "
-                                                       : "frozen ";
+                                                          : "frozen ";
       return out << what << f.graph.name(named);
     }
     out << op.name;

@@ -48,7 +48,7 @@ struct executable {
   }
   template <int Step, int... I, int... O, int... A>
   static constexpr graph::kernel_pointer loop_kernel(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>,
-                                                  std::integer_sequence<int, A...>) {
+                                                     std::integer_sequence<int, A...>) {
     constexpr plan::step st = f.steps[Step];
     constexpr int inputs = l.of[Step].input_begin, arguments = l.code[st.code].first;
     using loop = kernel::loop<real, l.of[Step].sum, st.tiles, kernel::list_of<operand_of(inputs + I)...>,

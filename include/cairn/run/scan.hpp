@@ -252,9 +252,9 @@ class loop_runner {
       std::byte* const whole = gradients_[i];
       const bool of_step = i < Loop::carried_count + Loop::each_count;
       const int base = scan_plan::gradient_base + i;
-      bases_[base] = whole == nullptr                    ? unread_ + unread.at[base]
+      bases_[base] = whole == nullptr                            ? unread_ + unread.at[base]
                      : scan_plan::open_sums.at[i] != graph::none ? open_ + scan_plan::open_sums.at[i]
-                                                         : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
+                                                                 : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
     }
     for (int i = turn; i < scan_plan::f.step_count; ++i) {
       const int leaf = scan_plan::only_for.of[i];

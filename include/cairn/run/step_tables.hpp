@@ -148,7 +148,7 @@ struct step_tables {
   }();
 
   static constexpr graph::mapped_axis axis_of_map(const plan::loop_input& in, const shape& whole, int axis,
-                                               int merged_extent) {
+                                                  int merged_extent) {
     const plan::operand_axis at = plan::axis_of_operand(s, in, whole, axis);
     if (!at.mapped) return graph::mapped_along({}, merged_extent, at.stride, merged_extent);
     const int here = axis - (whole.rank - s.made(in.value).extents.rank);

@@ -77,7 +77,8 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   using typename model_blocks<Model, Blocks, Threads>::unplaced;
   using model_blocks<Model, Blocks, Threads>::blocks;
   template <int Number>
-  static constexpr auto apart = measure_single_blocks<plan::compiled<Model, Blocks, Threads, candidate<Number>>, blocks>();
+  static constexpr auto apart =
+      measure_single_blocks<plan::compiled<Model, Blocks, Threads, candidate<Number>>, blocks>();
   template <const auto& Measured>
   static constexpr auto as_measured_apart() {
     if constexpr (Measured.count > fine_chain) return Measured;
@@ -167,8 +168,9 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     return placement_by_region<blocks, ranges<Candidate>()>;
   }
   template <int Candidate>
-  using planned = plan::compiled<Model, Blocks, Threads,
-                           std::conditional_t<ranges<Candidate>().count == 0, plan::as_marked, candidate<Candidate>>>;
+  using planned =
+      plan::compiled<Model, Blocks, Threads,
+                     std::conditional_t<ranges<Candidate>().count == 0, plan::as_marked, candidate<Candidate>>>;
 };
 
 template <int Candidate>

@@ -206,7 +206,8 @@ using number_read = std::conditional_t<Halves, bf16, stored_as<A::element.type, 
 /// float32 where the first one returns bf16, runs the trial of the second kernel, too.
 template <class Op, class Numbers, class... A>
 std::string kernel_fault(seed s) {
-  static constexpr const graph::operation& op = graph::operation_of<Op, graph::target<Numbers, 0, true>, tensor_of<A>...>;
+  static constexpr const graph::operation& op =
+      graph::operation_of<Op, graph::target<Numbers, 0, true>, tensor_of<A>...>;
   return [s]<int... I>(std::integer_sequence<int, I...>) {
     std::string fault;
     for (const graph::operation* const form : {&op, op.wide}) {
@@ -219,7 +220,8 @@ std::string kernel_fault(seed s) {
 /// Runs the trial in mixed<bf16>, if the kernel reads or returns bf16 there.
 template <class Op, class... A>
 std::string mixed_kernel_fault(seed s) {
-  constexpr const graph::operation& op = graph::operation_of<Op, graph::target<floats_rounded, 0, true>, tensor_of<A>...>;
+  constexpr const graph::operation& op =
+      graph::operation_of<Op, graph::target<floats_rounded, 0, true>, tensor_of<A>...>;
   std::string fault;
   if constexpr (op.rounded == graph::rounding::takes || op.wide != nullptr) {
     fault = kernel_fault<Op, floats_rounded, A...>(s);
