@@ -16,8 +16,8 @@ def compile_file(compiler, source, *options, syntax_only=True):
     return _call(compiler, *["-fsyntax-only"] * syntax_only, *options, str(source))
 
 
-def compile_text(compiler, text, *options):
-    return _call(compiler, "-fsyntax-only", *options, "-x", "c++", "-", stdin=text)
+def compile_text(compiler, text, *options, syntax_only=True):
+    return _call(compiler, *["-fsyntax-only"] * syntax_only, *options, "-x", "c++", "-", stdin=text)
 
 
 def precompiled(compiler, folder):

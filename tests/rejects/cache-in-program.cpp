@@ -1,22 +1,20 @@
-// rejects: cairn \[cache-in-program\]: a cache is what a predictor keeps.*in_training\(a, b\)
-// rejects: fact::state<cairn::fixed_string<13>\{"block.0.keys"\}>
+// PROSE
+
 #include "cairn/check/model.hpp"
-#include "cairn/misuse/table.hpp"
-#include "cairn/op/placed.hpp"
-#include "cairn/lang/repeat.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/op/placed.hpp"
 
 using namespace cairn;
 
+// case: cache-in-program
+// says: a cache is what a predictor keeps.*in_training\(a, b\)
+// shows: fact::state<cairn::fixed_string<13>\{"block.0.keys"\}>
 constexpr auto keys = cache<"keys", 8, 4>;
 constexpr auto going_on = [](auto x) {
   const auto all = placed<0>(keys, indices<"at", 8, 1>, x);
   const auto sums = sum<0>(all, keepdim);
-#ifdef CAIRN_REJECT
-  return updated(sums, keys, all);
-#else
-  return in_training(x, updated(sums, keys, all));
-#endif
+  return updated(sums, keys, all);                  // wrong
+  return in_training(x, updated(sums, keys, all));  // right
 };
 constexpr auto model = repeat<2, "block">([](auto) { return nn::linear<"fc", 4> | layer(going_on); });
 constexpr auto loss = sum(input<"x", 1, 4> | model);

@@ -1,15 +1,48 @@
-// rejects: cairn \[contradicting-options\]: gradients cannot be summed over steps where each step uses them up
-// rejects: fact::given<cairn::accumulate_gradients>
-#include "cairn/misuse/table.hpp"
+// PROSE
+
 #include "cairn/check/model.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
 #include "cairn/train/rules.hpp"
 
 using namespace cairn;
 
+// case: contradicting-options
+// says: gradients cannot be summed over steps where each step uses them up
+// shows: fact::given<cairn::accumulate_gradients>
 constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4> + param<"b", 4>));
+static_assert(detail::checked<loss, accumulate_gradients, update<sgd_options{}>>());  // wrong
+static_assert(detail::checked<loss, accumulate_gradients>());                         // right
 
-#ifdef CAIRN_REJECT
-static_assert(detail::checked<loss, accumulate_gradients, update<sgd_options{}>>());
-#else
-static_assert(detail::checked<loss, accumulate_gradients>());
-#endif
+// case: contradicting-options-fit
+// says: fit<\.\.\.> is a limit of the arena itself
+constexpr auto loss = sum(input<"x", 8, 4> | nn::linear<"fc", 40> | nn::tanh | nn::linear<"fc2", 40> | nn::tanh);
+static_assert(detail::checked<loss, fit<8_KiB>, budget<8_KiB>>());  // wrong
+static_assert(detail::checked<loss, fit<8_KiB>>());                 // right
+
+// case: contradicting-options-gradcheck
+// says: mixed<bf16> rounds what is computed in floats, .* gradcheck is in double; leave mixed out
+// shows: fact::given<double>
+#include "cairn/gradcheck.hpp"
+constexpr auto loss = sum(param<"w", 4> * param<"v", 4>);
+int main() {
+  return gradcheck<loss, mixed<bf16>>(seed{1}).relative > gradient_tolerance;  // wrong
+  return gradcheck<loss>(seed{1}).relative > gradient_tolerance;               // right
+}
+
+// case: contradicting-options-mixed
+// says: mixed<bf16> rounds what is computed in floats
+// shows: double
+constexpr auto loss = sum(input<"x", 8, 4> | nn::linear<"fc", 40>);
+static_assert(detail::checked<loss, real<double>, mixed<bf16>>());  // wrong
+static_assert(detail::checked<loss, real<float>, mixed<bf16>>());   // right
+
+// case: contradicting-options-rules
+// says: later update<...> options take all that this one
+// shows: fact::argument<0>
+#include "cairn/cairn.hpp"
+constexpr auto loss = mean(square(input<"x", 8, 4> | nn::linear<"fc", 2>));
+constexpr sgd_options slow{.lr = 1e-4};
+using step = program<loss, update<slow, "*.bias">, update<sgd_options{}>>;  // wrong
+using step = program<loss, update<sgd_options{}>, update<slow, "*.bias">>;  // right
+static_assert(step::memory().gradient_bytes == 0);

@@ -1,16 +1,81 @@
-// rejects: cairn \[meaningless-setting\]: this setting has a value that cannot be meant
-// rejects: fact::given<cairn::sgd_options>
-// rejects: setting<(cairn::)?fixed_string<9>\{"nesterov"\}, 1\.0.*, (cairn::)?fixed_string<23>\{"false without momentum"\}>
+// PROSE
+
 #include "cairn/check/model.hpp"
-#include "cairn/misuse/table.hpp"
+#include "cairn/nn/norm.hpp"
+#include "cairn/op/comparison.hpp"
+#include "cairn/op/rotary.hpp"
 #include "cairn/train/rules.hpp"
 
 using namespace cairn;
 
+// case: meaningless-setting
+// says: this setting has a value that cannot be meant
+// shows: fact::given<cairn::sgd_options>
+// shows: setting<(cairn::)?fixed_string<9>\{"nesterov"\}, 1\.0.*, (cairn::)?fixed_string<23>\{"false without momentum"\}>
 constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4>));
-#ifdef CAIRN_REJECT
-constexpr sgd_options descent{.lr = 0.1, .nesterov = true};
-#else
-constexpr sgd_options descent{.lr = 0.1, .momentum = 0.9, .nesterov = true};
-#endif
+constexpr sgd_options descent{.lr = 0.1, .nesterov = true};                   // wrong
+constexpr sgd_options descent{.lr = 0.1, .momentum = 0.9, .nesterov = true};  // right
 static_assert(detail::checked<loss, update<descent>>());
+
+// case: meaningless-setting-average
+// says: this setting has a value that cannot be meant
+// shows: setting<(cairn::)?fixed_string<6>\{"decay"\}, 1\.0.*, (cairn::)?fixed_string<19>\{"0 or more, below 1"\}>
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4>));
+static_assert(detail::checked<loss, update<averaged{sgd_options{}, 1}>>());      // wrong
+static_assert(detail::checked<loss, update<averaged{sgd_options{}, 0.999}>>());  // right
+
+// case: meaningless-setting-base
+// says: this setting has a value that cannot be meant
+// shows: operation<(cairn::)?fixed_string<7>\{"rotary"\}>
+// shows: setting<(cairn::)?fixed_string<5>\{"base"\}, 0\.0.*, (cairn::)?fixed_string<16>\{"above 0, finite"\}>
+constexpr auto x = input<"x", 2, 3, 4, 6>;
+constexpr auto y = nn::rotary<0>(x);      // wrong
+constexpr auto y = nn::rotary<10000>(x);  // right
+static_assert(an_expression<decltype(y)>);
+
+// case: meaningless-setting-beta
+// says: this setting has a value that cannot be meant
+// shows: setting<(cairn::)?fixed_string<6>\{"beta2"\}, 1\.0.*, (cairn::)?fixed_string<19>\{"0 or more, below 1"\}>
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4>));
+static_assert(detail::checked<loss, update<adamw_options{.beta2 = 1}>>());     // wrong
+static_assert(detail::checked<loss, update<adamw_options{.beta2 = 0.99}>>());  // right
+
+// case: meaningless-setting-eps
+// says: this setting has a value that cannot be meant
+// shows: fact::in<(cairn::)?fixed_string<5>\{"norm"\}>
+// shows: setting<(cairn::)?fixed_string<4>\{"eps"\}, -1\.0.*, (cairn::)?fixed_string<18>\{"0 or more, finite"\}>
+constexpr auto x = input<"x", 8, 4>;
+constexpr auto y = x | nn::layer_norm<"norm", -1e-5>;  // wrong
+constexpr auto y = x | nn::layer_norm<"norm", 1e-5>;   // right
+static_assert(an_expression<decltype(y)>);
+
+// case: meaningless-setting-rate
+// says: this setting has a value that cannot be meant
+// shows: fact::given<descent>
+// shows: setting<(cairn::)?fixed_string<3>\{"lr"\}, -1\.0.*, (cairn::)?fixed_string<18>\{"0 or more, finite"\}>
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4>));
+struct descent {
+  double lr = 1e-3;
+  static constexpr std::array<std::string_view, 0> moments{};
+  constexpr std::array<double, 1> numbers(double rate, std::int64_t) const { return {rate}; }
+  static constexpr auto next(auto p, auto g, auto rate) { return std::tuple{p - rate * g}; }
+};
+static_assert(detail::checked<loss, update<descent{.lr = -1}>>());  // wrong
+static_assert(detail::checked<loss, update<descent{.lr = 1}>>());   // right
+
+// case: meaningless-setting-slope
+// says: this setting has a value that cannot be meant
+// shows: operation<(cairn::)?fixed_string<11>\{"leaky_relu"\}>
+// shows: setting<(cairn::)?fixed_string<6>\{"slope"\}, .*, (cairn::)?fixed_string<16>\{"a finite number"\}>
+constexpr auto x = input<"x", 8, 4>;
+constexpr auto y = leaky_relu<std::numeric_limits<double>::infinity()>(x);  // wrong
+constexpr auto y = leaky_relu<-0.2>(x);                                     // right
+static_assert(an_expression<decltype(y)>);
+
+// case: meaningless-setting-start
+// says: this setting has a value that cannot be meant
+// shows: fact::in<(cairn::)?fixed_string<2>\{"w"\}>
+// shows: setting<(cairn::)?fixed_string<6>\{"width"\}, -2\.0.*, (cairn::)?fixed_string<18>\{"0 or more, finite"\}>
+constexpr auto y = exp(param_from<"w", initial::normal(-0.02), 8, 4>);  // wrong
+constexpr auto y = exp(param_from<"w", initial::normal(0.02), 8, 4>);   // right
+static_assert(an_expression<decltype(y)>);

@@ -1,17 +1,23 @@
-// rejects: cairn \[over-budget\]: the arena of this program is larger than its budget
-// rejects: budget_bytes<1024L?>.*peak_bytes<\d+L?>
-#include "cairn/misuse/table.hpp"
+// PROSE
+
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;
 
+// case: over-budget
+// says: the arena of this program is larger than its budget
+// shows: budget_bytes<1024L?>.*peak_bytes<\d+L?>
 constexpr auto loss = sum(input<"x", 8, 4> | nn::linear<"fc", 40> | nn::tanh | nn::linear<"fc2", 40> | nn::tanh);
-
-#ifdef CAIRN_REJECT
-using allowed = budget<1_KiB>;
-#else
-using allowed = budget<8_KiB>;
-#endif
+using allowed = budget<1_KiB>;  // wrong
+using allowed = budget<8_KiB>;  // right
 static_assert(detail::checked<loss, budget<1_MiB>, allowed>());
+
+// case: over-budget-fit
+// says: fit<\.\.\.> found no segments
+// shows: budget_bytes<1024L?>.*least_bytes<\d+L?>
+constexpr auto loss = sum(input<"x", 8, 4> | nn::linear<"fc", 40> | nn::tanh | nn::linear<"fc2", 40> | nn::tanh);
+using allowed = fit<1_KiB>;  // wrong
+using allowed = fit<3840>;   // right
+static_assert(detail::checked<loss, allowed>());

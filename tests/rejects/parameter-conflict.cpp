@@ -1,17 +1,68 @@
-// rejects: cairn \[parameter-conflict\]: one name stands for two different leaves.*rename one
-// rejects: fact::parameter<cairn::fixed_string<2>\{"w"\}>
-// rejects: given<float ?\[4\]>
-// rejects: given<float ?\[3\]\[4\]>
-#include "cairn/misuse/table.hpp"
+// PROSE
+
 #include "cairn/check/model.hpp"
+#include "cairn/nn/linear.hpp"
+#include "cairn/op/loss.hpp"
 
 using namespace cairn;
 
-#ifdef CAIRN_REJECT
-constexpr fixed_string name = "w";
-#else
-constexpr fixed_string name = "v";
-#endif
-
+// case: parameter-conflict
+// says: one name stands for two different leaves.*rename one
+// shows: fact::parameter<cairn::fixed_string<2>\{"w"\}>
+// shows: given<float ?\[4\]>
+// shows: given<float ?\[3\]\[4\]>
+constexpr fixed_string name = "w";  // wrong
+constexpr fixed_string name = "v";  // right
 constexpr auto loss = sum(param<"w", 4> * param<name, 3, 4>);
 static_assert(detail::checked<loss>());
+
+// case: parameter-conflict-classes
+// says: one name stands for two different leaves
+// shows: fact::input<cairn::fixed_string<\d+>\{"y"\}>.*fact::bound<10>.*fact::bound<9>
+constexpr auto again = labels<"y", 9, 8>;   // wrong
+constexpr auto again = labels<"y", 10, 8>;  // right
+constexpr auto logits = input<"x", 8, 4> | nn::linear<"fc", 10>;
+constexpr auto loss = cross_entropy(logits, labels<"y", 10, 8>) + cross_entropy(tanh(logits), again);
+static_assert(detail::checked<loss>());
+
+// case: parameter-conflict-cotangent
+// says: one name stands for two different leaves
+// shows: fact::input<cairn::fixed_string<2>\{"x"\}>
+constexpr auto y = input<"x", 4> * param<"w", 4>;
+using given = cotangent<"x">;  // wrong
+using given = cotangent<"v">;  // right
+static_assert(detail::checked<y, given>());
+
+// case: parameter-conflict-frozen
+// says: one name stands for two different leaves
+// shows: fact::parameter<cairn::fixed_string<2>\{"w"\}>.*fact::trained<true>.*fact::trained<false>
+// The same shape, but trained here and frozen there.
+constexpr auto twin = frozen<"w", 4>;  // wrong
+constexpr auto twin = param<"w", 4>;   // right
+constexpr auto loss = sum(param<"w", 4> * twin);
+static_assert(detail::checked<loss>());
+
+// case: parameter-conflict-initial
+// says: one name stands for two different leaves
+// shows: fact::parameter<cairn::fixed_string<\d+>\{"fc\.weight"\}>.*fact::uniform<.*fact::constant<
+// The same shape, but drawn here and zero there.
+constexpr auto twin = param_from<"fc.weight", initial{}, 4, 4>;  // wrong
+constexpr auto twin = param<"fc.weight", 4, 4>;                  // right
+constexpr auto loss = sum((input<"x", 8, 4> | nn::linear<"fc", 4>)) + sum(square(twin));
+static_assert(detail::checked<loss>());
+
+// case: parameter-conflict-input
+// says: one name stands for two different leaves
+// shows: fact::input<cairn::fixed_string<\d+>\{"x"\}>.*given<float ?\[8\]\[4\]>.*given<int ?\[8\]>
+constexpr auto classes = labels<"x", 10, 8>;  // wrong
+constexpr auto classes = labels<"y", 10, 8>;  // right
+constexpr auto loss = cross_entropy(input<"x", 8, 4> | nn::linear<"fc", 10>, classes);
+static_assert(detail::checked<loss>());
+
+// case: parameter-conflict-wrt
+// says: one name stands for two different leaves
+// shows: fact::input<cairn::fixed_string<2>\{"x"\}>, cairn::fact::parameter<cairn::fixed_string<2>\{"x"\}>
+constexpr fixed_string name = "x";  // wrong
+constexpr fixed_string name = "w";  // right
+constexpr auto loss = sum(input<"x", 4> * param<name, 4>);
+static_assert(detail::checked<loss, wrt<"x">>());

@@ -1,10 +1,12 @@
-// rejects: cairn \[random-in-predictor\]: nothing is random in a predictor.*stands_for\(false\)
-// rejects: fact::key<cairn::fixed_string<\d+>\{"n"\}>
-#include "cairn/misuse/table.hpp"
+// PROSE
+
 #include "cairn/check/model.hpp"
 
 using namespace cairn;
 
+// case: random-in-predictor
+// says: nothing is random in a predictor.*stands_for\(false\)
+// shows: fact::key<cairn::fixed_string<\d+>\{"n"\}>
 namespace own {
 struct noise_op : op {
   static constexpr fixed_string name = "noise";
@@ -12,14 +14,10 @@ struct noise_op : op {
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::key : kind::real; }
   static constexpr shape result(const shape& x, const shape&) { return x; }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
-#ifdef CAIRN_REJECT
-  static constexpr int stands_for(bool) { return -1; }
-#else
-  static constexpr int stands_for(bool training) { return training ? -1 : 0; }
-#endif
+  static constexpr int stands_for(bool) { return -1; }                          // wrong
+  static constexpr int stands_for(bool training) { return training ? -1 : 0; }  // right
 };
 }  // namespace own
-
 constexpr auto y = make<own::noise_op>(param<"p", 4>, random_key_leaf<"n">{});
 constexpr bool trains = false;
 static_assert(report_of<decltype(detail::problem_of_program<y, trains>())>{}.shown);

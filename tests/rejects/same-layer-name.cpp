@@ -1,21 +1,58 @@
-// rejects: cairn \[same-layer-name\]: two layers have one name and would share this parameter.*shared\(layer\)
-// rejects: fact::parameter<cairn::fixed_string<\d+>\{"block\.0\.bn1\.weight"\}>
-// rejects: given<float ?\[8\]\[16\]>, cairn::fact::given<float ?\[8\]\[16\]>
-#include "cairn/misuse/table.hpp"
-#include "cairn/check/model.hpp"
-#include "cairn/nn/activation.hpp"
+// PROSE
+
+#include "cairn/check/scan.hpp"
 #include "cairn/nn/batch_norm.hpp"
-#include "cairn/nn/linear.hpp"
+#include "cairn/nn/transformer.hpp"
 
 using namespace cairn;
 
-// A copied line, of which nobody changed the name.
-#ifdef CAIRN_REJECT
-constexpr fixed_string second = "bn1";
-#else
-constexpr fixed_string second = "bn2";
-#endif
+// case: same-layer-name-cell
+// says: two layers have one name and would share this parameter.*shared\(layer\)
+// shows: fact::parameter<cairn::fixed_string<\d+>\{"state\.weight"\}>
+// A recurrent cell, of which each step has the same weights.
+constexpr auto cell = [](auto h, auto x) { return tanh(x + (h | nn::linear<"state", 12>)); };
+constexpr auto x = input<"x", 8, 12>;
+constexpr auto first = ckpt<"t1", allow_useless>(cell, x, x);
+constexpr auto second = ckpt<"t2", allow_useless>(cell, first, x);          // wrong
+constexpr auto second = ckpt<"t2", allow_useless>(shared(cell), first, x);  // right
+constexpr auto loss = sum(second);
+static_assert(detail::checked<loss>());
 
+// case: same-layer-name-hand
+// says: two layers have one name and would share this parameter
+// shows: fact::parameter<cairn::fixed_string<\d+>\{"embed\.weight"\}>
+// shows: given<float ?\[8\]\[12\]>, cairn::fact::given<float ?\[12\]\[12\]>
+// What a layer has may be read by hand, but not by a second layer.
+constexpr auto h = input<"x", 8, 12> | nn::linear<"embed", 12>;
+constexpr auto w = param<"q", 12, 12> | nn::linear<"embed", 12>;                                    // wrong
+constexpr auto w = param<"q", 12, 12> * param<"/embed.weight", 12, 12> + param<"/embed.bias", 12>;  // right
+constexpr auto loss = sum(tanh(matmul(h, w)));
+static_assert(detail::checked<loss>());
+
+// case: same-layer-name-in-loop
+// says: two layers have one name
+// shows: fact::parameter<cairn::fixed_string<15>\{"step.fc.weight"\}
+#include "cairn/run/scan.hpp"
+constexpr auto body = nn::linear<"fc", 5> | nn::tanh | nn::linear<"fc", 5>;   // wrong
+constexpr auto body = nn::linear<"fc", 5> | nn::tanh | nn::linear<"fc2", 5>;  // right
+constexpr auto loss = mean(square(scan<10, "step">(body, carried(input<"x", 4, 5>))));
+static_assert(detail::checked<loss>());
+
+// case: same-layer-name-transformer
+// says: .* rename one, put it into a block, or write shared\(layer\)
+// shows: fact::parameter<cairn::fixed_string<\d+>\{"norm1\.weight"\}>
+constexpr auto second = nn::transformer_block<2>;                   // wrong
+constexpr auto second = block<"second">(nn::transformer_block<2>);  // right
+constexpr auto loss = sum(input<"x", 2, 3, 4> | nn::transformer_block<2> | second);
+static_assert(detail::checked<loss>());
+
+// case: same-layer-name
+// says: two layers have one name and would share this parameter.*shared\(layer\)
+// shows: fact::parameter<cairn::fixed_string<\d+>\{"block\.0\.bn1\.weight"\}>
+// shows: given<float ?\[8\]\[16\]>, cairn::fact::given<float ?\[8\]\[16\]>
+// A copied line, of which nobody changed the name.
+constexpr fixed_string second = "bn1";  // wrong
+constexpr fixed_string second = "bn2";  // right
 constexpr auto body = nn::batch_norm<"bn1"> | nn::linear<"fc1", 16> | nn::batch_norm<second> | nn::linear<"fc2", 16>;
 constexpr auto loss = sum(input<"x", 8, 16> | repeat<4, "block">([](auto) { return nn::residual(body); }));
 static_assert(detail::checked<loss>());

@@ -1,20 +1,52 @@
-// rejects: cairn \[same-random-key\]: two random operations have one name.*rename one
-// rejects: fact::key<cairn::fixed_string<3>\{"d1"\}>
-// rejects: given<float ?\[8\]\[16\]>
-// rejects: given<float ?\[8\]\[4\]>
-#include "cairn/misuse/table.hpp"
+// PROSE
+
 #include "cairn/check/model.hpp"
+#include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/linear.hpp"
 
 using namespace cairn;
 
-#ifdef CAIRN_REJECT
-constexpr fixed_string second = "d1";
-#else
-constexpr fixed_string second = "d2";
-#endif
-
+// case: same-random-key
+// says: two random operations have one name.*rename one
+// shows: fact::key<cairn::fixed_string<3>\{"d1"\}>
+// shows: given<float ?\[8\]\[16\]>
+// shows: given<float ?\[8\]\[4\]>
+constexpr fixed_string second = "d1";  // wrong
+constexpr fixed_string second = "d2";  // right
 constexpr auto hidden = input<"x", 8, 3> | nn::linear<"fc1", 16> | nn::dropout<"d1">;
 constexpr auto loss = sum(hidden | nn::linear<"fc2", 4> | nn::dropout<second>);
+static_assert(detail::checked<loss>());
+
+// case: same-random-key-absolute
+// says: two random operations have one name
+// shows: fact::key<cairn::fixed_string<2>\{"d"\}>
+// shows: given<float ?\[8\]\[3\]>
+// Weights can be shared between blocks; random numbers are not to be.
+constexpr fixed_string name = "/d";  // wrong
+constexpr fixed_string name = "d";   // right
+constexpr auto body = nn::linear<"/fc", 3> | nn::dropout<name>;
+constexpr auto loss = sum(input<"x", 8, 3> | repeat<2, "block">([](auto) { return layer(body); }));
+static_assert(detail::checked<loss>());
+
+// case: same-random-key-block
+// says: two random operations have one name.*put them into different blocks
+// shows: fact::key<cairn::fixed_string<11>\{"block\.0\.d1"\}>
+// shows: given<float ?\[8\]\[3\]>
+constexpr auto hidden = nn::linear<"fc1", 12> | nn::gelu | nn::linear<"fc2", 3>;
+// Once a block each, and the block repeated: its number is part of the name.
+constexpr auto body = nn::dropout<"d1", 0.1> | hidden | nn::dropout<"d1", 0.1>;                // wrong
+constexpr auto body = nn::dropout<"d1", 0.1> | hidden | block<"out">(nn::dropout<"d1", 0.1>);  // right
+constexpr auto loss = sum(input<"x", 8, 3> | repeat<4, "block">([](auto) { return ckpt<"s">(body); }));
+static_assert(detail::checked<loss>());
+
+// case: same-random-key-probability
+// says: two random operations have one name
+// shows: fact::key<cairn::fixed_string<2>\{"d"\}>
+// shows: given<float ?\[4\]>
+// The same operation on the same value is the same value, and no mistake.
+constexpr double probability = 0.25;  // wrong
+constexpr double probability = 0.5;   // right
+constexpr auto h = exp(param<"w", 4>);
+constexpr auto loss = sum(dropout<"d">(h) * dropout<"d", probability>(h));
 static_assert(detail::checked<loss>());

@@ -1,15 +1,21 @@
-// rejects: cairn \[unknown-option\]: this is no option of a program; options are real<
-// rejects: fact::given<double>
-#include "cairn/misuse/table.hpp"
+// PROSE
+
 #include "cairn/check/model.hpp"
 
 using namespace cairn;
 
+// case: unknown-option
+// says: this is no option of a program; options are real<
+// shows: fact::given<double>
 constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
-
-#ifdef CAIRN_REJECT
-using element = double;
-#else
-using element = real<double>;
-#endif
+using element = double;        // wrong
+using element = real<double>;  // right
 static_assert(detail::checked<loss, element, plain>());
+
+// case: unknown-option-real
+// says: the numbers of a program are real<float> or real<double>; .* mixed<bf16>, without real
+// shows: fact::given<cairn::real<cairn::bf16> ?>
+constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
+using numbers = real<bf16>;   // wrong
+using numbers = mixed<bf16>;  // right
+static_assert(detail::checked<loss, numbers>());

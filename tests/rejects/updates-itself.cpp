@@ -1,21 +1,54 @@
-// rejects: cairn \[updates-itself\]: a program with update<\.\.\.> changes its parameters itself, by train
-// rejects: fact::operation<cairn::fixed_string<15>\{"value_and_grad"\}>
-#include "cairn/cairn.hpp"
+// PROSE
 
 #include <vector>
 
 using namespace cairn;
 
+// shared: a program with a rule, which lacks its steps
+#include "cairn/cairn.hpp"
+
 constexpr auto loss = mean(square(input<"x", 8, 4> | nn::linear<"fc", 2>));
 const std::vector<float> x(8 * 4);
 
 int main() {
-  program<loss, update<adamw_options{}>> step;
-  step.init(seed{1});
-#ifdef CAIRN_REJECT
-  const float value = step.value_and_grad(bind<"x">(x));
-#else
-  const float value = step.train({.lr = 1e-3}, bind<"x">(x));
-#endif
+  // here
   return value > 0 ? 0 : 1;
 }
+
+// case: updates-itself
+// says: a program with update<\.\.\.> changes its parameters itself, by train
+// shows: fact::operation<cairn::fixed_string<15>\{"value_and_grad"\}>
+  program<loss, update<adamw_options{}>> step;
+  step.init(seed{1});
+  const float value = step.value_and_grad(bind<"x">(x));       // wrong
+  const float value = step.train({.lr = 1e-3}, bind<"x">(x));  // right
+
+// case: updates-itself-grad
+// says: a program with update<\.\.\.> changes its parameters itself, by train
+// shows: fact::parameter<cairn::fixed_string<8>\{"fc.bias"\}>
+  program<loss, update<adamw_options{}>> step;
+  step.init(seed{1});
+  step.train({.lr = 1e-3}, bind<"x">(x));          // wrong
+  const float value = step.grad<"fc.bias">()(0);   // wrong
+  step.train({.lr = 1e-3}, bind<"x">(x));          // right
+  const float value = step.param<"fc.bias">()(0);  // right
+
+// case: updates-itself-gradients
+// says: a program with update<\.\.\.> changes its parameters itself, by train
+// shows: fact::operation<cairn::fixed_string<10>\{"gradients"\}, float>
+  program<loss, update<adamw_options{}>> step;
+  step.init(seed{1});
+  step.train(bind<"x">(x));                  // wrong
+  const float value = step.gradients()[0];   // wrong
+  step.train(bind<"x">(x));                  // right
+  const float value = step.parameters()[0];  // right
+
+// case: updates-itself-optimizer
+// says: a program with update<\.\.\.> changes its parameters itself, by train
+// shows: fact::operation<cairn::fixed_string<10>\{"optimizer"\}, float>
+  program<loss, update<sgd_options{}>> step;
+  step.init(seed{1});
+  sgd optimizer{step, {.lr = 1e-3}};                           // wrong
+  const float value = step.train(bind<"x">(x));                // wrong
+  optimizer.update();                                          // wrong
+  const float value = step.train({.lr = 1e-3}, bind<"x">(x));  // right

@@ -1,18 +1,39 @@
-// rejects: cairn \[view-of-temporary\]: the result is a view of memory that goes with this temporary
-// rejects: given<cairn::tensor_view<float, 2(ul)?> ?>
+// PROSE
+
 #include "cairn/embedded.hpp"
 
 using namespace cairn;
 
+// case: view-of-temporary
+// says: the result is a view of memory that goes with this temporary
+// shows: given<cairn::tensor_view<float, 2(ul)?> ?>
 constexpr auto logits = input<"x", 8, 16> | nn::linear<"fc", 4>;
 constexpr auto loss = mean(square(logits));
-
 inline float predicted(program<loss>& step, const float (&images)[8][16]) {
-#ifdef CAIRN_REJECT
-  auto seen = predictor<logits>{step}(bind<"x">(images));
-#else
-  predictor<logits> predict{step};
-  auto seen = predict(bind<"x">(images));
-#endif
+  auto seen = predictor<logits>{step}(bind<"x">(images));  // wrong
+  predictor<logits> predict{step};                         // right
+  auto seen = predict(bind<"x">(images));                  // right
   return seen(0, 0) + predictor<loss>{step}(bind<"x">(images));
+}
+
+// case: view-of-temporary-parameter
+// shows: cairn \[view-of-temporary\]
+using train_step = program<mean(square(input<"x", 8, 16> | nn::linear<"fc", 4>))>;
+train_step loaded();
+inline float first() {
+  return loaded().param<"fc.weight">()(0, 0);  // wrong
+  train_step step = loaded();                  // right
+  return step.param<"fc.weight">()(0, 0);      // right
+}
+
+// case: view-of-temporary-step
+// shows: cairn \[view-of-temporary\]
+constexpr auto logits = input<"x", 8, 16> | nn::linear<"fc", 4>;
+using train_step = program<outputs(mean(square(logits)), logits)>;
+train_step loaded();
+inline float first(const float (&images)[8][16]) {
+  const auto [loss, seen] = loaded().value_and_grad(bind<"x">(images));  // wrong
+  train_step step = loaded();                                            // right
+  const auto [loss, seen] = step.value_and_grad(bind<"x">(images));      // right
+  return loss + seen(0, 0);
 }

@@ -1,17 +1,30 @@
-// rejects: cairn \[zero-grad-output\]: no gradient of the loss reaches any parameter
-// rejects: fact::operation<cairn::fixed_string<7>\{"detach"\}>
-#include "cairn/misuse/table.hpp"
+// PROSE
+
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/op/extremum.hpp"
+#include "cairn/op/gather.hpp"
 
 using namespace cairn;
 
+// case: zero-grad-output
+// says: no gradient of the loss reaches any parameter
+// shows: fact::operation<cairn::fixed_string<7>\{"detach"\}>
 constexpr auto y = input<"x", 4, 8> | nn::linear<"fc", 2>;
-
-#ifdef CAIRN_REJECT
-constexpr auto loss = mean(square(detach(y)));
-#else
-constexpr auto loss = mean(y * detach(y));
-#endif
-
+constexpr auto loss = mean(square(detach(y)));  // wrong
+constexpr auto loss = mean(y * detach(y));      // right
 static_assert(detail::checked<loss>());
+
+// case: zero-grad-output-argmax
+// says: no gradient of the loss reaches any parameter
+// shows: fact::operation<cairn::fixed_string<8>\{"one_hot"\}>
+constexpr auto x = param<"x", 4, 6>;
+constexpr auto loss = sum(one_hot(argmax<-1>(x)));      // wrong
+constexpr auto loss = sum(one_hot(argmax<-1>(x)) * x);  // right
+static_assert(detail::checked<loss>());
+
+// case: zero-grad-output-frozen
+// says: no parameter of the loss is trained: it has none, or all are frozen
+constexpr auto loss = mean(input<"x", 4, 8> | nn::linear<"fc", 2>);
+static_assert(detail::checked<loss, freeze<"fc">>());       // wrong
+static_assert(detail::checked<loss, freeze<"fc.bias">>());  // right

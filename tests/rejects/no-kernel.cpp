@@ -1,0 +1,45 @@
+// PROSE
+
+#include "cairn/misuse/table.hpp"
+
+using namespace cairn;
+
+// case: own-operation-lanewise
+// says: this elementwise operation has no lanewise
+// shows: operation<cairn::fixed_string<9>\{"log1pexp"\}>
+#include "cairn/run/program.hpp"
+namespace own {
+using namespace cairn;
+struct log1pexp_op : elementwise_op {
+  static constexpr fixed_string name = "log1pexp";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * sigmoid(x)); }
+};
+template <class V>
+V on_lanes(log1pexp_op, V x) {  // wrong
+V lanewise(log1pexp_op, V x) {  // right
+  return log(V::fill(1) + exp(x));
+}
+}  // namespace own
+using step = program<sum(make<own::log1pexp_op>(param<"p", 3, 5>))>;
+float run(step& s) { return s.value_and_grad(); }
+
+// case: own-operation-kernel
+// says: no compute\(operation, signature<Real, Arguments\.\.\.>
+// shows: operation<cairn::fixed_string<9>\{"reversed"\}, float ?\[5\]>
+#include "cairn/run/program.hpp"
+namespace own {
+using namespace cairn;
+struct reversed_op : op {
+  static constexpr fixed_string name = "reversed";
+  using rule = rule::at_least_two_axes;
+  static constexpr shape result(const shape& x) { return x; }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(make<reversed_op>(g)); }
+};
+template <class Real, class X>                                                    // right
+void compute(reversed_op, signature<Real, X>, void* const* operands) {            // right
+  const Real* const in = static_cast<const Real*>(operands[1]);                   // right
+  std::reverse_copy(in, in + X::shape.count(), static_cast<Real*>(operands[0]));  // right
+}                                                                                 // right
+}  // namespace own
+using step = program<sum(make<own::reversed_op>(param<"w", 5>))>;
+float run(step& s) { return s.value_and_grad(); }

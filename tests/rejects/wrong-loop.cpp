@@ -1,0 +1,79 @@
+// PROSE
+
+#include "cairn/check/scan.hpp"
+#include "cairn/op/matmul.hpp"
+
+using namespace cairn;
+
+// case: wrong-loop-changed
+// says: what a loop carries has the same shape and type in all steps.*\(the first is number 0\)
+// shows: fact::in<cairn::fixed_string<5>\{"step"\}.*fact::argument<0>.*fact::got<float *\[4\]\[6\]>
+constexpr auto h0 = input<"h0", 4, 5>;
+constexpr auto body = [](auto h) { return tanh(matmul(h, param<"w", 5, 6>)); };  // wrong
+constexpr auto body = [](auto h) { return tanh(matmul(h, param<"w", 5, 5>)); };  // right
+[[maybe_unused]] constexpr auto h = scan<10, "step">(body, carried(h0));
+
+// case: wrong-loop-changed-type
+// says: what a loop carries has the same shape and type in all steps.*\(the first is number 0\)
+// shows: fact::in<cairn::fixed_string<5>\{"step"\}.*fact::argument<0>.*fact::got<double *\[4\]\[5\]>
+constexpr auto h0 = input<"h0", 4, 5>;
+constexpr auto body = [](auto h) { return as<double>(tanh(h)); };           // wrong
+constexpr auto body = [](auto h) { return as_real(as<double>(tanh(h))); };  // right
+[[maybe_unused]] constexpr auto h = scan<10, "step">(body, carried(h0));
+
+// case: wrong-loop-elsewhere
+// says: snapshots of a loop lie elsewhere only where no other loop is around it
+// shows: fact::in<.*"outer"
+constexpr auto x = input<"x", 5>;
+constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
+template <class Policy>
+constexpr auto loops = [](auto h) { return scan<10, "inner", Policy>(body, carried(h)); };
+[[maybe_unused]] constexpr auto h = scan<10, "outer">(loops<two_level<5, 2, snapshots::elsewhere>>,  // wrong
+                                                     carried(x));                                    // wrong
+[[maybe_unused]] constexpr auto h = scan<10, "outer">(loops<two_level<5, 2>>, carried(x));           // right
+
+// case: wrong-loop-period
+// says: revolve<S> has .*segment_every<P>, two_level<P, S> periods of 1 to T, and 1 to P snapshots
+// shows: fact::given<cairn::two_level<3, 4[^>]*>
+// shows: fact::in<cairn::fixed_string<5>\{"step"\}>
+constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
+[[maybe_unused]] constexpr auto h = scan<10, "step", two_level<3, 4>>(body, carried(input<"h0", 4, 5>));  // wrong
+[[maybe_unused]] constexpr auto h = scan<10, "step", two_level<4, 3>>(body, carried(input<"h0", 4, 5>));  // right
+
+// case: wrong-loop-second-gradient
+// says: a gradient of a gradient goes through this loop
+#include "cairn/run/scan.hpp"
+constexpr auto x = input<"x", 4, 5>;
+constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
+constexpr auto y = mean(square(scan<10, "step">(body, carried(x))));
+constexpr auto loss = y + mean(square(grad(y, x)));                                // wrong
+constexpr auto loss = y + mean(square(grad(mean(square(x) * param<"a", 5>), x)));  // right
+static_assert(detail::checked<loss>());
+
+// case: wrong-loop-snapshots
+// says: revolve<S> has 1 to T snapshots for T steps
+// shows: fact::given<cairn::revolve<0> ?>.*fact::iterations<10>
+// shows: fact::in<cairn::fixed_string<5>\{"step"\}>
+constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
+[[maybe_unused]] constexpr auto h = scan<10, "step", revolve<0>>(body, carried(input<"h0", 4, 5>));  // wrong
+[[maybe_unused]] constexpr auto h = scan<10, "step", revolve<1>>(body, carried(input<"h0", 4, 5>));  // right
+
+// case: wrong-loop-too-few
+// says: the body of scan returns less than is carried.*std::tuple
+// shows: fact::in<cairn::fixed_string<5>\{"step"\}
+constexpr auto h0 = input<"h0", 4, 5>;
+constexpr auto c0 = input<"c0", 4, 5>;
+constexpr auto cell = [](auto h, auto c) {
+  const auto next = sigmoid(h * param<"w", 5>) * c;
+  return tanh(next);                    // wrong
+  return std::tuple{tanh(next), next};  // right
+};
+[[maybe_unused]] constexpr auto h = scan<10, "step">(cell, carried(h0, c0));
+
+// case: wrong-loop-too-many-snapshots
+// says: revolve<S> has 1 to T snapshots for T steps
+// shows: fact::given<cairn::revolve<11> ?>.*fact::iterations<10>
+// shows: fact::in<cairn::fixed_string<5>\{"step"\}>
+constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
+[[maybe_unused]] constexpr auto h = scan<10, "step", revolve<11>>(body, carried(input<"h0", 4, 5>));  // wrong
+[[maybe_unused]] constexpr auto h = scan<10, "step", revolve<10>>(body, carried(input<"h0", 4, 5>));  // right
