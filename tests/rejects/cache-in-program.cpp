@@ -1,4 +1,9 @@
-// PROSE
+// The program reports this mistake.
+//
+// A value that an earlier call left in a cache has no gradient, and was computed with other parameters. A step with a
+// cache would train a model that is not the written model. A program sees all rows at once, so it needs no cache: take
+// a `state`, or write `in_training(a, b)` with an `a` that has no cache. A predictor may also have a model of its own,
+// which has the same parameters.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"

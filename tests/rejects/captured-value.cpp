@@ -1,4 +1,12 @@
-// PROSE
+// The outermost call reports this mistake.
+//
+// A segment recomputes its interior, and with it everything that its body computes from inputs. A value from outside
+// must therefore come in as an argument, which makes it a boundary. Pass the value as an argument, or compute it within
+// the body. Inputs, slices and reshapes of inputs, parameters, and values computed from parameters alone are
+// exceptions: the body may use them as they are.
+//
+// The note names the operation that computes the value, or the value's tensor if the type does not tell the operation.
+// Then the note names the first input from which the value is computed.
 
 #include "cairn/check/model.hpp"
 #include "cairn/lang/scan.hpp"
@@ -12,7 +20,7 @@ using namespace cairn;
 // shows: fact::in<cairn::fixed_string<6>\{"b\.enc"\}>, cairn::fact::operation<cairn::fixed_string<5>\{"tanh"\}, float ?\[4\]>
 // shows: fact::input<cairn::fixed_string<2>\{"x"\}>
 constexpr auto features = tanh(input<"x", 4>);
-// The segment would compute the features a second and a third time.
+// The segment would recompute the features.
 constexpr auto skipping = ckpt<"enc">(layer([](auto a) { return exp(a); }) |        // wrong
                                       layer([](auto a) { return a + features; }));  // wrong
 constexpr auto y = features | block<"b">(skipping);                                 // wrong
@@ -26,8 +34,9 @@ static_assert(an_expression<decltype(loss)>);
 // shows: operation<cairn::fixed_string<8>\{"outputs"\}, float>
 constexpr auto scaled = [](auto x) { return x * param<"w">; };
 constexpr auto y = block<"b">(scaled)(input<"x">);
+// The loss is a value of the body, outside of the body.
 using placeholder = argument<1, 0, tensor_of<input_leaf<"x">>, std::remove_const_t<decltype(scaled)>>;  // wrong
-constexpr auto loss = scaled(placeholder{});                                                            // wrong: what the body computes, outside of it
+constexpr auto loss = scaled(placeholder{});                                                            // wrong
 constexpr auto loss = y;                                                                                // right
 static_assert(detail::checked<loss>());
 
@@ -46,7 +55,7 @@ static_assert(an_expression<decltype(loss)>);
 // case: captured-value-repeat
 // says: a body uses another's value, or one of inputs not given to it
 // shows: fact::operation<cairn::fixed_string<7>\{"gather"\}, float ?\[4\]\[3\], int ?\[8\]>, cairn::fact::input<cairn::fixed_string<2>\{"y"\}>
-// Computed from labels; and the segment is a repeat.
+// The value is computed from labels, and the segment is a repeat.
 constexpr auto embedded = gather<0>(param<"w", 4, 3>, labels<"y", 4, 8>);
 constexpr auto with_embedded = layer([](auto a, auto b) { return a * b; });
 constexpr auto stage = layer([](auto a) { return tanh(a) * embedded; });                                // wrong
@@ -58,7 +67,7 @@ static_assert(an_expression<decltype(loss)>);
 // case: captured-value-returned
 // says: a body uses another's value, or one of inputs not given to it; pass it as an argument
 // shows: fact::in<cairn::fixed_string<12>\{"outer\.inner"\}>
-// The inner body returns what is not its own.
+// The inner body returns a value of the outer body.
 constexpr auto outer = [](auto x) {
   return ckpt<"inner">([](auto) { return tanh(decltype(x){}); }, exp(x));  // wrong
   return ckpt<"inner">([](auto y) { return tanh(y); }, exp(x));            // right

@@ -1,4 +1,8 @@
-// PROSE
+// The program reports this mistake.
+//
+// Two options contradict each other. Gradients cannot be summed over steps if each step uses them up. For a batch in
+// parts, write `program<loss, accumulate_gradients>`, and use an optimizer. Other pairs have sentences of their own.
+// `fit<...>` and `budget<...>`, for example, are two limits of one arena.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,4 +1,13 @@
-// PROSE
+// The outermost call reports this mistake.
+//
+// Several policies of one segment keep every value that any of them keeps. Some pairs of policies therefore contradict
+// each other. Take one of the two out:
+//
+// - `save_nothing` or `save_everything` leaves nothing to say for another policy.
+// - A tag cannot be in `save` and in `save_all_but`.
+// - Of two `save_all_but`, each saves what the other leaves out. Give one of them all tags.
+//
+// Policies of segments inside of each other do not contradict.
 
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,4 +1,9 @@
-// PROSE
+// The outermost call reports this mistake.
+//
+// The backward pass differentiates the interior of a segment again. A gradient that stops inside of a segment is most
+// often a layer that was written for another place. PyTorch's checkpoint has silently treated it in two different ways,
+// so cairn refuses it. Detach the value outside of the segment, and pass the result as an argument. Outside of segments
+// `detach` is allowed.
 
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/nn/activation.hpp"
@@ -10,7 +15,7 @@ using namespace cairn;
 // case: detached-in-segment-nested
 // says: this segment contains a detach.*detach outside and pass the result as an argument
 // shows: fact::in<cairn::fixed_string<6>\{"outer"\}>
-// A block inside the segment detaches: the segment is named, for it is what has to change.
+// A block inside of the segment detaches. The message names the segment, because the segment has to change.
 constexpr auto stop = [](auto x) { return tanh(detach(x)); };  // wrong
 constexpr auto stop = [](auto x) { return tanh(x); };          // right
 constexpr auto segment = nn::linear<"a", 8> | block<"inner">(layer(stop) | nn::linear<"b", 8>);
@@ -22,7 +27,7 @@ static_assert(an_expression<decltype(loss)>);
 // shows: fact::in<cairn::fixed_string<5>\{"eval"\}>
 constexpr auto classes = labels<"y", 4, 8>;
 constexpr auto logits = input<"x", 8, 16> | nn::linear<"head", 4>;
-// What has no gradient by design cuts one, too.
+// An operation that has no gradient by design cuts off a gradient, too.
 constexpr auto loss = ckpt<"eval">([](auto z, auto y) { return cross_entropy(z, y) - accuracy(z, y); },  // wrong
                                    logits, classes);                                                     // wrong
 constexpr auto loss = ckpt<"eval">([](auto z, auto y) { return cross_entropy(z, y); },                   // right
@@ -42,7 +47,7 @@ static_assert(an_expression<decltype(loss)>);
 // case: detached-in-segment-layer
 // says: this segment contains a detach.*detach outside and pass the result as an argument
 // shows: fact::in<cairn::fixed_string<11>\{"block\.0\.ff"\}>
-// The layer knows nothing of the segment that it is used in two levels up.
+// The layer stands two levels below its segment.
 constexpr auto normalized = [](auto x) {
   return x / detach(sum<-1>(x * x, keepdim));  // wrong
   return x / sum<-1>(x * x, keepdim);          // right
@@ -55,7 +60,7 @@ static_assert(an_expression<decltype(loss)>);
 // case: silent-results-inside
 // shows: cairn \[detached-in-segment\]
 // shows: fact::in<cairn::fixed_string<14>\{"encoder\.inner"\}>
-// As silent-results, but all of it inside a body.
+// The mistake is inside of a body, and its results are silent.
 constexpr auto halves = [](auto x) {
   return std::tuple{exp(x), detach(x)};  // wrong
   return std::tuple{exp(x), tanh(x)};    // right

@@ -1,4 +1,6 @@
-// PROSE
+// `value_and_grad` or the predictor reports this mistake.
+//
+// Two arrays are bound to one input, and cairn cannot know which array you mean. Remove one of them.
 
 #include "cairn/op/loss.hpp"
 

@@ -1,4 +1,7 @@
-// PROSE
+// The outermost call reports this mistake.
+//
+// Expressions may nest 400 deep, because compilers stop a constant evaluation at about 500 nested calls. Make layers of
+// the operations, and compose the layers with `|` or `repeat`. Chains are flat and have no limit.
 
 #include "cairn/lang/repeat.hpp"
 #include "cairn/op/reduce.hpp"

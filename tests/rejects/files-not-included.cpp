@@ -1,4 +1,7 @@
-// PROSE
+// `save`, `load` and a predictor of a file report this mistake.
+//
+// Reading and writing [files](running.md#files) needs a JSON parser. `cairn.hpp` leaves it out, because a program that
+// only trains and predicts need not compile it. Include `cairn/file/saving.hpp`.
 
 using namespace cairn;
 

@@ -1,4 +1,9 @@
-// PROSE
+// The program reports this mistake.
+//
+// A policy fits no value of its segment. Here the segment contains no matrix product. Take the policy out, or move it
+// to the segment that is meant. A policy that fits only values that the backward pass does not read is no mistake,
+// because a policy says what may be kept. In `ckpt_sequential` a policy must fit one segment at least. A tag that no
+// value of the segment has is an [unknown-name](#unknown-name).
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"

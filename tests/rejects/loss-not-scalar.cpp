@@ -1,4 +1,7 @@
-// PROSE
+// The program reports this mistake.
+//
+// A program differentiates its first output, which must be one number. Reduce it with `mean` or `sum`. An output of
+// another shape needs a gradient of its own shape from you, by the option `cotangent<"name">`.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"

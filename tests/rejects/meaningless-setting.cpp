@@ -1,4 +1,9 @@
-// PROSE
+// The program reports a setting of an update rule. The outermost call reports a setting of a layer, of `param_from`,
+// `leaky_relu` or `nn::rotary`.
+//
+// Nesterov's step uses the momentum. Without momentum it would be plain descent, which cannot be meant. Give the
+// setting another value. The note shows the setting, its value, and the values that the setting may have. [One
+// table](operations.md#settings) has all settings. A setting that is known only at run time throws an exception.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/norm.hpp"

@@ -1,4 +1,7 @@
-// PROSE
+// `value_and_grad` or the predictor reports this mistake.
+//
+// The model reads an input that no `bind<...>` gives. Bind every input and all labels that the model reads, in each
+// step.
 
 #include "cairn/op/loss.hpp"
 

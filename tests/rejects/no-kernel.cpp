@@ -1,4 +1,8 @@
-// PROSE
+// The program reports this mistake, in an operation of your own.
+//
+// The function that computes the operation is missing. It must stand in the operation's namespace, and is called
+// `lanewise` for an elementwise operation, and `compute` for any other operation. A function with other parameters does
+// not count.
 
 #include "cairn/misuse/table.hpp"
 

@@ -1,4 +1,13 @@
-// PROSE
+// `train` and the program report this mistake.
+//
+// A program changes its parameters only if `update<...>` gives it a rule. Give the program a rule, or call
+// `value_and_grad` and an optimizer. The id reports three more mistakes:
+//
+// - A trained parameter has no rule, because every rule names its parameters and none names this one. Add a rule
+//   without names, or `freeze` the parameter.
+// - `clip<...>` or `clip_value<...>` stands without `update<...>`.
+// - `step.moment<"fc1.weight", "momentum">()` asks for a moment that the rule does not keep. The moments of AdamW are
+//   `exp_avg` and `exp_avg_sq`. The moment of SGD is `momentum_buffer`.
 
 #include "cairn/check/model.hpp"
 #include "cairn/train/rules.hpp"

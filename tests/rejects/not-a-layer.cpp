@@ -1,4 +1,11 @@
-// PROSE
+// The outermost call reports this mistake.
+//
+// A layer is a type without values, so it cannot keep a captured value. Pass the value as an argument. The id has more
+// sentences, for these functions:
+//
+// - a function that takes another number of arguments than it is given, or takes a reference;
+// - a function that returns no expression, or a tuple with an element that is no expression;
+// - a function that gets two values from `repeat` and returns one.
 
 #include "cairn/lang/generated.hpp"
 #include "cairn/lang/scan.hpp"
@@ -67,7 +74,7 @@ constexpr auto body = [](auto h, auto v) { return std::tuple{h + v, h, 3.0_c}; }
 // says: what repeat applies returns as many values as it is given
 // shows: fact::in<cairn::fixed_string<6>\{"net\.0"\}>
 // shows: arguments<float ?\[4\]\[8\], float ?\[4\]\[8\]>, cairn::fact::results<float ?\[4\]\[8\]>
-// A cell that forgets to return its state.
+// The cell does not return its state.
 constexpr auto cell = [](auto h, auto c) {
   const auto kept = sigmoid(h | nn::linear<"gate", 8>) * c;
   return tanh(kept);                    // wrong

@@ -1,4 +1,7 @@
-// PROSE
+// The program reports this mistake.
+//
+// `fit<...>` makes segments of bodies. A model that is written as one expression has no bodies. Leave the option out,
+// or write the model as layers.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,4 +1,9 @@
-// PROSE
+// The program reports this mistake.
+//
+// One number is its own mean. The layer turns every input into its bias, no gradient reaches the layers before it, and
+// the running variance, by which predictions are divided, goes to zero. PyTorch throws in this case, too. Make the
+// batch larger, or take `layer_norm` or `group_norm`. Images of several pixels may come one at a time, because a
+// feature has a number in each pixel. A predictor takes the running statistics, so a predictor may have one row.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
@@ -10,7 +15,7 @@ using namespace cairn;
 // case: one-row-batch-norm
 // says: a batch_norm over one number per feature.*make the batch larger
 // shows: fact::state<cairn::fixed_string<\d+>\{"block\.bn2\.running_mean"\}>, cairn::fact::given<float ?\[1\]\[1\]\[1\]\[6\]>
-// A batch of one image, down to one pixel.
+// The batch is one image, which becomes one pixel.
 constexpr int batch = 1;  // wrong
 constexpr int batch = 2;  // right
 constexpr auto halved = nn::window{.stride = 2, .padding = 1};

@@ -1,4 +1,4 @@
-// PROSE
+// The messages of these cases have no id of the library, so docs/misuse.md does not list them.
 
 // case: older-standard
 // shows: cairn needs C\+\+20: compile with -std=c\+\+20

@@ -1,4 +1,9 @@
-// PROSE
+// The program reports this mistake.
+//
+// The arena of the program is larger than its `budget<...>`. `peak_bytes` is the size of the arena. Put more of the
+// model into segments, make the batch smaller, or allow more bytes. The program's report shows how many bytes each
+// segment frees. The id also reports a `fit<...>` that finds no segments within its bytes. There `least_bytes` is the
+// size of the smallest arena that the search found, and you may ask for that size.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"

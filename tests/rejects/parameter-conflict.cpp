@@ -1,4 +1,8 @@
-// PROSE
+// The program reports this mistake.
+//
+// Two leaves have one name and differ in something else. Rename one of them, or put them into different blocks. Leaves
+// with equal names and equal shapes are one parameter, which is how weights are shared. Leaves that conflict differ in
+// shape, in their initial values, or in whether they are trained. Labels can also differ in the number of classes.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"
@@ -36,7 +40,7 @@ static_assert(detail::checked<y, given>());
 // case: parameter-conflict-frozen
 // says: one name stands for two different leaves
 // shows: fact::parameter<cairn::fixed_string<2>\{"w"\}>.*fact::trained<true>.*fact::trained<false>
-// The same shape, but trained here and frozen there.
+// The shapes are equal, but only one of the two is trained.
 constexpr auto twin = frozen<"w", 4>;  // wrong
 constexpr auto twin = param<"w", 4>;   // right
 constexpr auto loss = sum(param<"w", 4> * twin);
@@ -45,7 +49,7 @@ static_assert(detail::checked<loss>());
 // case: parameter-conflict-initial
 // says: one name stands for two different leaves
 // shows: fact::parameter<cairn::fixed_string<\d+>\{"fc\.weight"\}>.*fact::uniform<.*fact::constant<
-// The same shape, but drawn here and zero there.
+// The shapes are equal, but one is drawn and the other one is zero.
 constexpr auto twin = param_from<"fc.weight", initial{}, 4, 4>;  // wrong
 constexpr auto twin = param<"fc.weight", 4, 4>;                  // right
 constexpr auto loss = sum((input<"x", 8, 4> | nn::linear<"fc", 4>)) + sum(square(twin));

@@ -1,4 +1,8 @@
-// PROSE
+// The predictor reports this mistake.
+//
+// Nothing is random in a predictor, and this operation draws numbers. Only an operation of your own can have this
+// mistake. The operations of the library say what they are in a predictor. Dropout, for example, is its argument there.
+// Return from `stands_for(false)` the number of the argument that the operation is in a predictor.
 
 #include "cairn/check/model.hpp"
 

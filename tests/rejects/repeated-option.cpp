@@ -1,4 +1,8 @@
-// PROSE
+// The program reports this mistake.
+//
+// A program has each of the options `real`, `cotangent`, `threads` and `fit` once, and `clip` and `clip_value` are one
+// option. Leave one of the two out. `freeze`, `wrt` and `update` may come several times. If several budgets are given,
+// the least one counts.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"

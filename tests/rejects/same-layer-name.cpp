@@ -1,4 +1,12 @@
-// PROSE
+// The program reports this mistake.
+//
+// Two layers with one full name have the same parameters, like one module of PyTorch that is called twice. After a line
+// was copied, this is never meant. Rename one of the layers. A layer that has no name of its own, for example
+// `nn::transformer_block`, gets a name by `block<"b">(layer)`.
+//
+// Sharing is meant in a recurrent cell, for example. There write `shared(layer)` for all applications but one. An
+// absolute name, for example `nn::linear<"/state", 12>`, also says that sharing is meant, and so does a parameter that
+// you write by hand.
 
 #include "cairn/check/scan.hpp"
 #include "cairn/nn/batch_norm.hpp"
@@ -9,7 +17,7 @@ using namespace cairn;
 // case: same-layer-name-cell
 // says: two layers have one name and would share this parameter.*shared\(layer\)
 // shows: fact::parameter<cairn::fixed_string<\d+>\{"state\.weight"\}>
-// A recurrent cell, of which each step has the same weights.
+// All steps of a recurrent cell have the same weights.
 constexpr auto cell = [](auto h, auto x) { return tanh(x + (h | nn::linear<"state", 12>)); };
 constexpr auto x = input<"x", 8, 12>;
 constexpr auto first = ckpt<"t1", allow_useless>(cell, x, x);
@@ -22,7 +30,7 @@ static_assert(detail::checked<loss>());
 // says: two layers have one name and would share this parameter
 // shows: fact::parameter<cairn::fixed_string<\d+>\{"embed\.weight"\}>
 // shows: given<float ?\[8\]\[12\]>, cairn::fact::given<float ?\[12\]\[12\]>
-// What a layer has may be read by hand, but not by a second layer.
+// An expression may read the parameter of a layer, but a second layer may not.
 constexpr auto h = input<"x", 8, 12> | nn::linear<"embed", 12>;
 constexpr auto w = param<"q", 12, 12> | nn::linear<"embed", 12>;                                    // wrong
 constexpr auto w = param<"q", 12, 12> * param<"/embed.weight", 12, 12> + param<"/embed.bias", 12>;  // right
@@ -50,7 +58,7 @@ static_assert(detail::checked<loss>());
 // says: two layers have one name and would share this parameter.*shared\(layer\)
 // shows: fact::parameter<cairn::fixed_string<\d+>\{"block\.0\.bn1\.weight"\}>
 // shows: given<float ?\[8\]\[16\]>, cairn::fact::given<float ?\[8\]\[16\]>
-// A copied line, of which nobody changed the name.
+// The line was copied, and the name was not changed.
 constexpr fixed_string second = "bn1";  // wrong
 constexpr fixed_string second = "bn2";  // right
 constexpr auto body = nn::batch_norm<"bn1"> | nn::linear<"fc1", 16> | nn::batch_norm<second> | nn::linear<"fc2", 16>;

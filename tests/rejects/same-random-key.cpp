@@ -1,4 +1,7 @@
-// PROSE
+// The program reports this mistake.
+//
+// Two random operations with one key would draw the same numbers. Rename one of them, or put them into different
+// blocks. In a `repeat` each repetition has a key of its own, because the path is part of the name.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
@@ -22,7 +25,7 @@ static_assert(detail::checked<loss>());
 // says: two random operations have one name
 // shows: fact::key<cairn::fixed_string<2>\{"d"\}>
 // shows: given<float ?\[8\]\[3\]>
-// Weights can be shared between blocks; random numbers are not to be.
+// Blocks can share weights, but not random numbers.
 constexpr fixed_string name = "/d";  // wrong
 constexpr fixed_string name = "d";   // right
 constexpr auto body = nn::linear<"/fc", 3> | nn::dropout<name>;
@@ -34,7 +37,7 @@ static_assert(detail::checked<loss>());
 // shows: fact::key<cairn::fixed_string<11>\{"block\.0\.d1"\}>
 // shows: given<float ?\[8\]\[3\]>
 constexpr auto hidden = nn::linear<"fc1", 12> | nn::gelu | nn::linear<"fc2", 3>;
-// Once a block each, and the block repeated: its number is part of the name.
+// The block is repeated, and the number of the repetition is part of the name.
 constexpr auto body = nn::dropout<"d1", 0.1> | hidden | nn::dropout<"d1", 0.1>;                // wrong
 constexpr auto body = nn::dropout<"d1", 0.1> | hidden | block<"out">(nn::dropout<"d1", 0.1>);  // right
 constexpr auto loss = sum(input<"x", 8, 3> | repeat<4, "block">([](auto) { return ckpt<"s">(body); }));
@@ -44,7 +47,7 @@ static_assert(detail::checked<loss>());
 // says: two random operations have one name
 // shows: fact::key<cairn::fixed_string<2>\{"d"\}>
 // shows: given<float ?\[4\]>
-// The same operation on the same value is the same value, and no mistake.
+// The same operation on the same value would be no mistake.
 constexpr double probability = 0.25;  // wrong
 constexpr double probability = 0.5;   // right
 constexpr auto h = exp(param<"w", 4>);

@@ -1,5 +1,20 @@
-// PROSE
+// The outermost call reports this mistake.
+//
+// The arguments of an operation break the operation's rule about shapes. Here the operation stands three blocks deep.
+// Change one of the extents that the note shows. The note has up to three facts:
+//
+// - `in` is the path of the blocks and segments around the operation.
+// - `operation` names the operation, the source of each argument, and the arguments' shapes. A source is a layer, a
+//   leaf, an operation, or an argument of the body.
+// - `axes_added_by` names the first value that had as many axes as the argument with the most axes.
+//
+// Some mistakes have a sentence of their own: arrays that are bound, labels that do not fit logits, indices that do not
+// fit the axis that they index, axes and reshapes. Joining, slicing and padding have their own sentences, and so have
+// extents that are not positive or not below 2^31. Filters of convolutions and windows of pools have their own
+// sentences, too. Their notes show the settings in the orders `stride_pad_dilate_groups<2, 1, 1, 1>` and
+// `window<extent, stride, padding>`.
 
+#include "cairn/check/model.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/embedding.hpp"
@@ -8,10 +23,10 @@
 #include "cairn/nn/positions.hpp"
 #include "cairn/nn/recurrent.hpp"
 #include "cairn/nn/transformer.hpp"
+#include "cairn/op/extremum.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/placed.hpp"
 #include "cairn/op/roll.hpp"
-
-#include <cairn/data/batches.hpp>
-#include <cairn/train/loop.hpp>
 
 using namespace cairn;
 
@@ -161,7 +176,9 @@ static_assert(an_expression<decltype(table)>);
 // shows: fact::in<cairn::fixed_string<11>\{"block\.0\.ff"\}>
 // shows: operation<cairn::fixed_string<21>\{"add\(argument 0, out\)"\}, float ?\[4\]\[8\], float ?\[4\]\[6\]>
 #include <cairn/cairn.hpp>
-// A whole program made of the mistake: one error, and all else is silent.
+#include <cairn/data/batches.hpp>
+#include <cairn/train/loop.hpp>
+// A whole program is made of the mistake, and it adds no second error.
 constexpr int width = 6;  // wrong
 constexpr int width = 8;  // right
 constexpr auto inner = nn::linear<"fc", 16> | nn::gelu | nn::linear<"out", width>;
@@ -236,7 +253,7 @@ constexpr auto loss = cross_entropy(logits, classes, 1_c, weights);  // right
 // shows: fact::in<cairn::fixed_string<5>\{"many"\}>
 // shows: operation<cairn::fixed_string<30>\{"concatenate\(argument 0, more\)"\}, float ?\[4\], float ?\[4\]\[1\]>
 // shows: axes<0>
-// The first argument and the one that does not fit it.
+// The note shows the first argument and the argument that does not fit it.
 constexpr auto more = param<"more", 4, 1>;  // wrong
 constexpr auto more = param<"more", 4>;     // right
 constexpr auto many = [](auto x) { return concatenate<0>(x, exp(x), tanh(x), square(x), more, -x); };
@@ -345,7 +362,7 @@ constexpr auto loss = mean(x | nn::linear<"fc", 3>);
 // shows: operation<cairn::fixed_string<23>\{"mul\(argument 0, scale\)"\}, float ?\[4\]\[8\], float ?\[4\]\[9\]>
 constexpr int width = 9;  // wrong
 constexpr int width = 8;  // right
-// Parts of a path that clang would cut are shown one by one.
+// Parts of a path that clang would cut are shown separately.
 constexpr auto scale = [](auto x) { return x * param<"scale", 4, width>; };
 constexpr auto attention = ckpt<"self_attention.scores">(scale);
 constexpr auto y = input<"x", 4, 8> | block<"encoder.layer.7">(attention);
@@ -393,7 +410,7 @@ constexpr auto loss = sum(pad<1, before, 2>(input<"x", 4, 6>));
 // says: indices may lie outside of what they index
 // shows: operation<cairn::fixed_string<7>\{"placed"\}, float ?\[8\]\[4\], int ?\[1\], float ?\[3\]\[4\]>
 // shows: bound<8>
-// Three rows begin below 6.
+// Three rows need a beginning below 6.
 constexpr auto at = indices<"at", 8, 1>;  // wrong
 constexpr auto at = indices<"at", 6, 1>;  // right
 constexpr auto loss = sum(placed<0>(input<"table", 8, 4>, at, input<"rows", 3, 4>));
@@ -554,7 +571,7 @@ constexpr auto loss = mean(transpose<0, width>(input<"x", 4, 6>));
 // shows: fact::in<cairn::fixed_string<5>\{"cell"\}>
 constexpr auto bias = param<"w", 3>;  // wrong
 constexpr auto bias = param<"w", 4>;  // right
-// Results taken by std::get and std::apply are silent too.
+// Results that std::get and std::apply take are silent, too.
 constexpr auto cell = [](auto h, auto c) { return std::tuple{h + bias, c * h}; };
 constexpr auto x = input<"x", 8, 4>;
 constexpr auto results = ckpt<"cell">(cell, x, square(x));
@@ -567,7 +584,7 @@ constexpr auto loss = mean(std::get<0>(results)) + mean(std::get<1>(results)) + 
 // shows: operation<cairn::fixed_string<12>\{"add\(add, b\)"\}, float ?\[2\]\[4\], float ?\[5\]>
 constexpr int width = 5;  // wrong
 constexpr int width = 4;  // right
-// A cell with two results, used again with the results of its mistake; it reads extents.
+// The cell is applied again to the results of its mistake, and reads extents.
 constexpr auto cell = [](auto x, auto h) {
   constexpr int in = decltype(x)::shape[-1];
   const auto next = tanh(matmul(x, param<"w", in, 4>) + h + param<"b", width>);

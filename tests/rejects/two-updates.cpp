@@ -1,4 +1,8 @@
-// PROSE
+// The program reports this mistake.
+//
+// A state has one value at the end of a step. If a `batch_norm` is applied twice, both applications update its running
+// statistics. Rename one of the two, or put them into different blocks. A predictor updates nothing, so a predictor may
+// share the layer.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/batch_norm.hpp"

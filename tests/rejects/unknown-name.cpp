@@ -1,4 +1,10 @@
-// PROSE
+// The calls `param`, `grad`, `bind`, `freeze`, `update`, `wrt` and `predictor` report this mistake. The program reports
+// the tags of policies.
+//
+// The model has nothing of this name. `nearest` is the most similar name of the model; write that name. A name includes
+// the path of the blocks around it, without the segments. These mistakes have sentences of their own: the gradient of a
+// frozen parameter, the gradient of an input that is not in `wrt<...>`, a tag of a policy, and a name in `freeze<...>`
+// or `update<...>`.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"

@@ -1,4 +1,8 @@
-// PROSE
+// The program reports this mistake.
+//
+// Everything after the loss is an option, and this is none. Several results of a program are one `outputs(loss, ...)`.
+// `real<bf16>` has a sentence of its own, because a program computes in floats or doubles. `mixed<bf16>` stores the
+// results in half the bytes.
 
 #include "cairn/check/model.hpp"
 

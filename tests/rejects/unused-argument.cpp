@@ -1,4 +1,8 @@
-// PROSE
+// The outermost call reports this mistake.
+//
+// A segment keeps its arguments, which are its boundaries, for the backward pass. The body never reads this argument,
+// so either the segment would keep it for nothing, or the body has a typing error. Remove the argument from the call
+// and from the body, or read it.
 
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/reduce.hpp"

@@ -1,4 +1,9 @@
-// PROSE
+// `value_and_grad`, `grad`, `gradients` and an optimizer report this mistake.
+//
+// A program with `update<...>` uses up each gradient as soon as the gradient is complete. No gradient is left to show,
+// and nothing is left for an optimizer to do. Call `train`, or leave `update<...>` or the optimizer out. With
+// `clip<...>` the program keeps its gradients, and `grad` and `gradients()` show them as they were before clipping. The
+// gradients of inputs in `wrt<...>` are always available.
 
 #include <vector>
 

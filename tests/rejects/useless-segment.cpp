@@ -1,4 +1,18 @@
-// PROSE
+// The program reports this mistake.
+//
+// The segment costs time and does not save memory, because `frees` is not larger than `keeps`. Write `block`, put more
+// into the segment, take a policy out, or add `allow_useless`. The note has two numbers of bytes:
+//
+// - `frees` counts the values that would be kept for the backward pass if the segment were a block. A value that a
+//   policy saves does not count.
+// - `keeps` counts the values that would not be kept if the segment were a block. They are boundaries that only this
+//   segment needs, and results that the backward pass recomputes in few operations outside of segments. Here `sqrt` of
+//   `exp` is such a result.
+//
+// A program with `freeze<...>` also reports segments that are useless if nothing is frozen, because another program may
+// train what is frozen. A segment that the forward pass itself recomputes, for a `grad` in the model, is never useless.
+// The id also reports a segment that is the whole model: the backward pass recomputes all of it at once, so the arena
+// is no smaller. The note shows the arena's bytes.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"

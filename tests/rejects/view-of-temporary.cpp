@@ -1,4 +1,10 @@
-// PROSE
+// The call that returns the view reports this mistake: `value_and_grad`, `train`, a predictor, `param`, `grad`,
+// `moment`, `cache`, `parameters`, `gradients` or `arena`.
+//
+// A tensor comes out as a view of the memory of its program or predictor. A temporary program or predictor is destroyed
+// at the end of its statement, and its memory with it. Give the program or predictor a name. Reading the view within
+// the same statement would be right, but the compiler cannot distinguish that, so both are refused. A scalar comes out
+// as a number, which a temporary may return.
 
 #include "cairn/embedded.hpp"
 

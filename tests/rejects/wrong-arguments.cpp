@@ -1,4 +1,15 @@
-// PROSE
+// The outermost call reports this mistake.
+//
+// A function of the library was called with an argument that it does not take. The sentence says what to write. The id
+// covers these mistakes:
+//
+// - A layer stands where an expression is needed, or an expression where a layer is needed.
+// - An axis is an argument, where it must be a template argument.
+// - A name is missing.
+// - An array is passed without `bind<...>`.
+// - A learning rate is passed without its name.
+// - `update<...>` or an optimizer got an object that is no rule. A rule may not sum in its `next`, and its moments must
+//   have different names.
 
 #include "cairn/check/scan.hpp"
 #include "cairn/nn/convolution.hpp"
@@ -413,7 +424,7 @@ int main() {
   adamw optimizer{step, 0.1};          // wrong
   adamw optimizer{step, {.lr = 0.1}};  // right
 
-// shared: a layer in a deep model, whose body lacks its result
+// shared: a layer in a deep model, which lacks its result
 constexpr auto gate = layer([](auto h) {
   // here
 });
@@ -505,7 +516,7 @@ constexpr auto model = nn::linear<"in", 16> | nn::relu | nn::linear<"head", 4>;
 // shows: operation<cairn::fixed_string<14>\{"cross_entropy"\}, cairn::fact::layer, int ?\[8\]
 constexpr auto loss = cross_entropy(model, y);      // wrong
 constexpr auto loss = cross_entropy(x | model, y);  // right
-// After the report all of it goes on silently.
+// The program is made of the mistake, and it adds no second error.
 int main() {
   program<loss> step;
   step.init(seed{1});
@@ -891,7 +902,7 @@ constexpr auto loss = sum(roll<0, 1>(x));  // right
 // case: wrong-arguments-shift
 // says: axes and extents are template arguments: .*slice<1, 0, 4>\(x\)
 // shows: operation<cairn::fixed_string<6>\{"shift"\}, float ?\[4\]\[6\]>
-// What goes around is roll.
+// Elements that go around are a roll.
 constexpr auto x = input<"x", 4, 6>;
 constexpr auto loss = sum(nn::shift<0, 1, edge::wrap>(x));     // wrong
 constexpr auto loss = sum(nn::shift<0, 1, edge::nearest>(x));  // right

@@ -1,4 +1,11 @@
-// PROSE
+// The program reports this mistake, in an operation of your own.
+//
+// A vjp takes the cotangents of the results, then the results, then the arguments. It returns `gradients(...)`, with
+// one gradient for each argument. A gradient has the argument's shape, or a shape to which the argument is broadcast.
+// Return `no_gradient{}` for an argument that has no gradient.
+//
+// The check runs where the graph is made, so the list of instantiations around the message is longer than elsewhere. If
+// a rule does not compile, only the compiler's own message appears.
 
 #include "cairn/check/model.hpp"
 #include "cairn/op/matmul.hpp"

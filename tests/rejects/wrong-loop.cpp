@@ -1,4 +1,11 @@
-// PROSE
+// `scan` reports this mistake. The program reports a gradient of a gradient that goes through a loop.
+//
+// One body serves all steps, so the value that it returns for a carried value is the value that it gets in the next
+// step. Return a value of the same shape and type for each carried value, and then the values that are collected.
+//
+// A policy has at least one snapshot, which is the state that the loop begins with, and at most as many snapshots as
+// the loop has steps: [loops](language.md#loops). A loop in the body of another loop keeps its snapshots in the arena,
+// because it runs again in each step of the outer loop.
 
 #include "cairn/check/scan.hpp"
 #include "cairn/op/matmul.hpp"

@@ -1,4 +1,6 @@
-// PROSE
+// The outermost call reports this mistake.
+//
+// The probability is the share of numbers that are dropped. Give a number from 0 to below 1.
 
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/recurrent.hpp"

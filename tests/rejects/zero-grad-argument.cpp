@@ -1,4 +1,8 @@
-// PROSE
+// The program reports this mistake.
+//
+// The gradient `grad(y, x)` would be zero, because `y` does not depend on `x`, or depends on `x` only through `detach`
+// or indices. PyTorch asks for `allow_unused` in this case. Take the value out of `grad`. The note shows a parameter by
+// its name. The name of a parameter in a block includes its path, as in `param<"/block.0.fc.weight", 4, 3>`.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,4 +1,7 @@
-// PROSE
+// The program reports this mistake.
+//
+// `wrt<...>` asks for the gradient of an input that the gradient of the loss does not reach. Either only other outputs
+// read the input, or the input is behind `detach`. Take the input out of `wrt<...>`.
 
 #include "cairn/check/model.hpp"
 

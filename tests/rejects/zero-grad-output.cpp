@@ -1,4 +1,8 @@
-// PROSE
+// The program reports this mistake.
+//
+// The gradient of the loss reaches no trained parameter at all. `operation` is the operation that cuts off the
+// gradient. Take that operation out, name inputs in `wrt<...>`, or use a predictor. A model that has nothing to train
+// has a sentence of its own, which names no operation: the model has no parameter, or all parameters are frozen.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/linear.hpp"

@@ -1,4 +1,8 @@
-// PROSE
+// The program reports this mistake.
+//
+// An optimizer would leave this parameter as it is, or would only decay it. Either no operation reads the parameter, or
+// only operations behind `detach` do. Remove the parameter, or name it in `freeze<...>`, which says that the parameter
+// is meant to stay as it is.
 
 #include "cairn/check/model.hpp"
 

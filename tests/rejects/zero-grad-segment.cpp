@@ -1,4 +1,8 @@
-// PROSE
+// The program reports this mistake.
+//
+// The backward pass never reaches the segment, so the segment can save nothing. Either nothing in the segment is
+// trained, or its result reaches the loss only through `detach` or indices. Write `block`, or add `allow_useless` if
+// another program trains the segment.
 
 #include "cairn/check/model.hpp"
 #include "cairn/op/softmax.hpp"
