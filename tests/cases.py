@@ -47,7 +47,7 @@ class case:
     def own(self, wanted=("wrong", "right", "")):
         """The case's own lines, without the marks at their ends, of which only those with these marks are taken."""
         lines = [(ends.sub("", line), ends.search(line)) for _, line in self.blocks[2]]
-        return [line for line, mark in lines if line and (mark[1] if mark else "") in wanted]
+        return [line for line, mark in lines if (mark[1] if mark else "") in wanted]
 
     def program(self, rejected, prefix=""):
         """The includes of a program, and its other lines, which compilers find in the file `prefix` + `file`."""
@@ -65,7 +65,7 @@ class case:
 
 def opening(text):
     """The comment that opens a file, without its slashes."""
-    return [line[3:] for line in takewhile(lambda line: line.startswith("//"), text.splitlines())]
+    return [line[3:] for line in takewhile(lambda line: line.startswith("//") and not begins.match(line), text.splitlines())]
 
 
 def cases_of(path):

@@ -6,6 +6,7 @@ from difflib import unified_diff
 
 from cases import all_cases, folder, opening
 from compilers import compilers, top
+from readme import blocks, parts, words
 
 page = top / "docs/misuse.md"
 headers = sorted(file for room in ("base", "misuse") for file in (top / "include/cairn" / room).glob("*.hpp"))
@@ -14,7 +15,8 @@ without_id = {"others"}  # the file of cases whose message has no id
 
 
 def known_ids():
-    return set(re.findall(r"cairn \\?\[([a-z-]+)\\?\]", "".join(header.read_text() for header in headers)))
+    """The ids of all messages of the library."""
+    return set(re.findall(r"cairn \[([a-z-]+)\]", "".join(header.read_text() for header in headers)))
 
 
 def quoted(printed):
@@ -29,20 +31,22 @@ def quoted(printed):
 
 
 def code(lines):
-    return textwrap.dedent("\n".join(lines)) + "\n"
+    """The lines of a block, without those that only a test has."""
+    shown = [line for line in lines if not re.match(r"#include|static_assert\(an_expression<", line)]
+    return textwrap.dedent("\n".join(shown)).strip("\n") + "\n"
 
 
 def section(case, text, printed):
     """What the page has about an id: its first case, and what its file and g++ say."""
     by, _, why = "\n".join(opening(text)).partition("\n\n")
-    wrong = [line for line in case.own(("wrong", "")) if not line.startswith("static_assert(") or line in case.own(("wrong",))]
+    right = textwrap.dedent("\n".join(case.own(("right",)))) + "\n"
     fence = "```"
     return f"""## {case.id()}
 
 {by}
 
 {fence}cpp
-{code(wrong)}{fence}
+{code(case.own(("wrong", "")))}{fence}
 {fence}text
 {chr(10).join(quoted(printed))}
 {fence}
@@ -52,7 +56,7 @@ def section(case, text, printed):
 Right:
 
 {fence}cpp
-{code(case.own(("right",)))}{fence}
+{right}{fence}
 """
 
 
@@ -88,5 +92,9 @@ def faults(text, verdicts):
     known, files = known_ids(), {file.stem for file in folder.glob("*.cpp")} - without_id
     yield from (f"no file of {name}" for name in sorted(known - files))
     yield from (f"{name} is no misuse" for name in sorted(files - known))
-    differences = list(unified_diff(text.splitlines(), written(text, verdicts).splitlines(), "as it is", "as it is to be", lineterm=""))
-    yield from differences
+    printed = [words(seen.printed) for (_, compiler), seen in verdicts.items() if compiler == "g++"]
+    for quote in blocks(text.partition(marker)[0], "text"):
+        if not any(all(part in said for part in parts(quote)) for said in printed):
+            yield f"g++ says of no case: {words(quote)}"
+    if not known ^ files:
+        yield from unified_diff(text.splitlines(), written(text, verdicts).splitlines(), "as it is", "as it should be", lineterm="")

@@ -29,6 +29,7 @@ static_assert(detail::checked<loss, fit<8_KiB>>());                 // right
 // shows: fact::given<double>
 #include "cairn/gradcheck.hpp"
 constexpr auto loss = sum(param<"w", 4> * param<"v", 4>);
+
 int main() {
   return gradcheck<loss, mixed<bf16>>(seed{1}).relative > gradient_tolerance;  // wrong
   return gradcheck<loss>(seed{1}).relative > gradient_tolerance;               // right

@@ -143,6 +143,7 @@ constexpr auto loss = sum(positive);
 // shows: got<double>
 #include "cairn/run/program.hpp"
 constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
+
 int main() {
   program<loss> step;
   double x[4] = {1, 2, 3, 4};  // wrong
@@ -158,6 +159,7 @@ int main() {
 // shows: got<long( int)?>
 #include "cairn/run/program.hpp"
 constexpr auto loss = cross_entropy(param<"w", 2, 3>, labels<"y", 3, 2>);
+
 int main() {
   program<loss> step;
   std::vector<std::int64_t> y{1, 2};  // wrong
@@ -209,6 +211,7 @@ static_assert(an_expression<decltype(h)>);
 using number = float;   // wrong
 using number = double;  // right
 constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
+
 int main() {
   const number x[4] = {1, 2, 3, 4};
   return gradcheck<loss, wrt<"x">>(seed{1}, bind<"x">(x)).relative > 1e-6;
@@ -232,6 +235,7 @@ static_assert(detail::checked<results>());
 constexpr auto logits = input<"x", 8, 4> | nn::linear<"fc", 3>;
 using predictor_of_logits = predictor<logits>;                // wrong
 using predictor_of_logits = predictor<logits, real<double>>;  // right
+
 void predict() {
   program<sum(logits), real<double>> step;
   predictor_of_logits each{step};
@@ -277,6 +281,7 @@ constexpr auto y = sum(square(param<"w", 4>));
 using halved = mixed<bf16, stochastic_rounding>;
 using predictor_of_y = predictor<y>;          // wrong
 using predictor_of_y = predictor<y, halved>;  // right
+
 void predict() {
   program<y, halved> step;
   predictor_of_y each{step};

@@ -32,6 +32,7 @@ static_assert(an_expression<decltype(slope)>);
 constexpr auto products = input<"x", 4> * param<"w", 4>;
 constexpr auto loss = products;       // wrong
 constexpr auto loss = sum(products);  // right
+
 int main() {
   const double x[4] = {1, 2, 3, 4};
   return gradcheck<loss>(seed{1}, bind<"x">(x)).relative > 1e-6;

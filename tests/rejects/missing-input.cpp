@@ -4,14 +4,15 @@
 // step.
 
 #include "cairn/op/loss.hpp"
+#include "cairn/run/program.hpp"
 
 using namespace cairn;
 
 // case: missing-input
 // says: the model reads this input, but no bind<\.\.\.> gives it
 // shows: fact::input<cairn::fixed_string<2>\{"x"\}>
-#include "cairn/run/program.hpp"
 constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
+
 int main() {
   program<loss> step;
   float value = step.value_and_grad();                                   // wrong

@@ -4,14 +4,13 @@
 // `lanewise` for an elementwise operation, and `compute` for any other operation. A function with other parameters does
 // not count.
 
-#include "cairn/misuse/table.hpp"
+#include "cairn/run/program.hpp"
 
 using namespace cairn;
 
 // case: own-operation-lanewise
 // says: this elementwise operation has no lanewise
 // shows: operation<cairn::fixed_string<9>\{"log1pexp"\}>
-#include "cairn/run/program.hpp"
 namespace own {
 using namespace cairn;
 struct log1pexp_op : elementwise_op {
@@ -30,7 +29,6 @@ float run(step& s) { return s.value_and_grad(); }
 // case: own-operation-kernel
 // says: no compute\(operation, signature<Real, Arguments\.\.\.>
 // shows: operation<cairn::fixed_string<9>\{"reversed"\}, float ?\[5\]>
-#include "cairn/run/program.hpp"
 namespace own {
 using namespace cairn;
 struct reversed_op : op {

@@ -54,6 +54,7 @@ static_assert(detail::checked<loss, clip<1>, update<sgd_options{}>>());  // righ
 // shows: fact::parameter<cairn::fixed_string<2>\{"w"\}>
 #include "cairn/cairn.hpp"
 constexpr auto loss = mean(square(param<"w", 8>));
+
 int main() {
   program<loss, update<adamw_options{}>> step;
   step.init(seed{1});

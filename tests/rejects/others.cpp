@@ -16,6 +16,7 @@ using train_step = program<loss>;
 #include "cairn/data/text.hpp"
 #include "cairn/data/windows.hpp"
 namespace data = cairn::data;
+
 inline long first_of_all(const data::vocabulary& known) {
   long sum = 0;
   for (auto [x, y, begins] : data::windows<2, 3>(known.encode("some text, long enough"))) sum += x(0, 0);  // wrong

@@ -8,6 +8,11 @@
 
 using namespace cairn;
 
+// shared: the predictor's checks
+// here
+constexpr bool trains = false;
+static_assert(report_of<decltype(detail::problem_of_program<y, trains>())>{}.shown);
+
 // case: random-in-predictor
 // says: nothing is random in a predictor.*stands_for\(false\)
 // shows: fact::key<cairn::fixed_string<\d+>\{"n"\}>
@@ -23,5 +28,3 @@ struct noise_op : op {
 };
 }  // namespace own
 constexpr auto y = make<own::noise_op>(param<"p", 4>, random_key_leaf<"n">{});
-constexpr bool trains = false;
-static_assert(report_of<decltype(detail::problem_of_program<y, trains>())>{}.shown);

@@ -66,6 +66,7 @@ static_assert(detail::checked<loss>());
 // shows: got<float ?\[3\]\[2\]>
 #include "cairn/run/program.hpp"
 constexpr auto loss = sum(input<"x", 2, 3> * param<"w", 3>);
+
 int main() {
   program<loss> step;
   std::array<std::array<float, 2>, 3> x{};  // wrong
@@ -188,6 +189,7 @@ constexpr auto classes = labels<"y", 5, 4>;
 constexpr auto loss = cross_entropy(logits, classes);
 using train_step = program<outputs(loss, accuracy(logits, classes)), freeze<"head">>;
 static_assert(train_step::memory().peak_bytes <= 1_MiB && train_step::flops().total() >= 0);
+
 void run(train_step& step, const data::dataset& set) {
   train::loop loop{step, {.epochs = 2, .folder = "run", .average = "average"}};
   loop([&](int epoch) { return data::batches<4>(set, seed{1}, epoch); },
@@ -196,6 +198,7 @@ void run(train_step& step, const data::dataset& set) {
        },
        [] { return 0.5; });
 }
+
 int main() {
   train_step step;
   step.init(seed{42});

@@ -8,13 +8,13 @@
 // different processors: the linker keeps one of two functions that have one name.
 
 #include "cairn/nn/linear.hpp"
+#include "cairn/run/program.hpp"
 
 using namespace cairn;
 
 // case: threads-without-openmp
 // says: a program has several threads where it is compiled with OpenMP: g\+\+ -fopenmp
 // shows: fact::threads<2>
-#include "cairn/run/program.hpp"
 constexpr auto loss = sum(input<"x", 8, 4> | nn::linear<"fc", 4>);
 using step = program<loss, threads<2>>;  // wrong
 using step = program<loss, threads<1>>;  // right

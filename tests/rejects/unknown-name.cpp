@@ -71,6 +71,7 @@ int main() {
 #include "cairn/run/predictor.hpp"
 constexpr auto counting = [](auto x) { return updated(x + cache<"h", 4>, cache<"h", 4>, cache<"h", 4> + x); };
 constexpr auto loss = sum(param<"w", 4>);
+
 int main() {
   program<loss> step;
   predictor<block<"step">(counting, input<"x", 4>)> predict{step};
@@ -93,6 +94,7 @@ static_assert(detail::checked<loss, freeze<"encoder.fc1">>());  // right
 // shows: fact::parameter<cairn::fixed_string<2>\{"v"\}>
 #include "cairn/run/program.hpp"
 constexpr auto loss = sum(param<"v", 4> * param<"w", 4>);
+
 int main() {
   program<loss, freeze<"v">> step;  // wrong
   program<loss> step;               // right
@@ -107,6 +109,7 @@ int main() {
 constexpr auto weight = param<"v">;  // wrong
 constexpr auto weight = param<"w">;  // right
 constexpr auto loss = exp(param<"w">);
+
 int main() {
   program<loss> step;
   predictor<exp(weight)> predict{step};

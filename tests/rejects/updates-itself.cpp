@@ -5,13 +5,13 @@
 // `clip<...>` the program keeps its gradients, and `grad` and `gradients()` show them as they were before clipping. The
 // gradients of inputs in `wrt<...>` are always available.
 
+#include "cairn/cairn.hpp"
+
 #include <vector>
 
 using namespace cairn;
 
 // shared: a program with a rule, which lacks its steps
-#include "cairn/cairn.hpp"
-
 constexpr auto loss = mean(square(input<"x", 8, 4> | nn::linear<"fc", 2>));
 const std::vector<float> x(8 * 4);
 

@@ -15,6 +15,7 @@ using namespace cairn;
 // shows: given<cairn::tensor_view<float, 2(ul)?> ?>
 constexpr auto logits = input<"x", 8, 16> | nn::linear<"fc", 4>;
 constexpr auto loss = mean(square(logits));
+
 inline float predicted(program<loss>& step, const float (&images)[8][16]) {
   auto seen = predictor<logits>{step}(bind<"x">(images));  // wrong
   predictor<logits> predict{step};                         // right
@@ -26,6 +27,7 @@ inline float predicted(program<loss>& step, const float (&images)[8][16]) {
 // shows: cairn \[view-of-temporary\]
 using train_step = program<mean(square(input<"x", 8, 16> | nn::linear<"fc", 4>))>;
 train_step loaded();
+
 inline float first() {
   return loaded().param<"fc.weight">()(0, 0);  // wrong
   train_step step = loaded();                  // right
@@ -37,6 +39,7 @@ inline float first() {
 constexpr auto logits = input<"x", 8, 16> | nn::linear<"fc", 4>;
 using train_step = program<outputs(mean(square(logits)), logits)>;
 train_step loaded();
+
 inline float first(const float (&images)[8][16]) {
   const auto [loss, seen] = loaded().value_and_grad(bind<"x">(images));  // wrong
   train_step step = loaded();                                            // right

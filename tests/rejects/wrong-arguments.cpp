@@ -172,6 +172,7 @@ static_assert(an_expression<decltype(out)>);
 constexpr auto loss = sum(input<"x", 8, 4> | nn::linear<"fc", 3>);
 using trained = program<loss, mixed<bf16, stochastic_rounding>>;  // wrong
 using trained = program<loss, mixed<bf16>>;                       // right
+
 void train(trained& step) {
   adamw optimizer{step, {.lr = 1e-3}};
   step.value_and_grad(bind<"x">(std::array<float, 32>{}));
@@ -190,6 +191,7 @@ struct descent {
   static constexpr auto next(auto p, auto g) { return std::tuple{p - 0.1_c * g}; }            // wrong
   static constexpr auto next(auto p, auto g, auto rate) { return std::tuple{p - rate * g}; }  // right
 };
+
 int main() {
   program<loss> step;
   step.init(seed{1});
@@ -206,6 +208,7 @@ int main() {
 #include "cairn/cairn.hpp"
 #include "cairn/file/saving.hpp"
 constexpr auto loss = mean(square(param<"w", 8>));
+
 int main() {
   program<loss> step;
   step.init(seed{1});
@@ -220,6 +223,7 @@ int main() {
 constexpr auto net = input<"x", 4, 8> | nn::linear<"fc", 10>;
 constexpr auto loss = mean(square(net));
 inline constexpr auto other = mean(net);
+
 inline void both() {
   program<loss> step;
   program<other> second{step};  // wrong
@@ -535,6 +539,7 @@ int main() {
 constexpr auto loss = cross_entropy(x | model, y);
 constexpr auto results = outputs(loss, model);     // wrong
 constexpr auto results = outputs(loss, model(x));  // right
+
 int main() {
   program<results> step;
   step.init(seed{1});
@@ -550,6 +555,7 @@ int main() {
 // shows: fact::given<cairn::fact::layer>
 constexpr auto logits = x | model;
 constexpr auto loss = cross_entropy(logits, y);
+
 int main() {
   program<loss> step;
   predictor<model> predict{step};   // wrong
@@ -564,6 +570,7 @@ int main() {
 // says: a layer stands where an expression is needed; apply it: x \| layer, or layer\(x\)
 // shows: fact::given<cairn::fact::layer>
 constexpr auto loss = cross_entropy(x | model, y);
+
 int main() {
   program<model> step;  // wrong
   program<loss> step;   // right
