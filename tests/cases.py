@@ -1,29 +1,30 @@
-"""Reads the cases of tests/rejects. A file has the cases of one misuse and is named after its id.
+"""Reads the cases of tests/rejects. A file has the cases of one misuse, and its name is the id of the misuse.
 
-A file opens with a comment, which becomes the section of its id in docs/misuse.md, and with lines that all its cases
-share. After these, a comment line may begin something:
+A file opens with a comment, which is the section of the id in docs/misuse.md, and with lines that all its cases share.
+Then comments of these forms begin something:
 
-    // shared: TITLE    The lines that follow are shared by the next cases, up to the next such line.
-    // here             A case's own lines stand here among the shared ones. Without this line they stand last.
-    // case: NAME       The lines that follow are the case's own. The page shows those of the first case.
-    // says: REGEX      The message of a case is "cairn [ID]: " and what REGEX matches; ID is the file's name.
-    // shows: REGEX     What the compiler prints has a match of REGEX. A case can have several.
-    // then: REGEX      The compiler adds an error of its own. REGEX matches this second error.
-    // options: LIST    The case is compiled with these options alone. A case can have several lists, and is compiled with each.
+    // shared: TITLE    The next lines are shared by the next cases, in place of what an earlier comment shares.
+    // here             Among shared lines: a case's own lines stand here. Otherwise they stand last.
+    // case: NAME       The next lines are the case's own. The page shows the own lines of the first case.
+    // says: REGEX      The message is "cairn [ID]: " and then a match of REGEX.
+    // shows: REGEX     What the compiler prints has a match of REGEX. A case may have several.
+    // then: REGEX      The compiler adds an error in its own words, which REGEX matches.
+    // options: LIST    The case is compiled with these options. A case may have several lists, each for itself.
 
-A line that ends with `// wrong` is part of the rejected program alone. A line that ends with `// right` is part of its
-twin alone, which is accepted. All other lines are parts of both.
+A line that ends with `// wrong` is only in the program that is rejected. A line that ends with `// right` is only in
+its twin, which is accepted. All other lines are in both. Text after a colon, as in `// wrong: too small`, is a comment.
 """
 
 import re
-from collections import defaultdict
+import sys
 from dataclasses import dataclass
 from itertools import takewhile
 
 from compilers import top
 
 folder = top / "tests/rejects"
-begins = re.compile(r"\s*// (?:(here)|(shared|case|says|shows|then|options): (.*))$")
+begins = re.compile(r"\s*// (?:(here)|([a-z]+): (.*))$")
+keys = ["says", "shows", "then", "options"]
 ends = re.compile(r"\s*// (wrong|right)(: .*)?$")
 
 
@@ -31,11 +32,11 @@ ends = re.compile(r"\s*// (wrong|right)(: .*)?$")
 class case:
     file: str
     name: str
-    told: dict  # the texts of says, shows, then and options
-    blocks: list  # numbered lines: the file's, the shared ones before the case's, its own, and the shared ones after these
+    told: dict  # what follows says, shows, then and options: lists of texts
+    blocks: list  # lists of numbered lines: the file's, shared ones, the case's own, and the shared ones behind these
 
     def expected(self):
-        """The regexes that what a compiler prints must match."""
+        """The regexes of which each has a match in what a compiler prints."""
         return [rf"cairn \[{self.id()}\]: {said}" for said in self.told["says"]] + self.told["shows"]
 
     def id(self):
@@ -45,12 +46,12 @@ class case:
         return [options.split() for options in self.told["options"]]
 
     def own(self, wanted=("wrong", "right", "")):
-        """The case's own lines, without the marks at their ends, of which only those with these marks are taken."""
+        """The case's own lines that have one of these marks at their ends, without the marks."""
         lines = [(ends.sub("", line), ends.search(line)) for _, line in self.blocks[2]]
         return [line for line, mark in lines if (mark[1] if mark else "") in wanted]
 
     def program(self, rejected, prefix=""):
-        """The includes of a program, and its other lines, which compilers find in the file `prefix` + `file`."""
+        """The includes of a program, and its other lines. Compilers say that these lines are in `prefix` + `file`."""
         leave_out, includes, lines = "right" if rejected else "wrong", [], []
         for block in self.blocks:
             lines += [f'#line {number} "{prefix}{self.file}"' for number, _ in block[:1]]
@@ -65,7 +66,8 @@ class case:
 
 def opening(text):
     """The comment that opens a file, without its slashes."""
-    return [line[3:] for line in takewhile(lambda line: line.startswith("//") and not begins.match(line), text.splitlines())]
+    comments = takewhile(lambda line: re.match("//(?! (shared|case): )", line), text.splitlines())
+    return [line[3:] for line in comments]
 
 
 def cases_of(path):
@@ -83,9 +85,11 @@ def cases_of(path):
             block = after
         elif key == "case":
             name = str(path.relative_to(top) if path.is_relative_to(top) else path)
-            found.append(case(name, value, defaultdict(list), [everywhere, before, block := [], after]))
-        elif key:
+            found.append(case(name, value, {key: [] for key in keys}, [everywhere, before, block := [], after]))
+        elif key in keys and found:
             found[-1].told[key].append(value)
+        elif key:
+            sys.exit(f"{path}:{number}: nothing begins with {line}")
         else:
             block.append((number, line))
     return found

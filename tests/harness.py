@@ -111,8 +111,9 @@ int z;
         self.assertEqual(lines(first, True), [*function, "  int x = f;  // wrong", "}"])
         self.assertEqual(lines(first, False), [*function, "  int x = 0;  // right", "}"])
         self.assertEqual(lines(third, True), [function[0], "int z;"])
-        self.assertEqual([second.program(rejected)[0] for rejected in (True, False)],
-                         [['#include "a.hpp"', "#include <b>"], ['#include "a.hpp"', "#include <b>", '#include "c.hpp"']])
+        included = ['#include "a.hpp"', "#include <b>"]
+        self.assertEqual(second.program(True)[0], included)
+        self.assertEqual(second.program(False)[0], [*included, '#include "c.hpp"'])
 
     def test_where_their_lines_are(self):
         first = self.read(self.text)[0]
@@ -123,8 +124,14 @@ int z;
             found, at = (found, int(place[1])) if place else (found | {at: line}, at + 1)
             self.assertTrue(not place or place[2] == f"case_0/{self.folder}/id.cpp")
         numbered = dict(enumerate(self.text.splitlines(), 1))
-        self.assertEqual([numbered[number] for number, line in found.items() if line], list(filter(None, found.values())))
-        self.assertEqual(len(list(filter(None, found.values()))), 4)
+        taken = {number: line for number, line in found.items() if line}
+        self.assertEqual(taken, {number: numbered[number] for number in taken})
+        self.assertEqual(len(taken), 4)
+
+    def test_what_begins_nothing(self):
+        for wrong in (self.text.replace("shows: two", "show: two"), self.text.replace("// shared: a", "// says: a")):
+            with self.assertRaisesRegex(SystemExit, "id.cpp:[0-9]+: nothing begins with // (show: two|says: a)"):
+                self.read(wrong)
 
     def test_their_own_lines(self):
         first, second, _ = self.read(self.text)
@@ -194,7 +201,8 @@ class rejects_finds(in_a_folder):
         for compiler in compilers:
             _, found = rejects.said(some, compiler, True)
             self.assertEqual([len(found[case]) for case in some], [1, 0, 0])
-            self.assertEqual([seen.faults for seen in rejects.judged(some, compiler, rejects.without_quotes[compiler]).values()], [[], [], []])
+            seen = rejects.judged(some, compiler, rejects.without_quotes[compiler])
+            self.assertEqual([seen[case].faults for case in some], [[], [], []])
 
     def test_an_error_in_shared_lines(self):
         text = (f"// shared: a check of a type\n{self.narrow}// here\nstatic_assert(sizeof(narrow<type>) == 1);\n"
@@ -215,19 +223,21 @@ class rejects_finds(in_a_folder):
         self.assertEqual(self.faults(good.replace("shows: 3", "shows: 5")), ["no match for 5 is not 4"])
 
     def test_one_of_two_messages(self):
-        self.assertEqual(self.faults(good.replace("static", "// shows: is never\nstatic", 1)), ["no match for is never"])
+        two = good.replace("static", "// shows: is never\nstatic", 1)
+        self.assertEqual(self.faults(two), ["no match for is never"])
 
     def test_a_message_of_another_id(self):
         says = good.replace("shows: 3 is not 4", "says: 3 is not 4")
         self.assertEqual(self.faults(says.replace('"3', '"cairn [case]: 3')), [])
-        self.assertEqual(self.faults(says.replace('"3', '"cairn [other-case]: 3')), [r"no match for cairn \[case\]: 3 is not 4"])
+        self.assertEqual(self.faults(says.replace('"3', '"cairn [other-case]: 3')),
+                         [r"no match for cairn \[case\]: 3 is not 4"])
 
     def test_a_message_that_only_the_quoted_source_has(self):
-        self.assertEqual(self.faults(good.replace("static_assert(false", "/* line 4 */ static_assert(false").replace("shows: 3 is not 4", "shows: line 4")),
-                         ["no match for line 4"])
+        quoted = good.replace("static_assert(false", "/* line 4 */ static_assert(false")
+        self.assertEqual(self.faults(quoted.replace("shows: 3 is not 4", "shows: line 4")), ["no match for line 4"])
 
     def test_no_message(self):
-        self.assertEqual(self.faults(good.replace("// shows", "// tells")), ["no line `// says: REGEX`"])
+        self.assertEqual(self.faults(good.replace("// shows: 3 is not 4\n", "")), ["no line `// says: REGEX`"])
 
     def test_two_errors(self):
         self.assertEqual(self.faults(good + 'static_assert(false, "again");  // wrong\n'), ["2 errors"])
@@ -272,8 +282,8 @@ static_assert(an_expression<decltype(loss)>);
 static_assert(detail::checked<loss>());
 """
     printed = """a.hpp:1:2:   required from here
-a.hpp:33:44: error: static assertion failed: cairn [an-id]: the loss is no scalar; reduce it with mean or with sum, or give its gradient
-a.hpp:33:44: note: 'cairn::well_formed<f::<lambda(auto:123)> >' evaluates to false
+a.hpp:3:4: error: static assertion failed: cairn [an-id]: the loss is no scalar; reduce it by mean or sum, or give it a
+a.hpp:3:4: note: 'cairn::well_formed<f::<lambda(auto:123)> >' evaluates to false
 a.hpp:55:66: note: something else"""
     section = """## an-id
 
@@ -284,8 +294,7 @@ loss = squares;
 static_assert(detail::checked<loss>());
 ```
 ```text
-error: static assertion failed: cairn [an-id]: the loss is no scalar; reduce it with mean or with sum, or give its
-  gradient
+error: static assertion failed: cairn [an-id]: the loss is no scalar; reduce it by mean or sum, or give it a
 note: 'cairn::well_formed<f::<lambda(auto)> >' evaluates to false
 ```
 
@@ -302,8 +311,9 @@ loss = sum(squares);
 
     def setUp(self):
         super().setUp()
+        paths = lambda: sorted(self.folder.glob("*.cpp"))  # noqa: E731
         changed = {"folder": self.folder, "known_ids": lambda: {"an-id"}, "without_id": {"others"},
-                   "all_cases": lambda: [case for path in sorted(self.folder.glob("*.cpp")) for case in cases.cases_of(path)]}
+                   "all_cases": lambda: [case for path in paths() for case in cases.cases_of(path)]}
         for name, value in changed.items():
             self.addCleanup(setattr, misuse, name, getattr(misuse, name))
             setattr(misuse, name, value)
@@ -337,7 +347,7 @@ loss = sum(squares);
             self.assertIn(new, self.faults(lambda page: page.replace(old, new)))
 
     def test_a_message_in_the_text_before(self):
-        quoted = "```text\nerror: static assertion failed: cairn [an-id]: the loss is no scalar;\n  reduce it with mean\n```\n"
+        quoted = f"```text\nerror: {self.printed.partition('error: ')[2].partition(' by')[0]}\n  by mean\n```\n"
         self.assertEqual(self.faults(text=quoted), "")
         self.assertIn("g++ says of no case: error: static", self.faults(text=quoted.replace("mean", "means")))
 

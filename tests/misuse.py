@@ -1,4 +1,5 @@
-"""docs/misuse.md: its sections and its table are written from the cases of tests/rejects and from what compilers say."""
+"""docs/misuse.md: what it says up to `marker` is kept. The sections behind it, one for each id, and the table of
+figures are made of the files of tests/rejects and of what compilers print."""
 
 import re
 import textwrap
@@ -11,7 +12,7 @@ from readme import blocks, parts, words
 page = top / "docs/misuse.md"
 headers = sorted(file for room in ("base", "misuse") for file in (top / "include/cairn" / room).glob("*.hpp"))
 marker = "<!-- `tests/rejects.py write` writes the rest of this page. -->\n"
-without_id = {"others"}  # the file of cases whose message has no id
+without_id = {"others"}  # the file of the cases that print no id
 
 
 def known_ids():
@@ -37,7 +38,7 @@ def code(lines):
 
 
 def section(case, text, printed):
-    """What the page has about an id: its first case, and what its file and g++ say."""
+    """The section of an id. `case` is the first case of the id's file, which has this text."""
     by, _, why = "\n".join(opening(text)).partition("\n\n")
     right = textwrap.dedent("\n".join(case.own(("right",)))) + "\n"
     fence = "```"
@@ -76,15 +77,15 @@ def table(verdicts):
 
 
 def written(text, verdicts):
-    """The page: what stands before the marker as it is, then what files, cases and verdicts say."""
+    """The page that `text` should be."""
     first = {}
     for each in all_cases():
         first.setdefault(each.id(), each)
     printed = {case.name: seen.printed for (case, compiler), seen in verdicts.items() if compiler == "g++"}
-    parts = [section(case, (folder / f"{name}.cpp").read_text(), printed[case.name])
-             for name, case in first.items() if name not in without_id]
-    end = "## The cases\n\nOver all cases of an id, the most of each figure.\n\n" + table(verdicts)
-    return "\n".join([text.partition(marker)[0] + marker, *parts, end])
+    sections = [section(case, (folder / f"{name}.cpp").read_text(), printed[case.name])
+                for name, case in first.items() if name not in without_id]
+    end = "## The cases\n\nEach figure is the largest one of all cases of the id.\n\n" + table(verdicts)
+    return "\n".join([text.partition(marker)[0] + marker, *sections, end])
 
 
 def faults(text, verdicts):
@@ -97,4 +98,5 @@ def faults(text, verdicts):
         if not any(all(part in said for part in parts(quote)) for said in printed):
             yield f"g++ says of no case: {words(quote)}"
     if not known ^ files:
-        yield from unified_diff(text.splitlines(), written(text, verdicts).splitlines(), "as it is", "as it should be", lineterm="")
+        right = written(text, verdicts)
+        yield from unified_diff(text.splitlines(), right.splitlines(), "as it is", "as it should be", lineterm="")

@@ -1,18 +1,23 @@
 #!/usr/bin/env -S python3 -B
 """Misuse that must not compile: rejects.py [PART OF A NAME], or rejects.py write
 
-Files of tests/rejects have the cases; cases.py tells how. A case without its wrong lines, the twin, must be accepted
-without a warning; by clang, which is faster at that. With its wrong lines it must be rejected with exactly one error, whose message every regex of
-the case matches, in few enough lines to read: without the source lines that it quotes, and which header includes which.
-Files are named from the project's root, and a line's width is that without the numbers of lines and columns, for clang spells a
-lambda as its file's path: how wide a message is must not depend on where the checkout lies, nor on where a case stands in its file. A
-case with options is compiled with each list of these, in full, and its twin without them.
+The files of tests/rejects have the cases; cases.py says how. A case without its wrong lines, the twin, must be
+accepted without a warning; by clang, which is faster at that. With its wrong lines the case must be rejected with
+exactly one error. Each regex of the case must match what is printed, in few enough lines to read: the source lines
+that it quotes do not count, nor do the lines that say which header includes which. A case that has options is compiled
+in full with each list of these, and its twin without them. If the compiler cannot help to reject a case in words of
+its own, too, its second error must match as well, in as many lines again.
 
-Many cases are compiled at once, each in a namespace, for most of the time goes into reading headers; so one may lack an
-include that another has. A compiler says once what two of them have in common: what is not in order there is compiled
-again alone, which is what counts.
+How wide a message is must not depend on where the checkout lies, nor on where a case stands in its file. Therefore
+files are named from the project's root, for clang spells a lambda as its file's path, and numbers of lines do not
+count.
 
-docs/misuse.md is written from the same files and from what the compilers say: by rejects.py write, which judges all cases, too.
+Many cases are compiled at once, each in a namespace, for most of the time goes into reading headers; so one may lack
+an include that another has. A compiler says once what two of them have in common: what is not in order there is
+compiled again alone, which is what counts.
+
+docs/misuse.md is written by rejects.py write, of these files and of what the compilers print. Without a part of a name
+the page is checked.
 """
 
 import re
@@ -49,7 +54,7 @@ class verdict:
 
 
 def with_kernels(case):
-    """Whether a case runs: kernels that another case of its batch includes are looked for in its own operations, too."""
+    """Returns true if a case runs. Kernels that one case of a batch includes are looked for in all its operations."""
     return any(re.search(r"#include .cairn/(cairn|run|gradcheck|file)", line) for line in case.program(False)[0])
 
 
@@ -70,7 +75,8 @@ def said(cases, compiler, rejected, *options, syntax_only=True):
     """Whether all are accepted in silence, and what a compiler says of each case: a list of diagnostics."""
     if len(cases) == 1:
         included, lines = cases[0].program(rejected)
-        accepted, printed = compile_text(compiler, "\n".join([*included, *lines, ""]), *options, syntax_only=syntax_only)
+        text = "\n".join([*included, *lines, ""])
+        accepted, printed = compile_text(compiler, text, *options, syntax_only=syntax_only)
         return accepted and not printed, {cases[0]: diagnostics(printed)}
     programs = [case.program(rejected, f"case_{i}/") for i, case in enumerate(cases)]
     text = sorted({line for included, _ in programs for line in included})
