@@ -9,10 +9,10 @@
 //   segment needs, and results that the backward pass recomputes in few operations outside of segments. Here `sqrt` of
 //   `exp` is such a result.
 //
-// A program with `freeze<...>` also reports segments that are useless if nothing is frozen, because another program may
-// train what is frozen. A segment that the forward pass itself recomputes, for a `grad` in the model, is never useless.
-// The id also reports a segment that is the whole model: the backward pass recomputes all of it at once, so the arena
-// is no smaller. The note shows the arena's bytes.
+// A program with `freeze<...>` reports only segments that are useless with nothing frozen, too, because another program
+// may train what is frozen. A segment that the forward pass itself recomputes, for a `grad` in the model, is never
+// useless. The id also reports a segment that is the whole model: the backward pass recomputes all of it at once, so
+// the arena is no smaller. The note shows the arena's bytes.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
