@@ -45,7 +45,7 @@ class case:
     def options(self):
         return [options.split() for options in self.told["options"]]
 
-    def own(self, wanted=("wrong", "right", "")):
+    def own(self, wanted):
         """The case's own lines that have one of these marks at their ends, without the marks."""
         lines = [(ends.sub("", line), ends.search(line)) for _, line in self.blocks[2]]
         return [line for line, mark in lines if (mark[1] if mark else "") in wanted]
