@@ -1,4 +1,4 @@
-"""A batch of 128 images through three convolutions with batch norm, two pools between; ckpt: each is a segment."""
+"""A batch of 128 images, three convolutions with batch norm, two pools; ckpt: each convolution is a segment."""
 
 channels = (1, 32, 64, 128)
 

@@ -1,4 +1,4 @@
-"""A block of 12 densely connected layers, of 32 images; ckpt: each layer is a segment of all that was made before it."""
+"""A block of 12 densely connected layers, 32 images; ckpt: each layer is a segment that reads all earlier results."""
 
 layers, first, growth, wide, side, batch = 12, 48, 24, 96, 28, 32
 

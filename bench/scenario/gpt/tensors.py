@@ -1,4 +1,5 @@
-"""A GPT: batches of 8 x 256 of 256 tokens, 6 blocks of 256 with 8 heads, a tied head, AdamW; ckpt: each block."""
+"""A GPT: batches of 8 x 256 of 256 tokens, 6 blocks of 256, 8 heads, a tied head, AdamW; ckpt: each block is a segment.
+"""
 
 width, blocks, vocabulary, batch, time = 256, 6, 256, 8, 256
 

@@ -1,4 +1,4 @@
-"""A batch of 128 through 784-512-512-10, cross entropy, Adam; ckpt: each hidden layer is a segment."""
+"""A batch of 128 rows, layers 784-512-512-10, cross entropy, Adam; ckpt: each hidden layer is a segment."""
 
 # Uniform in [-bound, bound]: the bound, then the extents.
 tensors = {

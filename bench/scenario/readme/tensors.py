@@ -1,4 +1,5 @@
-"""README's network: 128 rows of 784, 8 blocks x + fc2(gelu(fc1(x))), 256-1024-256, AdamW; ckpt: each block."""
+"""README's network: 128 rows of 784, 8 blocks x + fc2(gelu(fc1(x))), 256-1024-256, AdamW; ckpt: each block is a
+segment."""
 
 tensors = {"images": (1, 128, 784)}
 

@@ -1,4 +1,4 @@
-"""ResNet-18's four stages of 32 images of 32 x 32 pixels; ckpt: each block of two convolutions is a segment."""
+"""The four stages of ResNet-18, 32 images of 32 x 32 pixels; ckpt: each block of two convolutions is a segment."""
 
 batch, side, widths = 32, 32, (64, 128, 256, 512)
 
