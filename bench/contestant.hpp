@@ -34,7 +34,7 @@ struct arguments {
         ckpt(form.ends_with("ckpt")),
         beside(form.starts_with("optimizer")),
         rounded(form.starts_with("bf16")) {
-    if (count != 3) throw std::invalid_argument("takes the folder of the tensors, and a form");
+    if (count != 3) throw std::invalid_argument("expected two arguments: the folder of the tensors, and a form");
   }
 
   template <class T>
