@@ -3,7 +3,7 @@ with respect to the first state and the diffusivity. plain: all steps are stored
 states of one period are stored; revolve: 30 states are stored, in JAX by the loop of equinox.
 """
 
-# Uniform in [-bound, bound]: the bound, then the extents.
+# For each tensor: the bound, then the extents. The numbers are uniform in [-bound, bound].
 tensors = {"u0": (1, 1024)}
 labels = {}
 contestants = [("cairn", "plain"), ("cairn", "two_level"), ("cairn", "revolve"), ("jax", "plain"), ("jax", "two_level"),

@@ -25,5 +25,5 @@ for i in range(blocks):
     linear(f"block.{i}.fc1", width, 4 * width)
     linear(f"block.{i}.fc2", 4 * width, width)
 norm("ln_f")
-# The number of tokens, then the extents.
+# For the labels: the number of tokens, then the extents.
 labels = {"tokens": (vocabulary, batch, time), "next": (vocabulary, batch, time)}

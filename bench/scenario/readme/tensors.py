@@ -14,5 +14,5 @@ for i in range(8):
     linear(f"block.{i}.fc1", 256, 1024)
     linear(f"block.{i}.fc2", 1024, 256)
 linear("head", 256, 10)
-# The number of classes, then the extents.
+# For the labels: the number of classes, then the extents.
 labels = {"classes": (10, 128)}
