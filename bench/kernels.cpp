@@ -1,5 +1,5 @@
-// Every kernel by itself, on numbers that mostly lie in a second- or third-level cache: bench/kernels.py compiles it
-// for three processors and makes one table. Gradients have the kernels that backward adds.
+// Times every kernel by itself, on numbers that mostly lie in a second- or third-level cache. bench/kernels.py compiles
+// this file for three processors and prints one table. Rows of gradients have the kernels that the backward pass adds.
 #include <cairn/cairn.hpp>
 #include <cairn/google_benchmark.hpp>
 
@@ -20,7 +20,7 @@ constexpr auto words = param<"words", 5000, 128>;
 constexpr auto tokens = indices<"tokens", 5000, 2048>;
 constexpr nn::window same{.padding = 1}, each{.padding = 1, .groups = 64};
 
-/// The gradient of y by x, from a cotangent of y's shape.
+/// The gradient of Y by X, from a cotangent of Y's shape.
 template <auto Y, auto X>
 constexpr auto pulled_back = []<int... E>(std::integer_sequence<int, E...>) {
   return grad(sum(Y * input<"cotangent", Y.shape.extent[E]...>), X);
@@ -35,7 +35,7 @@ template <auto... Value>
 void run(benchmark::State& state) {
   benchmark_value<Value...>(state);
 }
-/// A step that is an update and little else: the gradient is an input.
+/// Times a step that consists of an update and little else. The gradient is an input.
 template <auto Rule>
 void updating(benchmark::State& state) {
   program<sum(param<"w", 1 << 19> * input<"g", 1 << 19>), update<Rule>> step;
@@ -43,7 +43,8 @@ void updating(benchmark::State& state) {
   const std::vector<float> gradient(1 << 19, 0.5F);
   benchmark_step(state, step, bind<"g">(gradient));
 }
-/// Nothing is random in what a value is computed by, so this is a step: forward, and the same backward.
+/// Times dropout in a training step, forward and backward. `benchmark_value` cannot be used, because it takes no random
+/// operations.
 void dropping(benchmark::State& state) {
   program<dropout<"d", 0.1>(param<"w", 512, 1000>), cotangent<"g">> step;
   step.init(seed{1});

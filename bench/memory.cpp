@@ -1,7 +1,9 @@
-// The planned memory of residual nets by depth, from the plans alone: nothing is trained. The blocks are the
-// README's. Four forms: plain, each block a segment, about sqrt(n) segments of about sqrt(n) blocks (Chen et
-// al., Training Deep Nets with Sublinear Memory Cost, 2016), and those segments with each of their blocks a
-// segment inside.
+// The planned memory of residual nets by depth. Only plans are made, and nothing is trained. The blocks are the
+// README's. There are four forms:
+// - plain,
+// - each block is a segment,
+// - about sqrt(n) segments of about sqrt(n) blocks (Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016),
+// - the same segments, in which each block is a segment, too.
 //
 // Prints a table. With an argument, also writes a plot into that SVG file.
 #include <array>
@@ -23,7 +25,7 @@ namespace {
 constexpr auto feed_forward = nn::linear<"fc1", 1024> | nn::gelu | nn::linear<"fc2", 256>;
 constexpr auto residual = nn::residual(feed_forward);
 
-/// N blocks in G groups.
+/// Forms of N blocks in G groups.
 template <int N, int G>
 constexpr auto flat = repeat<N, "block">([](auto) { return ckpt<"ff">(residual); });
 template <int N, int G>
@@ -40,8 +42,8 @@ constexpr auto loss = cross_entropy(input<"images", 128, 784> | nn::linear<"embe
                                         nn::linear<"head", 10>,
                                     labels<"classes", 10, 128>);
 
-/// The greatest sum of bytes that live at once, each value rounded up to whole lines as in the arena. No
-/// arena can be smaller; the planned one is larger where what is free is in pieces too small.
+/// Returns the greatest sum of bytes that live at once, where each value is rounded up to whole lines as in the arena.
+/// No arena can be smaller. The planned arena is larger if its free memory is in pieces that are too small.
 template <class Compiled>
 constexpr std::int64_t live_bytes() {
   constexpr const auto& s = Compiled::schedule;
@@ -120,8 +122,8 @@ void print_table() {
   }
 }
 
-/// Both axes are logarithmic, to base 2: a line that rises by one square for one square grows in proportion
-/// to depth. Lines are what is planned, dots what lives at once.
+/// A plot of bytes by depth. Both axes are logarithmic to base 2, so bytes that are proportional to depth rise by one
+/// square for each square. Lines show the planned arena, and dots show the bytes that live at once.
 struct plot {
   static constexpr double left = 76, right = 692, top = 72, bottom = 392, most = 128;
   std::ofstream& out;

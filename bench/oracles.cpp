@@ -1,7 +1,10 @@
-// What oracles.py asks others about: the placements that search/nested.hpp finds for chains whose answers are known; what
-// README's network takes in each of them; and what the models of PyTorch's tests of its budget take, with segments
-// around what PyTorch computes again and with those that fit<...> places. A line an answer: its sort, what was asked,
-// and what was found.
+// Prints cairn's answers, which oracles.py compares with others:
+// - the placements that search/nested.hpp finds for chains with known answers,
+// - the bytes and the work of README's network in each of its placements,
+// - the bytes and the work of the models of PyTorch's tests of its budget. Their segments are either around the values
+//   that PyTorch recomputes, or placed by fit<...>.
+//
+// Each answer is one line: its kind, the question, and the figures that were found.
 #include "model.hpp"
 
 using namespace cairn::pass;
@@ -15,7 +18,8 @@ void print_list(const List& found) {
   std::puts("");
 }
 
-/// Equal blocks: one byte each way and for what a block keeps, two while its backward runs, one operation.
+/// A chain of equal blocks. A value between blocks has one byte, and a block stores one byte. Its backward pass needs
+/// two bytes, and its forward pass is one operation.
 template <int Length>
 constexpr auto unit_chain = [] {
   block_chain<Length> c;
@@ -30,8 +34,8 @@ constexpr auto unit_chain = [] {
   return c;
 }();
 
-/// Blocks that have nothing to do with each other: each is kept, for its bytes, or computed again, for its time. Bytes
-/// count a hundredfold, for a chain needs one byte to compute anything.
+/// Independent blocks. Each block is either stored, at the cost of its bytes, or recomputed, at the cost of its time.
+/// Bytes count a hundredfold, because a chain needs one byte to compute anything.
 constexpr int items = 7;
 struct knapsack {
   int bytes[items], time[items];
@@ -59,7 +63,8 @@ constexpr auto knapsack_chain = [] {
   return c;
 }();
 
-/// With lists long enough for each number of bytes, and with those that fit<...> has.
+/// Prints the placements of a chain twice: from lists that are long enough for each number of bytes, and from the lists
+/// of fit<...>.
 template <int Length>
 void ask_chain() {
   std::printf("chain %d", Length);
@@ -82,8 +87,8 @@ void ask_readme() {
               static_cast<long long>(step::memory().stored_bytes), static_cast<long long>(step::flops().recomputed));
 }
 
-/// The models of PyTorch's tests of its memory budget, with `unit` where these have 512. Kept has a bit for each
-/// product: what it lacks is computed again.
+/// The models of PyTorch's tests of its memory budget. They have `unit` in place of PyTorch's 512. Kept has a bit for
+/// each product. Products without a bit are recomputed.
 constexpr int unit = 64;
 template <int Rows, int Columns, fixed_string Name = "x">
 constexpr auto matrix = param<Name, Rows * unit, Columns * unit>;
@@ -97,7 +102,7 @@ constexpr auto of_cosine = layer([](auto h) { return matmul(cos(h), matrix<1, 1,
 template <unsigned>
 constexpr auto cheap = sum(matrix<1, 1> | block<"a">(of_cosine));
 
-/// Five products, of which the first are kept.
+/// Five products, of which the first ones are stored.
 template <unsigned Kept>
 constexpr auto even = [] {
   constexpr auto first = [](auto) { return of_cosine; };
@@ -110,7 +115,7 @@ constexpr auto even = [] {
   else return sum(x | repeat<kept, "kept">(first) | ckpt<"rest">(repeat<4 - kept, "again">(first) | last));
 }();
 
-/// Products of square matrices and others, which have nothing to do with each other: columns of both.
+/// Independent products. A square matrix with `inner` columns is multiplied by a matrix with `outer` columns.
 template <int Count>
 struct columns {
   int inner[Count], outer[Count];
@@ -131,7 +136,7 @@ constexpr auto cheaper = products<columns<2>{{1, 2}, {4, 2}}, Kept>;
 template <unsigned Kept>
 constexpr auto cheaper2 = products<columns<3>{{4, 6, 2}, {4, 2, 6}}, Kept>;
 
-/// Attention, and a product of its result, which is computed again where attention is: one segment has both.
+/// Attention, and a product of its result. One segment contains both, so the product is recomputed where attention is.
 template <int Tokens, int Width, unsigned Kept>
 constexpr auto attention_then_product = [] {
   constexpr auto attend = block<"a">([](auto x) {
@@ -147,7 +152,7 @@ constexpr auto attention_then_product = [] {
   else return sum(x | ckpt<"s">(both));
 }();
 
-/// What a plan stores, the operations of the products that it does again, and its arena.
+/// Prints the bytes that a plan stores, the operations of the products that it recomputes, and its arena.
 template <class Plan>
 void print_plan(const char* how, const char* name, unsigned kept) {
   constexpr memory_plan memory = cairn::detail::memory_in<Plan>;
@@ -166,7 +171,7 @@ void ask_fit(const char* name) {
   }(std::make_index_sequence<points.size()>{});
 }
 
-/// With each choice of the products that are kept; and what fit<...> chooses from.
+/// Prints the plans with each choice of stored products, and the plans among which fit<...> chooses.
 template <int Products>
 void ask_budget(const char* name, auto model) {
   constexpr unsigned all = (1U << Products) - 1;

@@ -1,5 +1,5 @@
-// What a processor can do: `processor THREADS` prints the FLOP/s of its float multiply-adds, in registers, and the
-// bytes/s of a triad over arrays far larger than its caches.
+// Measures the limits of a processor. `processor THREADS` prints the FLOP/s of multiply-adds of floats in registers,
+// and the bytes/s of a triad over arrays that are far larger than its caches.
 #include <algorithm>
 #include <barrier>
 #include <chrono>
@@ -21,8 +21,8 @@ constexpr int width =
 #endif
 using vec [[gnu::vector_size(width * sizeof(float))]] = float;
 
-/// The best of `tries`, each short enough to fall between others' turns, in work a second over all threads.
-/// `prepare(thread)` makes what a thread runs.
+/// Returns the best of `tries`, as work per second over all threads. A try is short, so that some tries are not
+/// interrupted by other programs. `prepare(thread)` returns the function that a thread runs.
 double best(int threads, int tries, double work, auto prepare) {
   using clock = std::chrono::steady_clock;
   double most = 0;
@@ -48,8 +48,8 @@ double best(int threads, int tries, double work, auto prepare) {
 
 volatile float start = 0, sink;
 
-/// 16 chains hide the latency of a multiply-add wherever two start in a cycle. No two are equal, or the compiler would
-/// make one of them.
+/// Returns the FLOP/s of multiply-adds. 16 chains hide the latency of a multiply-add on processors that start two in a
+/// cycle. No two chains are equal, because the compiler would merge equal chains.
 double flops(int threads) {
   constexpr int chains = 16, rounds = 250'000;
   return best(threads, 500, 2.0 * width * chains * rounds, [](int) {
@@ -68,8 +68,8 @@ double flops(int threads) {
   });
 }
 
-/// a = b + s c, 32 MiB each: two are read and one is written. What the processor reads before it writes, if it does,
-/// is not counted.
+/// Returns the bytes/s of a = b + s c, of 32 MiB each. Two arrays are read and one is written. If the processor reads
+/// memory before it writes to it, that read does not count.
 double bandwidth(int threads) {
   constexpr std::size_t size = std::size_t{1} << 23;
   return best(threads, 100, 3.0 * size * sizeof(float), [](int) {

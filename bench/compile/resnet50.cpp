@@ -1,4 +1,4 @@
-// ResNet-50 at ImageNet's shapes, each block a segment: to be compiled, not run.
+// ResNet-50 with ImageNet's shapes. Each block is a segment. This file is only compiled, and not run.
 #include <cairn/cairn.hpp>
 
 using namespace cairn;

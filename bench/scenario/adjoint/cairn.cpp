@@ -16,7 +16,7 @@ constexpr auto loss = sum(square(scan<steps, "step", Policy>(step_of, carried(pa
 template <class Policy>
 using adjoint = program<loss<Policy>, real<double>>;
 
-// The arena is the snapshots and what the body needs, however many they are, and not a byte more.
+// The arena has the snapshots and the bytes that the body needs. The latter do not depend on the number of snapshots.
 template <int Snapshots>
 constexpr auto body = adjoint<revolve<Snapshots>>::memory().peak_bytes - Snapshots * points * sizeof(double);
 static_assert(body<30> == 7 * points * sizeof(double) + memory_alignment && body<10> == body<30>);

@@ -15,7 +15,7 @@ constexpr auto bottleneck = nn::batch_norm<"norm1"> | nn::relu | nn::conv2d_with
                             nn::conv2d_without_bias<"conv2", 24, 3, nn::window{.padding = 1}>;
 template <int Layer>
 constexpr auto name_of = fixed_string{"layer"} + digits<Layer>;
-/// Layers from number Layer on, each a segment of all that was made before it.
+/// The layers from number Layer on. Each layer is a segment that reads the results of all layers before it.
 template <int Layer = 0>
 constexpr auto grown(auto... made) {
   if constexpr (Layer == 12) {

@@ -4,7 +4,8 @@ using namespace cairn;
 
 namespace {
 
-// They free nothing, for relu's slope is read off its result: what the segments cost is what is measured.
+// The segments free nothing, because the slope of relu is computed from its result. The scenario measures what the
+// segments cost.
 constexpr auto hidden1 = ckpt<"hidden1", allow_useless>(nn::linear<"fc1", 512> | nn::relu);
 constexpr auto hidden2 = ckpt<"hidden2", allow_useless>(nn::linear<"fc2", 512> | nn::relu);
 constexpr auto model = hidden1 | hidden2 | nn::linear<"head", 10>;
