@@ -61,8 +61,7 @@ constexpr auto numbers_only = [] {
 static_assert(std::same_as<detail::problem_in<step_of<numbers_only>>, sound>);
 static_assert(segment<step_of<numbers_only>>("s").boundary_bytes == 0);
 
-// ---- A policy stores several results. None of these results runs again, and the operations that lead to them do not
-// either.
+// ---- A policy stores several results. Neither these results nor the operations that lead to them are recomputed.
 constexpr auto two = [](auto v) { return std::tuple{tag<"l">(softmax(exp(v))), tag<"r">(softmax<0>(tanh(v)))}; };
 template <class Policy>
 constexpr auto of_two = [] {

@@ -36,8 +36,8 @@ constexpr bool as_it_should_be() {
   // one result for each halving, and the last result.
   static_assert(stored<plainly> == (N + 1) * value);
   static_assert(stored<step> == (halvings + 2) * value);
-  // A segment with a chain of n operations recomputes n - 1 of them, because the last result is stored. The same holds
-  // for each half, and for the halves of the halves.
+  // A segment with a chain of n operations recomputes n - 1 of them, because the last result is stored. This holds for
+  // each half, and for the halves of the halves.
   static_assert(runs_of<step>("softmax") == runs{N, N / 2 * halvings - N + 1});
   static_assert(runs_of<plainly>("softmax") == runs{N, 0});
   return true;
