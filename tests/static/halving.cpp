@@ -46,7 +46,7 @@ static_assert(as_it_should_be<4>());
 static_assert(as_it_should_be<8>());
 static_assert(as_it_should_be<16>());
 static_assert(as_it_should_be<32>());
-// These are the counts as plain numbers.
+// Here the counts are plain numbers.
 static_assert(stored<step_of<model<4>>> == 4 * value && runs_of<step_of<model<4>>>("softmax") == runs{4, 1});
 static_assert(stored<step_of<model<8>>> == 5 * value && runs_of<step_of<model<8>>>("softmax") == runs{8, 5});
 static_assert(stored<step_of<model<16>>> == 6 * value && runs_of<step_of<model<16>>>("softmax") == runs{16, 17});
