@@ -137,8 +137,8 @@ constexpr auto checked = [](auto v) {
   static_assert(captures(ckpt<"in">(smuggler<own>{}, v)) && captures(ckpt<"in">(replacer<own>{})(v)));
   static_assert(captures(v | layer(smuggler<own>{})) && captures(v | block<"in">(smuggler<own>{})));
   static_assert(captures(block<"in">(smuggler<decltype(tanh(v))>{})(v)));
+  // A mistake travels through all values that are computed from it.
   static_assert(
-      // A mistake travels through all values that are computed from it.
       captures(tanh(block<"in">(smuggler<own>{})(v)) + v));
   static_assert(!wrong<decltype(block<"in">(smuggler<decltype(w)>{})(v))>);  // a parameter is no placeholder
   return v;
