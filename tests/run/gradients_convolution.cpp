@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_CASE(transposed) {
   constexpr auto y = conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(image, filters);
   check<with_penalty<weighted(square(y)), image, filters>()>();
 }
-BOOST_AUTO_TEST_CASE(depthwise) {
+BOOST_AUTO_TEST_CASE(depthwise_convolutions) {
   constexpr auto filters = param<"filters", 2, 1, 3, 2>;
   constexpr auto y = conv2d<nn::window{.padding = 1, .groups = 2}>(image, filters);
   check<with_penalty<weighted(square(y)), image, filters>()>();

@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(slices) {
   check<weighted(concatenate<0>(slice<0, 2>(a), slice<0, 0, 2>(square(a))))>();
 }
 // The gradient of a slice adds zeros around it, and the gradient of this operation is a slice again.
-BOOST_AUTO_TEST_CASE(pad) {
+BOOST_AUTO_TEST_CASE(zeros_around_an_axis) {
   check<weighted(square(make<pad_op<1, 1, 6>>(exp(a))))>();
   check<weighted(square(make<pad_op<-3, 2, 4>>(exp(t))))>();
 }

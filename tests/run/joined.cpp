@@ -84,7 +84,7 @@ constexpr auto scaled = [](auto x) { return x * param<"by", x.shape[-1]> + param
 
 BOOST_AUTO_TEST_SUITE(joined)
 
-BOOST_AUTO_TEST_CASE(fused_loops) {
+BOOST_AUTO_TEST_CASE(elementwise_readers_of_pieces) {
   constexpr auto body = [](auto x) { return sum(square(tanh(scaled(x)))); };
   same_as_whole<body, shape{7, 1}, 0, 1, 3>();
   same_as_whole<body, shape{5, 3, 1}, 0, 16, 16>();

@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(masks, In, read) {
       .check();
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(dropout, In, all_read) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(dropout_of_weights, In, all_read) {
   const beside_scores<sum_of<In>> with{nullptr, {}, &draw_row, 0.3};
   trial<In>{{2, 17, 130, 2, 1, 16, 16, true}, with}
       .expecting([](int, int, int, int) { return 0.0; },

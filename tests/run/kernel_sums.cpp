@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_filters) {
   check_filter<float, 1, 1, 300'000, 2, true>();
   check_filter<double, 160, 30, 30, 19, false>();
 }
-BOOST_AUTO_TEST_CASE(softmax) {
+BOOST_AUTO_TEST_CASE(softmax_of_many_terms) {
   check_softmax<float, shape{1, 1'000'000}, -1>();
   check_softmax<float, shape{1'000'000, 3}, 0>();
   check_softmax<double, shape{100'000, 3}, 0>();

@@ -43,8 +43,8 @@ constexpr auto unet = layer([](auto x) {
 
 BOOST_AUTO_TEST_SUITE(torch_nets)
 
-BOOST_AUTO_TEST_CASE(densenet) { agrees<param<"x", 2, 6, 4, 2> | densenet>("densenet"); }
-BOOST_AUTO_TEST_CASE(resnet) { agrees<param<"x", 2, 8, 6, 2> | resnet, 3>("resnet"); }
-BOOST_AUTO_TEST_CASE(unet) { agrees<param<"x", 2, 4, 6, 2> | unet>("unet"); }
+BOOST_AUTO_TEST_CASE(densenet_equals_pytorchs) { agrees<param<"x", 2, 6, 4, 2> | densenet>("densenet"); }
+BOOST_AUTO_TEST_CASE(resnet_equals_pytorchs) { agrees<param<"x", 2, 8, 6, 2> | resnet, 3>("resnet"); }
+BOOST_AUTO_TEST_CASE(unet_equals_pytorchs) { agrees<param<"x", 2, 4, 6, 2> | unet>("unet"); }
 
 BOOST_AUTO_TEST_SUITE_END()

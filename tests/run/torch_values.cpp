@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(pools) {
   agrees<global_average(x)>("global_average");
   agrees<upsample2d<2>(x)>("upsample2d");
 }
-BOOST_AUTO_TEST_CASE(attention) {
+BOOST_AUTO_TEST_CASE(attention_with_masks) {
   constexpr auto q = param<"q", 2, 6, 4, 5>;
   constexpr auto k = param<"k", 2, 7, 4, 5>;
   constexpr auto v = param<"v", 2, 7, 4, 5>;
