@@ -88,7 +88,7 @@ constexpr auto carried_on = []<class X>(X sequence) {
   const auto next = nn::rnn_cell<"simple", 3>(nn::gru_cell<"gated", 3>(h, c));
   return mean(sequence | nn::lstm<"lstm", 3> | nn::gru<"gru", 3> | nn::rnn<"rnn", 3>) * mean(next);
 }(reshape<2, 2, 3>(concatenate<0>(again, again)));
-// the loss of all programs except one, because compilers need a long time for the other
+// the loss of all programs except one, because compilers need a long time for the last program
 constexpr auto short_loss = cross_entropy(logits, y);
 constexpr auto loss =
     0_c * carried_on + mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c +
