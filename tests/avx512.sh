@@ -6,7 +6,8 @@ set -euo pipefail
 kernel=$(realpath "$1")
 mapfile -t programs < <(realpath "${@:2}")
 folder=$(mktemp -d) bochs= reader=
-trap 'for p in $bochs $reader; do kill -KILL "$p" || true; done; rm -rf "$folder"' EXIT  # Bochs survives all other signals
+# Bochs survives all other signals.
+trap 'for p in $bochs $reader; do kill -KILL "$p" || true; done; rm -rf "$folder"' EXIT
 cd "$folder"
 
 mkdir -p root/tmp disc
