@@ -59,7 +59,7 @@ constexpr auto rows = conv1d(reshape<8, 4, 3>(filtered), param<"taps", 3, 3, 1>)
 constexpr auto pooled =
     max_pool2d<2>(images) + avg_pool2d<2>(images) + (images | nn::max_pool2d<2, nn::window{.stride = 2}>);
 constexpr auto larger = upsample2d<2>(pad<1, 1, 1>(flip<2>(pooled)));
-// as models call the functions that they add
+// Models call the functions that they add in this way.
 constexpr auto shift = roll<1, 1>(logits) - nn::shift<0, 1, edge::nearest>(logits);
 constexpr auto seen = global_average(reshape<4, 8, 4, 3>(cairn::stack<0>(larger, get<0>(split<3, 1>(larger))))) +
                       (reshape<4, 2, 4, 3>(rows) | nn::global_average);
@@ -88,7 +88,7 @@ constexpr auto carried_on = []<class X>(X sequence) {
   const auto next = nn::rnn_cell<"simple", 3>(nn::gru_cell<"gated", 3>(h, c));
   return mean(sequence | nn::lstm<"lstm", 3> | nn::gru<"gru", 3> | nn::rnn<"rnn", 3>) * mean(next);
 }(reshape<2, 2, 3>(concatenate<0>(again, again)));
-// the loss of all programs except one, because compilers need a long time for the last program
+// All programs except one have this loss, because compilers need a long time for the full loss.
 constexpr auto short_loss = cross_entropy(logits, y);
 constexpr auto loss =
     0_c * carried_on + mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c +

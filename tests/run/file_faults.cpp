@@ -325,7 +325,7 @@ BOOST_AUTO_TEST_CASE(after_a_kill_the_file_is_old_or_new) {
   const auto found = killed::times(50, temp.path, 6000, 1);
   BOOST_TEST(found.old_files + found.new_files == 50);
   BOOST_TEST_MESSAGE(found.new_files << " new, " << found.left_beside << " left beside");
-  // the temporary file has a name only for a short time before it replaces the old file
+  // The temporary file has a name only for a short time before it replaces the old file.
   BOOST_TEST(found.left_beside < 5);
 }
 

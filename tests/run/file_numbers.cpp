@@ -67,7 +67,7 @@ std::uint16_t bf16_of(From number) {
 // For bf16 and 64 bits, a number may lie above the middle of two neighbours only by its last bit.
 BOOST_AUTO_TEST_CASE(whole_numbers_become_the_nearest_bf16) {
   for (int top = 9; top < 63; ++top) {
-    // half: half the distance between two neighbours in bf16
+    // `half` is half the distance between two neighbours in bf16.
     const std::int64_t one = std::int64_t{1} << top, half = one >> 8;
     const std::uint16_t below = cairn::bf16(static_cast<double>(one)).bits;
     BOOST_TEST(bf16_of(one + half) == below);  // a tie is rounded to the even neighbour

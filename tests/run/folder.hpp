@@ -20,7 +20,7 @@ struct folder {
   ~folder() { std::filesystem::remove_all(path); }
 
   std::filesystem::path plain(const std::string& name, const std::string& bytes) const {
-    // ext4 flushes a file that is truncated and written again, so the file is removed first
+    // The file is removed first, because ext4 flushes a file to the disk if it is truncated and written again.
     std::filesystem::remove(path / name);
     std::ofstream(path / name, std::ios::binary) << bytes;
     return path / name;

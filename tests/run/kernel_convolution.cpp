@@ -127,7 +127,7 @@ BOOST_AUTO_TEST_CASE(edges_of_images) {
   check<float, motion{.padding = {2, 1}}, shape{3, 3, 2, 33}, shape{40, 33, 5, 3}>();
   check<double, motion{.padding = {3, 0}}, shape{2, 1, 13, 3}, shape{9, 3, 7, 1}>();
   check<float, motion{}, shape{2, 5, 30, 16}, shape{33, 16, 1, 1}>();
-  // one input channel, one output channel
+  // One input channel, and one output channel.
   check<float, motion{.padding = {1, 1}}, shape{2, 5, 6, 1}, shape{1, 1, 3, 3}>();
   check<double, motion{.stride = {1, 2}}, shape{1, 1, 8, 1}, shape{1, 1, 1, 3}>();
 }

@@ -48,8 +48,8 @@ void check_dropouts() {
   check_dropout<Real, 100, 0.0>();
   check_dropout<Real, 100, 1 - 0x1p-20>();
   check_dropout<Real, 100, 1 - 0x1p-52>();  // nearer to 1 than a word can express
+  // There is enough work for five threads.
   for (const int threads : {1, 2, 3, 5})
-    // enough work for five threads
     for_each(sizes<35001, 35008, 35009>{}, [=]<int N>() { check_dropout<Real, N, 0.5>(threads); });
 }
 

@@ -92,7 +92,7 @@ void loop_against_reference(const shape& extents, axis_set of_b, axis_set of_c) 
   BOOST_TEST(out.intact());
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t at_b = repeated_at(extents, of_b, i), at_c = repeated_at(extents, of_c, i);
-    // volatile rounds the product before the addition, as fused loops do
+    // `volatile` has the product rounded before the addition, as fused loops round it.
     const volatile float product = a[static_cast<std::size_t>(i)] * b[at_b];
     const float expected = std::max(product + c[at_c], 0.0F);
     BOOST_TEST(out.data()[i] == expected);
@@ -233,7 +233,7 @@ BOOST_AUTO_TEST_CASE(functions_of_doubles_are_within_two_units) {
 BOOST_AUTO_TEST_CASE(tails_and_slopes) {
   using V = kernel::lanes<float>;
   const auto of = [](auto op, float x) { return lanewise(op, V::fill(x)).value[0]; };
-  // the float with the largest error in an earlier version, in which a part of the exponent chose the power
+  // This float had the largest error in an earlier version, in which a part of the exponent chose the power.
   const float worst = -12.4921293F;
   const float share_there = kernel::normal(V::fill(worst)).below.value[0];
   BOOST_TEST(function_error::units_off(share_there, function_error::normal_share(double{worst})) <= 2);

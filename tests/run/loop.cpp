@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE(a_run_killed_in_its_first_epoch_continues) {
   for (const int call : {1, 7, 8, 9}) {
     const auto run = here.path / std::to_string(call);
     killed_at(run, call);
-    // as if the process had been killed right before it was saved
+    // This is as if the process had been killed right before it saved the best file.
     if (call == 9) std::filesystem::remove(run / "best.safetensors");
     resumed(run, seed{99});
     BOOST_TEST((bytes_of_end(run) == bytes_of_end(here.path / "whole")), call);
@@ -448,7 +448,7 @@ BOOST_AUTO_TEST_CASE(a_different_run_is_refused_with_the_difference) {
     refuses(options, shuffled, "\n  run.average: expected '', got 'average'", judged);
     options.average = "";
     anew(shuffled);
-    // these options do not influence the numbers
+    // These options do not influence the numbers.
     options.keep = 5, options.save_every = 3, options.log_every = 2, options.patience = 3;
     BOOST_CHECK_NO_THROW(go_on(options, shuffled, judged));
   }
@@ -584,7 +584,7 @@ BOOST_AUTO_TEST_CASE(impossible_states_of_a_run_are_refused) {
     BOOST_CHECK_THROW(go_on(options, shuffled), file::format_error);
   }
   file::write(path, tensors, in.metadata());
-  // the file itself says another number
+  // The file itself contains another number.
   std::filesystem::copy_file(path, run / "step-9000000000000000000.safetensors");
   BOOST_CHECK_THROW(go_on(options, shuffled), file::format_error);
 }

@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(results_are_floats) {
   step.init(seed{1});
   auto x = drawn();
   x.resize(64 * 32);
-  // after the first training step, the average would be one bf16 number, added to zero
+  // After the first training step, the average is one bf16 number added to zero. Therefore there are two steps.
   step.value_and_grad(bind<"x">(x));
   const auto [loss, activations, moved] = step.value_and_grad(bind<"x">(x));
   BOOST_TEST(rounded_in(moved) < 32);

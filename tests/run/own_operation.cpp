@@ -9,7 +9,7 @@
 
 namespace {
 
-// numbers far apart, so that the largest stays the largest
+// The numbers are far apart, so that the largest stays the largest.
 constexpr auto p = param_from<"p", initial::uniform(2), 8, 12>;
 constexpr std::array<std::int32_t, 8> which{0, 3, 1, 0, 4, 2, 0, 1};
 
@@ -145,7 +145,7 @@ template <auto F, auto... Labels>
 void check_both(const auto&... inputs) {
   constexpr auto loss = weighted(F(p, Labels...));
   check<loss>(inputs...);
-  // with labels, there are no gradients of gradients
+  // With labels, there are no gradients of gradients.
   if constexpr (sizeof...(Labels) == 0) check<sum(square(grad(loss, p)))>();
 }
 BOOST_AUTO_TEST_CASE(gradients_are_right) {

@@ -486,7 +486,7 @@ BOOST_AUTO_TEST_CASE(plans_with_values_that_skip_layers_of_a_block, *where_read_
 BOOST_AUTO_TEST_CASE(fit_reaches_the_points_of_the_frontier) {
   BOOST_TEST(planner<multiplied>::fitted().size() > 2);
   BOOST_TEST(planner<sums_between>::fitted().size() > 2);
-  // with narrow registers, plans of this model take fewer bytes than accounted
+  // With narrow registers, plans of this model take fewer bytes than accounted.
   BOOST_TEST(planner<norms>::fitted().size() > 2);
 }
 

@@ -472,7 +472,7 @@ BOOST_AUTO_TEST_CASE(names_are_compared_before_numbers_are_read) {
   const std::string header = R"({"a":{"dtype":"U8","shape":[2147483648],"data_offsets":[0,2147483648]}})";
   const std::uint64_t length = header.size();
   const auto path = here.plain("big.safetensors", std::string(reinterpret_cast<const char*>(&length), 8) + header);
-  // the file takes no space on the disk
+  // The file takes no space on the disk.
   std::filesystem::resize_file(path, 8 + header.size() + (std::uintmax_t{1} << 31));
   trained step;
   step.init(seed{1});

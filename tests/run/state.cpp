@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(a_step_normalizes_by_its_batch_and_a_predictor_by_running_s
       for (std::size_t row = 0; row < rows; ++row) sum += y.data()[row * features + f];
       for (std::size_t row = 0; row < rows; ++row) squares += std::pow(y.data()[row * features + f] - bias[f], 2);
       BOOST_TEST(std::abs(sum / rows - bias[f]) < 1e-12);
-      // up to the 1e-5 that is added to the variance
+      // The difference is the 1e-5 that is added to the variance.
       BOOST_TEST(std::abs(squares / rows - weight[f] * weight[f]) < 1e-4);
     }
   }

@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(a_time_stepper_and_its_adjoint) {
     start[i] = std::sin(static_cast<double>(i) * 6.283185307179586 / points) + 0.3;
   stepper step;
   const double loss = step.value_and_grad(bind<"u">(start));
-  // nothing is stored here, but a time step is not written over the values that it reads
+  // Nothing is stored here, but a time step is not written over the values that it reads.
   predictor<last, real<double>> ahead{step};
   const auto end = ahead(bind<"u">(start));
   const double squares = std::inner_product(end.begin(), end.end(), end.begin(), 0.0);

@@ -338,7 +338,7 @@ BOOST_AUTO_TEST_CASE(averages_cannot_be_exchanged) {
     return std::string_view(e.what()).find("moments are floats") != std::string_view::npos;
   };
   BOOST_CHECK_EXCEPTION(step.exchange("average"), program_error, refused);
-  // refused before the first epoch, and not after it
+  // The loop refuses this before the first epoch, and not after it.
   BOOST_CHECK_EXCEPTION(train::loop(step, {.average = "average"}), program_error, refused);
 }
 

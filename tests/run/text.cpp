@@ -42,7 +42,7 @@ static_assert(length("\x7f") == 1 && length("\u0080") == 2 && length("\u07ff") =
 static_assert(length("\ud7ff") == 3 && length("\ue000") == 3 && length("\U00010000") == 4 && length("\U0010ffff") == 4);
 static_assert(length("\x80") == 0 && length("\xc1\xbf") == 0 && length("\xff") == 0 && length("\xf5\x80\x80\x80") == 0);
 static_assert(length("\xe0\x9f\xbf") == 0 && length("\xf0\x8f\xbf\xbf") == 0);  // longer than needed
-// a surrogate, and a number beyond the last code point
+// A surrogate, and a number beyond the last code point.
 static_assert(length("\xed\xa0\x80") == 0 && length("\xf4\x90\x80\x80") == 0);
 static_assert(length("\xe2\x82") == 0 && length("\xc3") == 0 && length("\xc3(") == 0);  // cut off
 

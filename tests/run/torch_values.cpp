@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(attention_with_masks) {
   agrees<nn::attention(param<"q", 1, 6, 1, 3>, param<"k", 1, 7, 1, 3>, param<"v", 1, 7, 1, 2>,
                        indices<"looks", 2, 6, 7>)>("attention_row_hidden", bind<"looks">(looks));
   agrees<nn::attention(q, k, v, param<"mask", 4, 1, 7>)>("attention_added");
-  // more than one tile
+  // The rows take more than one tile.
   agrees<nn::attention(3_c * param<"q", 1, 130, 1, 2>, param<"k", 1, 130, 1, 2>, param<"v", 1, 130, 1, 1>,
                        nn::causal)>("attention_long");
   agrees<nn::attention(q, param<"k", 2, 6, 2, 5>, param<"v", 2, 6, 2, 5>, nn::causal)>("attention_grouped");

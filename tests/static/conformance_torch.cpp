@@ -40,7 +40,7 @@ template <class Step>
 constexpr int freed_in_turn = [] {
   int n = 0, before = Step::steps.step_count;
   for (int v = 0; v < Step::schedule.turn; ++v) {
-    // results of the program stay
+    // Results of the program stay.
     if (!Step::schedule.kept[v] || Step::ranges.last[v] == Step::steps.step_count) continue;
     if (Step::ranges.last[v] >= before) return -1;
     before = Step::ranges.last[v];

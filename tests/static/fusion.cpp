@@ -150,7 +150,7 @@ static_assert(steps<step_of<sum(square(of_norm)), update<adamw_options{}>>> ==
 static_assert(steps_of<sum(exp(x) * y)> == "[exp mul sum]");
 static_assert(steps_of<mean(square(x - y))> == "[sub square sum] [mul]");
 static_assert(steps_of<sum<0>(exp(x))> == "[exp sum]" && steps_of<sum<-1>(exp(x))> == "[exp sum]");
-// neither all numbers nor rows nor columns
+// These axes are neither all numbers nor rows nor columns.
 static_assert(steps_of<sum<0, 2>(exp(input<"x", 2, 3, 4>))> == "[exp] sum");
 static_assert(steps_of<sum<0, 1>(exp(input<"x", 2, 3, 4>))> == "[exp sum]");
 static_assert(steps_of<outputs(sum(exp(x)), sum<0>(exp(x)))> == "[exp sum] sum");
@@ -237,7 +237,7 @@ using by_distance = step_of<sum(
 static_assert(steps<by_distance> ==
               "[mul] [generated] [matmul add relu] [matmul add] sum | [expand sum] matmul [matmul step mul] "
               "[generated] [matmul mul] sum");
-// the boundary behind the segment
+// The difference is the boundary behind the segment.
 static_assert(stored<by_distance> == stored<step_of<sum(x | nn::linear<"out", 3>)>> + 128);
 
 // ---- A concatenation along the last axis is read from its pieces by the following readers. Fused loops of its shape

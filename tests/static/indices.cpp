@@ -83,7 +83,7 @@ static_assert(runs_of<in_segment>("gather") == runs{2, 2} && runs_of<in_segment>
 static_assert(runs_of<in_segment>("one_hot") == runs{1, 1} && runs_of<in_segment>("argmax") == runs{1, 1});
 static_assert(runs_of<plainly>("gather") == runs{2, 0} && runs_of<plainly>("argmax") == runs{1, 0});
 static_assert(stored<in_segment> == 4 * 6 * sizeof(float));
-// the two factors of the product, and the positions from argmax
+// Stored are h, the two factors of the product, and the positions from argmax.
 static_assert(stored<plainly> == (4 * 6 + 2 * 16 * 6 + 16) * sizeof(float));
 // A boundary may consist of computed indices. A policy can store them by their tag.
 constexpr auto found = [](auto x, auto at) { return tanh(gather<0>(x, tag<"at">(argmax<-1>(one_hot(at))))); };

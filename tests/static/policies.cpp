@@ -58,8 +58,8 @@ static_assert(counts_of<kept_by<keeps_what_is_dear>> == counts_of<kept_by<save_m
 
 // A tag marks the value behind a view. A tag on a boundary is allowed, and stores a value that is stored anyway.
 constexpr auto through_views = [](auto v) { return tag<"t">(reshape<4, 8>(softmax(reshape<4, 8>(softmax(v))))); };
+// h and the second softmax are stored. The first softmax is recomputed, and so is exp outside of the segment.
 static_assert(counts_of<step_of<sum(square(exp(ckpt<"s", allow_useless, save<"t">>(through_views, h))))>> ==
-              // h and the second softmax are stored; the first softmax is recomputed, and exp outside of the segment
               counts{2, 1});
 constexpr auto of_boundary = [](auto v) { return softmax(softmax(tag<"t">(v))); };
 static_assert(counts_of<step_of<sum(ckpt<"s", save<"t">>(of_boundary, h))>> == counts{1, 2});
@@ -74,7 +74,7 @@ template <class... Policy>
 using attention = step_of<sum(ckpt<"s", allow_useless, Policy...>(attend, h))>;
 static_assert(runs_of<attention<>>("matmul").forward == 4);
 static_assert(recomputed<attention<>>("s") - recomputed<attention<save_unbatched_matmuls>>("s") == 1);
-// the result of the last product is never read
+// The result of the last product is never read.
 static_assert(recomputed<attention<>>("s") - recomputed<attention<save_matmuls>>("s") == 2);
 
 // Nested segments. The policy of the inner segment stores values only during the recomputation of the outer segment. It

@@ -11,10 +11,10 @@ using namespace cairn::test;
 
 namespace {
 
-// the bytes of a tensor {8}, which is the shape of all values below unless another is stated
+// The bytes of a tensor {8}, which is the shape of all values below unless another is stated.
 constexpr std::int64_t row = 8 * sizeof(float);
 constexpr auto x = input<"x", 8>;
-// a computed value; neither its own gradient rule nor the rule of sum reads a value
+// A computed value. Neither its own gradient rule nor the rule of sum reads a value.
 constexpr auto h = param<"w", 8> + x;
 
 constexpr bool same(auto a, auto b) { return std::same_as<decltype(a), decltype(b)>; }
@@ -46,7 +46,7 @@ static_assert(stored<step_of<sum(network(h))>> == 2 * row && stored<step_of<sum(
 using segmented = step_of<sum(ckpt<"s">(dropping, h))>;
 static_assert(stored<segmented> == row && segment<segmented>("s").boundary_bytes == row);
 static_assert(segment<segmented>("s").interior_bytes == 2 * row);
-// the last dropout is not recomputed
+// The last dropout is not recomputed.
 static_assert(recomputed<segmented>("s") == 3 && runs_of<segmented>("dropout") == runs{2, 3});
 using trailing = step_of<sum(ckpt<"s">([](auto v) { return dropout<"d">(v); }, h))>;
 static_assert(recomputed<trailing>("s") == 0 && stored<trailing> == 0 && runs_of<trailing>("dropout") == runs{1, 1});

@@ -13,7 +13,7 @@ using namespace cairn::test;
 
 namespace {
 
-// the bytes of a tensor {8}, which is the shape of all values below unless another is stated
+// The bytes of a tensor {8}, which is the shape of all values below unless another is stated.
 constexpr std::int64_t row = 8 * sizeof(float);
 constexpr auto x = input<"x", 8>;
 // A value that a kernel computes, so that the value is stored and not recomputed. Neither its own gradient rule nor the

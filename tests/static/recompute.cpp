@@ -15,7 +15,7 @@ using namespace cairn::test;
 
 namespace {
 
-// the bytes of a tensor {8}, which is the shape of all values below unless another is stated
+// The bytes of a tensor {8}, which is the shape of all values below unless another is stated.
 constexpr std::int64_t row = 8 * sizeof(float);
 constexpr auto x = input<"x", 8>;
 // A value that a kernel computes, so that the value is stored and not recomputed. Neither its own gradient rule nor the
@@ -53,7 +53,7 @@ static_assert(segment<squared>("s").interior_bytes == 0);
 using given_out = step_of<outputs(sum(t), t)>;
 static_assert(stored<given_out> == row && recomputed<given_out>("s") == 0);  // results are not counted as stored
 constexpr auto folded = ckpt<"s">([](auto v) { return reshape<2, 4>(relu(v)); }, h);
-// relu is stored, because square reads it through the view; h is never read
+// relu is stored, because square reads it through the view. h is never read.
 static_assert(stored<step_of<sum(square(folded))>> == row);
 static_assert(recomputed<step_of<sum(square(folded))>>("s") == 0);
 static_assert(recomputed<step_of<sum(folded)>>("s") == 1 && stored<step_of<sum(folded)>> == row);
@@ -143,7 +143,7 @@ using skip = step_of<sum(exp(h - t))>;
 static_assert(stored<skip> == 2 * row && reads<skip>("transpose") && reads<skip>("exp"));
 static_assert(recomputed<skip>("s") == 2);
 using residual = step_of<sum(ckpt<"s">(nn::residual(layer(f)))(h))>;
-// the sum is not recomputed, because it is never read
+// The sum is not recomputed, because it is never read.
 static_assert(stored<residual> == row && recomputed<residual>("s") == 2);
 
 // Several results of a segment. Only the results that are needed elsewhere are stored. All other results are recomputed
@@ -180,7 +180,7 @@ constexpr auto lower = [](auto v) { return relu(sqrt(v * param<"lower", 8>)); };
 constexpr auto upper = [](auto v) { return exp(v * param<"upper", 8>); };
 constexpr auto stack = sum(ckpt<"2">(upper, ckpt<"1">(lower, x)));
 using trained = step_of<stack>;
-// the result of segment 1, which is the boundary of segment 2
+// The result of segment 1 is stored. It is the boundary of segment 2.
 static_assert(stored<trained> == row && reads<trained>("relu"));
 static_assert(recomputed<trained>("1") == 2 && recomputed<trained>("2") == 2);  // mul, sqrt; mul, exp
 using upper_only = step_of<stack, freeze<"lower">>;
@@ -323,7 +323,7 @@ using between_products = step_of<sum(gelu(product_of_leaves) | times_weights)>;
 static_assert(stored<between_products> == row && runs_of<between_products>("gelu") == runs{1, 1});
 static_assert(between_products::schedule.recomputed[0].operations == 1);
 static_assert(detail::flops_in<between_products>.recomputed == 8);
-// computed from one value, although it reads this value twice
+// silu is computed from one value, although it reads this value twice.
 constexpr auto silu = layer([](auto v) { return v * sqrt(v); });
 static_assert(stored<step_of<sum(product_of_leaves | silu | times_weights)>> == row);
 using two_between = step_of<sum(relu(two_chosen) | times_weights)>;
@@ -391,7 +391,7 @@ static_assert(runs_of<in_a_segment>("softmax") == runs{1, 1} && recomputed<in_a_
 constexpr auto in_segment = layer([](auto v) {
   return relu(v * ckpt<"norm", allow_useless>([](auto p) { return softmax(exp(p)); }, param<"/p", 8>));
 });
-// three results are read outside of the segments and are stored
+// Three results are read outside of the segments and are stored.
 static_assert(runs_of<four<in_segment>>("softmax") == runs{4, 1});
 constexpr auto low_rank = layer([](auto v) { return relu(v * sum<0>(matmul(param<"/u", 8, 4>, param<"/v", 4, 8>))); });
 static_assert(runs_of<four<ckpt<"s", save_matmuls, allow_useless>(low_rank)>>("matmul").forward == 1);

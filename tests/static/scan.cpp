@@ -133,7 +133,7 @@ static_assert(trained<segment_every<10>>::loops() == loop_counts{100, 4, 5, of_s
 template <int T>
 constexpr auto decay = sum(scan<T, "step">([](auto h) { return h * param<"w", 16>; }, carried(input<"h", 16>)));
 static_assert(program<decay<32>>::loops().sum_bytes == 0 && program<decay<33>>::loops().sum_bytes == 64);
-// the open sum, and one more state
+// The difference is the open sum and one more state.
 static_assert(program<decay<33>>::memory().peak_bytes == program<decay<32>>::memory().peak_bytes + 64 + 64);
 
 // Operations. The forward pass is the same under all policies. Iterations that are evaluated again count as recomputed.

@@ -184,7 +184,7 @@ static_assert(reshape_op<detail::inferred<shape{4, 8}, -1, -1>()>::result(shape{
 static_assert(of(transpose(t<4, 8>)) == shape{8, 4} && of(transpose(t<2, 3, 4>)) == shape{2, 4, 3});
 static_assert(of(transpose<1, 0, 2>(t<2, 3, 4>)) == shape{3, 2, 4} &&
               of(transpose<0, 1>(t<4, 8>)) == shape{4, 8});
-// axis i of the result is axis p[i] of the argument
+// Axis i of the result is axis p[i] of the argument.
 static_assert(of(transpose<2, 0, 1>(t<2, 3, 4>)) == shape{4, 2, 3});
 static_assert(transpose_op<std::array{2, 0, 1}>::inverse == std::array{1, 2, 0});
 static_assert(transpose_op<std::array{0, 0}>::result(shape{4, 8}) == no_shape);
