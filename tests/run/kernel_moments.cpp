@@ -15,7 +15,7 @@ constexpr double eps = 1e-5;
 
 /// The mean and the variance of n numbers. number(i) returns number i.
 struct exact_moments {
-  // These are long doubles, because doubles would have the same errors as the results that they judge.
+  // The type is long double, because doubles would have the same errors as the results that they judge.
   long double mean = 0, variance = 0;
 
   exact_moments(std::int64_t n, auto number) {

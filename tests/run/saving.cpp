@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(a_block_may_be_called_optimizer) {
   other.load(here.path / "run.safetensors");  // `other` has no moments
   BOOST_TEST(all_numbers(other) == all_numbers(step));
   program<mean(square(x | nn::linear<"fc", 6>))> first;
-  BOOST_CHECK_THROW(first.load(here.path / "weights.safetensors"), mismatch_error);  // `first` has no block of this name
+  BOOST_CHECK_THROW(first.load(here.path / "weights.safetensors"), mismatch_error);  // no block of this name
 }
 
 BOOST_AUTO_TEST_CASE(numbers_are_converted) {
