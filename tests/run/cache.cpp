@@ -115,8 +115,8 @@ std::span<const double> row_of(const auto& view, std::size_t row, std::size_t co
 
 BOOST_AUTO_TEST_SUITE(caches)
 
-// The operations are sums of at most 48 products of numbers below 10, about twenty in sequence. 1e-12 is a thousand
-// times epsilon times the square root of 48.
+// About twenty operations run in sequence. They are sums of at most 48 products of numbers below 10. 1e-12 is a
+// thousand times epsilon times the square root of twenty.
 BOOST_AUTO_TEST_CASE(a_transformer_continues_from_cached_keys_and_values) {
   program<mean(square(all_logits)), real<double>> step;
   step.init(seed{3});
