@@ -36,7 +36,7 @@ class case:
     blocks: list  # lists of numbered lines: the file's, shared ones, the case's own, and the shared ones behind these
 
     def expected(self):
-        """The regexes of which each has a match in what a compiler prints."""
+        """Returns the regexes that must match what a compiler prints."""
         return [rf"cairn \[{self.id()}\]: {said}" for said in self.told["says"]] + self.told["shows"]
 
     def id(self):
@@ -46,12 +46,12 @@ class case:
         return [options.split() for options in self.told["options"]]
 
     def own(self, wanted):
-        """The case's own lines that have one of these marks at their ends, without the marks."""
+        """Returns the case's own lines whose mark is in `wanted`, without the marks. The mark of most lines is ""."""
         lines = [(ends.sub("", line), ends.search(line)) for _, line in self.blocks[2]]
         return [line for line, mark in lines if (mark[1] if mark else "") in wanted]
 
     def program(self, rejected, prefix=""):
-        """The includes of a program, and its other lines. Compilers say that these lines are in `prefix` + `file`."""
+        """Returns the includes of a program and its other lines. Messages place these in the file `prefix` + `file`."""
         leave_out, includes, lines = "right" if rejected else "wrong", [], []
         for block in self.blocks:
             lines += [f'#line {number} "{prefix}{self.file}"' for number, _ in block[:1]]
@@ -65,13 +65,13 @@ class case:
 
 
 def opening(text):
-    """The comment that opens a file, without its slashes."""
+    """Returns the lines of the comment that opens a file, without slashes."""
     comments = takewhile(lambda line: re.match("//(?! (shared|case): )", line), text.splitlines())
     return [line[3:] for line in comments]
 
 
 def cases_of(path):
-    """The cases of a file, in their order."""
+    """Returns the cases of a file in their order."""
     text = path.read_text()
     everywhere, before, after, found = [], [], [], []
     block = everywhere

@@ -1,5 +1,5 @@
-"""docs/misuse.md: what it says up to `marker` is kept. The sections behind it, one for each id, and the table of
-figures are made of the files of tests/rejects and of what compilers print."""
+"""Writes docs/misuse.md. The text up to `marker` is kept. The rest has a section for each id and a table of figures. It is
+made of the files of tests/rejects and of what compilers print."""
 
 import re
 import textwrap
@@ -12,17 +12,17 @@ from readme import blocks, parts, words
 page = top / "docs/misuse.md"
 headers = sorted(file for room in ("base", "misuse") for file in (top / "include/cairn" / room).glob("*.hpp"))
 marker = "<!-- `tests/rejects.py write` writes the rest of this page. -->\n"
-without_id = {"others"}  # the file of the cases that print no id
+without_id = {"others"}  # the file of cases whose message has no id
 
 
 def known_ids():
-    """The ids of all messages of the library."""
+    """Returns the ids of all messages of the library."""
     return set(re.findall(r"cairn \[([a-z-]+)\]", "".join(header.read_text() for header in headers)))
 
 
 def quoted(printed):
-    """An error and the facts that g++ notes with it, without their places in files, and without the numbers that it
-    gives to lambdas, which depend on what was included."""
+    """Yields the error and its facts, wrapped for the page. Places in files are left out. So are the numbers that g++
+    gives to lambdas, because these depend on the includes."""
     kept = re.compile(r"(?:(?:\S+: )?((?:fatal )?error: )|\S+: (note: (?='cairn::well_formed<)))(.*)")
     for line in printed.splitlines():
         said = kept.match(line)
@@ -32,13 +32,13 @@ def quoted(printed):
 
 
 def code(lines):
-    """The lines of a block, without those that only a test has."""
+    """Returns the text of a block, without lines that only a test needs."""
     shown = [line for line in lines if not re.match(r"#include|static_assert\(an_expression<", line)]
     return textwrap.dedent("\n".join(shown)).strip("\n") + "\n"
 
 
 def section(case, text, printed):
-    """The section of an id. `case` is the first case of the id's file, which has this text."""
+    """Returns the section of an id. `case` is the first case of the id's file, and `text` is the file."""
     by, _, why = "\n".join(opening(text)).partition("\n\n")
     right = textwrap.dedent("\n".join(case.own(("right",)))) + "\n"
     fence = "```"
@@ -62,7 +62,7 @@ Right:
 
 
 def table(verdicts):
-    """A row for each id: the most of each figure that any of its cases has. `verdicts` by case and compiler."""
+    """Returns a table with a row for each id. A figure is the largest one of the id's cases."""
     rows = {}
     for (case, compiler), seen in verdicts.items():
         row = rows.setdefault(case.id(), {"cases": set()})
@@ -77,7 +77,7 @@ def table(verdicts):
 
 
 def written(text, verdicts):
-    """The page that `text` should be."""
+    """Returns the page that should be in place of `text`."""
     first = {}
     for each in all_cases():
         first.setdefault(each.id(), each)
@@ -89,7 +89,7 @@ def written(text, verdicts):
 
 
 def faults(text, verdicts):
-    """What is wrong with the page, after all cases were judged."""
+    """Yields what is wrong with the page. `verdicts` has all cases and compilers."""
     known, files = known_ids(), {file.stem for file in folder.glob("*.cpp")} - without_id
     yield from (f"no file of {name}" for name in sorted(known - files))
     yield from (f"{name} is no misuse" for name in sorted(files - known))

@@ -1,23 +1,25 @@
 #!/usr/bin/env -S python3 -B
-"""Misuse that must not compile: rejects.py [PART OF A NAME], or rejects.py write
+"""Checks that misuse does not compile: rejects.py [PART OF A NAME], or rejects.py write
 
-The files of tests/rejects have the cases; cases.py says how. A case without its wrong lines, the twin, must be
-accepted without a warning; by clang, which is faster at that. With its wrong lines the case must be rejected with
-exactly one error. Each regex of the case must match what is printed, in few enough lines to read: the source lines
-that it quotes do not count, nor do the lines that say which header includes which. A case that has options is compiled
-in full with each list of these, and its twin without them. If the compiler cannot help to reject a case in words of
-its own, too, its second error must match as well, in as many lines again.
+The files of tests/rejects have the cases; cases.py describes their form. Each case stands for two programs. The twin,
+without the wrong lines, must be accepted without a warning. Only clang checks the twins, because clang is faster. With
+the wrong lines each compiler must print exactly one error, which each regex of the case must match, in few lines.
+Source lines that the compiler quotes do not count, and neither do the lines that tell which header includes which.
 
-How wide a message is must not depend on where the checkout lies, nor on where a case stands in its file. Therefore
-files are named from the project's root, for clang spells a lambda as its file's path, and numbers of lines do not
-count.
+There are two exceptions. A case with options is compiled in full with each list of options, and its twin without
+options. In some cases the compiler adds an error in its own words. The case then has a regex for this second error, and
+may have as many lines again.
 
-Many cases are compiled at once, each in a namespace, for most of the time goes into reading headers; so one may lack
-an include that another has. A compiler says once what two of them have in common: what is not in order there is
-compiled again alone, which is what counts.
+The width of a message must not depend on the place of the checkout, nor on the place of the case in its file. Files are
+therefore named from the project's root, because clang spells a lambda as its file's path. Numbers of lines and columns
+do not count.
 
-docs/misuse.md is written by rejects.py write, of these files and of what the compilers print. Without a part of a name
-the page is checked.
+Many cases are compiled at once, each in a namespace, because most of the time goes into reading headers. A case may
+therefore lack an include that another case has. A compiler reports only once what two cases have in common. A case with
+a fault is therefore compiled again alone, and the second verdict counts.
+
+`rejects.py write` also writes docs/misuse.md, of these files and of what the compilers print. Without arguments the
+script compares the page with what it would write.
 """
 
 import re
@@ -30,13 +32,13 @@ from cases import all_cases
 from compilers import compile_text, compilers, finish, for_each, precompiled
 
 most_lines, most_columns = {"g++": 9, "clang++-19": 4}, 400
-# Of a mistake within an operation, in a condition, or in the body of a loop, which is looked at where the graph is made:
-# compilers tell that at length.
+# Limits for mistakes within an operation, in a condition, or in the body of a loop. These are found where the graph is
+# made, which compilers tell at length.
 most_lines_within, most_columns_within = {"g++": 20, "clang++-19": 12}, 700
 at_once = 20
 without_quotes = {"g++": "-fno-diagnostics-show-caret", "clang++-19": "-fno-caret-diagnostics"}
 
-# A sentence of cairn's can be in place of the file's name: base/compiler.hpp.
+# The name of a file can be a sentence of cairn's, as in base/compiler.hpp.
 error_line = re.compile(r"(\S+|cairn \[.+): (fatal )?error: ")
 head = re.compile(r"(\S+|cairn \[.+): (fatal )?(error|warning): ")
 tail = re.compile(r"\S+: note: ")
@@ -54,12 +56,12 @@ class verdict:
 
 
 def with_kernels(case):
-    """Returns true if a case runs. Kernels that one case of a batch includes are looked for in all its operations."""
+    """Returns true if a case includes kernels. Then the operations of all cases of its batch need kernels, too."""
     return any(re.search(r"#include .cairn/(cairn|run|gradcheck|file)", line) for line in case.program(False)[0])
 
 
 def diagnostics(printed):
-    """The lines of each error or warning: what leads to it, itself, and its notes."""
+    """Returns the lines of each error or warning: the lines that lead to it, its own line, and its notes."""
     found, leading = [], []
     for line in printed.splitlines():
         leading.append(line)
@@ -72,7 +74,7 @@ def diagnostics(printed):
 
 
 def said(cases, compiler, rejected, *options, syntax_only=True):
-    """Whether all are accepted in silence, and what a compiler says of each case: a list of diagnostics."""
+    """Returns whether a compiler accepts all cases in silence, and a list of diagnostics for each case."""
     if len(cases) == 1:
         included, lines = cases[0].program(rejected)
         text = "\n".join([*included, *lines, ""])
@@ -92,7 +94,7 @@ def said(cases, compiler, rejected, *options, syntax_only=True):
 
 
 def judge(case, compiler, diagnostics):
-    """Whether what a compiler says of a case is what it should."""
+    """Compares the diagnostics of a case with what the case expects."""
     lines = [line for group in diagnostics for line in group]
     errors = sum(bool(error_line.match(line)) for line in lines)
     columns = max((len(place.sub("", line)) for line in lines), default=0)
@@ -121,7 +123,7 @@ def judge(case, compiler, diagnostics):
 
 
 def complaints(cases, compiler, *options):
-    """What a compiler says of the twins that it does not accept in silence, by case."""
+    """Returns the diagnostics of the twins that a compiler does not accept in silence, by case."""
     silent, found = said(cases, compiler, False, *options)
     if silent or len(cases) == 1:
         return {} if silent else found
@@ -132,10 +134,10 @@ def complaints(cases, compiler, *options):
 
 
 def judged(cases, compiler, *options):
-    """The verdict of each case, and its twin where the compiler is clang."""
+    """Returns the verdict of each case. clang also judges the twins."""
     said_of_twins = complaints(cases, compiler, *options) if compiler == compilers[-1] else {}
     found = {}
-    lists = cases[0].options() if len(cases) == 1 else []  # which do not fit what is precompiled
+    lists = cases[0].options() if len(cases) == 1 else []  # these do not fit the precompiled header
     for own in lists or [[]]:
         rejecting = [without_quotes[compiler], "-S", "-o", "/dev/null", *own] if own else options
         _, rejected = said(cases, compiler, True, *rejecting, syntax_only=not own)
