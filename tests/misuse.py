@@ -1,5 +1,5 @@
-"""Writes docs/misuse.md. The text up to `marker` is kept. The rest has a section for each id and a table of figures. It is
-made of the files of tests/rejects and of what compilers print."""
+"""Writes docs/misuse.md. The text up to `marker` is kept. The rest has a section for each id and a table of figures. It
+is made of the files of tests/rejects and of what compilers print."""
 
 import re
 import textwrap
