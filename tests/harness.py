@@ -347,9 +347,10 @@ loss = sum(squares);
             self.assertIn(new, self.faults(lambda page: page.replace(old, new)))
 
     def test_a_message_in_the_text_before(self):
-        quoted = f"```text\nerror: {self.printed.partition('error: ')[2].partition(' by')[0]}\n  by mean\n```\n"
+        quoted = f"```text\nerror: {self.printed.partition('error: ')[2].partition(' by')[0]}\n  by mean\nnote: something else\n```\n"
         self.assertEqual(self.faults(text=quoted), "")
-        self.assertIn("g++ says of no case: error: static", self.faults(text=quoted.replace("mean", "means")))
+        for wrong in (quoted.replace("mean", "means"), quoted.replace("else", "more")):
+            self.assertIn("g++ says of no case: error: static", self.faults(text=wrong))
 
     def test_an_id_without_cases_and_cases_without_an_id(self):
         self.write("no-such-misuse.cpp", self.file)
