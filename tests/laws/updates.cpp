@@ -1,5 +1,5 @@
 // The optimizer in the step and beside it, of all models of the laws. They are compiled once more for it:
-// tests/matrix.py does that, and tests/run/update.cpp has what is peculiar to updates.
+// tests/tools/matrix.py does that, and tests/run/update.cpp has what is peculiar to updates.
 #include "../models/arguments.hpp"
 #include "../models/images.hpp"
 #include "../models/indices.hpp"

@@ -2,7 +2,7 @@
 """Every command that README, docs or `dev` itself name runs in a clean clone: commands.py [PART OF A COMMAND]
 
 Each is run with the smallest arguments that it takes; together they take more than an hour, and `./dev bench peers`
-loads 4 GB. That each exists is looked up by tests/readme.py, in no time.
+loads 4 GB. That each exists is looked up by tests/tools/readme.py, in no time.
 """
 
 import os
@@ -67,7 +67,7 @@ def shown(dev):
 
 def called(dev):
     """The scripts that `dev` calls."""
-    return re.findall(r"\$top/((?:tests|bench)/\w+\.\w+)", dev)
+    return re.findall(r"\$top/((?:tests/tools|bench)/\w+\.\w+)", dev)
 
 
 def answer(words, root):

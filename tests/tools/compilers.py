@@ -6,7 +6,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-top = Path(__file__).resolve().parents[1]
+top = Path(__file__).resolve().parents[2]
 compilers = ["g++", "clang++-19"]
 _flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Iinclude"]
 

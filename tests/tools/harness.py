@@ -269,7 +269,7 @@ all`. Time it: `./dev bench scenario gemm`; `-O3` alone is no command.
 
     def setUp(self):
         super().setUp()
-        for name in ("docs", "tests", "examples", "bench/scenario/gemm"):
+        for name in ("docs", "tests/tools", "examples", "bench/scenario/gemm"):
             (self.folder / name).mkdir(parents=True)
         shutil.copy(top / "dev", self.folder)
         for name in commands.called((top / "dev").read_text()):
