@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """What must compile without a warning: accepts.py static|headers [PART OF A NAME]
 
-static   each file of tests/static, which are rows of static_assert: to compile is to pass
+static   each file of tests/static, which are rows of static_assert: to compile is to pass. Headers are read once for all
 headers  each header alone, included twice, without the warnings that users ask for. Headers of which each includes the
          one before are compiled at once, in that order: before each comes nothing but what it includes itself; and a
          program for each of some processors that have code of their own, which few are built for
@@ -11,9 +11,10 @@ With one compiler: an include that is missing is so for both, and matrix.py has 
 
 import re
 import sys
+import tempfile
 from functools import cache
 
-from compilers import compile_text, compilers, finish, for_each, top
+from compilers import compile_text, compilers, finish, for_each, precompiled, top
 
 
 def static():
@@ -57,20 +58,28 @@ def accepted(job):
     return ok and not printed, printed
 
 
-def main(suite, part=""):
-    texts, options = {"static": (static(), []), "headers": (headers(), ["-Wshadow", "-Wpedantic"])}[suite]
+def jobs_of(suite, folder):
+    if suite == "static":
+        texts, options = static(), precompiled(compilers[0], folder)
+    else:
+        texts, options = headers(), ["-Wshadow", "-Wpedantic"]
     jobs = [(compilers[0], name, texts[name], *options) for name in sorted(texts)]
     if suite == "headers":
         jobs += [(compiler, f"{compiler} for {processor}", program, f"-march={processor}")
                  for compiler in compilers for processor in processors]
-    jobs = [job for job in jobs if part in job[1]]
-    failed = 0
-    for (_, name, *_), (ok, printed) in zip(jobs, for_each(accepted, jobs)):
-        print("ok  " if ok else "FAIL", name, flush=True)
-        if not ok:
-            failed += 1
-            print(printed)
-    finish(len(jobs) - failed, failed)
+    return jobs
+
+
+def main(suite, part=""):
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = [job for job in jobs_of(suite, folder) if part in job[1]]
+        for (_, name, *_), (ok, printed) in zip(jobs, for_each(accepted, jobs)):
+            print("ok  " if ok else "FAIL", name, flush=True)
+            print("" if ok else f"{printed}\n", end="")
+            passed += ok
+            failed += not ok
+    finish(passed, failed)
 
 
 if __name__ == "__main__":
