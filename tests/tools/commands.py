@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 from compilers import finish, top
@@ -70,11 +71,13 @@ def called(dev):
     return re.findall(r"\$top/((?:tests/tools|bench)/\w+\.\w+)", dev)
 
 
-def answer(words, root):
-    """What `dev` says to arguments that it does not know; where it would build or install, nothing happens."""
+@cache
+def answer(words, dev):
+    """Returns what `dev`, whose text is given, says to arguments that it does not know. Where it would build or install,
+    nothing happens."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        shutil.copy(root / "dev", folder)
+        (folder / "dev").write_text(dev)
         for tool in ("apt-cache", "apt-get", "dpkg-query", "meson", "ninja", "python3", "sudo"):
             (folder / tool).write_text("#!/bin/sh\n")
             (folder / tool).chmod(0o755)
@@ -89,7 +92,9 @@ def problem(line, root):
     path = Path(first)
     if first == "./dev":
         absent = [name for name in words[2:] if not (root / "bench/scenario" / name).is_dir()]
-        return f"no {absent[0]}" if words[:2] == ["bench", "scenario"] and absent else answer(words, root)
+        if words[:2] == ["bench", "scenario"] and absent:
+            return f"no {absent[0]}"
+        return answer(tuple(words), (root / "dev").read_text())
     if path.parts[0] == "build":
         build_file, source = (root / Path(*path.parts[1:-1], name) for name in ("meson.build", f"{path.name}.cpp"))
         exists = source.is_file() and f"'{path.name}'" in build_file.read_text()
