@@ -1,10 +1,10 @@
 #!/usr/bin/env -S python3 -B
 """Times cairn's steps before and after a change: against.py COMMIT [scenario...]
 
-COMMIT is checked out into build/bench/before. The program of each scenario is compiled from both trees. The two programs
-then make equally many steps in turns, so that what else the machine does slows both alike. A ratio is the median over the
-rounds of the time now to the time before: below 1, the working tree is faster. "Same" programs report losses that are equal
-in every bit.
+COMMIT is checked out into build/bench/before. The program of each scenario is compiled from both trees. The two
+programs then make equally many steps in turns, so that other load on the machine slows both alike. A ratio is the time
+now divided by the time before, as the median over the rounds. If it is below 1, the working tree is faster. Programs
+are "same" if their losses are equal in every bit.
 """
 
 import statistics
@@ -20,7 +20,7 @@ forms_of_training = [(who, numbers + form) for who, form, numbers in
 
 
 def check_out(commit):
-    """The tree of a commit, in place of the one before."""
+    """Checks a commit out, in the place of the commit that was checked out before."""
     subprocess.run(["git", "worktree", "remove", "--force", str(before)], cwd=peers.top, capture_output=True)
     subprocess.run(["git", "worktree", "add", "--force", "--detach", str(before), commit], cwd=peers.top, check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -36,14 +36,14 @@ def compiled(tree, name):
 
 
 def forms_of(name, module):
-    """The contestants of a scenario that are cairn's."""
+    """Returns the forms of cairn in a scenario."""
     contests = getattr(module, "contests", [getattr(module, "contestants", None)])
     listed = [each for contest in contests for each in contest or forms_of_training if each[0].startswith("cairn")]
     return [each for each in listed if peers.takes_part(*each, name)]
 
 
 def in_turns(programs, form, name, threads):
-    """The rows of both, with their samples."""
+    """Runs two programs in turns. Returns their rows, with the samples of the rounds."""
     rows, running = [], []
     for i, program in enumerate(programs):
         log = peers.build / "against" / f"{name}-{i}.log"
@@ -61,7 +61,7 @@ def in_turns(programs, form, name, threads):
 
 
 def compare(name, threads, programs, module):
-    """Prints a line a form, and gives the ratios."""
+    """Prints a line for each form, and returns the ratios."""
     ratios = []
     for who, form in forms_of(name, module):
         special = who.partition(".")[2]

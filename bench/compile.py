@@ -1,13 +1,23 @@
 #!/usr/bin/env python3
-"""compile.py [form...]: processor seconds (the user's), memory, object size and longest symbol of nets, by depth.
+"""compile.py [form...]: prints the user seconds, the memory, the object size and the longest symbol of nets, by depth.
 
-Without kernels, with -g, the gradient and plan of residual nets of about 20 operations a segment. By `repeat`; and
-`chained` one by one with a width of its own for each segment, so that no two bodies agree. Chained, too: `policy`,
-segments that save a tag; `nested`, segments in segments; `grad`, with a penalty on the slope. `placed`, by
-`repeat`, and `placed32`, chained: the same blocks without marks, placed within a third of the plain arena. With
-kernels, at -O2: `transformer` and `cells`, by `repeat` blocks of a transformer and cells of an LSTM, which carry two
-values; the program of the README and those of bench/compile; and at -O3 `distinct`, as many layers of as many widths.
-Default limits of the compilers.
+The first forms compute the gradient and the plan of residual nets, and compile no kernels. Each segment has about 20
+operations. The option is -g.
+- repeat: the blocks are made by `repeat`.
+- chained: each block has a width of its own, so that no two bodies are equal.
+- policy: the blocks are chained, and the segments save a tag.
+- nested: the blocks are chained, and there are segments inside segments.
+- grad: the blocks are chained, and the loss has a penalty on the slope.
+- placed: the blocks are made by `repeat` without marks. The compiler places segments within a third of the plain arena.
+- placed32: the same, with chained blocks.
+
+The other forms are compiled with their kernels.
+- transformer, at -O2: blocks of a transformer, made by `repeat`.
+- cells, at -O2: cells of an LSTM, made by `repeat`. Each cell carries two values.
+- README, resnet50, densenet121, at -O2: the program of the README, and the programs of bench/compile.
+- distinct, at -O3: layers that all have different widths.
+
+The limits of the compilers are the default limits.
 """
 import os
 import pathlib
@@ -119,7 +129,7 @@ def longest_symbol(path):
 
 
 def measure(compiler, flags, folder):
-    """Seconds, megabytes, object kilobytes, longest symbol; or the first error."""
+    """Returns seconds, megabytes, object kilobytes and the longest symbol; or the first error."""
     target = folder / 'out.o'
     target.unlink(missing_ok=True)
     command = [compiler, '-std=c++20', '-I', str(TOP / 'include'), *flags, '-c', str(folder / 'net.cpp'), '-o', str(target)]
@@ -136,7 +146,7 @@ def main():
     wanted = sys.argv[1:] or list(FORMS)
     for form in wanted:
         if form not in FORMS:
-            sys.exit(f'{form} is none of {" ".join(FORMS)}')
+            sys.exit(f'{form} is not a form; the forms are {" ".join(FORMS)}')
     print(f'{"form":11}{"segments":>9}  {"compiler":11}{"seconds":>8}{"MB":>6}{"object KB":>11}{"longest symbol":>16}', flush=True)
     failed = False
     with tempfile.TemporaryDirectory() as name:

@@ -1,5 +1,5 @@
-// cairn's side of a scenario: reads the tensors that all contestants share, and steps when it is told to.
-// peer.py is the same for Python; scenario.py says what is spoken.
+// cairn's side of a scenario. It reads the tensors that all contestants share, and makes steps when it is told to.
+// peer.py is the same for Python. scenario.py describes the messages.
 #pragma once
 
 #include "cairn/cairn.hpp"
@@ -20,8 +20,11 @@
 
 namespace contestant {
 
-/// `PROGRAM FOLDER FORM`: where the tensors are, and `plain` or `ckpt`, or these after `optimizer-`: with an optimizer
-/// beside the step; or after `bf16-`: mixed<bf16>; or, for train_within, percent of what plain takes.
+/// The arguments of `PROGRAM FOLDER FORM`. FOLDER has the tensors. FORM is one of
+/// - `plain` or `ckpt`;
+/// - these after `optimizer-`, with an optimizer outside of the program;
+/// - these after `bf16-`, with mixed<bf16>;
+/// - for train_within, a percentage of the arena without segments.
 struct arguments {
   std::string folder, form;
   bool ckpt, beside, rounded;
@@ -31,7 +34,7 @@ struct arguments {
         ckpt(form.ends_with("ckpt")),
         beside(form.starts_with("optimizer")),
         rounded(form.starts_with("bf16")) {
-    if (count != 3) throw std::invalid_argument("takes the folder of the tensors, and a form");
+    if (count != 3) throw std::invalid_argument("expected two arguments: the folder of the tensors, and a form");
   }
 
   template <class T>
@@ -47,7 +50,7 @@ struct arguments {
     read<T>(name, out);
     return out;
   }
-  /// All parameters of a program; states are left as they are.
+  /// Reads all parameters of a program from files. States do not change.
   void load(auto& step) const {
     step.for_each_parameter([this](std::string_view name, auto view) {
       if (!name.ends_with(".running_mean") && !name.ends_with(".running_var"))
@@ -56,20 +59,20 @@ struct arguments {
   }
 };
 
-/// The counters of heap.cpp; 0 where it is not preloaded.
+/// Returns a counter of heap.cpp, or 0 if heap.cpp is not preloaded.
 inline long heap(const char* name) {
   const auto count = reinterpret_cast<long (*)()>(dlsym(RTLD_DEFAULT, name));
   return count ? count() : 0;
 }
 
-/// What is known of a step before it runs; `bytes` are those that it has to move at the least, 0 where that does not
-/// limit it; `note` goes to the table.
+/// What is known about a step before it runs. `bytes` is the least number of bytes that the step has to move, or 0 if
+/// they do not limit the step. `note` goes to the table.
 struct known {
   std::int64_t memory, flops = 0, bytes = 0, gradients = 0;
   const char* note = "";
 };
 
-/// Speaks with scenario.py until it hangs up. `step` makes one step and returns its loss.
+/// Answers scenario.py until it closes the connection. `step` makes one step and returns its loss.
 inline void serve(auto step, known of_step) {
   const auto first = step();
   step();
@@ -88,7 +91,7 @@ inline void serve(auto step, known of_step) {
   std::fflush(stdout);
   std::string word;
   for (int count = 0; std::cin >> word >> count && word == "run";) {
-    step();  // what the others left in the caches is not ours to pay for
+    step();  // not timed, because the caches hold the data of other contestants
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < count; ++i) step();
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -102,8 +105,8 @@ void serve(auto step, std::int64_t bytes = 0, const char* note = "") {
   serve(step, {Program::memory().peak_bytes, Program::flops().total(), bytes, Program::memory().gradient_bytes, note});
 }
 
-/// Trains a program by a rule, in the step or by an optimizer beside it: `feed(given, steps_of)` calls
-/// steps_of(bind<...>...) with a batch.
+/// Trains a program by an update rule, either in the step or by an optimizer outside of the program. `feed(given,
+/// steps_of)` calls steps_of(bind<...>...) with a batch.
 template <class Program, auto Rule>
 void train_program(const arguments& given, auto feed, const char* note = "") {
   Program step;
@@ -123,14 +126,14 @@ void train_program(const arguments& given, auto feed, const char* note = "") {
   });
 }
 
-/// Trains with ckpt or without it.
+/// Trains with segments or, with the option plain, without them.
 template <auto Loss, auto Rule, class... Options>
 void train_either(const arguments& given, auto feed) {
   using cairn::plain, cairn::program, cairn::threads;
   given.ckpt ? train_program<program<Loss, Options..., threads<2>>, Rule>(given, feed)
              : train_program<program<Loss, Options..., plain, threads<2>>, Rule>(given, feed);
 }
-/// In the step, of floats or mixed<bf16>, or by an optimizer beside it.
+/// Trains in one of three ways: with the update in the step, the same with mixed<bf16>, or with an optimizer outside.
 template <auto Loss, auto Rule>
 void train(int count, char** words, auto feed) {
   using cairn::bf16, cairn::mixed, cairn::update;
@@ -140,8 +143,8 @@ void train(int count, char** words, auto feed) {
   else train_either<Loss, Rule, update<Rule>>(given, feed);
 }
 
-/// Trains without segments, or with those that fit<...> places in percent of the bytes that it takes without, or in the
-/// least that is possible where that is more.
+/// Trains without segments, or with the segments that fit<...> places. The budget of fit<...> is a percentage of the
+/// arena without segments. If no placement fits into this budget, the budget is the least possible arena.
 template <auto Loss, auto Rule>
 void train_within(int count, char** words, auto feed) {
   using cairn::fit, cairn::plain, cairn::program, cairn::threads, cairn::update;

@@ -1,5 +1,6 @@
-// A malloc that counts: live bytes and their peak. Preloaded into every contestant of a scenario, so that C++ and
-// Python are measured alike. glibc's own functions do the work; blocks count as many bytes as they can hold.
+// A malloc that counts the live bytes and their peak. It is preloaded into every contestant of a scenario, so that C++
+// and Python are measured in the same way. glibc's own functions do the work. A block counts as many bytes as it can
+// hold.
 #include <atomic>
 #include <cerrno>
 #include <cstddef>

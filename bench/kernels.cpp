@@ -1,5 +1,6 @@
-// Every kernel by itself, on numbers that mostly lie in a second- or third-level cache: bench/kernels.py compiles it
-// for three processors and makes one table. Gradients have the kernels that backward adds.
+// Benchmarks of every kernel by itself, on numbers that mostly lie in a second-level or third-level cache.
+// bench/kernels.py compiles this file for three processors and makes one table. The benchmarks of gradients run the
+// kernels that only the backward pass has.
 #include <cairn/cairn.hpp>
 #include <cairn/google_benchmark.hpp>
 
@@ -20,7 +21,7 @@ constexpr auto words = param<"words", 5000, 128>;
 constexpr auto tokens = indices<"tokens", 5000, 2048>;
 constexpr nn::window same{.padding = 1}, each{.padding = 1, .groups = 64};
 
-/// The gradient of y by x, from a cotangent of y's shape.
+/// The gradient of Y with respect to X, for a cotangent that has the shape of Y.
 template <auto Y, auto X>
 constexpr auto pulled_back = []<int... E>(std::integer_sequence<int, E...>) {
   return grad(sum(Y * input<"cotangent", Y.shape.extent[E]...>), X);
@@ -35,7 +36,7 @@ template <auto... Value>
 void run(benchmark::State& state) {
   benchmark_value<Value...>(state);
 }
-/// A step that is an update and little else: the gradient is an input.
+/// Measures a training step that consists of little more than an update. The gradient is an input.
 template <auto Rule>
 void updating(benchmark::State& state) {
   program<sum(param<"w", 1 << 19> * input<"g", 1 << 19>), update<Rule>> step;
@@ -43,7 +44,8 @@ void updating(benchmark::State& state) {
   const std::vector<float> gradient(1 << 19, 0.5F);
   benchmark_step(state, step, bind<"g">(gradient));
 }
-/// Nothing is random in what a value is computed by, so this is a step: forward, and the same backward.
+/// Measures dropout. benchmark_value computes values without randomness, so this is a training step: dropout in the
+/// forward pass, and the same work in the backward pass.
 void dropping(benchmark::State& state) {
   program<dropout<"d", 0.1>(param<"w", 512, 1000>), cotangent<"g">> step;
   step.init(seed{1});

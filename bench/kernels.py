@@ -1,9 +1,10 @@
 #!/usr/bin/env -S python3 -B
-"""Every kernel on one thread, compiled for three processors: kernels.py [PART OF A NAME]
+"""Measures every kernel on one thread, compiled for three processors: kernels.py [PART OF A NAME]
 
-bench/kernels.cpp has the benchmarks. What does at least two operations for each byte of its operands is shown in
-GFLOP/s, the rest in GB/s. The programs take turns; each figure is the median of their rounds. "Of the roof", of the
-last processor: the time that arithmetic and memory would take at the limits that roof.hpp measures, to the kernel's.
+bench/kernels.cpp has the benchmarks. A kernel with at least two operations for each byte of its operands is shown in
+GFLOP/s. All other kernels are shown in GB/s. The programs take turns, and each figure is the median of the rounds. The
+column "of the roof" is for the last processor. It is the time that the kernel would take at the limits of arithmetic
+and memory that roof.hpp measures, divided by the time that the kernel takes.
 """
 
 import json
@@ -18,18 +19,18 @@ top = Path(__file__).resolve().parents[1]
 build = top / "build/bench"
 rounds = 5
 processors = {"x86-64": ("x86-64", "sse2"), "AVX2": ("x86-64-v3", "avx2"), "AVX-512": ("x86-64-v4", "avx512vl")}
-intense = 2  # operations for each byte
+intense = 2  # operations for each byte, from which on GFLOP/s are shown
 
 
 def described():
-    """The kind of the processor, and what it has."""
+    """Returns the model of the processor, and its flags."""
     text = Path("/proc/cpuinfo").read_text()
     first = {name: re.search(rf"^{name}\s*: (.*)$", text, re.MULTILINE)[1] for name in ("model name", "flags")}
     return first["model name"], first["flags"].split()
 
 
 def compiled(march):
-    """The program; that of the last time where nothing has changed since."""
+    """Compiles the program, unless it is newer than its sources. Returns its path."""
     program, source = build / f"kernels-{march}", top / "bench/kernels.cpp"
     changed = max(file.stat().st_mtime for file in [source, *(top / "include").rglob("*.hpp")])
     if not program.exists() or program.stat().st_mtime < changed:
@@ -40,7 +41,7 @@ def compiled(march):
 
 
 def measured(program, part):
-    """The counters of each benchmark, by its name."""
+    """Returns the counters of each benchmark, by its name."""
     done = subprocess.run([program, "--benchmark_format=json", "--benchmark_min_time=0.02",
                            f"--benchmark_filter={part or '.'}"], text=True, stdout=subprocess.PIPE, check=True)
     return {one["name"]: one for one in json.loads(done.stdout)["benchmarks"]}
@@ -51,7 +52,7 @@ def median(runs, name, counter):
 
 
 def row(name, runs):
-    """Of a kernel: its name, its unit, a figure for each processor, the share of the roof."""
+    """Returns a kernel's name, its unit, a figure for each processor, and the share of the roof."""
     last = list(runs.values())[-1]
     busy = median(last, name, "GFLOP/s") >= intense * median(last, name, "GB/s")
     unit = "GFLOP/s" if busy else "GB/s"

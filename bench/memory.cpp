@@ -1,9 +1,10 @@
-// The planned memory of residual nets by depth, from the plans alone: nothing is trained. The blocks are the
-// README's. Four forms: plain, each block a segment, about sqrt(n) segments of about sqrt(n) blocks (Chen et
-// al., Training Deep Nets with Sublinear Memory Cost, 2016), and those segments with each of their blocks a
-// segment inside.
+// The planned memory of residual nets, by depth. The figures come from the plans alone, and nothing is trained. The
+// blocks are the blocks of the README's network. There are four forms. In the plain form there are no segments. In the
+// second form each block is a segment. In the third form about sqrt(n) segments have about sqrt(n) blocks each (Chen et
+// al., Training Deep Nets with Sublinear Memory Cost, 2016). In the fourth form each block of these segments is a
+// segment inside them.
 //
-// Prints a table. With an argument, also writes a plot into that SVG file.
+// The program prints a table. If its argument is the name of a file, it also writes a plot into this file, as SVG.
 #include <array>
 #include <cairn/check/model.hpp>
 #include <cairn/lang/checkpoint.hpp>
@@ -23,7 +24,7 @@ namespace {
 constexpr auto feed_forward = nn::linear<"fc1", 1024> | nn::gelu | nn::linear<"fc2", 256>;
 constexpr auto residual = nn::residual(feed_forward);
 
-/// N blocks in G groups.
+/// Models with N blocks, in G groups.
 template <int N, int G>
 constexpr auto flat = repeat<N, "block">([](auto) { return ckpt<"ff">(residual); });
 template <int N, int G>
@@ -40,8 +41,8 @@ constexpr auto loss = cross_entropy(input<"images", 128, 784> | nn::linear<"embe
                                         nn::linear<"head", 10>,
                                     labels<"classes", 10, 128>);
 
-/// The greatest sum of bytes that live at once, each value rounded up to whole lines as in the arena. No
-/// arena can be smaller; the planned one is larger where what is free is in pieces too small.
+/// Returns the greatest sum of bytes that are alive at once. Each value is rounded up to whole cache lines, as in the
+/// arena. No arena can be smaller. The planned arena is larger if its free pieces are too small to be used.
 template <class Compiled>
 constexpr std::int64_t live_bytes() {
   constexpr const auto& s = Compiled::schedule;
@@ -120,8 +121,8 @@ void print_table() {
   }
 }
 
-/// Both axes are logarithmic, to base 2: a line that rises by one square for one square grows in proportion
-/// to depth. Lines are what is planned, dots what lives at once.
+/// Draws the plot. Both axes are logarithmic to base 2. If a line rises by one square per square, memory grows in
+/// proportion to depth. The lines show the planned arenas, and the dots show the bytes that are alive at once.
 struct plot {
   static constexpr double left = 76, right = 692, top = 72, bottom = 392, most = 128;
   std::ofstream& out;

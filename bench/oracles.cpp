@@ -1,7 +1,9 @@
-// What oracles.py asks others about: the placements that search/nested.hpp finds for chains whose answers are known; what
-// README's network takes in each of them; and what the models of PyTorch's tests of its budget take, with segments
-// around what PyTorch computes again and with those that fit<...> places. A line an answer: its sort, what was asked,
-// and what was found.
+// Prints cairn's answers, which oracles.py compares with the answers of other programs. Each line has the sort of an
+// answer, the question and the answer. There are three sorts. The first sort are the placements that search/nested.hpp
+// finds for chains and knapsacks with known answers. The second sort are the bytes and the work of README's network in
+// each of its placements. The third sort are the bytes and the work of the models of PyTorch's tests of its memory
+// budget. These models are planned once with segments around what PyTorch recomputes, and once with the segments that
+// fit<...> places.
 #include "model.hpp"
 
 using namespace cairn::plan;
@@ -15,7 +17,8 @@ void print_list(const List& found) {
   std::puts("");
 }
 
-/// Equal blocks: one byte each way and for what a block keeps, two while its backward runs, one operation.
+/// A chain of equal blocks. A block takes one byte for its result, one for its gradient and one for what it stores. It
+/// takes two bytes while its backward pass runs, and costs one operation.
 template <int Length>
 constexpr auto unit_chain = [] {
   block_chain<Length> c;
@@ -30,8 +33,8 @@ constexpr auto unit_chain = [] {
   return c;
 }();
 
-/// Blocks that have nothing to do with each other: each is kept, for its bytes, or computed again, for its time. Bytes
-/// count a hundredfold, for a chain needs one byte to compute anything.
+/// Independent blocks. Each is either stored, which takes its bytes, or recomputed, which takes its time. The bytes are
+/// multiplied by 100, because the chain needs one byte to compute anything.
 constexpr int items = 7;
 struct knapsack {
   int bytes[items], time[items];
@@ -59,7 +62,7 @@ constexpr auto knapsack_chain = [] {
   return c;
 }();
 
-/// With lists long enough for each number of bytes, and with those that fit<...> has.
+/// Prints the placements from lists that are long enough for each number of bytes, and from the lists of fit<...>.
 template <int Length>
 void ask_chain() {
   std::printf("chain %d", Length);
@@ -82,8 +85,8 @@ void ask_readme() {
               static_cast<long long>(step::memory().stored_bytes), static_cast<long long>(step::flops().recomputed));
 }
 
-/// The models of PyTorch's tests of its memory budget, with `unit` where these have 512. Kept has a bit for each
-/// product: what it lacks is computed again.
+/// The models of PyTorch's tests of its memory budget. Their matrices have `unit` rows and columns, where PyTorch's
+/// have 512. Kept has a bit for each product that is stored. All other products are recomputed.
 constexpr int unit = 64;
 template <int Rows, int Columns, fixed_string Name = "x">
 constexpr auto matrix = param<Name, Rows * unit, Columns * unit>;
@@ -97,7 +100,7 @@ constexpr auto of_cosine = layer([](auto h) { return matmul(cos(h), matrix<1, 1,
 template <unsigned>
 constexpr auto cheap = sum(matrix<1, 1> | block<"a">(of_cosine));
 
-/// Five products, of which the first are kept.
+/// Five products, of which the first ones are stored.
 template <unsigned Kept>
 constexpr auto even = [] {
   constexpr auto first = [](auto) { return of_cosine; };
@@ -110,7 +113,7 @@ constexpr auto even = [] {
   else return sum(x | repeat<kept, "kept">(first) | ckpt<"rest">(repeat<4 - kept, "again">(first) | last));
 }();
 
-/// Products of square matrices and others, which have nothing to do with each other: columns of both.
+/// The columns of both factors of independent products. The first factor is a square matrix.
 template <int Count>
 struct columns {
   int inner[Count], outer[Count];
@@ -131,7 +134,7 @@ constexpr auto cheaper = products<columns<2>{{1, 2}, {4, 2}}, Kept>;
 template <unsigned Kept>
 constexpr auto cheaper2 = products<columns<3>{{4, 6, 2}, {4, 2, 6}}, Kept>;
 
-/// Attention, and a product of its result, which is computed again where attention is: one segment has both.
+/// Attention, and a product that reads its result. One segment has both, so the policies say which of them is stored.
 template <int Tokens, int Width, unsigned Kept>
 constexpr auto attention_then_product = [] {
   constexpr auto attend = block<"a">([](auto x) {
@@ -147,7 +150,7 @@ constexpr auto attention_then_product = [] {
   else return sum(x | ckpt<"s">(both));
 }();
 
-/// What a plan stores, the operations of the products that it does again, and its arena.
+/// Prints the bytes that a plan stores, the operations of the products that it recomputes, and its arena.
 template <class Plan>
 void print_plan(const char* how, const char* name, unsigned kept) {
   constexpr memory_plan memory = cairn::detail::memory_in<Plan>;
@@ -166,7 +169,7 @@ void ask_fit(const char* name) {
   }(std::make_index_sequence<points.size()>{});
 }
 
-/// With each choice of the products that are kept; and what fit<...> chooses from.
+/// Prints a plan for each choice of stored products, and each placement that fit<...> chooses among.
 template <int Products>
 void ask_budget(const char* name, auto model) {
   constexpr unsigned all = (1U << Products) - 1;

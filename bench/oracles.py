@@ -1,20 +1,24 @@
 #!/usr/bin/env -S python3 -B
-"""oracles.py: the placements that cairn finds for fit<...>, beside what others find.
+"""oracles.py: compares the placements that cairn finds for fit<...> with the placements that other programs find.
 
-Chains: equal blocks of one byte and one operation, of which checkpoint-schedules computes the least number of forward
-executions, where a checkpoint is a boundary or all that a step's adjoint reads (Maddison, On the implementation of
-checkpointing with high-level algorithmic differentiation, 2024). Revolve, which keeps only boundaries, for comparison.
+Chains: the blocks are equal, and each has one byte and one operation. checkpoint-schedules computes the least number of
+forward executions. A checkpoint there is a boundary, or everything that the adjoint of a step reads (Maddison, On the
+implementation of checkpointing with high-level algorithmic differentiation, 2024). For comparison, the table also has
+the numbers of Revolve, which stores only boundaries.
 
-Knapsacks: blocks that have nothing to do with each other, which are kept, for their bytes, or computed again, for their
-time. Of these, the solvers of PyTorch's partitioner choose the best to keep in so many bytes.
+Knapsacks: the blocks are independent of each other. Each is either stored, which takes its bytes, or recomputed, which
+takes its time. The solvers of PyTorch's partitioner choose the best blocks to store in a given number of bytes.
 
-README's network: what PyTorch's partitioner saves and multiplies again for each memory budget, beside cairn's frontier.
+README's network: the table has the bytes that PyTorch's partitioner saves and the products that it recomputes, for each
+memory budget, next to cairn's frontier.
 
-The models of PyTorch's tests of its memory budget (MemoryBudgetTest): what its partitioner saves and multiplies again;
-what cairn does where it keeps the same products; and the least that fit<...> multiplies again in the arena of that.
+The models of PyTorch's tests of its memory budget (MemoryBudgetTest): the table has the bytes that PyTorch's
+partitioner saves and the products that it recomputes. It has the same figures of cairn with the same products stored,
+and of fit<...> in the arena of that program.
 
-It fails where cairn does more work than is known to be needed, of chains of up to 32 blocks; or, of those models, more
-than PyTorch does, where it keeps the same, or with fit<...> in no more memory. Peers: ./dev bench peers.
+The program fails in three cases: if cairn does more work than necessary for a chain of up to 32 blocks; if cairn does
+more than PyTorch with the same products stored; or if fit<...> recomputes more products in no more memory.
+`./dev bench peers` installs the peers.
 """
 import os
 import subprocess
@@ -43,8 +47,9 @@ def pairs(words, between=":"):
 
 
 def chains(answers, in_fit):
-    """Whether lists that are long enough have what is best. In m bytes, one is the gradient's and one the running
-    block's: m - 2 are for checkpoints. The lists of fit<...> are shorter: how far a memory is from its best with them.
+    """Prints how the lists for chains compare with the best placements. Returns whether the long lists contain the best
+    ones. Of m bytes, the gradient takes one and the running block takes one, so m - 2 bytes are left for checkpoints.
+    The lists of fit<...> are shorter, so their placements can be worse than the best ones.
     """
     print(f"{'blocks':>8}{'memories':>10}{'equal':>8}{'by fit':>8}{'at most':>9}   "
           "forward executions (Revolve) by checkpoints")
@@ -66,7 +71,8 @@ def chains(answers, in_fit):
 
 
 def knapsacks(answers):
-    """Whether cairn does as little again as the solvers that look at everything; greedy does not."""
+    """Prints how often cairn recomputes more or less than PyTorch's solvers. Returns whether it never recomputes more.
+    """
     worse = dict.fromkeys(solvers, 0)
     better = dict.fromkeys(solvers, 0)
     budgets = 0
@@ -80,14 +86,15 @@ def knapsacks(answers):
                 theirs = sum(times) - sum(times[i] for i in solve(list(sizes), list(times), budget)[1])
                 worse[name] += again > theirs
                 better[name] += again < theirs
-    print(f"{len(answers)} knapsacks, {budgets} budgets; computed again, cairn to PyTorch's solvers:")
+    print(f"{len(answers)} knapsacks, {budgets} budgets. How often cairn recomputes more or less than PyTorch's solvers "
+          "do:")
     for name in solvers:
         print(f"  {name:12} more {worse[name]}, less {better[name]}, equal {budgets - worse[name] - better[name]}")
     return not any(worse.values())
 
 
 def products(graph):
-    """Operations of a graph, as PyTorch's counter counts them: those of products alone."""
+    """Returns the operations of the products of a graph. PyTorch's counter counts no other operations."""
     def value(x):
         return x.meta["val"] if hasattr(x, "meta") else x
 
@@ -96,16 +103,17 @@ def products(graph):
 
 
 def network(answers):
-    """Beside each budget, cairn's point of the most stored bytes that are not above what PyTorch saves."""
+    """Prints for each budget the point of cairn that stores the most bytes, but no more than PyTorch saves."""
     points = [tuple(map(int, words)) for words in answers]
 
     def cells(point):
         arena, stored, again = point
         return f"{stored / 1024:12.1f}{again / 1e6:8.0f}{arena / 1024:12.1f}"
 
-    print("Saved, by PyTorch, are bytes between forward and backward without parameters and inputs; stored, by cairn, "
-          "likewise;\nthe arena is all that a step needs at once. PyTorch decides by the operations of products and by "
-          "what is saved,\ncairn by those of all kernels and by the arena. Again: MFLOP, of PyTorch only products'.")
+    print("saved (PyTorch) and stored (cairn): bytes from the forward to the backward pass, without parameters and "
+          "inputs.\narena: all bytes that a step needs at once. again: recomputed MFLOP; for PyTorch, only products "
+          "count.\nPyTorch chooses by the operations of products and by the saved bytes. cairn chooses by the "
+          "operations of\nall kernels and by the arena.")
     print(f"{'budget':>8}{'saved KiB':>12}{'again':>8}   {'stored KiB':>12}{'again':>8}{'arena KiB':>12}")
     without = None
     for budget in (1, 0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0):
@@ -120,7 +128,7 @@ def network(answers):
         print(f"{'':31}{cells(point)}")
 
 
-unit = 64  # as in oracles.cpp; PyTorch's tests have 512
+unit = 64  # side of a matrix, as in oracles.cpp; PyTorch's tests have 512
 
 
 def matrices(*extents):
@@ -148,7 +156,7 @@ def apart(inner, outer):
 
 
 tenths = [part / 10 for part in range(10, -1, -1)]
-budget_tests = {  # the loss, its values, and the budgets
+budget_tests = {  # for each test: the loss, its values, and the budgets
     "cheap": (lambda *values: of_cosines(*values).sum(), matrices((1, 1), (1, 1)), (1, 0.5)),
     "even": (lambda *values: torch.cos(of_cosines(*values)).sum(), matrices(*[(1, 1)] * 6), tenths),
     "uneven": (*apart([1] * 4, [11, 3, 4, 2]), [kept / 20 for kept in (18, 17, 16, 15, 14, 13, 11, 7, 6, 5)]),
@@ -161,8 +169,9 @@ budget_tests = {  # the loss, its values, and the budgets
 
 
 def memory_budgets(by_fit, by_choice):
-    """Whether cairn does no more than PyTorch, in bytes stored and in products, where it keeps the same; and no more
-    products with fit<...>, in no more memory than the arena of that."""
+    """Prints how cairn compares with PyTorch on the models of PyTorch's tests. Returns whether cairn stores and
+    recomputes no more than PyTorch with the same products stored, and whether fit<...> recomputes no more in the arena
+    of that."""
     fitted, chosen = {}, {}
     for name, _, *figures in by_fit:
         fitted.setdefault(name, []).append(tuple(map(int, figures)))
@@ -173,8 +182,9 @@ def memory_budgets(by_fit, by_choice):
         shown = f"{stored / (4 * unit**2):9.2f}{again / (2 * unit**3):8.2f}"
         return shown + (f"{arena / (4 * unit**2):8.2f}" if arena else "")
 
-    print(f"PyTorch's tests of its budget, in matrices of {unit} x {unit} and products of two of them; what PyTorch "
-          "keeps, kept by cairn;\nand what fit<...> does in no more than the arena of that.")
+    print(f"PyTorch's tests of its budget. Bytes are in matrices of {unit} x {unit}, and work is in products of two of "
+          "them.\nsaved: PyTorch. stored: cairn, with the same products stored. by fit: fit<...> in no more than that "
+          "arena.")
     print(f"{'':14}{'budget':>8}{'saved':>9}{'again':>8}{'stored':>9}{'again':>8}{'arena':>8}"
           f"{'by fit':>9}{'again':>8}{'arena':>8}")
     good, rows, equal, again, less = True, 0, 0, 0, 0
@@ -193,10 +203,10 @@ def memory_budgets(by_fit, by_choice):
             rows += 1
             again += same[1] > 0
             less += best[1] < same[1]
-            good &= same[1] <= theirs[1] or "getitem" in makes  # of attention, cairn counts the softmax, too
+            good &= same[1] <= theirs[1] or "getitem" in makes  # for attention, cairn also counts the softmax
             print(f"{name:14}{budget:8.2f}{cells(*theirs)}{cells(*same)}{cells(*best)}", flush=True)
-    print(f"{rows} rows, in {equal} of them cairn stores and multiplies what PyTorch does; {again} multiply again, and "
-          f"fit<...> less in {less}")
+    print(f"{rows} rows. In {equal} of them cairn stores and recomputes as much as PyTorch. In {again} rows products "
+          f"are recomputed, and in {less} of these rows fit<...> recomputes fewer.")
     return good
 
 

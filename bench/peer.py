@@ -1,6 +1,9 @@
-"""A peer's side of a scenario, as contestant.hpp is cairn's: reads the tensors that all contestants share, and steps
-when it is told to. `peer_x.py FOLDER FORM THREADS`; FORM is plain or ckpt, also after bf16-, for PyTorch
-after compile- or hooks-, with the optimizer in backward; or SOLVER-PERCENT, compiled within a budget of memory.
+"""A peer's side of a scenario; contestant.hpp is cairn's side. A peer reads the tensors that all contestants share, and
+makes steps when it is told to. The command is `peer_x.py FOLDER FORM THREADS`. FORM is one of
+- `plain` or `ckpt`;
+- these after `bf16-`;
+- for PyTorch, these after `compile-`, or after `hooks-`, with the optimizer in the backward pass;
+- for PyTorch, SOLVER-PERCENT, which is compiled within a memory budget.
 """
 
 import ctypes
@@ -26,21 +29,24 @@ def tensor(name):
 
 
 def heap(name):
-    """The counters of heap.cpp, which is preloaded."""
+    """Returns a counter of heap.cpp, which is preloaded."""
     function = getattr(ctypes.CDLL(None), name)
     function.restype = ctypes.c_long
     return function()
 
 
 def serve(step, gradients=0, live_between=False):
-    """`step` makes one step and returns its loss. Its memory is the peak within a step above what lives before it:
-    parameters, the optimizer's state and, where a peer keeps them between steps, gradients, so many bytes. Where it
-    does not, these are taken off the peak. Either way a peer that holds few gradients when it needs most of the rest is
-    the better for it, and one that never holds all of them may come out below zero.
+    """Answers scenario.py. `step` makes one step and returns its loss, and `gradients` is the number of bytes of all
+    gradients.
+
+    The memory of a step is its peak above what is alive before the step: the parameters and the optimizer's state. If a
+    peer keeps its gradients between steps (`live_between`), they are alive before the step, too. Otherwise they are
+    subtracted from the peak. In both cases, a peer gains if it holds few gradients when it needs most of its other
+    memory. The memory of a peer that never holds all gradients at once can be negative.
     """
     first = float(step())
     step()
-    time.sleep(0.3)  # XLA frees what the last step needed from another thread
+    time.sleep(0.3)  # XLA frees the memory of the last step from another thread
     before = heap("heap_live")
     heap("heap_peak_reset")
     step()
@@ -50,7 +56,7 @@ def serve(step, gradients=0, live_between=False):
     print("ready", json.dumps({"first": first, "later": later, "memory": memory, "gradients": gradients}), flush=True)
     for line in sys.stdin:
         count = int(line.removeprefix("run "))
-        step()  # what the others left in the caches is not ours to pay for
+        step()  # this step is not timed, because the caches hold the data of other contestants
         begin = time.perf_counter()
         for _ in range(count):
             step()

@@ -1,5 +1,5 @@
-// What a processor can do: `processor THREADS` prints the FLOP/s of its float multiply-adds, in registers, and the
-// bytes/s of a triad over arrays far larger than its caches.
+// Measures the limits of a processor. `processor THREADS` prints the FLOP/s of float multiply-adds in registers, and
+// the bytes/s of a triad over arrays that are far larger than the caches.
 #include <algorithm>
 #include <barrier>
 #include <chrono>
@@ -21,8 +21,8 @@ constexpr int width =
 #endif
 using vec [[gnu::vector_size(width * sizeof(float))]] = float;
 
-/// The best of `tries`, each short enough to fall between others' turns, in work a second over all threads.
-/// `prepare(thread)` makes what a thread runs.
+/// Returns the most work per second of `tries` tries, for all threads together. Each try is short, so that some tries
+/// are not disturbed by other programs. `prepare(thread)` returns the function that a thread runs.
 double best(int threads, int tries, double work, auto prepare) {
   using clock = std::chrono::steady_clock;
   double most = 0;
@@ -48,8 +48,8 @@ double best(int threads, int tries, double work, auto prepare) {
 
 volatile float start = 0, sink;
 
-/// 16 chains hide the latency of a multiply-add wherever two start in a cycle. No two are equal, or the compiler would
-/// make one of them.
+/// Measures FLOP/s. 16 chains hide the latency of a multiply-add on processors that start two of them per cycle. The
+/// first value of each chain comes from a volatile variable, so the compiler cannot merge the chains.
 double flops(int threads) {
   constexpr int chains = 16, rounds = 250'000;
   return best(threads, 500, 2.0 * width * chains * rounds, [](int) {
@@ -68,8 +68,8 @@ double flops(int threads) {
   });
 }
 
-/// a = b + s c, 32 MiB each: two are read and one is written. What the processor reads before it writes, if it does,
-/// is not counted.
+/// Measures bytes/s with a = b + s c. The arrays have 32 MiB each, two are read and one is written. If the processor
+/// reads memory before it writes it, these reads are not counted.
 double bandwidth(int threads) {
   constexpr std::size_t size = std::size_t{1} << 23;
   return best(threads, 100, 3.0 * size * sizeof(float), [](int) {

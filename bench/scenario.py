@@ -1,19 +1,28 @@
 #!/usr/bin/env -S python3 -B
 """Runs cairn and its peers side by side: scenario.py [name...]
 
-A scenario is a folder of bench/scenario/. With `tensors.py` it is a contest: cairn.cpp, peer_torch.py and peer_jax.py
-read the same tensors, make the same steps, and must report the same losses. Each contestant is a process. After its
-warm-up it says `ready {...}` and sleeps; to `run K` it answers with the seconds of K steps. One runs at a time, in
-rounds, so that what else the machine does hits all of them alike. A folder without `tensors.py` has a program of its
-own, blas.cpp, which prints its rows. A peer may be a program of C++, too, as peer_adolc.cpp. Where `tensors.py` names
-contestants, threads, tolerances or limits, these are the scenario's; `contests` are several, one after another. A form
-after bf16- stores and multiplies bf16 beside parameters that are floats, as mixed<bf16>, torch.autocast or casts in JAX
-do; its losses are compared with those of cairn's floats, its time with the same contestant's, too. `budget` is a
-contest in the models of other scenarios, each within less memory than its activations need: percent of cairn's arena
-without segments, and of what PyTorch's partitioner would save. These are not the same bytes, so a peer's time is
-compared with cairn's in the most bytes that are not above its own.
+A scenario is a folder of bench/scenario/. A folder with `tensors.py` is a contest. The programs cairn.cpp,
+peer_torch.py and peer_jax.py read the same tensors, make the same training steps, and must report the same losses. A
+peer may also be a C++ program, such as peer_adolc.cpp. A folder without `tensors.py` has a program blas.cpp, which
+prints its rows itself.
 
-Every row goes to the terminal and, as a line of JSON, into build/bench/NAME.jsonl. Peers: ./dev bench peers.
+Each contestant is a process. After its warm-up it says `ready {...}` and sleeps. To `run K` it answers with the seconds
+of K steps. The contestants run one at a time, in rounds, so that other load on the machine hits all of them alike.
+
+If `tensors.py` sets `contestants`, `threads`, `tolerances` or `limits`, they hold for the scenario. `contests` is a
+list of lists of contestants, which compete one list after another.
+
+A form that begins with bf16- stores and multiplies bf16, with float parameters, as mixed<bf16>, torch.autocast and
+casts in JAX do. Its losses are compared with the losses of cairn's float form. Its time is also compared with the time
+of the same contestant's float form.
+
+The scenario `budget` runs the models of other scenarios in less memory than their activations need. cairn gets a
+percentage of its arena without segments. PyTorch's partitioner gets a percentage of the bytes that it would save. These
+bytes are not the same. Therefore a peer's time is compared with the cairn row that takes the most bytes without taking
+more than the peer.
+
+Every row goes to the terminal and, as a line of JSON, into build/bench/NAME.jsonl. `./dev bench peers` installs the
+peers.
 """
 
 import array
@@ -34,15 +43,16 @@ build = top / "build/bench"
 python = top / "build/peers/bin/python"
 
 flags = ["-std=c++20", "-O3", "-march=native", "-fopenmp", f"-I{top / 'include'}", f"-I{bench}"]
-rounds = range(5, 16)  # as many as the budget has time for
-budget = 60  # seconds for a table
-seconds_a_run = 0.1  # of the fastest; all make equally many steps
-patience = 600  # seconds for an answer
-usual_tolerances = (1e-4, 1e-3)  # of the losses of the first step and the fifth
-rounded_tolerances = (2**-8, 10 * 2**-8)  # a number is rounded to bf16 by 2^-8 at most; in a loss most of it cancels
+rounds = range(5, 16)  # the budget of time decides how many
+budget = 60  # seconds for the rounds of a table
+seconds_a_run = 0.1  # for the fastest contestant; all contestants make equally many steps
+patience = 600  # the most seconds to wait for an answer
+usual_tolerances = (1e-4, 1e-3)  # relative, for the losses of the first and of the fifth step
+# Rounding to bf16 changes a number by at most 2^-8 of its size. In a loss, most of these changes cancel.
+rounded_tolerances = (2**-8, 10 * 2**-8)
 
 cppad = build.parent / "peers/cppad/cmeel.prefix"
-libraries = {  # of C++, and what their programs are compiled with
+libraries = {  # C++ libraries, and the options with which their programs are compiled
     "adolc": ["-ladolc"],
     "cppad": ["-isystem", str(cppad / "include"), f"-L{cppad / 'lib'}", f"-Wl,-rpath,{cppad / 'lib'}", "-lcppad_lib"],
 }
@@ -52,8 +62,8 @@ everybody = ("cairn", "cairn.optimizer", "torch", "torch.hooks", "torch.compile"
 in_bf16 = ("cairn", "torch", "torch.compile", "jax")
 contestants = [(who, numbers + form) for who in everybody for numbers in (("", "bf16-") if who in in_bf16 else ("",))
                for form in ("plain", "ckpt")]
-# The scenario `budget`: whose models; percent; and, of PyTorch, the solvers of its partitioner. The fourth,
-# dp_knapsack_sliding_hirschberg, finds what dp does: ./dev bench oracles.
+# The scenario `budget`: the scenarios that have the models, the percentages, and the solvers of PyTorch's partitioner.
+# The fourth solver, dp_knapsack_sliding_hirschberg, finds what dp finds, as `./dev bench oracles` shows.
 budgeted = ("readme", "resnet", "densenet")
 percents = ("75", "50", "35", "25")
 solvers = ("dp", "greedy", "ilp")
@@ -63,7 +73,7 @@ within = [*(("cairn.budget", form) for form in ("plain", *percents)),
 
 
 class failure(Exception):
-    """Why there is no figure."""
+    """The reason why there is no figure."""
 
 
 def last_line(text):
@@ -72,7 +82,7 @@ def last_line(text):
 
 
 def compile_program(source, target, *options):
-    """Seconds; those of the last time where nothing has changed since."""
+    """Compiles a program, unless it is newer than its sources. Returns the seconds that its last compilation took."""
     note = target.with_suffix(".json")
     sources = [source, *bench.rglob("*.hpp"), *(top / "include").rglob("*.hpp")]
     if note.exists() and target.exists() and target.stat().st_mtime > max(s.stat().st_mtime for s in sources):
@@ -95,7 +105,7 @@ def import_file(path):
 
 
 def write_tensors(module, folder):
-    """One file a tensor, the same every time."""
+    """Writes a file for each tensor. The numbers are the same every time."""
     folder.mkdir(parents=True, exist_ok=True)
     made = {name: (number, extents) for name, (number, *extents) in {**module.tensors, **module.labels}.items()}
     for name, (number, extents) in made.items():
@@ -114,7 +124,7 @@ def write_tensors(module, folder):
 
 
 def environment(threads):
-    """One way for all to be told how many threads; waiting threads spin a little, then sleep."""
+    """Returns environment variables that tell every library the number of threads. Waiting threads spin, then sleep."""
     return os.environ | {
         "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads),
         "MKL_THREADING_LAYER": "GNU", "GOMP_SPINCOUNT": "30000", "OPENBLAS_THREAD_TIMEOUT": "17",
@@ -124,7 +134,7 @@ def environment(threads):
 
 
 def on_processors(threads):
-    """XLA makes as many threads as there are processors to run on, so every contestant gets as many as threads."""
+    """Restricts a process to as many processors as it has threads, because XLA makes a thread for each processor."""
     return lambda: os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
@@ -156,18 +166,18 @@ class contestant:
         return text.decode()
 
     def ready(self):
-        """What it says of itself; peers may print other lines before."""
+        """Returns what the contestant says about itself. Peers may print other lines before."""
         while not (text := self.line()).startswith("ready "):
             pass
         return json.loads(text.removeprefix("ready "))
 
     def run(self, count):
-        """Seconds a step."""
+        """Returns the seconds of a step."""
         try:
             self.process.stdin.write(f"run {count}\n".encode())
             self.process.stdin.flush()
         except OSError:
-            pass  # it has ended; line() says how
+            pass  # the process has ended; line() reports how
         return float(self.line()) / count
 
     def stop(self):
@@ -179,21 +189,21 @@ class contestant:
 
 
 def spread(samples):
-    """First quartile, median, third quartile."""
+    """Returns first quartile, median and third quartile."""
     if len(samples) == 1:
         return samples * 3
     return statistics.quantiles(samples, n=4, method="inclusive")
 
 
 def ratio(samples, own):
-    """The median over the rounds: what slows the machine for a while slows both, and does not count."""
+    """Returns the median of the ratios of the rounds. Load that slows the machine for a while slows both alike."""
     return statistics.median(theirs / ours for theirs, ours in zip(samples, own))
 
 
 def judge(said, reference, tolerances=usual_tolerances):
-    """What is wrong with a contestant's losses of the first step, and of the fifth, which rounding and the optimizer
-    have spread; tolerances are parts of the first, for what is left of a loss that has fallen to a hundredth has as
-    many digits less.
+    """Returns what is wrong with a contestant's losses, or an empty text. The losses are those of the first step and of
+    the fifth step. Until the fifth step, rounding and the optimizer have made them differ more. Both tolerances are
+    relative to the first loss: a loss that has fallen to a hundredth has two correct digits fewer.
     """
     for step, tolerance in zip(("first", "later"), tolerances):
         if not abs(said[step] - reference[step]) <= tolerance * abs(reference["first"]):
@@ -202,7 +212,7 @@ def judge(said, reference, tolerances=usual_tolerances):
 
 
 def command_of(who, form, scenario, threads):
-    """The command, and the seconds that compiling it took."""
+    """Returns a contestant's command, and the seconds of compiling it, if it is compiled."""
     folder = build / scenario
     library, _, special = who.partition(".")
     if special == "budget":
@@ -226,7 +236,7 @@ def command_of(who, form, scenario, threads):
 
 
 def start(who, form, scenario, threads):
-    """A contestant that is ready, and its row so far."""
+    """Starts a contestant. Returns it when it is ready, and its row so far."""
     command, seconds = command_of(who, form, scenario, threads)
     begin = time.monotonic()
     process = contestant(command, build / scenario / f"{who}-{form}.log", threads)
@@ -239,7 +249,7 @@ def start(who, form, scenario, threads):
 
 
 def processor(threads, before=None):
-    """What this processor can do: FLOP/s and bytes/s, the most of now and before."""
+    """Returns the FLOP/s and the bytes/s that the processor reaches. Each is the higher one of now and `before`."""
     compile_program(bench / "processor.cpp", build / "processor", "-pthread")
     now = json.loads(subprocess.run([str(build / "processor"), str(threads)], check=True, text=True,
                                     capture_output=True, preexec_fn=on_processors(threads)).stdout)
@@ -247,20 +257,20 @@ def processor(threads, before=None):
 
 
 def rounds_for(seconds, limits):
-    """How many rounds of so many seconds."""
+    """Returns the number of rounds, if a round takes so long."""
     wanted = int(limits.get("budget", budget) / max(seconds, 1e-9))
     return min(max(wanted, limits.get("least", rounds[0])), rounds[-1])
 
 
 def takes_part(who, form, scenario):
-    """Where there is no optimizer, there is none beside the step nor in backward; nor are there forms of bf16."""
+    """Returns whether a form exists. A scenario without an optimizer has no forms of optimizers, and none in bf16."""
     if who not in ("cairn.optimizer", "torch.hooks") and not form.startswith("bf16-"):
         return True
     return "contestant::train" in (bench / "scenario" / scenario / "cairn.cpp").read_text()
 
 
 def contest(scenario, threads, taking_part=None, limits={}):
-    """The rows of all contestants. Limits are `budget`, and `least`, the fewest rounds."""
+    """Returns the rows of all contestants. `limits` can have `budget`, in seconds, and `least`, the fewest rounds."""
     rows, running = [], []
     for who, form in taking_part or [each for each in contestants if takes_part(*each, scenario)]:
         row = {"scenario": scenario, "threads": threads, "who": who, "form": form, "fault": ""}
@@ -294,7 +304,7 @@ def in_same_form(row, cairn):
 
 
 def of_floats(row, rows):
-    """The row of the same form without bf16-; it is itself where it has none."""
+    """Returns the row of the same form without bf16-. For a form without bf16-, this is the row itself."""
     return in_same_form({"form": row["form"].removeprefix("bf16-")}, rows)
 
 
@@ -303,7 +313,8 @@ def with_gradients(row):
 
 
 def in_as_much_memory(row, cairn):
-    """In the most that is not above the row's, with gradients; cairn's own rows are compared with plain."""
+    """Returns the cairn row that takes the most memory, but no more than `row`. cairn's rows are compared with plain.
+    """
     if row in cairn:
         return cairn[0]
     fitting = [own for own in cairn if not own["fault"] and with_gradients(own) <= with_gradients(row)]
@@ -313,8 +324,8 @@ def in_as_much_memory(row, cairn):
 
 
 def compare(rows, machine, tolerances=usual_tolerances, own_of=in_same_form):
-    """Adds what follows from the figures of all. A ratio is to cairn's row own_of(row, cairn), and a fault is final:
-    who fails has no figures.
+    """Adds the figures that follow from other rows. A ratio compares a row with cairn's row own_of(row, cairn). A row
+    with a fault gets no figures.
     """
     cairn = [row for row in rows if row["who"] in ("cairn", "cairn.budget")]
     references = [row for row in cairn if "first" in row]
@@ -338,7 +349,7 @@ def compare(rows, machine, tolerances=usual_tolerances, own_of=in_same_form):
 
 
 def table(rows):
-    """As text; a row without figures says why."""
+    """Returns the rows as text. A row without figures has its fault."""
     def cell(row, key, text, scale=1):
         return text.format(row[key] * scale) if row.get(key) else ""
 
@@ -360,7 +371,7 @@ def table(rows):
 
 
 def products(scenario, threads):
-    """The rows of blas.cpp: FLOP/s of each contestant for each product."""
+    """Returns the rows of blas.cpp: the FLOP/s of each contestant for each product."""
     source = bench / "scenario" / scenario / "blas.cpp"
     row = {"scenario": scenario, "threads": threads, "fault": ""}
     try:
@@ -379,8 +390,9 @@ def products(scenario, threads):
 
 
 def product_table(rows, machine):
-    """GFLOP/s, and cairn's to the most of the others; last the geometric means of cairn's to each, and to the most. Those
-    of bf16 are a table of their own."""
+    """Returns the rows as text: GFLOP/s, and the ratio of cairn to the fastest other library. The last row has
+    geometric means of the ratios of cairn to each library, and to the fastest. Products of bf16 have a table of their
+    own."""
     in_bf16 = [row for row in rows if row.get("product", "").startswith("bf16 ")]
     if in_bf16 and len(in_bf16) < len(rows):
         others = [row for row in rows if row not in in_bf16]
@@ -411,7 +423,7 @@ def report(name, threads, machine, about, text):
 
 
 def run(scenario):
-    """Whether cairn ran, and all that ran agreed."""
+    """Runs a scenario. Returns whether cairn ran and all contestants agreed with it."""
     all_rows = []
     for model in budgeted if scenario == "budget" else [scenario]:
         path = bench / "scenario" / model / "tensors.py"

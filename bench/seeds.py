@@ -1,10 +1,11 @@
 #!/usr/bin/env -S python3 -B
-"""seeds.py NAME [EPOCHS] [SEEDS]: how well an example learns with mixed<bf16>, beside its floats: what it validates at
-the end, by seed, 1 to 5 where it is not said; the mean of either, and how far its seeds lie apart.
+"""seeds.py NAME [EPOCHS] [SEEDS]: compares how well an example learns with mixed<bf16> and in float. Prints the
+validation at the end of each run, by seed, and the mean, the lowest and the highest one. The default is five seeds,
+which are 1 to 5.
 
-The example is compiled as it is, and once more with the option in its programs; predictors, which validate, are floats
-in both. Runs of one seed see the same batches in the same order, and begin with the same weights; they run at the same
-time, each on one thread, which changes no number.
+The example is compiled as it is, and a second time with the option in its programs. The predictors, which validate, are
+float in both. Runs of one seed see the same batches in the same order, and begin with the same weights. They run at the
+same time, each on one thread. This changes no number.
 """
 
 import csv
@@ -22,7 +23,7 @@ sources = {"floats": "", "bf16": "mixed<bf16>, "}
 
 
 def compiled(name, numbers):
-    """The example whose programs have the option, or have it not."""
+    """Compiles an example, with the option in its programs or without it. Returns the path of the program."""
     text, found = re.subn(r"(?=update<adamw_options)", sources[numbers], (top / f"examples/{name}.cpp").read_text())
     if found == 0:
         sys.exit(f"examples/{name}.cpp has no step with an update")
@@ -35,7 +36,7 @@ def compiled(name, numbers):
 
 
 def validated(program, name, epochs, seed):
-    """The last validation in the log of a run."""
+    """Returns the last validation in the log of a run."""
     with tempfile.TemporaryDirectory() as folder:
         data = ["--data", str(top / "build/bible.txt")] if name in ("gpt", "lstm") else []
         arguments = ["--epochs", epochs, "--seed", str(seed), "--threads", "1", "--run", folder, *data]

@@ -1,5 +1,5 @@
-// Nine models for stored.py, which has the same in PyTorch: of each its graph and what a step without ckpt stores, as
-// lines of text.
+// Nine models for stored.py, which has the same models in PyTorch. For each model, the program prints its graph and the
+// bytes that a training step without ckpt stores, as lines of text.
 #include <cairn/cairn.hpp>
 #include <iostream>
 
@@ -73,7 +73,8 @@ constexpr auto dense_layer = layer([](auto x) { return concatenate<-1>(x, x | nn
 constexpr auto dense = rows | block<"1">(dense_layer) | block<"2">(dense_layer) | block<"3">(dense_layer) |
                        block<"4">(dense_layer);
 
-/// A line for each forward value: its number, its sort, whether backward reads it, its bytes, its arguments.
+/// Prints a line for each value of the forward pass: its number, its sort, whether the backward pass reads it, its
+/// bytes and its arguments.
 template <class Plan>
 void print(const char* name) {
   constexpr const auto& d = Plan::gradient;

@@ -1,10 +1,11 @@
 #!/usr/bin/env -S python3 -B
-"""stored.py: what a step of nine models keeps from forward to backward, without ckpt.
+"""stored.py: prints the bytes that nine models store from the forward to the backward pass, without ckpt.
 
-Beside what cairn keeps stand two judges. "Least" is a minimum cut of cairn's own graph: elementwise operations, maps
-and views may be computed again, results of kernels may not; leaves, constants and outputs are there. "torch" is what
-PyTorch's partitioner saves of the same model (min_cut_rematerialization_partition, with the decompositions that
-torch.compile has), without parameters and inputs. Peers: ./dev bench peers.
+Two other figures stand next to the bytes that cairn stores. "least" is a minimum cut of cairn's own graph. In this cut,
+elementwise operations, maps and views may be recomputed, and results of kernels may not. Leaves, constants and outputs
+cost nothing, because they are there in any case. "torch" is what PyTorch's partitioner saves for the same model,
+without parameters and inputs (min_cut_rematerialization_partition, with the decompositions of torch.compile).
+`./dev bench peers` installs the peers.
 """
 import os
 import subprocess
@@ -23,12 +24,12 @@ from torch._inductor.decomposition import select_decomp_table
 from torch.nn.functional import cross_entropy, gelu
 
 
-# cairn, and the least of its graph.
+# cairn, and the minimum cut of its graph.
 
 
 def read(text):
-    """Of each model its name, bytes stored and in the arena, and its values: sort, whether backward reads it, bytes,
-    arguments."""
+    """Yields for each model its name, its stored bytes, the bytes of its arena, and its values. A value has its sort,
+    whether the backward pass reads it, its bytes, and its arguments."""
     for model in text.split("model ")[1:]:
         first, *lines = model.splitlines()
         name, stored, peak = first.rsplit(" ", 2)
@@ -38,8 +39,8 @@ def read(text):
 
 
 def least(values):
-    """Bytes of a minimum cut between what cannot be computed again and what backward reads. A value that is kept is an
-    edge that is cut, from its `in` to its `out`."""
+    """Returns the bytes of a minimum cut between the values that cannot be recomputed and the values that the backward
+    pass reads. A value is stored if the cut contains the edge from its `in` to its `out`."""
     graph = networkx.DiGraph()
     graph.add_nodes_from(["source", "sink"])
     for v, (what, wanted, size, arguments) in enumerate(values):
@@ -56,7 +57,7 @@ def least(values):
     return networkx.minimum_cut_value(graph, "source", "sink")
 
 
-# The same models in PyTorch. A parameter is made where it is first asked for.
+# The same models in PyTorch. A parameter is made when it is first used.
 
 
 class parameters(dict):
@@ -140,7 +141,7 @@ def dense(x, p):
 
 
 def root(node):
-    """What a view views."""
+    """Returns the value that a view shows."""
     views = ("view", "permute", "transpose", "t", "expand", "slice", "select", "squeeze", "unsqueeze", "reshape")
     while node.op == "call_function" and node.target.__name__.split(".")[0] in views:
         node = node.args[0]
@@ -148,8 +149,8 @@ def root(node):
 
 
 def partitioned(loss, inputs, values):
-    """Of the gradient of a loss by values: bytes of the activations that PyTorch's partitioner saves, by their names,
-    and the graph that it makes of backward."""
+    """Differentiates a loss by `values`. Returns the bytes of each activation that PyTorch's partitioner saves, by
+    name, and the graph of the backward pass."""
     saved, backward = [], []
 
     def partition(joint, arguments, *, num_fwd_outputs, **more):
@@ -166,7 +167,7 @@ def partitioned(loss, inputs, values):
 
 
 def partitioned_by_torch(model, width):
-    """The same of a model's parameters: bytes in all, and the graph."""
+    """Differentiates a model's loss by its parameters. Returns the saved bytes, and the graph of the backward pass."""
     p, x, y = parameters(), torch.randn(128, width), torch.randint(10, (128,))
     model_loss = lambda x, y, *_: cross_entropy(linear(model(x, p), p, "head", 10), y)
     model_loss(x, y)

@@ -1,4 +1,5 @@
-// Prints errors of sums of many terms. An error is relative to the sum of the sizes of the terms, in double.
+// Prints errors of sums of many terms. An error is relative to the sum of the absolute values of the terms, which is
+// computed in double.
 #include <array>
 #include <cairn/cairn.hpp>
 #include <cmath>
@@ -22,7 +23,7 @@ std::vector<float> numbers(std::int64_t n, terms sort) {
   return x;
 }
 double error(double value, double exact, double size) { return std::abs(value - exact) / size; }
-/// The sum of every `step`th number from `first` on, and of their sizes.
+/// Returns the sum of every `step`th number from `first` on, and the sum of their absolute values.
 std::pair<double, double> exact(const std::vector<float>& x, std::size_t first = 0, std::size_t step = 1) {
   double sum = 0, size = 0;
   for (std::size_t i = first; i < x.size(); i += step) sum += double{x[i]}, size += std::abs(double{x[i]});

@@ -9,7 +9,7 @@ counts = (10, 1000, 100_000, 1_000_000, 10_000_000)
 
 
 def error(found, terms, axes):
-    """Of a sum of these terms, relative to the sum of their sizes."""
+    """Returns the error of a sum of these terms, relative to the sum of their absolute values."""
     exact, size = terms.double().sum(axes), terms.double().abs().sum(axes)
     return ((found.double() - exact).abs() / size).max().item()
 

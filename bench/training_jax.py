@@ -1,4 +1,5 @@
-"""What JAX's peers share: AdamW around a loss, in one compiled function that writes over its state; mixed precision."""
+"""The part that JAX's peers share: AdamW and a loss in one compiled function, which writes over its state, and mixed
+precision."""
 
 import jax
 import jax.numpy as jnp
@@ -6,12 +7,13 @@ from peer import rounded, serve
 
 
 def as_computed(tree):
-    """Of a bf16- form, floats as bf16: what is made of them is bf16, too, until the loss asks for floats."""
+    """In a bf16- form, converts floats to bf16. Values computed from them are bf16, too, until the loss takes floats.
+    """
     return jax.tree.map(lambda x: x.astype(jnp.bfloat16) if rounded and x.dtype == jnp.float32 else x, tree)
 
 
-def train(loss_of, parameters, *batch, weight_decay=0.01, rate=1e-3):
-    """Serves steps of loss_of(parameters, *batch)."""
+def train(loss_of, parameters, *batch, weight_decay=0.01, rate=1e-7):
+    """Serves training steps with the loss loss_of(parameters, *batch)."""
 
     def adamw(p, mean, square, count, *batch):
         loss, g = jax.value_and_grad(lambda p: loss_of(as_computed(p), *as_computed(batch)))(p)

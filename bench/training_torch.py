@@ -1,4 +1,5 @@
-"""What PyTorch's peers share: a step of an optimizer, perhaps compiled, of mixed precision, or in backward."""
+"""The part that PyTorch's peers share: a training step with an optimizer. The step can be compiled, can use mixed
+precision, and can have its optimizer in the backward pass."""
 
 import inspect
 
@@ -8,8 +9,8 @@ from torch._functorch import config
 
 
 def in_backward(optimizer):
-    """An optimizer for each parameter, which steps as soon as its gradient is complete and then frees it: PyTorch's own
-    tutorial, "How to save memory by fusing the optimizer step into the backward pass".
+    """Gives each parameter an optimizer of its own, which steps as soon as the gradient is complete and then frees the
+    gradient. This follows PyTorch's tutorial "How to save memory by fusing the optimizer step into the backward pass".
     """
     taken = inspect.signature(type(optimizer)).parameters
     options = {name: value for name, value in optimizer.defaults.items() if name in taken}
@@ -24,7 +25,7 @@ def in_backward(optimizer):
 
 
 def train(loss_of, optimizer, *batch):
-    """Serves steps of loss_of(*batch)."""
+    """Serves training steps with the loss loss_of(*batch)."""
     if solver:
         config.activation_memory_budget, config.activation_memory_budget_solver = int(percent) / 100, solver
     if compiled or solver:

@@ -1,8 +1,9 @@
 #!/usr/bin/env -S python3 -B
-"""Lets the package index's PyTorch be imported without CUDA, whose libraries it links though they take gigabytes.
+"""Makes it possible to import the package index's PyTorch without CUDA. PyTorch links CUDA's libraries, which take
+gigabytes.
 
-without_cuda.py FOLDER: one small library there stands in for all of them. Each of its functions returns
-cudaErrorNoDevice, so PyTorch finds no device. What runs on the processor is untouched.
+without_cuda.py FOLDER: puts one small library into the folder, in the place of all of CUDA's libraries. Each of its
+functions returns cudaErrorNoDevice, so PyTorch finds no device. Code that runs on the CPU does not change.
 """
 import re
 import subprocess
@@ -19,7 +20,7 @@ def output(*command):
 
 
 def wanted(folder):
-    """CUDA's libraries that PyTorch links, and the versions and functions of theirs that it names."""
+    """Returns CUDA's libraries that PyTorch links, and the versions and functions of CUDA that PyTorch names."""
     libraries = [path for path in folder.glob("*.so*") if not path.is_symlink() and path.name != stand_in]
     names, versions, functions = set(), set(), set()
     for library in libraries:

@@ -47,25 +47,25 @@ arguments read(int argc, char** argv, arguments given) {
   app.add_option("--epochs", given.epochs, given.about_epochs)
       ->check(number<int>("1 to 1000", [](int n) { return n >= 1 && n <= 1000; }))
       ->type_name("N");
-  app.add_option("--seed", given.seed, "of the parameters and of the order of the data")
+  app.add_option("--seed", given.seed, "seed of the parameters and of the order of the data")
       ->check(number<std::uint64_t>("0 to 2^64 - 1", [](std::uint64_t) { return true; }))
       ->type_name("N");
-  app.add_option("--lr", given.lr, "learning rate at the start; falls to 0 along a cosine")
+  app.add_option("--lr", given.lr, "learning rate at the start, which falls to 0 along a cosine")
       ->check(number<double>("a number above 0", [](double rate) { return rate > 0 && std::isfinite(rate); }))
       ->type_name("X");
-  app.add_option("--threads", given.threads, "on which it trains; the results are the same for any number")
+  app.add_option("--threads", given.threads, "number of threads; the results do not depend on it")
       ->check(number<int>("1 to " + std::to_string(given.threads),
                           [most = given.threads](int n) { return n >= 1 && n <= most; }))
       ->type_name("N");
-  app.add_option("--picture", given.picture, "where to draw the memory of a step, as an SVG image")->type_name("FILE");
+  app.add_option("--picture", given.picture, "SVG image of the memory of a training step")->type_name("FILE");
   const auto* const run =
-      app.add_option("--run", given.run, "where to keep weights, a log, and a profile of a step")->type_name("FOLDER");
-  app.add_flag("--resume", given.resume, "go on with what is in that folder")->needs(const_cast<CLI::Option*>(run));
+      app.add_option("--run", given.run, "where to save weights, a log, and a profile of a step")->type_name("FOLDER");
+  app.add_flag("--resume", given.resume, "continue the run in that folder")->needs(const_cast<CLI::Option*>(run));
   for (CLI::Option* option : app.get_options()) {
     if (option->get_name() != "--help" && option->get_name() != "--resume") option->capture_default_str();
   }
   if (given.writes)
-    app.add_option("--prompt", given.prompt, "write on from this by the best weights in that folder, and not train")
+    app.add_option("--prompt", given.prompt, "text to continue with the best weights in that folder, without training")
         ->needs(const_cast<CLI::Option*>(run))
         ->type_name("TEXT");
   app.failure_message(

@@ -21,7 +21,7 @@ struct arguments {
   std::uint64_t seed = 1;
   std::string data = "/usr/share/datasets/fashion-mnist";
   std::string data_is = "FOLDER", about_data = "the four gzipped IDX files";
-  std::string about_epochs = "times through the training set";
+  std::string about_epochs = "number of times through the training set";
   std::int64_t warm_up = 0;  ///< number of training steps in which the learning rate rises to the given one
   std::string again = {};    ///< command line that continues this run
 };

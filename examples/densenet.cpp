@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
   return training::classify<rate, checkpointed, unchecked>(
       argc, argv,
       {.name = "densenet",
-       .about = "Trains a DenseNet, each layer a segment, on Fashion-MNIST.",
+       .about = "Trains a DenseNet on Fashion-MNIST. Each layer is a segment.",
        .epochs = 3,
        .lr = 4e-3,
        .threads = training::cores(most_threads)});

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   return training::learn_to_write<validation_loss, train_step, plain_step, batch, length>(
       argc, argv,
       {.name = "lstm",
-       .about = "Trains an LSTM, 16 steps a segment, on a text, and shows what it writes.",
+       .about = "Trains an LSTM on a text, with 16 iterations in a segment, and shows what it writes.",
        .epochs = 5,
        .lr = 3e-3,
        .threads = training::cores(most_threads),

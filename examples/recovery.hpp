@@ -29,11 +29,11 @@ struct arguments {
 /// Reads the arguments. If arguments are wrong or ask for help, the function ends the program.
 inline arguments read(int argc, char** argv, arguments given) {
   CLI::App app(given.about, given.name);
-  app.add_option("--iterations", given.iterations, "of the descent")
+  app.add_option("--iterations", given.iterations, "number of steps of the descent")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str()
       ->type_name("N");
-  app.add_option("--picture", given.picture, "where to draw what was recovered, as an SVG image")->type_name("FILE");
+  app.add_option("--picture", given.picture, "SVG image of the recovered state")->type_name("FILE");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Error& e) {

@@ -29,9 +29,9 @@ report::profiled measured() {
 }
 
 int main(int argc, char** argv) {
-  CLI::App app("Looks into a training step. The model is the README's.", "reports");
+  CLI::App app("Looks into a training step of the README's model.", "reports");
   app.require_subcommand(1);
-  app.add_subcommand("residuals", "what it stores for backward, and what it computes again")->callback([] {
+  app.add_subcommand("residuals", "the values that it stores or recomputes for the backward pass")->callback([] {
     report::residuals<train_step>(std::cout);
   });
   app.add_subcommand("dot", "the forward pass as a graph: | dot -Tsvg > graph.svg")->callback([] {
@@ -40,17 +40,17 @@ int main(int argc, char** argv) {
   app.add_subcommand("timeline", "the memory of a step, as an SVG image: > timeline.svg")->callback([] {
     report::timeline<train_step, program<loss, plain>>(std::cout);
   });
-  app.add_subcommand("updates", "the same, with the optimizer in the step and beside it: > updates.svg")->callback([] {
+  app.add_subcommand("updates", "the same, with the optimizer in the step and outside: > updates.svg")->callback([] {
     using updating = program<loss, update<adamw_options{}>>;
     report::timeline<updating, train_step>(std::cout, {.first = "optimizer in the step", .second = "beside it"});
   });
-  app.add_subcommand("frontier", "the work that less memory costs")->callback([] {
+  app.add_subcommand("frontier", "the recomputation that less memory costs")->callback([] {
     report::frontier<loss, plain>(std::cout);
   });
   app.add_subcommand("placement", "the same, as an SVG image: > placement.svg")->callback([] {
     report::frontier_picture<loss, plain>(std::cout);
   });
-  app.add_subcommand("profile", "what each part, operation, segment and kernel of it takes")->callback([] {
+  app.add_subcommand("profile", "the time of each part, operation, segment and kernel")->callback([] {
     report::profile_table(std::cout, measured());
   });
   app.add_subcommand("page", "the same as a page for a browser: > profile.html")->callback([] {

@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   return training::classify<rate, checkpointed, unchecked>(
       argc, argv,
       {.name = "resnet",
-       .about = "Trains a ResNet, each block a segment, on Fashion-MNIST.",
+       .about = "Trains a ResNet on Fashion-MNIST. Each block is a segment.",
        .epochs = 4,
        .lr = 4e-3,
        .threads = training::cores(most_threads)});

@@ -75,9 +75,9 @@ void write(const std::string& file, const std::vector<std::vector<float>>& rows,
 int main(int argc, char** argv) try {
   const auto given = training::read(argc, argv,
                                     {.name = "unet",
-                                     .about = "Trains a U-Net, each pair of convolutions a segment, to take noise off "
-                                              "Fashion-MNIST's images. Shows ten of them, noisy, cleaned and as they "
-                                              "were, in unet.pgm.",
+                                     .about = "Trains a U-Net to remove noise from the images of Fashion-MNIST. Each "
+                                              "pair of convolutions is a segment. Writes ten images to unet.pgm: with "
+                                              "noise, cleaned, and original.",
                                      .epochs = 2,
                                      .lr = 2e-3,
                                      .threads = training::cores(most_threads)});

@@ -20,7 +20,8 @@ inline arguments about_text(arguments given, int steps) {
   given.data = "bible.txt";
   given.data_is = "FILE";
   given.about_data = "any text, such as Debian's of `bible -f gen1:1-rev22:21`";
-  given.about_epochs = "so often up to " + std::to_string(steps) + " steps, a validation and a sample";
+  given.about_epochs =
+      "number of epochs; each has up to " + std::to_string(steps) + " steps, a validation and a sample";
   return given;
 }
 

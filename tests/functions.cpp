@@ -1,4 +1,4 @@
-// The functions of registers over all 2^32 floats, beside std's in doubles: functions [NAME]
+// Compares the functions of registers with std's functions in double, for all 2^32 floats. Usage: functions [NAME]
 #include <array>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,6 @@
-// The long run of what tests/run/file_faults.cpp and loop.cpp do in short: damaged files, and writers and whole runs
-// that are killed.
-//   mutate [number of files, in millions] [the first of them]
+// The long version of tests/run/file_faults.cpp and tests/run/loop.cpp. It reads damaged files, and kills writers and
+// whole runs.
+// mutate [number of files, in millions] [number of the first file]
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
@@ -22,7 +22,7 @@ std::string read_bytes(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
-/// All that a program saves.
+/// Returns all numbers that a program saves.
 std::string bytes_of(auto& step) {
   const cairn::memory_plan m = step.memory();
   const auto counters = step.random();
@@ -32,7 +32,7 @@ std::string bytes_of(auto& step) {
 }
 
 constexpr int kills = 1000, kills_of_runs = 200, damaged_runs = 300'000;
-constexpr unsigned longest = 60;  // seconds that a thousand files may take, or one of them hangs
+constexpr unsigned longest = 60;  // the limit in seconds for a thousand files; a reader that takes longer hangs
 
 int read_files(std::uint64_t first, std::uint64_t end) {
   mutated::trial trial;
@@ -52,7 +52,8 @@ int read_files(std::uint64_t first, std::uint64_t end) {
   return 0;
 }
 
-/// Has a program load a saved run that is damaged: where it takes the file, it goes on; where not, nothing has changed.
+/// Lets a program load damaged saved runs. If the program accepts a file, it must be able to continue. If it rejects a
+/// file, nothing may have changed.
 void load_runs(const std::filesystem::path& folder) {
   using namespace cairn;
   constexpr auto runs = state<"runs", initial{}>;
@@ -82,7 +83,7 @@ void load_runs(const std::filesystem::path& folder) {
   std::printf("%d damaged runs: %d taken and gone on with, %d refused, which changed nothing\n", damaged_runs, taken,
               refused);
 }
-/// Calls test(folder); 1 if it throws, else 0.
+/// Calls test(folder). Returns 1 if it throws, and 0 otherwise.
 int in_folder(auto test) {
   std::string name = (std::filesystem::temp_directory_path() / "cairn-XXXXXX").string();
   const std::filesystem::path folder = ::mkdtemp(name.data());

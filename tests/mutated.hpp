@@ -185,8 +185,8 @@ class memory_file {
   std::string path_;
 };
 
-/// Reads damaged files from memory through the kernel. Throws if a reader accepts a file whose tensors do not cover
-/// its contents, or if a reader throws another exception than format_error.
+/// Reads damaged files from memory through the kernel. Throws if a reader accepts a file although its tensors do not
+/// cover its contents, or if a reader throws another exception than format_error.
 class trial {
  public:
   tally result;

@@ -24,7 +24,7 @@ constexpr bool is_given(int v) {
   return is_leaf(Plan::schedule.nodes[v]) && !is_followed<Plan>(v);
 }
 
-/// Returns the value in whose memory `v` is read. Views and maps without a plan step of their own have no memory.
+/// Returns the value that owns the memory of `v`. Views and maps without a plan step of their own have no memory.
 template <class Plan>
 constexpr int memory_of(int v) {
   const auto& s = Plan::schedule;
@@ -33,8 +33,8 @@ constexpr int memory_of(int v) {
   return v;
 }
 
-/// Calls visit(value) with each value in whose memory `v` is read. A concatenation that is read in place has the
-/// memory of its arguments.
+/// Calls visit(value) with each value that owns a part of the memory of `v`. A concatenation that is read in place has
+/// the memory of its arguments.
 template <class Plan>
 constexpr void for_each_memory(int v, auto visit) {
   const auto& s = Plan::schedule;

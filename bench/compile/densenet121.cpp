@@ -1,4 +1,5 @@
-// DenseNet-121 at ImageNet's shapes, each layer a segment of all that was made before it: to be compiled, not run.
+// DenseNet-121 with the shapes of ImageNet. Each layer is a segment that reads the results of all layers before it. The
+// program is compiled and never run.
 #include <cairn/cairn.hpp>
 
 using namespace cairn;

@@ -1,4 +1,4 @@
-// ResNet-50 at ImageNet's shapes, each block a segment: to be compiled, not run.
+// ResNet-50 with the shapes of ImageNet. Each block is a segment. The program is compiled and never run.
 #include <cairn/cairn.hpp>
 
 using namespace cairn;

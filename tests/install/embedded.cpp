@@ -1,5 +1,6 @@
-// What a device runs: one header, memory that the compiler counted, and no exceptions. Given too little of it, the
-// program says so, in the user's way or, with an argument, in cairn's.
+// A program for a device. It needs one header, and memory of a size that the compiler counts. It uses no exceptions. If
+// the memory is too small, the program reports this by the user's function, or, with an argument on the command line,
+// by cairn's.
 #include <cairn/embedded.hpp>
 
 namespace {

@@ -2,7 +2,7 @@
 
 #include "model.hpp"
 
-// second.cpp has another model by these names.
+// second.cpp has another model with these names.
 constexpr auto bend = cairn::layer([](auto x) { return x * x; });
 constexpr auto bent = mean(cairn::param_from<"w", cairn::initial{.fill = 3}, 6> | bend);
 

@@ -1,5 +1,5 @@
-// A program behind names that others declared before: no name of theirs hides one of cairn's. The test includes the
-// declarations before this file.
+// A program behind declarations that other libraries made before. Their names must not hide cairn's names. The test
+// includes the declarations before this file.
 #include <cairn/cairn.hpp>
 #include <cairn/file/saving.hpp>
 #include <cairn/gradcheck.hpp>

@@ -15,7 +15,7 @@ inline constexpr auto loss = cairn::cross_entropy(points | model, classes);
 
 using train_step = cairn::program<loss>;
 
-/// Losses of two steps of gradient descent, the parameters drawn from one seed.
+/// The losses before and after one step of gradient descent. The parameters are drawn from a fixed seed.
 struct losses {
   float before, after;
   bool operator==(const losses&) const = default;

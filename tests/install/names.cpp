@@ -1,5 +1,5 @@
-// cairn's names beside those of std and of POSIX. Only `real` and `stack` must be qualified: std has a function and a
-// class of these names.
+// The names of cairn together with the names of std and of POSIX. Only `real` and `stack` must be qualified, because
+// std has a function and a class with these names.
 #include <algorithm>
 #include <cairn/cairn.hpp>
 #include <cairn/gradcheck.hpp>
@@ -17,8 +17,8 @@
 using namespace cairn;
 using namespace std;
 
-// Operators and functions of a type that is not complete: not in a namespace, which would hide cairn's, and called so
-// that g++ looks at those, too.
+// Operators and functions for a type that is not complete. They stand outside of all namespaces, because a namespace
+// would hide cairn's names. They are called in such a way that g++ looks at cairn's operators and functions, too.
 struct unknown;
 unknown* operator-(const unknown& u, int) { return const_cast<unknown*>(&u); }
 unknown* operator|(const unknown& u, int) { return const_cast<unknown*>(&u); }
@@ -59,7 +59,8 @@ constexpr auto rows = conv1d(reshape<8, 4, 3>(filtered), param<"taps", 3, 3, 1>)
 constexpr auto pooled =
     max_pool2d<2>(images) + avg_pool2d<2>(images) + (images | nn::max_pool2d<2, nn::window{.stride = 2}>);
 constexpr auto larger = upsample2d<2>(pad<1, 1, 1>(flip<2>(pooled)));
-constexpr auto shift = roll<1, 1>(logits) - nn::shift<0, 1, edge::nearest>(logits);  // as models call what they add
+// Models call the functions that they add in this way.
+constexpr auto shift = roll<1, 1>(logits) - nn::shift<0, 1, edge::nearest>(logits);
 constexpr auto seen = global_average(reshape<4, 8, 4, 3>(cairn::stack<0>(larger, get<0>(split<3, 1>(larger))))) +
                       (reshape<4, 2, 4, 3>(rows) | nn::global_average);
 constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::batch_norm<"bn"> | nn::leaky_relu<> |
@@ -87,7 +88,8 @@ constexpr auto carried_on = []<class X>(X sequence) {
   const auto next = nn::rnn_cell<"simple", 3>(nn::gru_cell<"gated", 3>(h, c));
   return mean(sequence | nn::lstm<"lstm", 3> | nn::gru<"gru", 3> | nn::rnn<"rnn", 3>) * mean(next);
 }(reshape<2, 2, 3>(concatenate<0>(again, again)));
-constexpr auto short_loss = cross_entropy(logits, y);  // of all programs but one, for compilers take long
+// All programs except one have this loss, because compilers need a long time for the full loss.
+constexpr auto short_loss = cross_entropy(logits, y);
 constexpr auto loss =
     0_c * carried_on + mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c +
     mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits + head, y) + mean(square(looked_up)) * 0.1_c +
@@ -97,7 +99,7 @@ constexpr auto loss =
     binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
     0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits) + 0_c * attention;
 
-// The same names with numbers, arrays and functions in the place of expressions.
+// Functions with the names of cairn's functions take numbers, arrays and functions in place of expressions.
 double area(double r) {
   return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F) + sin(r) + cos(0) + log1p(r) + abs(-1) + abs(r);
 }
@@ -108,7 +110,7 @@ T maximum(const vector<T>& values) {
   return *max_element(values.begin(), values.end());
 }
 
-/// A rule of one's own beside cairn's.
+/// A user's rule next to cairn's rules.
 struct descent {
   double lr = 0.1;
   static constexpr array<string_view, 0> moments{};
@@ -130,7 +132,7 @@ int listens(int file) {
 }  // namespace
 
 int main() {
-  const vector<double> input(6, 0.5);  // a name of one's own hides cairn's
+  const vector<double> input(6, 0.5);  // a local name hides cairn's name
   const array<int32_t, 2> labels{0, 2};
   const array<int32_t, 4> at{0, 1, 1, 0};
   program<loss, cairn::real<double>> step;
@@ -162,7 +164,7 @@ int main() {
   away.keep_snapshots_in(elsewhere);
   away.init(seed{1});
   const float kept = away.value_and_grad(bind<"x">(vector<float>(6)));
-  const double update = rule.lr(), clip = sign(-2), train = c - b;  // names of one's own hide cairn's
+  const double update = rule.lr(), clip = sign(-2), train = c - b;  // local names hide cairn's names
   const int scan = 1, carried = 2, each = 3, revolve = scan + carried + each;
 
   predictor<going_on, cairn::real<double>> go_on{step};

@@ -1,6 +1,6 @@
 #include "model.hpp"
 
-// first.cpp has another model by these names.
+// first.cpp has another model with these names.
 constexpr auto bend = cairn::layer([](auto x) { return x + x; });
 constexpr auto bent = mean(cairn::param_from<"w", cairn::initial{.fill = 3}, 6> | bend);
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes what PyTorch computes for the models of tests/run/torch_*.cpp: tests/kept/torch_values.py > torch_values.txt
 
-Each line is the name of a case and its value, or `case.leaf` and the gradient of that leaf, in row-major order. Inputs
-and weights come from a formula on both sides (`filled`), and all is in double. Made with PyTorch 2.15.0 (CPU); the tests
-read the file and need no Python.
+Each line contains the name of a case and its value, or `case.leaf` and the gradient of this leaf, in row-major order.
+On both sides, a formula computes inputs and weights (`filled`), and all numbers are in double. The file was made with
+PyTorch 2.15.0 (CPU). The tests read the file and need no Python.
 """
 import torch
 import torch.nn.functional as F
@@ -13,7 +13,7 @@ torch.set_default_dtype(torch.float64)
 
 
 def filled(name, shape):
-    """The numbers of a leaf: a formula of its name and of the place."""
+    """Returns the numbers of a leaf. They are a formula of the name and of the position."""
     count = 1
     for extent in shape:
         count *= extent
@@ -26,7 +26,8 @@ def line(name, tensor):
 
 
 def case(name, function, **leaves):
-    """A function of leaves of these shapes, and its gradients with the cotangent that is called so."""
+    """Writes a function of leaves with these shapes, and its gradients. The numbers called `cotangent` are the
+    cotangent."""
     tensors = {leaf: filled(leaf, shape).requires_grad_() for leaf, shape in leaves.items()}
     y = function(*tensors.values())
     y.backward(filled("cotangent", y.shape))
@@ -56,7 +57,7 @@ case("signs", lambda a, row, one, same: a.sign() * row + (one - same).sign() * 7
 
 
 def shifted(x, by, dim, mode):
-    """Moved towards higher indices; what comes in is zero, or the element at the edge."""
+    """Moves a tensor towards higher indices. The elements that move in are zero, or the element at the edge."""
     n = x.shape[dim]
     at = torch.arange(n) - by
     inside = (0 <= at) & (at < n)
@@ -80,7 +81,7 @@ by_class = 1 / (1 + torch.arange(5.0))
 
 
 def cross_entropy(x, labels, row=None, **options):
-    """Of logits with the classes last; weighted by row, too."""
+    """Returns the cross entropy of logits with the classes last. The rows may be weighted."""
     labels = labels.reshape(x.shape[:-1])
     if row is None:
         return F.cross_entropy(x.movedim(-1, 1), labels, **options)
@@ -99,7 +100,8 @@ case("cross_entropies_ignored", lambda x, row: cross_entropy(x, ignored, ignore_
 
 
 def channels_last(function):
-    """The function of images {N, H, W, C}, or of rows {N, L, C}, by one of PyTorch's, which has channels second."""
+    """Returns the function of images {N, H, W, C} or of rows {N, L, C} for one of PyTorch's functions, which have
+    channels second."""
     def moved(x, *others):
         return function(x.movedim(-1, 1), *others).movedim(1, -1)
     return moved
@@ -156,18 +158,18 @@ tokens = torch.arange(8).square().remainder(7).reshape(2, 4)
 
 
 def slope_of_embedding(weight, by):
-    """A gradient of the table, whose own gradients leave out the padding, too."""
+    """Returns a gradient of the table. The gradients of this gradient leave out the padding as well."""
     rows = F.embedding(tokens, weight, padding_idx=1)
     return torch.autograd.grad((rows ** 3 * by).sum(), weight, create_graph=True)[0]
 
 
 def tied(weight, positions, bias):
-    """A head with the weights of an embedding."""
+    """Returns the result of a head that shares the weights of an embedding."""
     return F.linear(torch.tanh(F.embedding(tokens, weight) + F.embedding(torch.arange(4), positions)), weight, bias)
 
 
 def rotary(x, positions, base=10000.0):
-    """As transformers' apply_rotary_pos_emb, of {N, T, H, D} and positions {T} or {N, T}."""
+    """Computes transformers' apply_rotary_pos_emb for {N, T, H, D} and positions {T} or {N, T}."""
     half = x.shape[-1] // 2
     angles = positions.unsqueeze(-1) * base ** (-torch.arange(half) / half)
     cos, sin = (torch.cat((wave, wave), -1).unsqueeze(-2) for wave in (angles.cos(), angles.sin()))
@@ -175,7 +177,7 @@ def rotary(x, positions, base=10000.0):
 
 
 def sinusoidal(x):
-    """As the PositionalEncoding of PyTorch's tutorials."""
+    """Computes the PositionalEncoding of PyTorch's tutorials."""
     features = x.shape[-1]
     angles = torch.arange(x.shape[-2]).unsqueeze(1) * torch.exp(torch.arange(0, features, 2) * (-torch.log(
         torch.tensor(10000.0)) / features))
@@ -188,7 +190,7 @@ case("tied_linear", tied, **{"wte.weight": (7, 5), "wpe.weight": (4, 5), "bias":
 
 
 def placed(table, row, rows):
-    """A row laid down by an index, and what PyTorch's users assign to slices."""
+    """Places a row at an index, and assigns to a slice as PyTorch's users do."""
     first = torch.index_copy(table.square(), 0, torch.tensor([5]), row)
     second = table.clone()
     second[:, 2:4] = rows * rows
@@ -196,7 +198,7 @@ def placed(table, row, rows):
 
 
 def slope_of_placed(table, row):
-    """The gradient of a row that is laid down."""
+    """Returns the gradient of a row that is placed."""
     laid = torch.index_copy(table, 0, torch.tensor([5]), row)
     return torch.autograd.grad((laid ** 3 * table).sum(), row, create_graph=True)[0]
 
@@ -208,7 +210,7 @@ case("rotary_at", lambda x: rotary(x, tokens, 500.0), x=(2, 4, 1, 8))
 case("sinusoidal", lambda x: sinusoidal(x), x=(2, 4, 7))
 
 def attention(q, k, v, mask=None, causal=False):
-    """Of {N, T, H, D}, with the heads second, as PyTorch has them."""
+    """Returns the attention of {N, T, H, D}. PyTorch has the heads second."""
     q, k, v = (x.transpose(1, 2) for x in (q, k, v))
     return F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal, enable_gqa=q.shape[1] != k.shape[1]).transpose(1, 2)
 
@@ -225,7 +227,8 @@ case("attention_grouped", lambda q, k, v: attention(q, k, v, causal=True), q=(2,
 
 
 def module(name, made, call, prefix="", **shapes):
-    """A module, its gradients by inputs of these shapes and by its parameters, called as in its state dict."""
+    """Writes a module, and its gradients with respect to inputs of these shapes and to its parameters. Parameters have
+    the names of the state dict."""
     leaves = {leaf: filled(leaf, shape).requires_grad_() for leaf, shape in shapes.items()}
     with torch.no_grad():
         for leaf, parameter in made.named_parameters():
@@ -264,8 +267,8 @@ case("other_places", other_places, x=(4, 6))
 
 
 def net(name, module, x, steps=0):
-    """A whole net of images {N, H, W, C}, parameters by their names in its state dict; and after so many steps of training, of
-    the images, too, its running statistics and what it predicts."""
+    """Writes a whole network of images {N, H, W, C}. Parameters have the names of its state dict. After `steps`
+    training steps, which also change the images, writes its running statistics and its predictions."""
     images = filled("x", x).requires_grad_()
     for leaf, tensor in module.state_dict().items():
         if tensor.is_floating_point():
@@ -376,8 +379,8 @@ class UNet(nn.Module):
 
 
 def recurrent(name, module, x, states, scale=1):
-    """A recurrent layer on {N, T, C}, or a cell, that is called `n` in a state dict: all that it gives, one after the
-    other. So many states {layers, N, H}, of a cell {N, H}."""
+    """Writes a recurrent layer on {N, T, C} or a cell. It is called `n` in the state dict, and all of its results are
+    joined. `states` is the number of states, which are {layers, N, H}, or {N, H} for a cell."""
     batch, cell = x[0], isinstance(module, nn.RNNCellBase)
     shape = (batch, module.hidden_size) if cell else (module.num_layers, batch, module.hidden_size)
     leaves = {"x": filled("x", x).requires_grad_(),

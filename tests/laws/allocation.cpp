@@ -1,4 +1,4 @@
-// A step allocates nothing.
+// A training step allocates no memory.
 #include <cstdlib>
 
 #include "../models/arguments.hpp"
@@ -10,7 +10,7 @@
 BOOST_AUTO_TEST_SUITE(allocation)
 
 BOOST_AUTO_TEST_CASE(allocations_are_counted) {
-  void* volatile at = nullptr;  // or compilers would see that nobody reads it
+  void* volatile at = nullptr;  // volatile, because compilers would otherwise remove the allocations as unused
   BOOST_TEST(counted([&] { at = std::malloc(100); }) == 1);
   BOOST_TEST(counted([&] { at = std::realloc(at, 200); }) == 1);
   std::free(at);

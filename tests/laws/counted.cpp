@@ -1,4 +1,4 @@
-// Counts in operator new, and in all that C has underneath it.
+// Counts calls of operator new and of the functions of C that allocate memory.
 #include "counted.hpp"
 
 #include <cerrno>
@@ -10,7 +10,7 @@ long allocated = 0;
 }  // namespace
 long allocations() { return allocated; }
 
-// glibc's own names, behind which its functions can be replaced.
+// The names by which glibc offers its own functions, so that the usual names can be replaced.
 extern "C" {
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);

@@ -1,11 +1,11 @@
-// How often memory is allocated, in programs that counted.cpp is linked to.
+// Counts how often memory is allocated, in programs that are linked with counted.cpp.
 #pragma once
 
-/// Calls of operator new, malloc and their like since the program began. A function elsewhere, for compilers hold that
-/// malloc changes no variable of a program's.
+/// Returns the number of calls of operator new, malloc and similar functions since the program began. The function is
+/// defined in another source file, because compilers assume that malloc changes no variable of the program.
 long allocations();
 
-/// How many of them a call makes.
+/// Returns how many allocations a call makes.
 template <class Call>
 long counted(Call call) {
   const long before = allocations();

@@ -1,4 +1,5 @@
-// Gradients of whole models against finite differences: some of each kind, but none with detach, of which they differ.
+// The gradients of whole models agree with finite differences. Some models of each kind are checked. Models with detach
+// are not checked, because their gradients differ from finite differences by intention.
 #include "../models/segments.hpp"
 #include "../models/sharing.hpp"
 #include "laws.hpp"

@@ -1,4 +1,4 @@
-// As differences.cpp, the other half: two files compile at a time.
+// The second half of differences.cpp. There are two files so that two cores can compile them at the same time.
 #include "../models/arguments.hpp"
 #include "../models/nesting.hpp"
 #include "../models/parameters.hpp"

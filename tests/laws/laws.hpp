@@ -1,6 +1,9 @@
-// What holds for every model: checkpointed and plain agree bit for bit, a step touches exactly what is planned and
-// allocates nothing, no two values that live at once share a byte, the counts add up, and gradients are those of
-// differences.
+// The laws, which hold for every model.
+// - A program with segments and the same program with `plain` agree bit for bit.
+// - A training step touches exactly the bytes that are planned, and allocates no memory.
+// - Two values that live at the same time share no byte.
+// - The counts of recomputed operations and of recomputed work add up.
+// - Gradients agree with finite differences.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +22,13 @@
 
 using namespace cairn;
 
-/// What a program reads: real numbers and indices, of any shape.
+/// The inputs of a program: real numbers and indices, of any shape.
 template <class Plan>
 struct batch {
   using real = typename Plan::real;
   static constexpr const auto& g = Plan::graph;
-  std::vector<real> numbers[g.leaf_count + 1];            ///< by leaf
-  std::vector<std::int32_t> positions[g.leaf_count + 1];  ///< by leaf
+  std::vector<real> numbers[g.leaf_count + 1];            ///< indexed by leaf
+  std::vector<std::int32_t> positions[g.leaf_count + 1];  ///< indexed by leaf
 
   explicit batch(std::uint64_t number) {
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -40,7 +43,7 @@ struct batch {
         p = static_cast<std::int32_t>(draw.below(static_cast<std::uint32_t>(read.element.bound)));
     }
   }
-  /// Calls use(bind<...>(array)...) with all of them.
+  /// Calls use(bind<...>(array)...) with all inputs.
   auto bound_to(auto use) const {
     static constexpr auto inputs = [] {
       std::array<int, static_cast<std::size_t>(g.leaf_count) + 1> all{};
@@ -62,13 +65,13 @@ struct batch {
   }
 };
 
-/// The loss among a program's results.
+/// Returns the loss, which is the first result of a program.
 auto first(auto result) {
   if constexpr (requires { std::get<0>(result); }) return std::get<0>(result);
   else return result;
 }
 
-/// Whether a number, or all of a view, is finite.
+/// Returns true if a number is finite, or if all numbers of a view are finite.
 bool is_finite(const auto& result) {
   if constexpr (requires { result.begin(); })
     return std::ranges::all_of(result, [](auto x) { return std::isfinite(x); });
@@ -79,7 +82,7 @@ template <class Real>
 bool same_bits(std::span<const Real> a, std::span<const Real> b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
 }
-/// A program's results: a number, a view, or a tuple of these.
+/// Compares the results of two programs bit for bit. A result is a number, a view, or a tuple of numbers and views.
 template <class Result>
 bool same_results(const Result& a, const Result& b) {
   if constexpr (std::is_arithmetic_v<Result>) {
@@ -93,19 +96,21 @@ bool same_results(const Result& a, const Result& b) {
   }
 }
 
-/// All that a program keeps from step to step: what is trained, states behind it, then moments.
+/// All numbers that a program keeps from one training step to the next: first the trained parameters, then states, then
+/// moments.
 std::span<const float> kept_by(auto& step) {
   const memory_plan m = step.memory();
   return {reinterpret_cast<const float*>(step.parameters().data()),
           static_cast<std::size_t>(m.parameter_bytes + m.moment_bytes) / sizeof(float)};
 }
 
-/// All gradients of a step, those of inputs behind the others.
+/// All gradients of a training step. The gradients of inputs stand after the gradients of parameters.
 std::span<const float> gradients_of(auto& step) {
   return {step.gradients().data(), static_cast<std::size_t>(step.memory().gradient_bytes) / sizeof(float)};
 }
 
-/// What segments may keep that plain makes again: their boundaries and results, and what policies save.
+/// The bytes that segments may store and that `plain` may recompute: the boundaries and results of segments, and the
+/// values that policies save.
 template <class Plan>
 constexpr std::int64_t kept_for_segments = [] {
   constexpr const auto& s = Plan::schedule;
@@ -119,7 +124,7 @@ constexpr std::int64_t kept_for_segments = [] {
   return bytes;
 }();
 
-/// Values inside of segments that live to the turn, though nobody may keep them.
+/// Counts the values in the interior of segments that are stored until the turn although nothing allows it.
 template <class Plan>
 constexpr int kept_inside = [] {
   constexpr const auto& s = Plan::schedule;
@@ -136,22 +141,24 @@ constexpr int kept_inside = [] {
   return count;
 }();
 
-/// Calls a constexpr function where the program runs. Of a plain call compilers compute the result themselves, some
-/// several times over, which of what is quadratic takes them longer than all the rest.
+/// Calls a constexpr function at run time. Compilers evaluate a plain call of a constexpr function themselves, some of
+/// them several times. For functions that take quadratic time, this evaluation would take longer than the rest of the
+/// compilation.
 template <class Result>
 Result at_run_time(Result (*called)()) {
   Result (*volatile hidden)() = called;
   return hidden();
 }
 
-/// Whether the counts of a step add up: what is recomputed, of segments and outside of them.
+/// Returns true if the counts of recomputed operations and of recomputed work add up, inside and outside of segments.
 template <class Plan>
 constexpr bool adds_up() {
   int operations = 0, in_segments = Plan::schedule.recomputed[0].operations;
   std::int64_t flops = 0;
   for (int v = 0; v < Plan::schedule.node_count; ++v) {
     const graph::node& n = Plan::schedule.nodes[v];
-    if (!Plan::schedule.again[v] && n.number == 0) flops += n.op->recomputed;  // of a loop
+    // A scan has a sum of its own for the work that it recomputes.
+    if (!Plan::schedule.again[v] && n.number == 0) flops += n.op->recomputed;
     if (!Plan::schedule.again[v] || n.number > 0 || test::is_view(n)) continue;
     ++operations;
     flops += Plan::schedule.nodes[v].op->flops;
@@ -160,7 +167,7 @@ constexpr bool adds_up() {
   return operations == in_segments && flops == detail::flops_in<Plan>.recomputed;
 }
 
-/// Whether kernels get numbers of the types that they take, where values are rounded.
+/// Returns true if, in a program that rounds values, every kernel gets numbers of the types that it takes.
 template <class Plan>
 constexpr bool kernels_get_their_types() {
   constexpr const auto& g = Plan::gradient;
@@ -168,7 +175,8 @@ constexpr bool kernels_get_their_types() {
     const graph::operation& op = g.op(v);
     if (op.rounded != graph::rounding::takes && op.rounded != graph::rounding::widens) continue;
     for (int i = 0; i < op.arguments; ++i) {
-      if (graph::is_constant(g.op(g.argument(v, i)).what)) continue;  // for a loop: there is no such gradient
+      // A constant takes the place of a gradient that a scan does not have.
+      if (graph::is_constant(g.op(g.argument(v, i)).what)) continue;
       const element_type given = g.made(g.argument(v, i)).element;
       const bool wanted = op.takes_bf16(i);
       if (std::is_same_v<typename Plan::real, float> && (given.type == dtype::bf16) != wanted) return false;
@@ -177,13 +185,13 @@ constexpr bool kernels_get_their_types() {
   return true;
 }
 
-/// A step, which changes parameters where the program does that itself.
+/// Runs a training step. If the program updates its parameters itself, the training step changes them.
 template <class Program>
 auto stepped(Program& step, const auto&... in) {
   if constexpr (Program::updates_parameters) return step.train({.lr = 0.01}, in...);
   else return step.value_and_grad(in...);
 }
-/// The optimizer beside a program, where that does not update itself.
+/// The optimizer of a program that does not update its parameters itself. For other programs, it does nothing.
 template <class Program>
 struct beside {
   explicit beside(Program&) {}
@@ -197,7 +205,7 @@ struct beside<Program> {
   void update() { optimizer.update(); }
 };
 
-/// The program that one is compared with: of it segments are blocks, and none is placed.
+/// The program that a checkpointed program is compared with. Its segments are plain blocks, and no segments are placed.
 template <class Option>
 struct plainly {
   using type = Option;
@@ -211,7 +219,7 @@ using plain_program = program<Model, plain, typename plainly<Options>::type...>;
 template <auto Model, class... Options>
 using plain_step = test::step_of<Model, plain, typename plainly<Options>::type...>;
 
-/// Three steps of training, so that differences would grow.
+/// Compares three training steps, because small differences would grow from step to step.
 template <auto Model, class... Options>
 void checkpointed_equals_plain() {
   program<Model, Options...> checkpointed;
@@ -234,7 +242,8 @@ void checkpointed_equals_plain() {
   BOOST_TEST(same_bits(kept_by(checkpointed), kept_by(stored)));
 }
 
-/// Losses, results, and all that is kept from step to step but moments, with the optimizer in the step and beside it.
+/// Compares a program that has the optimizer in its training step with a program that has the optimizer next to it.
+/// Losses, results, parameters and states have the same bits. Moments are not compared.
 template <auto Model, class... Options>
 void same_in_step_and_beside() {
   program<Model, Options...> apart;
@@ -253,7 +262,7 @@ void same_in_step_and_beside() {
   }
 }
 
-/// What a step really touches of its arena.
+/// Returns the bytes of the arena that a training step really touches.
 template <auto Model, class... Options>
 std::int64_t touched_bytes() {
   program<Model, Options...> step;
@@ -262,7 +271,8 @@ std::int64_t touched_bytes() {
   return b.bound_to([&](const auto&... in) { return report::touched_bytes(step, in...); });
 }
 
-/// What holds of every model whose loops may have working space that they do not need: for the gradient of a state.
+/// Checks the laws that hold for every model, including models with scans. A scan may have workspace that it does not
+/// use, for the gradient of a state.
 template <auto Model, class... Options>
 void laws_of_loops() {
   using checkpointed = test::step_of<Model, Options...>;
@@ -279,7 +289,8 @@ void laws_of_loops() {
   checkpointed_equals_plain<Model, Options...>();
   BOOST_TEST((touched_bytes<Model, Options...>()) <= at_run_time(test::covered<checkpointed>));
 }
-/// What holds of every other, random ones too: of these the packing may leave holes in the arena.
+/// Checks the laws that hold for random models, and for every model in which scans use all of their workspace. The
+/// packing of the arena may leave holes.
 template <auto Model, class... Options>
 void laws_of_any() {
   laws_of_loops<Model, Options...>();
@@ -288,7 +299,7 @@ void laws_of_any() {
   BOOST_TEST((touched_bytes<Model, Options...>()) == at_run_time(test::covered<checkpointed>));
   BOOST_TEST((touched_bytes<Model, plain, typename plainly<Options>::type...>()) == at_run_time(test::covered<stored>));
 }
-/// The same, and that a step touches every byte that was planned.
+/// Checks the laws, and in addition that a training step touches every byte of the arena.
 template <auto Model, class... Options>
 void laws() {
   laws_of_any<Model, Options...>();
@@ -298,8 +309,9 @@ void laws() {
   BOOST_TEST(at_run_time(test::covered<stored>) == test::peak<stored>);
 }
 
-/// The gradient along one direction, in double, is that of difference quotients. Starts are moved away from zeros,
-/// where kinks are; and of some lengths of a step one at least finds its way between them.
+/// Compares the gradient along one direction with difference quotients, in double. The starting values are moved away
+/// from zeros, because some functions, for example relu, have kinks there. Three step lengths are tried, because a
+/// short enough step avoids a kink and a long enough step avoids rounding errors; one of the three must agree.
 template <auto Model, class... Options>
 void follows_differences() {
   using plan = test::step_of<Model, real<double>, Options...>;
@@ -349,7 +361,7 @@ void follows_differences() {
   BOOST_TEST(least < 1e-6 * std::max(std::sqrt(squares), 1e-3), "off by " << least << ", gradient along it " << slope);
 }
 
-/// A step, an update and a prediction, once the first are done.
+/// Checks that a training step, an update and a prediction allocate no memory after the first of each.
 template <auto Model, class... Options>
 void allocates_nothing() {
   program<Model, Options...> step;

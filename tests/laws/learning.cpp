@@ -1,4 +1,5 @@
-// Learning is real: on real images, against an untrained model and against shuffled labels.
+// A model really learns. It is trained on real images, and compared with an untrained model and with a model that is
+// trained on shuffled labels.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 
@@ -64,7 +65,7 @@ BOOST_AUTO_TEST_CASE(one_epoch_learns_most_and_repeats_exactly) {
 }
 
 BOOST_AUTO_TEST_CASE(shuffled_labels_teach_nothing) {
-  // A whole class may by luck be called by its name; over several shuffles that evens out.
+  // One shuffle may happen to name a whole class rightly. The mean over several shuffles evens this out.
   train_step step;
   double mean = 0;
   for (std::uint64_t s = 0; s < 6; ++s) {

@@ -1,4 +1,4 @@
-// The laws in programs whose steps store what they compute as bf16.
+// The laws of programs that store computed values as bf16.
 #include "../models/images.hpp"
 #include "../models/indices.hpp"
 #include "../models/loops.hpp"
@@ -16,24 +16,30 @@ void laws_rounded() {
 }
 }  // namespace
 
-// Floats that products and norms read: sums, what loops make, parameters; and a norm of an input, whose gradient is bf16.
+// Floats that products and norms read. These floats are sums, results of scans, and parameters. The norms of an input
+// have a gradient in bf16.
 constexpr auto weight = param<"w", 16, 16>;
 constexpr auto of_sum = sum(matmul(sum<1>(input<"x", 8, 4, 16>), weight) | ckpt<"act">(nn::linear<"fc", 8> | nn::gelu));
 constexpr auto of_loop = sum(matmul(
     scan<4, "steps">([](auto h) { return tanh(matmul(h, param<"u", 16, 16>)); }, carried(input<"x", 8, 16>)), weight));
 constexpr auto hidden = matmul(input<"x", 8, 16>, weight);
-constexpr auto of_input = sum(hidden * (input<"z", 8, 16> | nn::layer_norm<"n">) * (input<"z", 8, 16> | nn::rms_norm<"r">));
-// Far from zero: rounded, its numbers would be one and the same.
+constexpr auto of_input =
+    sum(hidden * (input<"z", 8, 16> | nn::layer_norm<"n">)*(input<"z", 8, 16> | nn::rms_norm<"r">));
+// Numbers far from zero. They would all become the same number if they were rounded to bf16.
 constexpr auto far = input<"z", 8, 16> + constant<1000.0>;
-constexpr auto of_far = sum(hidden * (far | nn::layer_norm<"n">) * (far | nn::batch_norm<"b">));
-// Of floats that nothing rounded, the largest is the float that it is, or it would be none of them.
+constexpr auto of_far = sum(hidden * (far | nn::layer_norm<"n">)*(far | nn::batch_norm<"b">));
+// Extrema of floats that were never rounded. The largest number must be compared as a float. If it were rounded first,
+// it would differ from all of the numbers.
 constexpr auto shifted = input<"z", 8, 16> + param<"b", 16>;
 constexpr auto of_extrema =
     sum(hidden * (max<-1>(shifted, keepdim) - min<0>(shifted))) + max(square(shifted)) + mean(square(max<-1>(hidden)));
-// What the user has rounded, by a loop: carried on, of which nobody reads the last; collected, which nobody reads; and read
-// in each step.
+// Values that the user rounds in the body of a scan. There are three scans. (1) The rounded value is carried, and its
+// last value is unused. (2) The rounded value is collected, and is unused. (3) The rounded value is read in each
+// iteration.
 constexpr auto each_row = each(input<"xs", 4, 8, 16>);
-constexpr auto follow = [](auto h, auto x) { return tanh(matmul(as_real(h), param<"u", 16, 16>) + x * param<"v", 16>); };
+constexpr auto follow = [](auto h, auto x) {
+  return tanh(matmul(as_real(h), param<"u", 16, 16>) + x * param<"v", 16>);
+};
 constexpr auto carried_rounded = [](auto h, auto x) {
   const auto next = follow(h, x);
   return std::tuple{as<bf16>(next), next};
@@ -51,15 +57,15 @@ constexpr auto of_rounded_loops =
     mean(square(std::get<1>(scan<4, "carry">(carried_rounded, carried(as<bf16>(nothing)), each_row)))) +
     mean(square(std::get<0>(scan<4, "collect">(collected_rounded, carried(nothing), each_row)))) +
     mean(square(std::get<1>(scan<4, "read">(read_rounded, carried(nothing), each_row, as<bf16>(weight)))));
-// Convolutions: of one channel, of groups of an odd number of channels, by strides, depthwise, transposed.
+// Convolutions with one channel, with groups of an odd number of channels, with strides, depthwise, and transposed.
 constexpr auto of_images = models::classify(reshape<8, 16>(
     models::images | nn::conv2d<"in", 6, 3, models::around> |
     ckpt<"grouped">(nn::conv2d<"half", 12, 3, nn::window{.stride = 2, .padding = 1, .groups = 2}> | nn::gelu |
                     nn::conv2d<"each", 12, 3, nn::window{.padding = 1, .groups = 12}> | nn::tanh) |
     nn::conv_transpose2d<"back", 4, 2, nn::window{.stride = 2}> | nn::conv2d<"out", 4, 1, nn::window{.stride = 2}>));
 
-// What kernels make in bf16, and in floats for parameters: one product for each of some matrices, by a parameter or not,
-// whose gradient is asked for; rows of a table that is computed; and rows with a one.
+// Values that kernels compute in bf16, and in floats for parameters. The operations are batched products, by a
+// parameter or by a computed value; a gather of rows of a computed table; and one_hot.
 constexpr auto words = indices<"words", 12, 24>;
 constexpr auto rows = reshape<2, 12, 16>(words | nn::embedding<"wte", 16>);
 constexpr auto attended = ckpt<"heads">([](auto h) {
@@ -72,7 +78,7 @@ constexpr auto of_table = mean(square(log_softmax(gather<0>(tanh(matmul(input<"x
 
 BOOST_AUTO_TEST_SUITE(laws_of_mixed_programs)
 
-/// The loss and all gradients are near those of floats.
+/// Checks that the loss and all gradients are near the results of the same program in floats.
 template <auto Model>
 void near_floats() {
   program<Model, mixed<bf16>> rounded;
@@ -92,7 +98,7 @@ void near_floats() {
   BOOST_TEST(off < 0.02 * 0.02 * all);
   BOOST_TEST((kernels_get_their_types<test::step_of<Model, mixed<bf16>>>()));
 }
-BOOST_AUTO_TEST_CASE(floats_that_kernels_take) {
+BOOST_AUTO_TEST_CASE(results_are_near_those_in_floats) {
   near_floats<of_sum>();
   near_floats<of_loop>();
   near_floats<of_input>();
@@ -105,7 +111,7 @@ BOOST_AUTO_TEST_CASE(floats_that_kernels_take) {
 }
 
 BOOST_AUTO_TEST_CASE(repeated_residual) { laws_rounded<models::repeated_residual>(); }
-BOOST_AUTO_TEST_CASE(made_in_bf16) {
+BOOST_AUTO_TEST_CASE(kernels_that_compute_in_bf16) {
   laws_rounded<of_heads>();
   laws_rounded<of_table>();
 }
@@ -125,21 +131,22 @@ BOOST_AUTO_TEST_CASE(looped_in_segments) { laws_of_loops<models::looped_in_segme
 BOOST_AUTO_TEST_CASE(looped_with_state) { laws_of_loops<models::looped_with_state<revolve<3>>, mixed<bf16>>(); }
 BOOST_AUTO_TEST_CASE(looped_in_roles) { laws_of_loops<models::looped_in_roles<revolve<2>>, mixed<bf16>>(); }
 BOOST_AUTO_TEST_CASE(u_net) { laws_rounded<models::u_net>(); }
-// Parameters of bf16, which a step rounds: the same bits with ckpt and plain, and no byte that is not planned.
+// The parameters are bf16 and are rounded stochastically by the training step. A program with segments and the same
+// program with `plain` have the same bits, and the training step touches exactly the planned bytes.
 template <auto Model>
 void laws_of_rounded_weights() {
   laws_of_any<Model, mixed<bf16, stochastic_rounding>, update<adamw_options{.lr = 0.01}>>();
 }
-BOOST_AUTO_TEST_CASE(rounded_weights) {
+BOOST_AUTO_TEST_CASE(stochastically_rounded_weights) {
   laws_of_rounded_weights<models::repeated_residual>();
   laws_of_rounded_weights<models::tied_head>();
   laws_of_rounded_weights<of_images>();
   laws_of_any<models::batch_normalized, mixed<bf16, stochastic_rounding>, update<sgd_options{.lr = 0.01}>, clip<0.1>>();
 }
-BOOST_AUTO_TEST_CASE(rounded_weights_of_loops) {
+BOOST_AUTO_TEST_CASE(stochastically_rounded_weights_of_scans) {
   laws_of_loops<models::recurrent<segment_every<8>>, mixed<bf16, stochastic_rounding>, update<adamw_options{}>>();
 }
-BOOST_AUTO_TEST_CASE(that_update) {
+BOOST_AUTO_TEST_CASE(the_optimizer_in_the_step_and_next_to_it) {
   same_in_step_and_beside<models::repeated_residual, mixed<bf16>>();
 }
 

@@ -14,8 +14,8 @@ BOOST_AUTO_TEST_CASE(halves) { laws<models::halves>(); }
 BOOST_AUTO_TEST_CASE(bottleneck) { laws<models::bottleneck>(); }
 BOOST_AUTO_TEST_CASE(penalized) { laws<models::penalized>(); }
 BOOST_AUTO_TEST_CASE(descended) { laws<models::descended>(); }
-BOOST_AUTO_TEST_CASE(nested_that_updates) { laws<models::nested, update<adamw_options{}>>(); }
-BOOST_AUTO_TEST_CASE(three_deep_that_updates) {
+BOOST_AUTO_TEST_CASE(nested_with_the_optimizer_in_the_step) { laws<models::nested, update<adamw_options{}>>(); }
+BOOST_AUTO_TEST_CASE(three_deep_with_the_optimizer_in_the_step) {
   laws<models::three_deep, update<sgd_options{.momentum = 0.9}>, clip<1>>();
 }
 

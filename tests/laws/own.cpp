@@ -1,11 +1,12 @@
-// The laws of operations that are not the library's: they are planned, kept by tags and recomputed as all others are.
+// The laws for operations that a user adds. Added operations are planned, stored by tags and recomputed like
+// the operations of the library.
 #include "../models/own.hpp"
 
 #include "laws.hpp"
 
 namespace {
 
-/// How often operations of this name are computed again for the segment of this path.
+/// Returns how often operations of this name are recomputed for the segment with this path.
 template <class Step>
 int again(std::string_view operation, std::string_view path) {
   const auto& s = Step::schedule;
@@ -16,7 +17,7 @@ int again(std::string_view operation, std::string_view path) {
   }
   return n;
 }
-/// Values with a tag that backward reads as they were, and not those of views.
+/// Counts the values with a tag that are stored for the backward pass. Views are not counted.
 template <class Step>
 int kept_by_tag() {
   const auto& s = Step::schedule;
@@ -25,7 +26,7 @@ int kept_by_tag() {
   return n;
 }
 
-/// `kept` is how many results a tag keeps, in the one segment that asks for them.
+/// `kept` is the number of results that the tag keeps in the segment "keeping", which saves the tag by its policy.
 template <auto F, auto... Labels>
 void laws_of_own(std::string_view operation, int kept = 1) {
   constexpr auto& model = models::thrice<F, Labels...>;

@@ -4,7 +4,9 @@
 
 namespace {
 
-// The same cells as one node of the type, and as calls one after the other, for their bodies are of different types.
+// The cells are the same in two forms. In the first form, the bodies have the same type, so that the three cells become
+// one node of the expression. In the second form, each body has a type of its own, so that the cells become three calls
+// in sequence.
 constexpr auto h = models::x | nn::linear<"h", 9>;
 constexpr auto c = models::x | nn::linear<"c", 9>;
 template <int I>

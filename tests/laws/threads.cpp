@@ -1,4 +1,5 @@
-// Threads change no bit of a step, and a step with threads touches what its plan says.
+// The number of threads changes no bit of a training step, and a training step with threads touches the bytes that its
+// plan says.
 #ifdef _OPENMP
 #include <omp.h>
 
@@ -10,9 +11,10 @@ namespace {
 constexpr int rows = 251, features = 187, classes = 1009;
 constexpr auto images = input<"images", rows, features>;
 
-// Products shared by rows and by columns, one for each of some matrices, loops over rows and over one row, sums over
-// rows, over columns and over all, softmax of rows, of columns and of matrices, dropout, rows that are joined and cut,
-// of several and of one: each with work for three threads, and with a tail.
+// One model has every kind of work that threads share. Products are split by rows and by columns, and there are batched
+// products. Fused loops run over rows and over one row. Sums run over rows, over columns and over all numbers. Softmax
+// runs over rows, over columns and over matrices. There is dropout, and there are concatenations and slices of several
+// rows and of one row. Each kind has enough work for three threads, and a tail that does not divide evenly.
 constexpr auto attend = [](auto h) {
   const auto heads = transpose<1, 0, 2>(reshape<rows, 5, 64>(h));
   const auto scores = softmax(matmul(heads, transpose(tanh(heads))) * 0.125_c);
@@ -28,26 +30,29 @@ constexpr auto loss = mean(square(h)) + mean(square(sum<-1>(exp(h), keepdim) / s
                       mean(square(tanh(wide))) + sum(square(mean<-1>(wide))) + sum(square(softmax<0>(h * 0.5_c))) +
                       mean(square(log_softmax<1>(reshape<3, 33, 6007>(wide)))) + mean(square(joined));
 
-// Losses and their gradients, shared by rows. In double, for a float has lost what the order of a sum changes.
+// Losses and their gradients, which threads share by rows. They are computed in double, because rounding to float would
+// hide a change in the order of a sum.
 constexpr auto logits = input<"scores", rows, classes> + param<"bias", classes>;
 constexpr auto answers = labels<"answers", classes, rows>;
 constexpr auto classified = outputs(cross_entropy(logits, answers), accuracy(logits, answers));
 
-// Rows and columns where indices point, the sums of what is laid there, extrema over rows, over columns and over all,
-// and where they stand.
+// Gathers of rows and of columns; scatter-adds, which are the gradients of gathers; extrema over rows, over columns and
+// over all numbers; and the positions of extrema.
 constexpr auto rows_there = gather<0>(tanh(param<"table", classes, 1203>), answers);
 constexpr auto columns_there = gather<1>(logits, answers);
 constexpr auto at_the_largest = one_hot(argmax<-1>(logits)) + one_hot(argmin<0>(transpose(logits)));
 constexpr auto ordered = mean(square(rows_there)) + mean(square(columns_there)) + mean(logits * at_the_largest) +
                          mean(square(max<-1>(logits))) + mean(square(min<0>(logits))) + max(square(logits));
 
-// Rows of a large table that most indices leave out, norms of rows, which loops follow, and features turned.
+// Rows of a large table that most indices leave out; norms of rows, which are followed by fused loops; and rotary
+// embeddings.
 constexpr auto tokens = answers | nn::embedding<"tokens", 960, nn::embedding_options{.padding_idx = 3}>;
 constexpr auto turned = nn::rotary(reshape<rows, 10, 96>(tokens | nn::layer_norm<"ln">), answers);
-constexpr auto normed = mean(square(reshape<rows, 960>(turned) * (tokens | nn::rms_norm<"rms">))) +
-                        cross_entropy(logits, answers);
+constexpr auto normed =
+    mean(square(reshape<rows, 960>(turned) * (tokens | nn::rms_norm<"rms">))) + cross_entropy(logits, answers);
 
-// Convolutions of whole images and of each channel, with strides and transposed, pools, moments, and joined pieces.
+// Convolutions over all channels and over single channels, with strides and transposed, together with pools, batch
+// norms and concatenations.
 constexpr auto photos = input<"photos", 6, 33, 31, 13>;
 constexpr auto first_seen =
     photos | nn::conv2d<"c1", 40, 3, nn::window{.padding = 1}> | nn::batch_norm<"n1"> | nn::relu;
@@ -58,12 +63,12 @@ constexpr auto both_seen = concatenate<-1>(first_seen, next_seen) | nn::batch_no
 constexpr auto seen =
     mean(square(both_seen)) + mean(square(nn::conv2d<"c3", 5, 3>(concatenate<-1>(photos, first_seen))));
 
-// Fewer heads than threads, of queries that see more and more keys.
+// Causal attention with fewer heads than threads. In causal attention, later queries read more keys than earlier ones.
 constexpr auto looked =
     mean(square(input<"tokens", 1, 290, 40> |
                 nn::self_attention<"attn", 4, nn::attention_options{.causal = true, .key_heads = 2, .dropout = 0.1}>));
 
-/// The most threads that steps get from now on.
+/// Limits the number of threads that training steps get from now on.
 void allow_threads(int most) { omp_set_num_threads(most); }
 
 template <class Real>
@@ -74,7 +79,7 @@ std::vector<Real> numbers(std::size_t n) {
   return values;
 }
 
-/// The results of the last of two steps of training.
+/// Runs two training steps and returns the results of the last.
 auto trained(auto& step, const auto&... inputs) {
   step.init(seed{3});
   adamw optimizer{step, {.lr = 1e-2}};
@@ -102,20 +107,19 @@ void same_for_any_number_of_threads(const auto&... inputs) {
 
 BOOST_AUTO_TEST_SUITE(laws_of_threads)
 
-BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_their_number) {
+BOOST_AUTO_TEST_CASE(bits_do_not_depend_on_the_number_of_threads) {
   same_for_any_number_of_threads<loss, float>(bind<"images">(numbers<float>(rows * features)));
 }
 
-BOOST_AUTO_TEST_CASE(bits_of_images_do_not_depend_on_their_number) {
+BOOST_AUTO_TEST_CASE(bits_of_convolutions_do_not_depend_on_the_number_of_threads) {
   same_for_any_number_of_threads<seen, double>(bind<"photos">(numbers<double>(6 * 33 * 31 * 13)));
 }
 
-BOOST_AUTO_TEST_CASE(bits_of_attention_do_not_depend_on_their_number) {
+BOOST_AUTO_TEST_CASE(bits_of_attention_do_not_depend_on_the_number_of_threads) {
   same_for_any_number_of_threads<looked, double>(bind<"tokens">(numbers<double>(290 * 40)));
 }
 
-// Two rows of three are classified rightly.
-BOOST_AUTO_TEST_CASE(rounded_bits_do_not_depend_on_their_number) {
+BOOST_AUTO_TEST_CASE(bits_in_mixed_precision_do_not_depend_on_the_number_of_threads) {
   same_for_any_number_of_threads<seen, float, mixed<bf16>>(bind<"photos">(numbers<float>(6 * 33 * 31 * 13)));
   same_for_any_number_of_threads<looked, float, mixed<bf16>>(bind<"tokens">(numbers<float>(290 * 40)));
   same_for_any_number_of_threads<loss, float, mixed<bf16>>(bind<"images">(numbers<float>(rows * features)));
@@ -126,8 +130,8 @@ BOOST_AUTO_TEST_CASE(rounded_bits_do_not_depend_on_their_number) {
   same_for_any_number_of_threads<normed, float, mixed<bf16>>(bind<"scores">(scores), bind<"answers">(at));
 }
 
-// Parameters that a step rounds by chance.
-BOOST_AUTO_TEST_CASE(drawn_bits_do_not_depend_on_their_number) {
+// The training step rounds the parameters stochastically.
+BOOST_AUTO_TEST_CASE(stochastic_rounding_does_not_depend_on_the_number_of_threads) {
   const auto after = [&]<class... Options>(std::type_identity<std::tuple<Options...>>) {
     program<seen, mixed<bf16, stochastic_rounding>, update<adamw_options{.lr = 1e-2}>, Options...> step;
     step.init(seed{3});
@@ -143,17 +147,18 @@ BOOST_AUTO_TEST_CASE(drawn_bits_do_not_depend_on_their_number) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(bits_of_losses_do_not_depend_on_their_number) {
+BOOST_AUTO_TEST_CASE(bits_of_losses_do_not_depend_on_the_number_of_threads) {
   auto scores = numbers<double>(rows * classes);
   std::vector<std::int32_t> right(rows);
   for (std::size_t row = 0; row < rows; ++row) {
     right[row] = static_cast<std::int32_t>(37 * row % classes);
+    // Two rows of three are classified rightly.
     if (row % 3 > 0) scores[row * classes + 37 * row % classes] = 9;
   }
   same_for_any_number_of_threads<classified, double>(bind<"scores">(scores), bind<"answers">(right));
 }
 
-BOOST_AUTO_TEST_CASE(bits_through_indices_do_not_depend_on_their_number) {
+BOOST_AUTO_TEST_CASE(bits_of_gathers_do_not_depend_on_the_number_of_threads) {
   std::vector<std::int32_t> at(rows);
   for (std::size_t row = 0; row < rows; ++row) at[row] = static_cast<std::int32_t>(row * row % 89);
   same_for_any_number_of_threads<ordered, double>(bind<"scores">(numbers<double>(rows * classes)), bind<"answers">(at));
@@ -167,7 +172,7 @@ void touches_what_is_planned(const auto& inputs) {
   step.init(seed{3});
   BOOST_TEST(report::touched_bytes(step, inputs) == step.memory().peak_bytes);
 }
-BOOST_AUTO_TEST_CASE(planned_is_touched) {
+BOOST_AUTO_TEST_CASE(planned_bytes_are_touched) {
   constexpr auto product = sum(images | nn::linear<"in", 320>);
   static_assert(program<product, threads<3>>::memory().peak_bytes > program<product>::memory().peak_bytes,
                 "each thread has scratch of its own");
@@ -177,8 +182,8 @@ BOOST_AUTO_TEST_CASE(planned_is_touched) {
   touches_what_is_planned<seen>(bind<"photos">(numbers<float>(6 * 33 * 31 * 13)));
 }
 
-// Without work for a second thread there is no scratch for it.
-BOOST_AUTO_TEST_CASE(a_small_step_has_one_thread) {
+// A small training step has no work for a second thread. Its arena has no workspace for a second thread either.
+BOOST_AUTO_TEST_CASE(a_small_step_plans_for_one_thread) {
   constexpr auto small = models::one;
   static_assert(program<small, threads<64>>::memory().peak_bytes == program<small>::memory().peak_bytes);
 }

@@ -1,5 +1,6 @@
-// The optimizer in the step and beside it, of all models of the laws. They are compiled once more for it:
-// tests/tools/matrix.py does that, and tests/run/update.cpp has what is peculiar to updates.
+// The optimizer in the training step and the optimizer next to it compute the same bits, for all models of the laws.
+// The models must be compiled once more for this, so that only tests/tools/matrix.py runs this file.
+// tests/run/update.cpp tests what only updates have.
 #include "../models/arguments.hpp"
 #include "../models/images.hpp"
 #include "../models/indices.hpp"
@@ -29,8 +30,8 @@ BOOST_AUTO_TEST_CASE(images) {
   update_in_step<models::residual_net, models::dense_net, models::u_net, models::depthwise>();
 }
 BOOST_AUTO_TEST_CASE(indices) {
-  update_in_step<models::embedded, models::routed, models::columns, models::peaks, models::sharpened,
-                 models::tied_head, models::with_indices>();
+  update_in_step<models::embedded, models::routed, models::columns, models::peaks, models::sharpened, models::tied_head,
+                 models::with_indices>();
 }
 BOOST_AUTO_TEST_CASE(nesting) {
   update_in_step<models::nested, models::nested_pair, models::three_deep, models::whole_in_nested, models::four_deep,

@@ -1,4 +1,4 @@
-// Models whose segments have several arguments and results.
+// Models with segments that have several arguments and results.
 #pragma once
 
 #include "parts.hpp"

@@ -1,4 +1,5 @@
-// Models with scans, whose bodies are planned once. They test what a scan carries, reads, collects and stores.
+// Models with scans. The body of a scan is planned once. The models test what a scan carries, reads, collects and
+// stores.
 #pragma once
 
 #include "parts.hpp"
@@ -41,9 +42,9 @@ constexpr auto looped_with_state = [] {
   return classify(scan<5, "step", Policy>(body, carried(x | nn::linear<"in", 12>)));
 }();
 
-/// A scan whose values have several roles. One value is carried, is the same in all iterations, and is also read after
-/// the scan. Another value gives its rows to the iterations, twice, and is also the same in all iterations. A
-/// parameter is an argument that the body also reads directly.
+/// A scan with values in several roles. One value is carried, is the same in all iterations, and is also read after the
+/// scan. Another value gives its rows to the iterations, twice, and is also the same in all iterations. A parameter is
+/// an argument that the body also reads directly.
 inline constexpr auto in_roles = [](auto h, auto row, auto again, auto all, auto same, auto w) {
   return tanh(h * row + matmul(h * param<"/w", 12>, transpose(all)) * again) * w + tanh(same);
 };

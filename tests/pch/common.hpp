@@ -1,3 +1,3 @@
-// What the tests share, read once for each program: meson.build says for which.
+// Headers that most tests include. They are precompiled once for each program that tests/meson.build chooses.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>

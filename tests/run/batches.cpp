@@ -25,7 +25,7 @@ concept can_be_batched = requires(Set&& set) {
 static_assert(can_be_batched<data::dataset&> && can_be_batched<const data::dataset&>);
 static_assert(!can_be_batched<data::dataset>);
 
-/// Example i has label i and pixels 10 i, 10 i + 1, 10 i + 2.
+/// Returns a set in which example i has label i and the pixels 10 i, 10 i + 1 and 10 i + 2.
 data::dataset numbered(int count) {
   data::dataset set;
   set.features = 3;
@@ -37,7 +37,7 @@ data::dataset numbered(int count) {
   return set;
 }
 
-/// The labels in the order in which they come, after a check that each has its own pixels.
+/// Returns the labels in the order of the batches, after checking that each label comes with its own pixels.
 std::vector<std::int32_t> order(data::batch_range<4> batches) {
   std::vector<std::int32_t> seen;
   for (auto [x, y] : batches) {
@@ -55,7 +55,7 @@ std::vector<std::int32_t> order(data::batch_range<4> batches) {
 
 BOOST_AUTO_TEST_SUITE(batches_suite)
 
-BOOST_AUTO_TEST_CASE(in_order_views_the_set_itself) {
+BOOST_AUTO_TEST_CASE(batches_in_order_are_views_of_the_set) {
   const auto set = numbered(11);
   BOOST_TEST(data::batches<4>(set).size() == 2);
   BOOST_TEST(order(data::batches<4>(set)) == (std::vector{0, 1, 2, 3, 4, 5, 6, 7}),
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(in_order_views_the_set_itself) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(shuffled_visits_each_example_once) {
+BOOST_AUTO_TEST_CASE(shuffled_batches_contain_each_example_once) {
   const auto set = numbered(1000);
   auto seen = order(data::batches<4>(set, seed{1}, 0));
   BOOST_TEST(!std::ranges::is_sorted(seen));
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(the_order_is_a_function_of_seed_and_epoch) {
   BOOST_TEST((first != order(data::batches<4>(set, seed{2}, 0))));
 }
 
-// 5 examples, of which a batch holds 4: 120 permutations leave out each example equally often.
+// There are 5 examples, and a batch holds 4 of them. All permutations of 5 leave out each example equally often.
 BOOST_AUTO_TEST_CASE(every_example_is_left_out_equally_often) {
   const auto set = numbered(5);
   std::vector<int> left_out(5);
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(the_gather_buffer_is_reused) {
   BOOST_TEST(places.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_set_must_hold_a_batch) {
+BOOST_AUTO_TEST_CASE(a_set_smaller_than_a_batch_is_refused) {
   const auto set = numbered(3);
   const auto names_both = [](const data::size_error& e) { return e.expected == 4 && e.actual == 3; };
   BOOST_CHECK_EXCEPTION(data::batches<4>(set), data::size_error, names_both);
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(a_set_must_hold_a_batch) {
   BOOST_TEST(data::batches<3>(set).size() == 1);
 }
 
-BOOST_AUTO_TEST_CASE(a_set_must_have_pixels_for_each_label) {
+BOOST_AUTO_TEST_CASE(a_set_with_too_few_pixels_is_refused) {
   auto set = numbered(8);
   set.images.pop_back();
   BOOST_CHECK_EXCEPTION(data::batches<4>(set), data::size_error,

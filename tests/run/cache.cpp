@@ -1,5 +1,5 @@
-// Caches of predictors: what they are from call to call, and that a model that goes on from them computes what it
-// computes of all at once.
+// Caches of predictors: their values from call to call. A model that continues from its caches computes what the model
+// computes from all positions at once.
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
@@ -19,7 +19,7 @@ constexpr auto text = indices<"text", letters, length>;
 constexpr auto letter = indices<"letter", letters, 1>;
 constexpr auto at = indices<"at", length, 1>;
 
-// A transformer of two blocks, of all letters or of the next one.
+// A transformer of two blocks, which reads all letters or only the next letter.
 constexpr auto by_heads = [](auto x) { return reshape<1, x.shape[0], heads, width / heads>(x); };
 constexpr auto of_all = [](auto q, auto k, auto v) {
   return reshape<length, width>(nn::attention(by_heads(q), by_heads(k), by_heads(v), nn::causal));
@@ -46,7 +46,8 @@ constexpr auto logits = [](auto tokens, auto positions) {
 constexpr auto all_logits = logits<of_all>(text, arange<length>);
 constexpr auto next_logits = logits<of_next>(letter, at);
 
-// The same of the library's blocks. Positions are added to what enters, and turn queries and keys.
+// A transformer that is made of the library's blocks. Positions are added to the embeddings, and queries and keys are
+// rotated.
 constexpr auto turned = [](auto q, auto k, auto v) { return std::tuple{nn::rotary(q), nn::rotary(k), v}; };
 constexpr auto kept = [](auto q, auto k, auto v) {
   constexpr auto keys = cache<"keys", 1, length, 1, width / heads>;
@@ -64,7 +65,7 @@ constexpr auto all_rows = letters_of_all | nn::sinusoidal_positions | blocks<sha
 constexpr auto next_row = nn::sinusoidal_positions(reshape<1, 1, width>(letter | nn::embedding<"wte", width>), at) |
                           blocks<shared_keys, kept>;
 
-// A cell of an LSTM, of which h and c are carried or kept.
+// A cell of an LSTM. The states h and c are carried by a scan or kept in caches.
 constexpr auto cell = [](auto h, auto c, auto x) {
   auto [i, f, g, o] = split<-1, 4>(concatenate<-1>(x, h) | nn::linear<"gates", 4 * width>);
   const auto next = sigmoid(f) * c + sigmoid(i) * tanh(g);
@@ -88,7 +89,7 @@ constexpr auto stepped = block<"step">(
     },
     input<"x", 1, width>);
 
-// Layers of an LSTM, of all letters or of the next one.
+// Layers of an LSTM, which read all letters or only the next letter.
 constexpr nn::recurrent_options two{.num_layers = 2};
 constexpr auto embedded = [](auto tokens) {
   return reshape<1, tokens.shape[0], 8>(tokens | nn::embedding<"embed", 8>);
@@ -114,9 +115,9 @@ std::span<const double> row_of(const auto& view, std::size_t row, std::size_t co
 
 BOOST_AUTO_TEST_SUITE(caches)
 
-// Sums of at most 48 products of numbers below 10, through some twenty operations: 1e-12 is a thousand times epsilon
-// times the root of their number.
-BOOST_AUTO_TEST_CASE(a_transformer_goes_on_from_keys_and_values) {
+// About twenty operations run in sequence. They are sums of at most 48 products of numbers below 10. 1e-12 is a
+// thousand times epsilon times the square root of twenty.
+BOOST_AUTO_TEST_CASE(a_transformer_continues_from_cached_keys_and_values) {
   program<mean(square(all_logits)), real<double>> step;
   step.init(seed{3});
   predictor<all_logits, real<double>> of_whole{step};
@@ -136,7 +137,8 @@ BOOST_AUTO_TEST_CASE(a_transformer_goes_on_from_keys_and_values) {
       if (i + 1 < length) written[i + 1] = drawn;
     }
   }
-  // What is kept is what was computed, and the first letter alone is another thing.
+  // The caches hold what was computed. After a reset, the letter is computed as if it were the first, and the result
+  // differs.
   BOOST_TEST(next.cache<"block.1.keys">()(0, length - 1, 0, 0) != 0);
   next.reset<"block.1">();
   BOOST_TEST(next.cache<"block.1.keys">()(0, 0, 0, 0) == 0);
@@ -145,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_transformer_goes_on_from_keys_and_values) {
   BOOST_TEST(next.cache<"block.0.values">()(0, 0, 0, 0) == 0);
 }
 
-BOOST_AUTO_TEST_CASE(blocks_go_on_from_keys_and_values) {
+BOOST_AUTO_TEST_CASE(transformer_blocks_continue_from_cached_keys_and_values) {
   program<mean(square(all_rows)), real<double>> step;
   step.init(seed{3});
   predictor<all_rows, real<double>> of_whole{step};
@@ -160,7 +162,7 @@ BOOST_AUTO_TEST_CASE(blocks_go_on_from_keys_and_values) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(an_lstm_goes_on_from_its_state) {
+BOOST_AUTO_TEST_CASE(an_lstm_cell_continues_from_its_cached_state) {
   program<mean(square(unrolled)), real<double>> step;
   step.init(seed{3});
   std::vector<double> xs(length * width);
@@ -176,7 +178,7 @@ BOOST_AUTO_TEST_CASE(an_lstm_goes_on_from_its_state) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(layers_of_lstm_go_on_from_their_states) {
+BOOST_AUTO_TEST_CASE(lstm_layers_continue_from_their_cached_states) {
   program<mean(square(all_of_layers)), real<double>> step;
   step.init(seed{3});
   predictor<all_of_layers, real<double>> of_whole{step};
@@ -190,8 +192,9 @@ BOOST_AUTO_TEST_CASE(layers_of_lstm_go_on_from_their_states) {
   }
 }
 
-// Caches are floats where a predictor rounds, too, and what is kept there was rounded before. A sum of another order may be
-// rounded the other way, by 2^-8 of itself, which the numbers behind it, of about 1, carry on.
+// Caches are floats in a predictor that rounds, too. The values in them were rounded before. A sum in another order may
+// be rounded to the other neighbour. The difference is 2^-8 of the value, which is about 1, and later operations carry
+// it on.
 template <auto All, auto Next>
 void rounded_goes_on(auto at) {
   program<mean(square(All)), mixed<bf16>> step;
@@ -213,7 +216,7 @@ void rounded_goes_on(auto at) {
   BOOST_TEST(worst < 0.02);
   BOOST_TEST(worst_of_rounding > 1e-3);
 }
-BOOST_AUTO_TEST_CASE(rounded_programs_go_on) {
+BOOST_AUTO_TEST_CASE(predictors_in_mixed_precision_continue_from_caches) {
   const auto at_place = [](auto& next, const auto& letter, std::int32_t i) {
     const std::array<std::int32_t, 1> here{i};
     return next(letter, bind<"at">(here));
@@ -223,7 +226,7 @@ BOOST_AUTO_TEST_CASE(rounded_programs_go_on) {
   rounded_goes_on<all_of_layers, next_of_layers>([](auto& next, const auto& letter, auto) { return next(letter); });
 }
 
-BOOST_AUTO_TEST_CASE(caches_change_at_the_end_of_a_call_all_together) {
+BOOST_AUTO_TEST_CASE(all_caches_change_together_at_the_end_of_a_call) {
   constexpr auto a = cache<"a", 2>;
   constexpr auto b = cache<"b", 2>;
   constexpr auto count = cache<"count">;
@@ -249,12 +252,13 @@ BOOST_AUTO_TEST_CASE(caches_change_at_the_end_of_a_call_all_together) {
   }
 }
 
-// What was there is read after what comes has been computed, so that this cannot be in its place before.
-BOOST_AUTO_TEST_CASE(what_was_there_is_read_until_the_end) {
+// The old value of the cache is read after the new value has been computed. Therefore the new value cannot be computed
+// in the place of the old value.
+BOOST_AUTO_TEST_CASE(the_old_value_is_read_until_the_end_of_a_call) {
   constexpr auto table = cache<"table", 4, 3>;
   constexpr auto row = indices<"row", 4, 1>;
   constexpr auto next = placed<0>(table, row, input<"x", 1, 3>);
-  constexpr auto both = matmul(next, transpose(table));  // reads both
+  constexpr auto both = matmul(next, transpose(table));  // reads both values
   program<sum(param<"w", 2>)> step;
   step.init(seed{1});
   predictor<updated(both, table, next)> predict{step};
@@ -272,7 +276,7 @@ BOOST_AUTO_TEST_CASE(what_was_there_is_read_until_the_end) {
   BOOST_TEST(predict.cache<"table">()(2, 2) == 3);
 }
 
-BOOST_AUTO_TEST_CASE(a_loop_keeps_them_too) {
+BOOST_AUTO_TEST_CASE(a_scan_updates_a_cache_in_each_iteration) {
   constexpr auto xs = input<"xs", 4, 2>;
   constexpr auto body = [](auto h, auto x) {
     constexpr auto sum_so_far = cache<"sum", 2>;
@@ -288,8 +292,8 @@ BOOST_AUTO_TEST_CASE(a_loop_keeps_them_too) {
   BOOST_TEST(predict.cache<"step.sum">()(0) == 8);
 }
 
-// A program takes the other way, and has no cache.
-BOOST_AUTO_TEST_CASE(a_program_trains_what_a_predictor_goes_on_from) {
+// A program computes the first argument of in_training, and has no cache.
+BOOST_AUTO_TEST_CASE(a_program_trains_without_the_caches_of_its_predictor) {
   constexpr auto x = param<"x", 2> * 2_c;
   constexpr auto seen = cache<"seen", 2>;
   constexpr auto y = in_training(x, updated(x + seen, seen, x + seen));
@@ -304,7 +308,7 @@ BOOST_AUTO_TEST_CASE(a_program_trains_what_a_predictor_goes_on_from) {
   BOOST_TEST(another()(0) == 2);
 }
 
-BOOST_AUTO_TEST_CASE(they_lie_behind_the_arena) {
+BOOST_AUTO_TEST_CASE(caches_lie_behind_the_arena) {
   constexpr auto seen = cache<"seen", 5>;
   constexpr auto y = updated(seen + 1_c, seen, seen + 1_c);
   program<sum(param<"w", 2>)> step;

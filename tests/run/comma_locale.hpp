@@ -10,8 +10,8 @@
 
 #include "run/folder.hpp"
 
-/// The locale of the process while it lives, of C and of C++. libc-bin's localedef makes it: no other package need be
-/// there.
+/// Sets the locale of the process, for C and for C++, as long as the object lives. The locale is made by localedef,
+/// which belongs to libc-bin. No other package is needed.
 class comma_locale {
  public:
   comma_locale() {
@@ -19,7 +19,7 @@ class comma_locale {
                 "comment_char %\nescape_char /\nLC_NUMERIC\ndecimal_point \",\"\nthousands_sep \".\"\n"
                 "grouping 3;3\nEND LC_NUMERIC\n");
     const std::string at = here_.path / "comma";
-    // It warns of each category that is not there, and ends with 1.
+    // localedef warns about each category that is missing, and exits with 1.
     std::ignore = std::system(("localedef -c -i " + at + ".src " + at + " 2> /dev/null").c_str());
     ::setenv("LOCPATH", here_.path.c_str(), 1);
     if (std::setlocale(LC_NUMERIC, "comma") == nullptr || *std::localeconv()->decimal_point != ',')

@@ -1,4 +1,5 @@
-// What tests of JAX and MLX check as a step runs; what they count is in tests/static/conformance_jax.cpp.
+// The properties that tests of JAX and MLX check while a training step runs. The numbers that these tests count are in
+// tests/static/conformance_jax.cpp.
 #include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
@@ -8,7 +9,7 @@ namespace own {
 
 int calls = 0;
 
-/// x, and counts how often its kernel runs. Its gradient reads the result.
+/// Returns x, and counts how often its kernel runs. Its gradient rule reads the result.
 struct counted_op : cairn::op {
   static constexpr cairn::fixed_string name = "counted";
   static constexpr cairn::shape result(const cairn::shape& x) { return x; }
@@ -28,7 +29,7 @@ void compute(counted_op, cairn::signature<Real, X>, void* const* operands) {
   std::copy_n(static_cast<const Real*>(operands[1]), X::shape.count(), static_cast<Real*>(operands[0]));
 }
 
-/// How often the kernel runs in a step.
+/// Returns how often the kernel runs in a training step.
 int calls_of(auto& step) {
   calls = 0;
   static_cast<void>(step.value_and_grad());
@@ -41,7 +42,7 @@ BOOST_AUTO_TEST_SUITE(conformance_jax)
 
 using namespace cairn;
 
-// MLX: 121, 88 and 66, and the function runs twice.
+// In MLX, the values are 121, 88 and 66, and the function runs twice.
 BOOST_AUTO_TEST_CASE(test_checkpointing) {
   constexpr auto fn = [](auto x, auto y) { return square(own::counted(x * y + (x + y))); };
   program<ckpt<"s", allow_useless>(fn, param<"x">, param<"y">)> step;
@@ -55,7 +56,8 @@ BOOST_AUTO_TEST_CASE(test_checkpointing) {
   BOOST_TEST(own::calls_of(plainly) == 1);
 }
 
-// JAX: two calls forward, three backward. Here two backward: the inner result is there from the outer recomputation.
+// JAX has two calls in the forward pass and three in the backward pass. Here the backward pass has two calls, because
+// the inner result is available from the outer recomputation.
 BOOST_AUTO_TEST_CASE(remat_eval_counter) {
   static constexpr auto inner = [](auto v) { return own::counted(v); };
   constexpr auto outer = [](auto v) { return own::counted(ckpt<"f", allow_useless>(inner, v)); };
@@ -64,8 +66,9 @@ BOOST_AUTO_TEST_CASE(remat_eval_counter) {
   BOOST_TEST(own::calls_of(step) == 2 + 2);
 }
 
-// JAX's excess_precision_hell: what is recomputed is what was computed, bit for bit. The gradient of p shows it.
-BOOST_AUTO_TEST_CASE(recomputed_values_are_those_of_the_forward_pass) {
+// The counterpart of JAX's test excess_precision_hell. A recomputed value equals the original value bit for bit, which
+// the gradient of p shows.
+BOOST_AUTO_TEST_CASE(recomputed_values_equal_the_values_of_the_forward_pass) {
   static constexpr auto value = nn::linear<"a", 37> | nn::gelu | nn::softmax;
   constexpr auto shown = ckpt<"s">(layer([](auto x) { return (x | value) * param<"p", 5, 37>; }));
   constexpr auto h = input<"x", 5, 13> | nn::linear<"in", 13>;

@@ -1,4 +1,5 @@
-// What PyTorch's tests of checkpoints check while a step runs. docs/conformance.md lists them.
+// The properties that PyTorch's tests of checkpoints check while a training step runs. docs/conformance.md lists the
+// tests.
 #include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
@@ -13,15 +14,15 @@ using namespace cairn;
 
 namespace own {
 
-/// What a kernel of the user's has seen: how often it ran, and where its argument lay.
+/// The records of the kernel of an added operation: how often it ran, and where its argument was.
 struct sightings {
   int runs = 0;
   std::vector<const void*> at;
 };
 std::array<sightings, 3> seen;
-int fails_at = 0;  // the run that throws; 0 for none
+int fails_at = 0;  // the number of the run that throws; 0 for none
 
-/// Twice x, and it notes that.
+/// Returns 2 x, and records the call.
 template <int Which>
 struct noted_op : op {
   static constexpr fixed_string name = "noted";
@@ -47,14 +48,14 @@ void compute(noted_op<Which>, signature<Real, X>, void* const* operands) {
 
 namespace {
 
-// The gradient of each weight reads what is noted.
+// The gradient of each weight reads the recorded value.
 template <int Which, fixed_string Name>
 constexpr auto noting = layer([](auto v) { return own::noted<Which>(v) * param<Name, 6>; });
 constexpr auto layers = boost::hana::make_tuple(noting<0, "a">, noting<1, "b">, noting<2, "c">);
 constexpr auto noted_loss = sum(input<"x", 6> | ckpt_sequential<3, allow_useless>(layers));
 constexpr std::array<float, 6> six{1, 2, 3, 4, 5, 6};
 
-/// How often each layer's kernel ran in a call.
+/// Returns how often the kernel of each layer ran in a call.
 std::array<int, 3> runs_in(auto call) {
   own::seen = {};
   call();
@@ -66,7 +67,7 @@ constexpr auto inner = nn::linear<"a", 5> | nn::tanh | nn::linear<"b", 3>;
 constexpr auto loss = mean(square(x | ckpt<"outer", allow_useless>(ckpt<"inner">(inner) | nn::sigmoid)));
 constexpr std::array<float, 12> numbers{1, -2, 3, 0.5, 0.3F, -1, 2, 2, -3, 0, 1, 0};
 
-/// The gradients of a step.
+/// Returns the gradients of a training step.
 template <class Step = program<loss>>
 std::vector<float> gradients_of() {
   Step step;
@@ -79,7 +80,7 @@ std::vector<float> gradients_of() {
 
 BOOST_AUTO_TEST_SUITE(conformance_with_torch)
 
-BOOST_AUTO_TEST_CASE(each_segment_runs_twice_but_the_last) {
+BOOST_AUTO_TEST_CASE(each_segment_except_the_last_runs_twice) {
   program<noted_loss> step;
   program<noted_loss, plain> stored;
   step.init(seed{1});
@@ -89,7 +90,7 @@ BOOST_AUTO_TEST_CASE(each_segment_runs_twice_but_the_last) {
   BOOST_TEST(runs_in([&] { static_cast<void>(predict(bind<"x">(six))); }) == once);
   BOOST_TEST(runs_in([&] { static_cast<void>(stored.value_and_grad(bind<"x">(six))); }) == once);
   BOOST_TEST(runs_in([&] { static_cast<void>(step.value_and_grad(bind<"x">(six))); }) == twice);
-  for (const void* at : own::seen[0].at) BOOST_TEST(at == six.data());  // the caller's array, which nobody copies
+  for (const void* at : own::seen[0].at) BOOST_TEST(at == six.data());  // the caller's array, which is not copied
 }
 
 BOOST_AUTO_TEST_CASE(a_kernel_that_fails_leaves_a_program_usable) {
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_fails_leaves_a_program_usable) {
   const auto run = [&] { return step.value_and_grad(bind<"x">(six)); };
   const float expected = run();
   const std::vector<float> before(step.gradients().begin(), step.gradients().end());
-  for (const int run_that_fails : {1, 2}) {  // forward, and again
+  for (const int run_that_fails : {1, 2}) {  // in the forward pass, and in the recomputation
     own::seen = {};
     own::fails_at = run_that_fails;
     BOOST_CHECK_EXCEPTION(static_cast<void>(run()), std::runtime_error,
@@ -110,9 +111,9 @@ BOOST_AUTO_TEST_CASE(a_kernel_that_fails_leaves_a_program_usable) {
   }
 }
 
-// In place of devices and modes there is the rounding of the processor. A step rounds to nearest whatever its caller has
-// set, and leaves the caller's mode as it was.
-BOOST_AUTO_TEST_CASE(the_rounding_of_the_caller_changes_no_bit) {
+// PyTorch's tests change devices and modes. Here the rounding mode of the processor takes their place. A training step
+// rounds to nearest whatever mode its caller has set, and restores the caller's mode.
+BOOST_AUTO_TEST_CASE(the_rounding_mode_of_the_caller_changes_no_bit) {
   const auto to_nearest = gradients_of();
   std::fesetround(FE_UPWARD);
   const auto upward = gradients_of(), upward_plain = gradients_of<program<loss, plain>>();
@@ -124,9 +125,9 @@ BOOST_AUTO_TEST_CASE(the_rounding_of_the_caller_changes_no_bit) {
 }
 
 #ifdef __SSE__
-BOOST_AUTO_TEST_CASE(a_flush_to_zero_of_the_caller_changes_no_bit) {
+BOOST_AUTO_TEST_CASE(flush_to_zero_in_the_caller_changes_no_bit) {
   const unsigned before = _mm_getcsr();
-  _mm_setcsr(before | 0x8040);  // flush to zero, and take for zero
+  _mm_setcsr(before | 0x8040);  // flush results to zero, and read denormal numbers as zero
   const auto flushed = gradients_of(), flushed_plain = gradients_of<program<loss, plain>>();
   const unsigned after = _mm_getcsr();
   _mm_setcsr(before);
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_flush_to_zero_of_the_caller_changes_no_bit) {
 }
 #endif
 
-BOOST_AUTO_TEST_CASE(programs_side_by_side_share_nothing) {
+BOOST_AUTO_TEST_CASE(programs_in_several_threads_share_nothing) {
   const auto alone = gradients_of();
   std::array<std::vector<float>, 4> together;
   std::vector<std::thread> threads;
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE(programs_side_by_side_share_nothing) {
   for (const auto& each : together) BOOST_TEST(each == alone);
 }
 
-BOOST_AUTO_TEST_CASE(two_thousand_steps_are_as_the_first) {
+BOOST_AUTO_TEST_CASE(step_two_thousand_equals_the_first_step) {
   const auto first = gradients_of();
   program<loss> step;
   step.init(seed{3});
@@ -153,7 +154,7 @@ BOOST_AUTO_TEST_CASE(two_thousand_steps_are_as_the_first) {
   BOOST_TEST(std::ranges::equal(step.gradients(), first));
 }
 
-BOOST_AUTO_TEST_CASE(gradients_of_backward_are_those_that_grad_writes) {
+BOOST_AUTO_TEST_CASE(gradients_of_the_backward_pass_equal_those_of_grad) {
   program<loss> step;
   step.init(seed{3});
   static_cast<void>(step.value_and_grad(bind<"x">(numbers)));
@@ -161,7 +162,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_backward_are_those_that_grad_writes) {
   BOOST_TEST(std::ranges::equal(asked(bind<"x">(numbers)), step.grad<"a.weight">()));
 }
 
-// f, c(f) and c(c(f)), to the third order: tanh''' = (1 - t^2) (6 t^2 - 2).
+// f, c(f) and c(c(f)), up to the third derivative: tanh''' = (1 - t^2) (6 t^2 - 2).
 BOOST_AUTO_TEST_CASE(every_nesting_has_the_same_third_derivative) {
   constexpr auto w = param<"w">;
   constexpr auto f = [](auto v) { return tanh(v); };

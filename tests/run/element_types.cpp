@@ -1,5 +1,5 @@
-// Values of several element types in one program, and shapes where a loop has little to do: what they compute. Static
-// facts: tests/static/indices.cpp.
+// The results of programs with values of several element types, and of programs with shapes that leave little work for
+// a fused loop. tests/static/indices.cpp has the static properties.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -31,7 +31,7 @@ void compute(scaled_op, signature<Real, X, Factor>, void* const* operands) {
   std::transform(x, x + X::shape.count(), static_cast<Real*>(operands[0]), [&](Real e) { return e * *factor; });
 }
 
-/// A matrix with Width zeros at each side.
+/// A matrix with `Width` zeros at each side.
 template <int Width>
 struct framed_op : op {
   static constexpr fixed_string name = "framed";
@@ -46,7 +46,7 @@ struct framed_op : op {
   }
 };
 
-/// A row, Rows times.
+/// One row, repeated `Rows` times.
 template <int Rows>
 struct rows_op : op {
   static constexpr fixed_string name = "rows";
@@ -58,7 +58,7 @@ struct rows_op : op {
   static constexpr auto vjp(auto g, auto, auto) { return gradients(sum<0>(g, keepdim)); }
 };
 
-/// x and x + 1; in a predictor both are x.
+/// Returns x and x + 1. In a predictor, both results are x.
 struct beside_op : op {
   static constexpr fixed_string name = "beside";
   using rule = rule::equal_shapes;
@@ -76,7 +76,7 @@ void compute(beside_op, signature<Real, X>, void* const* operands) {
   }
 }
 
-/// 2 x, row by row.
+/// 2 x, computed row by row.
 struct doubled_op : op {
   static constexpr fixed_string name = "doubled";
   using rule = rule::axes_exist;
@@ -101,12 +101,13 @@ void compute(doubled_op, signature<Real, X>, void* const* operands, const kernel
 
 namespace {
 
-// {40, 2}, turned to {2, 40} in another type, and the sums of its columns: as many bytes, in another type again.
+// A tensor {40, 2} is transposed to {2, 40} in another type, and its columns are summed. The sums have as many bytes,
+// in yet another type.
 constexpr auto pairs = input<"pairs", 40, 2>;
 constexpr auto of_halves = sum<0>(as_real(transpose(as<own::half>(pairs * param<"factor">))) * 1_c);
 constexpr auto of_floats = sum<0>(as_real(transpose(as<float>(pairs))) * param<"factor">);
 
-// The first 64 columns of x, by a matrix product in several blocks of its inner extent.
+// The first 64 columns of x, computed by a matrix product with several blocks of depth.
 constexpr auto x = input<"x", 64, 1000>;
 constexpr auto z = input<"z", 64, 64>;
 constexpr auto w = param<"w", 1000, 64>;
@@ -114,7 +115,7 @@ constexpr auto in_bytes = as<std::uint8_t>(matmul(x, w));
 constexpr auto later_in_bytes = as<std::uint8_t>(matmul(x, w) + 1_c);
 constexpr auto in_doubles = as_real(as<double>(matmul(x, w)) + as<double>(transpose(z)));
 
-// 20 numbers: whole registers, and some more.
+// 20 numbers: whole registers, and a rest.
 constexpr auto v = param<"v", 20>;
 constexpr auto d = as<double>(v);
 constexpr auto nothing = gather<0>(as<double>(input<"zero", 1>), indices<"first", 1, 1>);
@@ -125,7 +126,7 @@ constexpr auto twice = layer([](auto e) { return as<double>(e) * 2_c; });
 constexpr auto column = input<"column", 4, 1>;
 constexpr auto row = input<"row", 1, 8>;
 
-/// A program with all its parameters the same number.
+/// Returns a program with all parameters set to one number.
 template <class Program>
 Program filled(float number) {
   Program step;
@@ -138,8 +139,9 @@ Program filled(float number) {
 
 BOOST_AUTO_TEST_SUITE(element_types)
 
-// Against the two neighbours in bf16, which differ in one bit: all of its numbers, and what lies between them.
-BOOST_AUTO_TEST_CASE(the_nearest_number_of_half_the_bytes) {
+// Compares with the two neighbours in bf16, which differ in one bit. The numbers are all numbers of bf16, and numbers
+// between them.
+BOOST_AUTO_TEST_CASE(rounding_to_the_nearest_bf16) {
   const auto value = [](std::uint32_t bits) { return std::bit_cast<float>(bits); };
   int wrong = 0;
   for (std::uint32_t upper = 0; upper < 0x10000; ++upper) {
@@ -159,7 +161,7 @@ BOOST_AUTO_TEST_CASE(the_nearest_number_of_half_the_bytes) {
   BOOST_TEST(wrong == 0);
   BOOST_TEST(static_cast<double>(bf16(1.0 + 0x1p-8)) == 1.0);
   BOOST_TEST(static_cast<double>(bf16(1.0 + 0x1.8p-7)) == 1.0 + 0x1p-6);
-  // Doubles whose nearest floats lie at a tie, and they do not.
+  // The nearest floats of these doubles are ties, but the doubles themselves are not.
   for (const double sign : {1.0, -1.0}) {
     BOOST_TEST(static_cast<double>(bf16(sign * (1.0 + 0x1p-8 + 0x1p-40))) == sign * (1.0 + 0x1p-7));
     BOOST_TEST(static_cast<double>(bf16(sign * (1.0 + 0x1.8p-7 - 0x1p-40))) == sign * (1.0 + 0x1p-7));
@@ -169,8 +171,9 @@ BOOST_AUTO_TEST_CASE(the_nearest_number_of_half_the_bytes) {
     BOOST_TEST(bf16(sign * 0x1p-200).bits == bf16(sign * 0.0).bits);
   }
 }
-// In registers as one by one, whether it goes to memory or not; over doubles nothing is rounded.
-BOOST_AUTO_TEST_CASE(halves_in_loops) {
+// Registers round as single numbers do, whether the result is stored or not. In a program of doubles, nothing is
+// rounded.
+BOOST_AUTO_TEST_CASE(rounding_in_fused_loops) {
   program<sum(param<"p", 1>)> none;
   program<sum(param<"p", 1>), real<double>> none_in_double;
   constexpr auto all = input<"x", 67>;
@@ -191,8 +194,8 @@ BOOST_AUTO_TEST_CASE(halves_in_loops) {
   BOOST_TEST(exact(bind<"x">(thirds)).data()[66] == 1 / 3.0);
 }
 
-// Sums lie where what they read lay only if they are of its type and as many.
-BOOST_AUTO_TEST_CASE(sums_of_another_type_have_their_own_place) {
+// Sums are written over their operands only if they have the same type and as many bytes.
+BOOST_AUTO_TEST_CASE(sums_of_another_type_are_not_written_over_their_operands) {
   std::array<float, 80> floats{};
   float squares = 0;
   for (std::size_t k = 0; k < 40; ++k) {
@@ -212,7 +215,8 @@ BOOST_AUTO_TEST_CASE(sums_of_another_type_have_their_own_place) {
   BOOST_TEST(of_four_bytes.value_and_grad(bind<"pairs">(doubles)) == 3240);
 }
 
-// A product summed block by block needs its own type for that, whatever type its reader makes of it.
+// A product that is summed block by block needs partial sums of its own type, whatever type its reader converts the
+// result to.
 BOOST_AUTO_TEST_CASE(products_are_summed_in_their_own_type) {
   std::vector<float> given(std::size_t{64} * 1000), turned(std::size_t{64} * 64);
   for (std::size_t i = 0; i < 64; ++i) {
@@ -238,7 +242,7 @@ BOOST_AUTO_TEST_CASE(products_are_summed_in_their_own_type) {
   BOOST_TEST(wrong_sums == 0);
 }
 
-// One layer each time, which makes doubles of floats: the next takes those.
+// Every iteration applies the same layer, which converts floats to doubles. The second iteration takes doubles.
 BOOST_AUTO_TEST_CASE(a_repeated_layer_may_change_the_type) {
   auto step = filled<program<sum(four)>>(1);
   predictor<(four | repeat<3, "block">([](auto) { return twice; }))> predict{step};
@@ -247,7 +251,7 @@ BOOST_AUTO_TEST_CASE(a_repeated_layer_may_change_the_type) {
   for (std::size_t i = 0; i < 4; ++i) BOOST_TEST(y(i) == 8);
 }
 
-// Elementwise functions of doubles are computed in double, whatever the numbers of the program.
+// Elementwise functions of doubles are computed in double, whatever the type of the program's numbers.
 BOOST_AUTO_TEST_CASE(doubles_among_floats_are_whole_doubles) {
   program<outputs(as_real(sum(maximum(d, 0_c) * d)), relu(d), maximum(d, constant<-0.1>), sigmoid(d), gelu(d))> step;
   step.init(seed{1});
@@ -266,14 +270,14 @@ BOOST_AUTO_TEST_CASE(doubles_among_floats_are_whole_doubles) {
   }
   BOOST_TEST(std::abs(loss - expected) <= 1e-6 * expected);
 }
-// The gradient that is given for an output has that output's type.
+// The cotangent of an output has the type of the output.
 BOOST_AUTO_TEST_CASE(a_cotangent_of_doubles_is_doubles) {
   auto step = filled<program<square(as<double>(four)), cotangent<"g">>>(3);
   static_cast<void>(step.value_and_grad(bind<"g">(std::array{1.0, 2.0, 3.0, 4.0})));
   for (std::size_t i = 0; i < 4; ++i) BOOST_TEST(step.grad<"four">()(i) == static_cast<float>(6 * (i + 1)));
 }
-// One number for many keeps its sign, and a constant in memory all its digits.
-BOOST_AUTO_TEST_CASE(numbers_for_many_keep_sign_and_digits) {
+// A number that is repeated keeps its sign, and a constant in memory keeps all of its digits.
+BOOST_AUTO_TEST_CASE(repeated_numbers_keep_sign_and_digits) {
   constexpr auto scaled = make<own::scaled_op>(d, constant<0.1>);
   auto step = filled<program<outputs(sum(v), 1_c / (nothing * ones), scaled, d * constant<0.1>)>>(1);
   std::array<float, 20> one{};
@@ -287,21 +291,21 @@ BOOST_AUTO_TEST_CASE(numbers_for_many_keep_sign_and_digits) {
   }
 }
 
-// The gradient of a loss that is one element is 1 there alone.
+// If a loss is one element of a tensor, the gradient of this element is 1, and all other gradients are 0.
 BOOST_AUTO_TEST_CASE(a_loss_may_be_an_element) {
   constexpr auto five = param<"five", 5>;
   auto step = filled<program<reshape<>(slice<0, 2, 3>(five))>>(3);
   BOOST_TEST(step.value_and_grad() == 3);
   for (std::size_t i = 0; i < 5; ++i) BOOST_TEST(step.grad<"five">()(i) == (i == 2 ? 1 : 0));
 }
-// A map reads one number as it reads many: here among zeros.
-BOOST_AUTO_TEST_CASE(one_number_may_be_mapped) {
+// A map reads a single number in the same way as many numbers. Here the number is surrounded by zeros.
+BOOST_AUTO_TEST_CASE(a_single_number_may_be_mapped) {
   constexpr auto one = param<"one", 1, 1>;
   auto step = filled<program<sum(square(make<own::framed_op<3>>(one)))>>(3);
   BOOST_TEST(step.value_and_grad() == 9);
   BOOST_TEST(step.grad<"one">()(0, 0) == 6);
 }
-// A matrix product does not take equal rows for rows in memory.
+// A matrix product must not read a repeated row as if its copies were in memory.
 BOOST_AUTO_TEST_CASE(a_product_may_read_one_row_many_times) {
   constexpr auto square_matrix = param<"m", 8, 8>;
   auto step = filled<program<sum(matmul(make<own::rows_op<4>>(row), square_matrix))>>(1);
@@ -314,8 +318,8 @@ BOOST_AUTO_TEST_CASE(tiles_may_have_one_column) {
   for (std::size_t i = 0; i < 4; ++i) BOOST_TEST(y(i, 0) == static_cast<float>(2 * i + 3));
 }
 
-// Where an operation stands for its argument, so does each of its results.
-BOOST_AUTO_TEST_CASE(each_result_stands_for_the_argument) {
+// If an operation stands for its argument, as in a predictor, each of its results does.
+BOOST_AUTO_TEST_CASE(each_result_may_stand_for_the_argument) {
   constexpr auto beside = make<own::beside_op>(four);
   constexpr auto more = param<"more", 4>;
   auto step = filled<program<sum(std::get<0>(beside) * std::get<1>(beside) + more)>>(2);
@@ -329,8 +333,8 @@ BOOST_AUTO_TEST_CASE(each_result_stands_for_the_argument) {
   }
 }
 
-// More arguments than a word has bits.
-BOOST_AUTO_TEST_CASE(many_tensors_may_be_joined) {
+// There are more arguments than a word has bits.
+BOOST_AUTO_TEST_CASE(many_tensors_may_be_concatenated) {
   constexpr auto joined = []<std::size_t... I>(std::index_sequence<I...>) {
     return concatenate<0>((static_cast<void>(I), param<"p", 1>)...);
   }(std::make_index_sequence<65>{});
@@ -339,8 +343,8 @@ BOOST_AUTO_TEST_CASE(many_tensors_may_be_joined) {
   BOOST_TEST(step.grad<"p">()(0) == 65);
 }
 
-// A sum has the same bits in the loop that computes what is added up, whose operands repeat, and by itself.
-BOOST_AUTO_TEST_CASE(sums_in_loops_have_the_bits_of_sums) {
+// A sum has the same bits in the fused loop that computes its terms, where operands are repeated, and as a kernel.
+BOOST_AUTO_TEST_CASE(sums_in_fused_loops_have_the_bits_of_kernels) {
   const auto check = []<int A, int B, int C>(std::integer_sequence<int, A, B, C>) {
     constexpr auto x = input<"x", A, B, C>;
     constexpr auto h = tanh(x * input<"column", B, 1> + input<"row", C>);

@@ -1,4 +1,4 @@
-// What becomes of a file that cannot be written to its end, or read.
+// Files that cannot be written completely, or cannot be read.
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cerrno>
@@ -23,11 +23,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What the calls of the system below do: all that they should, but for one, which fails.
+/// How the system calls below behave. All calls succeed except one.
 struct system_calls {
-  int until_failure = -1;  // how many succeed before
+  int until_failure = -1;  // number of calls that succeed before the failure
   int reason = 0;
-  bool in_parts = false;  // each write is interrupted first, and then writes three bytes
+  bool in_parts = false;  // each write is interrupted once, and then writes three bytes
 
   bool fails() {
     if (until_failure < 0 || until_failure-- > 0) return false;
@@ -39,7 +39,7 @@ system_calls calls;
 
 }  // namespace
 
-// In place of the C library's, for this program.
+// These functions replace the C library's functions in this program.
 extern "C" {
 ssize_t write(int file, const void* bytes, size_t size) {
   static bool interrupted = false;
@@ -72,7 +72,7 @@ std::size_t files_in(const fs::path& folder) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
-/// Writing to `path` fails for this reason, and says so.
+/// Checks that writing to `path` fails for this reason, and that the message says so.
 void fails(const std::string& path, int reason) {
   BOOST_CHECK_EXCEPTION(file::write(path, tensors), file::write_error, [&](const file::write_error& e) {
     BOOST_TEST(e.reason == reason);
@@ -87,8 +87,8 @@ void fails(const std::string& path, int reason) {
 
 BOOST_AUTO_TEST_SUITE(file_faults_suite)
 
-// A disk may say at any call that it is full, also at the last ones.
-BOOST_AUTO_TEST_CASE(any_call_may_fail) {
+// Any call may report a full disk, also the last calls.
+BOOST_AUTO_TEST_CASE(a_failure_of_any_system_call_keeps_the_old_file) {
   const folder temp;
   const std::string path = temp.plain("saved", "old");
   int call = 0;
@@ -99,15 +99,16 @@ BOOST_AUTO_TEST_CASE(any_call_may_fail) {
     old = read_bytes(path) == "old";
     BOOST_TEST(files_in(temp.path) == 1U);
   }
-  // Two pieces of header, two tensors, fsync, close, rename; and fsync of the folder, after which the new file is there.
+  // The calls are: write for two pieces of the header and for two tensors, fsync, close, rename, and fsync of the
+  // folder. At the last call, the new file is already in place.
   BOOST_TEST(call == 8);
   BOOST_TEST(file::reader(path).tensors().size() == 2U);
-  calls = {.until_failure = 7, .reason = EINVAL};  // of a file system that does not do it
+  calls = {.until_failure = 7, .reason = EINVAL};  // the error of a file system that does not support fsync of a folder
   file::write(path, tensors);
   calls = {};
 }
 
-BOOST_AUTO_TEST_CASE(calls_may_be_interrupted_and_do_little) {
+BOOST_AUTO_TEST_CASE(interrupted_and_partial_writes_are_continued) {
   const folder temp;
   file::write(temp.path / "whole", tensors);
   calls = {.in_parts = true};
@@ -121,8 +122,8 @@ BOOST_AUTO_TEST_CASE(calls_may_be_interrupted_and_do_little) {
   BOOST_TEST(read_bytes(temp.path / "parts") == read_bytes(temp.path / "whole"));
 }
 
-// The kernel itself writes a part, and then no more: no file may have more bytes.
-BOOST_AUTO_TEST_CASE(may_end_at_any_byte) {
+// The kernel writes a part and then refuses to write more, because files have a size limit.
+BOOST_AUTO_TEST_CASE(a_write_may_end_at_any_byte) {
   const folder temp;
   const std::string path = temp.plain("saved", "old");
   file::write(temp.path / "whole", tensors);
@@ -150,7 +151,7 @@ BOOST_AUTO_TEST_CASE(may_end_at_any_byte) {
   BOOST_TEST(read_bytes(path) == read_bytes(temp.path / "whole"));
 }
 
-BOOST_AUTO_TEST_CASE(folders_may_be_none_or_for_others) {
+BOOST_AUTO_TEST_CASE(missing_and_forbidden_folders_are_reported) {
   const folder temp;
   fails(temp.path / "none/saved", ENOENT);
   fails(temp.plain("file", "old") / "saved", ENOTDIR);
@@ -159,7 +160,7 @@ BOOST_AUTO_TEST_CASE(folders_may_be_none_or_for_others) {
   fs::create_directory(temp.path / "folder");
   fails(temp.path / "folder", EISDIR);
   BOOST_TEST(files_in(temp.path) == 2U);
-  // Read-only; what root may do, it does as nobody.
+  // The folder is read-only. If the test runs as root, it writes as an unprivileged user.
   fs::permissions(temp.path,
                   fs::perms::owner_read | fs::perms::others_read | fs::perms::owner_exec | fs::perms::others_exec);
   const auto root = geteuid() == 0;
@@ -169,7 +170,7 @@ BOOST_AUTO_TEST_CASE(folders_may_be_none_or_for_others) {
   fs::permissions(temp.path, fs::perms::owner_all);
 }
 
-BOOST_AUTO_TEST_CASE(a_name_may_have_all_bytes_that_names_have) {
+BOOST_AUTO_TEST_CASE(a_name_may_have_the_largest_length) {
   for (const std::size_t bytes : {225U, 226U, 250U, 255U}) {
     const folder temp;
     const std::string path = temp.path / std::string(bytes, 'x');
@@ -179,11 +180,11 @@ BOOST_AUTO_TEST_CASE(a_name_may_have_all_bytes_that_names_have) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_folder_may_be_written_and_not_listed) {
+BOOST_AUTO_TEST_CASE(a_folder_may_be_writable_but_not_readable) {
   const folder temp;
   const fs::path drop = temp.path / "drop";
   fs::create_directory(drop);
-  // Root does it as nobody, whose group may be root's.
+  // If the test runs as root, it writes as an unprivileged user. The group of this user may be root's group.
   fs::permissions(drop, static_cast<fs::perms>(0733));
   fs::permissions(temp.path, static_cast<fs::perms>(0711));
   const auto root = geteuid() == 0;
@@ -196,7 +197,7 @@ BOOST_AUTO_TEST_CASE(a_folder_may_be_written_and_not_listed) {
   BOOST_TEST(files_in(drop) == 1U);
 }
 
-/// The rights that a file gives, and its owners.
+/// The mode and the owners of a file.
 struct rights {
   ::mode_t mode;
   ::uid_t user;
@@ -214,7 +215,7 @@ BOOST_AUTO_TEST_CASE(a_file_keeps_its_mode_and_its_owner) {
   const std::string path = temp.path / "saved";
   const ::mode_t before = umask(027);
   file::write(path, tensors);
-  BOOST_TEST(rights_of(path).mode == 0640U);  // of a new file
+  BOOST_TEST(rights_of(path).mode == 0640U);  // the mode of a new file
   for (const ::mode_t mode : {0600U, 0666U, 0444U, 0640U}) {
     BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
     file::write(path, tensors);
@@ -225,8 +226,8 @@ BOOST_AUTO_TEST_CASE(a_file_keeps_its_mode_and_its_owner) {
   BOOST_REQUIRE(::chown(path.c_str(), 65534, 12345) == 0);
   file::write(path, tensors);
   BOOST_TEST((rights_of(path) == rights{0640, 65534, 12345}));
-  // The file of another user, in a folder that all may write: only root can give files away. The group does not get more
-  // rights than everybody has.
+  // The file of another user, in a folder that everybody may write to. Only root can give files away. The group does
+  // not get more rights than everybody has.
   fs::permissions(temp.path, fs::perms::all);
   BOOST_REQUIRE(::chown(path.c_str(), 0, 12345) == 0);
   BOOST_REQUIRE(::chmod(path.c_str(), 0664) == 0);
@@ -236,13 +237,13 @@ BOOST_AUTO_TEST_CASE(a_file_keeps_its_mode_and_its_owner) {
   BOOST_TEST((rights_of(path) == rights{0644, 65534, getegid()}));
 }
 
-BOOST_AUTO_TEST_CASE(a_link_stays_and_leads_to_what_was_saved) {
+BOOST_AUTO_TEST_CASE(a_link_stays_and_leads_to_the_saved_file) {
   const folder temp;
   fs::create_directory(temp.path / "elsewhere");
   const std::string path = temp.path / "link";
   fs::create_symlink("elsewhere/next", path);
   fs::create_symlink(temp.path / "elsewhere/file", temp.path / "elsewhere/next");
-  for (int i = 0; i < 2; ++i) {  // at first the last link leads to no file
+  for (int i = 0; i < 2; ++i) {  // at first, the last link leads to a file that does not exist
     file::write(path, tensors);
     BOOST_TEST(fs::read_symlink(path) == "elsewhere/next");
     BOOST_TEST(fs::is_symlink(temp.path / "elsewhere/next"));
@@ -271,8 +272,9 @@ BOOST_AUTO_TEST_CASE(pipes_and_devices_are_not_replaced) {
   BOOST_TEST(files_in(temp.path) == 3U);
 }
 
-// Saves of one file at once do each other's last step where they meet: none fails, and no file is a mixture.
-BOOST_AUTO_TEST_CASE(many_may_save_one_file) {
+// Several processes save one file at the same time. They may finish each other's last step. No save fails, and no file
+// is a mixture of two saves.
+BOOST_AUTO_TEST_CASE(several_processes_may_save_one_file) {
   const folder temp;
   const std::string path = temp.path / "saved";
   file::write(path, tensors);
@@ -297,7 +299,7 @@ BOOST_AUTO_TEST_CASE(many_may_save_one_file) {
   BOOST_TEST(files_in(temp.path) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(a_name_without_folder_is_one_of_this_folder) {
+BOOST_AUTO_TEST_CASE(a_name_without_a_folder_is_in_the_current_folder) {
   const folder temp;
   const fs::path before = fs::current_path();
   fs::current_path(temp.path);
@@ -307,7 +309,7 @@ BOOST_AUTO_TEST_CASE(a_name_without_folder_is_one_of_this_folder) {
   BOOST_TEST(files_in(temp.path) == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(who_reads_goes_on_with_what_was) {
+BOOST_AUTO_TEST_CASE(open_readers_continue_to_read_the_old_file) {
   const folder temp;
   const std::string path = temp.path / "saved";
   file::write(path, tensors);
@@ -318,15 +320,16 @@ BOOST_AUTO_TEST_CASE(who_reads_goes_on_with_what_was) {
   BOOST_TEST(file::reader(path).tensors().empty());
 }
 
-BOOST_AUTO_TEST_CASE(is_old_or_new_after_each_kill) {
+BOOST_AUTO_TEST_CASE(after_a_kill_the_file_is_old_or_new) {
   const folder temp;
   const auto found = killed::times(50, temp.path, 6000, 1);
   BOOST_TEST(found.old_files + found.new_files == 50);
   BOOST_TEST_MESSAGE(found.new_files << " new, " << found.left_beside << " left beside");
-  BOOST_TEST(found.left_beside < 5);  // a file has a name of its own only right before it takes its place
+  // The temporary file has a name only for a short time before it replaces the old file.
+  BOOST_TEST(found.left_beside < 5);
 }
 
-BOOST_AUTO_TEST_CASE(damaged_files_are_taken_or_refused) {
+BOOST_AUTO_TEST_CASE(damaged_files_are_accepted_or_rejected) {
   mutated::trial trial;
   for (const std::string& bytes : mutated::sound()) trial.read(bytes);
   BOOST_TEST(trial.result.refused == 0U);
@@ -336,7 +339,7 @@ BOOST_AUTO_TEST_CASE(damaged_files_are_taken_or_refused) {
   BOOST_TEST(trial.result.most < 4096U);
 }
 
-// Many names take a few times their text, and numbers that announce much take nothing.
+// Many names take a few times the bytes of their text. Announced sizes take no memory.
 BOOST_AUTO_TEST_CASE(memory_grows_with_the_header) {
   mutated::trial trial;
   std::string header = "{";

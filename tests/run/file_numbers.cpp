@@ -1,4 +1,4 @@
-// Elements of a file as numbers of a program.
+// Converts the elements of a file to the numbers of a program.
 #include "cairn/file/safetensors.hpp"
 
 #include <array>
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(reads_bf16_of_pytorch) {
   const file::reader saved(kept_file("torch.safetensors"));
   const auto exact = numbers<float>(*saved.find("exact")), read = numbers<float>(*saved.find("rounded"));
   for (std::size_t i = 0; i < 9; ++i) BOOST_TEST(read[i] == (exact[i] <= 1 + 0x1p-8F ? 1 : 1 + 0x1p-7F));
-  BOOST_TEST(read[9] == -3.09375F);  // of -3.1
+  BOOST_TEST(read[9] == -3.09375F);  // -3.1, rounded
   BOOST_TEST(read.end()[-2] == -std::numeric_limits<float>::infinity());
   BOOST_TEST(std::isnan(read.back()));
 }
@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(reads_all_of_bf16) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(only_as_many_and_of_types_that_have_numbers) {
+BOOST_AUTO_TEST_CASE(wrong_counts_and_types_without_numbers_are_refused) {
   const std::array<std::byte, 8> bytes{};
   float number = 0;
   BOOST_CHECK_EXCEPTION(file::copy_numbers({"a", file::dtype::f32, {2}, bytes}, std::span(&number, 1)),
@@ -64,12 +64,13 @@ std::uint16_t bf16_of(From number) {
       "", std::is_same_v<From, double> ? file::dtype::f64 : file::dtype::i64, {}, std::as_bytes(std::span(&number, 1))};
   return numbers<cairn::bf16>(one)[0].bits;
 }
-// Of bf16 and 64 bits, a number lies above the middle of two neighbours by its last bit alone.
+// For bf16 and 64 bits, a number may lie above the middle of two neighbours only by its last bit.
 BOOST_AUTO_TEST_CASE(whole_numbers_become_the_nearest_bf16) {
   for (int top = 9; top < 63; ++top) {
-    const std::int64_t one = std::int64_t{1} << top, half = one >> 8;  // of the distance of two numbers of bf16
+    // `half` is half the distance between two neighbours in bf16.
+    const std::int64_t one = std::int64_t{1} << top, half = one >> 8;
     const std::uint16_t below = cairn::bf16(static_cast<double>(one)).bits;
-    BOOST_TEST(bf16_of(one + half) == below);  // a tie goes to the even one
+    BOOST_TEST(bf16_of(one + half) == below);  // a tie is rounded to the even neighbour
     BOOST_TEST(bf16_of(one + half + 1) == below + 1);
     BOOST_TEST(bf16_of(one + half - 1) == below);
     BOOST_TEST(bf16_of(one + 3 * half) == below + 2);
@@ -84,7 +85,7 @@ BOOST_AUTO_TEST_CASE(whole_numbers_become_the_nearest_bf16) {
   BOOST_TEST(bf16_of(std::int64_t{-1}) == cairn::bf16(-1.0).bits);
 }
 
-BOOST_AUTO_TEST_CASE(no_finite_number_becomes_infinite) {
+BOOST_AUTO_TEST_CASE(finite_numbers_that_would_become_infinite_are_refused) {
   const auto infinite = std::numeric_limits<double>::infinity();
   std::array<double, 3> doubles{1, infinite, 0x1.ffffffp127};  // the last would be rounded to 2^128
   const file::tensor all{"a", file::dtype::f64, {3}, std::as_bytes(std::span(doubles))};

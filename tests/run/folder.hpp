@@ -7,7 +7,7 @@
 #include <string>
 #include <unistd.h>
 
-/// It lasts as long as the test.
+/// The folder is removed when the object is destroyed.
 struct folder {
   std::filesystem::path path;
 
@@ -20,7 +20,8 @@ struct folder {
   ~folder() { std::filesystem::remove_all(path); }
 
   std::filesystem::path plain(const std::string& name, const std::string& bytes) const {
-    std::filesystem::remove(path / name);  // what is cut to nothing and written again, ext4 brings to the disk
+    // The file is removed first, because ext4 flushes a file to the disk if it is truncated and written again.
+    std::filesystem::remove(path / name);
     std::ofstream(path / name, std::ios::binary) << bytes;
     return path / name;
   }
@@ -31,7 +32,7 @@ inline std::string read_bytes(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// A file of tests/kept, which is read wherever the tests run.
+/// A file of tests/kept. The path is found from any working directory.
 inline std::string kept_file(const std::string& name) {
   const std::string here = __FILE__;
   return here.substr(0, here.rfind("run/")) + "kept/" + name;

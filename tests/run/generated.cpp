@@ -1,4 +1,5 @@
-// Constant arrays: what loops, kernels and maps read of them. Static facts: tests/static/indices.cpp.
+// Generated arrays: the values that fused loops, kernels and maps read from them. tests/static/indices.cpp has the
+// static properties.
 #include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
@@ -12,10 +13,10 @@ using namespace cairn;
 
 namespace {
 
-/// No two elements are equal, and all are numbers of float.
+/// No two elements are equal, and float holds all of them exactly.
 constexpr auto marked = [](int i, int j, int k) { return 100.25 * i + 10.5 * j + 0.125 * k; };
 
-/// marked in an array of these extents, beside arrays that lie otherwise: what it adds to them is plain arithmetic.
+/// Adds the array `marked` with these extents to arrays with other layouts, and compares with plain arithmetic.
 template <class Real, int A, int B, int C>
 void check_read_by_loops() {
   constexpr auto x = input<"x", 2, A, B, C>;
@@ -48,15 +49,15 @@ void check_read_by_loops() {
 
 BOOST_AUTO_TEST_SUITE(generated_arrays)
 
-// Rows shorter and longer than a register, and axes of one element, which loops drop.
-BOOST_AUTO_TEST_CASE(loops_compute_what_they_read) {
+// The rows are shorter and longer than a register, and some axes have one element, which fused loops remove.
+BOOST_AUTO_TEST_CASE(fused_loops_compute_the_elements_that_they_read) {
   check_read_by_loops<float, 2, 3, 17>();
   check_read_by_loops<float, 1, 33, 1>();
   check_read_by_loops<float, 3, 1, 5>();
   check_read_by_loops<double, 2, 5, 9>();
 }
 
-BOOST_AUTO_TEST_CASE(kernels_and_maps_get_a_copy) {
+BOOST_AUTO_TEST_CASE(kernels_and_maps_read_a_copy) {
   constexpr auto table = generated<7, 2>([](int i, int j) { return 100 * i + j; });
   constexpr auto w = param<"w", 2, 3>;
   program<outputs(sum(matmul(table, w)), gather<0>(table, arange<4>), table, reshape<6>(slice<0, 2, 5>(table)),
@@ -75,8 +76,8 @@ BOOST_AUTO_TEST_CASE(kernels_and_maps_get_a_copy) {
   BOOST_TEST(summed == 4950);
 }
 
-// A sum of what a loop computes is made as it goes, over a generated array, too.
-BOOST_AUTO_TEST_CASE(sums_join) {
+// A sum over values that a fused loop computes from a generated array is computed in the same loop.
+BOOST_AUTO_TEST_CASE(sums_of_generated_arrays) {
   constexpr auto x = input<"x", 37, 3>;
   constexpr auto far = x - generated<37, 3>([](int i, int j) { return i - j; });
   program<outputs(sum(square(far)) * mean(param<"w", 1>), sum<0>(square(far)), sum<1>(square(far)))> step;
@@ -97,8 +98,8 @@ BOOST_AUTO_TEST_CASE(sums_join) {
   BOOST_TEST(std::ranges::equal(rows, by_row));
 }
 
-// What PyTorch 2.15 says of generate_square_subsequent_mask, arange and zeros on these numbers.
-BOOST_AUTO_TEST_CASE(values_and_gradients_of_a_peer) {
+// The expected values are PyTorch 2.15's for generate_square_subsequent_mask, arange and zeros.
+BOOST_AUTO_TEST_CASE(values_and_gradients_equal_those_of_pytorch) {
   constexpr auto q = param<"q", 3, 2>;
   constexpr auto k = param<"k", 3, 2>;
   constexpr auto shares = softmax(matmul(q, transpose(k)) + causal_mask<3>);
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(values_and_gradients_of_a_peer) {
                   std::array{2.69529438F, 1.9004496F, -2.62431598F, -2.04240918F, -.0709801614F, .141960323F}));
 }
 
-BOOST_AUTO_TEST_CASE(gradients_pass_by_them) {
+BOOST_AUTO_TEST_CASE(gradients_next_to_generated_arrays) {
   constexpr auto x = param<"x", 2, 5, 5>;
   constexpr auto near = generated<5, 5>([](int i, int j) { return 1.0 / (1 + (i - j) * (i - j)); });
   constexpr auto loss = mean(square(matmul(softmax(x + causal_mask<5>) * near, near)));

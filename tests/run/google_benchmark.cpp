@@ -1,4 +1,5 @@
-// What Google Benchmark is shown of a step, a segment and a value: counters that agree with the account of the plan.
+// The counters that Google Benchmark gets for a training step, a segment and a value agree with the account of the
+// plan.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/google_benchmark.hpp>
@@ -47,7 +48,7 @@ BENCHMARK(missing)->Iterations(7);
 BENCHMARK(benchmark_value<matmul(input<"a", 20, 30>, param<"b", 30, 40>)>)->Name("product")->Iterations(7);
 BENCHMARK(benchmark_value<gather<0>(input<"table", 100, 64>, at), threads<2>>)->Name("gather")->Iterations(7);
 
-/// Keeps what it is told, and prints nothing.
+/// Stores the reports and prints nothing.
 struct silent : benchmark::BenchmarkReporter {
   std::map<std::string, Run> runs;
 
@@ -68,7 +69,7 @@ double counter(const std::string& of, const std::string& name) {
   const auto& counters = runs().at(of).counters;
   return counters.contains(name) ? counters.at(name).value : -1;
 }
-/// Operations for each byte.
+/// Returns the floating-point operations for each byte.
 double intensity(const std::string& of) { return counter(of, "GFLOP/s") / counter(of, "GB/s"); }
 bool near(double a, double b) { return std::abs(a - b) < 1e-9 * std::abs(b); }
 
@@ -76,7 +77,7 @@ bool near(double a, double b) { return std::abs(a - b) < 1e-9 * std::abs(b); }
 
 BOOST_AUTO_TEST_SUITE(google_benchmarks)
 
-BOOST_AUTO_TEST_CASE(all_run) {
+BOOST_AUTO_TEST_CASE(all_benchmarks_run) {
   BOOST_TEST(runs().size() == 6U);
   for (const auto& [name, run] : runs()) {
     BOOST_TEST_CONTEXT(name) {
@@ -90,7 +91,7 @@ BOOST_AUTO_TEST_CASE(all_run) {
   }
   BOOST_TEST(runs().at("missing").error_message == "the program has no segment of this path");
 }
-BOOST_AUTO_TEST_CASE(work_is_that_of_the_plan) {
+BOOST_AUTO_TEST_CASE(counters_agree_with_the_plan) {
   BOOST_TEST(near(intensity("product"), 2.0 * 20 * 30 * 40 / (4 * (20 * 30 + 30 * 40 + 20 * 40))));
   const report::account a = report::account_of<train_step>();
   double flops = 0, bytes = 0;
@@ -99,8 +100,8 @@ BOOST_AUTO_TEST_CASE(work_is_that_of_the_plan) {
   BOOST_TEST(near(intensity("whole"), flops / bytes));
   BOOST_TEST(flops == static_cast<double>(train_step::flops().total()));
 }
-// Forward has two products in each block, what is computed again one, and backward four.
-BOOST_AUTO_TEST_CASE(a_segment_has_all_its_parts) {
+// In each block, the forward pass has two products, the recomputation has one, and the backward pass has four.
+BOOST_AUTO_TEST_CASE(a_segment_counts_forward_recomputation_and_backward) {
   const report::account a = report::account_of<train_step>();
   const auto ranges = detail::steps_within(a, "block.1.ff");
   std::int64_t flops = 0;

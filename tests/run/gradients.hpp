@@ -1,4 +1,4 @@
-// What the gradient tests share.
+// Helpers that the gradient tests share.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -7,7 +7,7 @@
 
 using namespace cairn;
 
-/// A scalar whose gradient with respect to x differs from element to element.
+/// Returns a scalar. Its gradient with respect to x differs from element to element.
 template <class X>
 constexpr auto weighted(X x) {
   return []<int... E>(X y, std::integer_sequence<int, E...>) {
@@ -15,7 +15,7 @@ constexpr auto weighted(X x) {
   }(x, std::make_integer_sequence<int, X::shape.rank>{});
 }
 
-/// The promise: 1e-6 relative, for every parameter, from several starts.
+/// Checks the promise of 1e-6 relative error, for every parameter, from several starting points.
 template <auto Loss, class... Options, class... Bound>
 void check(const Bound&... inputs) {
   for (const std::uint64_t s : {1U, 2U}) {

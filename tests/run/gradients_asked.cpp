@@ -1,4 +1,5 @@
-// Gradients of what a program asks for: of inputs, of any subset, and of what is frozen none.
+// The gradients that a program is asked for: gradients of inputs, and of any subset of parameters. Frozen parameters
+// have no gradient.
 #include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
@@ -23,7 +24,7 @@ constexpr auto loss = loss_of(x);
 constexpr std::array<float, 12> numbers{1, -2, 3, 0.5, 0.25, -1, 2, 2, -3, 0, 1, 0};
 constexpr std::array<std::int32_t, 4> classes{0, 1, 1, 0};
 
-/// A program after one step.
+/// Returns a program after one training step.
 template <class Step>
 Step stepped() {
   Step step;
@@ -36,7 +37,7 @@ Step stepped() {
 
 BOOST_AUTO_TEST_SUITE(gradients_asked)
 
-BOOST_AUTO_TEST_CASE(the_gradient_of_an_input_is_that_of_a_parameter_in_its_place) {
+BOOST_AUTO_TEST_CASE(an_input_has_the_same_gradient_as_a_parameter_in_its_place) {
   program<loss_of(param<"x", 4, 3>)> of_parameter;
   of_parameter.init(seed{3});
   std::ranges::copy(numbers, of_parameter.param<"x">().begin());
@@ -51,7 +52,7 @@ BOOST_AUTO_TEST_CASE(the_gradient_of_an_input_is_that_of_a_parameter_in_its_plac
   BOOST_TEST(std::ranges::equal(step.grad<"x">(), plainly.grad<"x">()));
 }
 
-BOOST_AUTO_TEST_CASE(optimizers_see_the_trained_parameters_alone) {
+BOOST_AUTO_TEST_CASE(optimizers_update_only_the_trained_parameters) {
   auto step = stepped<program<loss, freeze<"fc1">, wrt<"x">>>();
   auto without = stepped<program<loss, freeze<"fc1">>>();
   BOOST_TEST(std::ranges::equal(step.gradients(), without.gradients()));
@@ -68,7 +69,7 @@ BOOST_AUTO_TEST_CASE(optimizers_see_the_trained_parameters_alone) {
   of_nothing.update();
 }
 
-BOOST_AUTO_TEST_CASE(an_input_is_a_gradient_and_two_inputs_share_one) {
+BOOST_AUTO_TEST_CASE(inputs_may_share_a_gradient) {
   program<sum(input<"a", 3> + input<"b", 3>) + sum(input<"c", 3> * param<"w", 3>), wrt<"a", "b", "c">> step;
   step.init(seed{1});
   const std::array<float, 3> some{1, 2, 3};
@@ -79,7 +80,7 @@ BOOST_AUTO_TEST_CASE(an_input_is_a_gradient_and_two_inputs_share_one) {
   BOOST_TEST(std::ranges::equal(step.grad<"w">(), some));
 }
 
-BOOST_AUTO_TEST_CASE(a_given_cotangent_stands_for_the_sum_weighted_with_it) {
+BOOST_AUTO_TEST_CASE(a_cotangent_equals_a_weighted_sum_as_loss) {
   constexpr auto out = x | nn::linear<"fc1", 6> | hidden;
   constexpr std::array<float, 20> v{1, -1, 2, 0.5, 0, 3, 1, -2, 1, 1, 0.25, 2, -1, 1, 4, 1, -3, 1, 2, 0};
   program<out, cotangent<"v">, wrt<"x">, check_finite> step;
@@ -96,7 +97,7 @@ BOOST_AUTO_TEST_CASE(a_given_cotangent_stands_for_the_sum_weighted_with_it) {
   BOOST_TEST(std::abs(std::inner_product(v.begin(), v.end(), result.begin(), 0.0F) - total) < 1e-5F);
   BOOST_TEST(std::ranges::equal(step.gradients(), plainly.gradients()));
   BOOST_TEST(std::ranges::equal(step.grad<"x">(), plainly.grad<"x">()));
-  BOOST_TEST(std::ranges::equal(step.gradients(), weighted.gradients()));  // for 1 * v is v
+  BOOST_TEST(std::ranges::equal(step.gradients(), weighted.gradients()));  // because 1 * v is v
   BOOST_TEST(std::ranges::equal(step.grad<"x">(), weighted.grad<"x">()));
   auto wild = numbers;
   wild.back() = std::nanf("");
@@ -115,7 +116,7 @@ BOOST_AUTO_TEST_CASE(the_jacobian_of_a_linear_map_is_its_matrix) {
   BOOST_TEST(std::ranges::equal(step.grad<"u">(), std::array<float, 3>{14, 25, 36}));
 }
 
-BOOST_AUTO_TEST_CASE(of_a_gradient_it_gives_a_product_with_the_hessian) {
+BOOST_AUTO_TEST_CASE(the_cotangent_of_a_gradient_gives_a_product_with_the_hessian) {
   constexpr auto w = param<"w", 3>;
   program<grad(sum(w * w * w), w), cotangent<"v">> step;
   std::ranges::copy(std::array<float, 3>{1, 2, 3}, step.param<"w">().begin());
@@ -136,20 +137,20 @@ namespace {
 constexpr std::array<float, 12> other_numbers{0.5, 1, -1, 2, -2, 0.25, 1, 3, -1, 0, -0.5, 2};
 constexpr std::array<std::int32_t, 4> other_classes{1, 1, 0, 0};
 
-/// One step on each of two batches.
+/// Runs one training step on each of two batches.
 void run_both(auto& step) {
   static_cast<void>(step.value_and_grad(bind<"x">(numbers), bind<"y">(classes)));
   static_cast<void>(step.value_and_grad(bind<"x">(other_numbers), bind<"y">(other_classes)));
 }
 
-/// Whether numbers are equal but for the rounding of sums in another order.
+/// Checks that numbers are equal up to the rounding of sums in another order.
 void check_close(const auto& some, const auto& others, float tolerance = 1e-6F) {
   BOOST_TEST(std::ranges::equal(some, others, [&](float a, float b) { return std::abs(a - b) < tolerance; }));
 }
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(accumulated_gradients_are_the_sum_of_those_of_the_steps) {
+BOOST_AUTO_TEST_CASE(accumulated_gradients_are_the_sum_over_training_steps) {
   program<loss, accumulate_gradients, wrt<"x">> step;
   program<loss, accumulate_gradients, wrt<"x">, plain> plainly;
   program<loss, wrt<"x">> single;
@@ -158,7 +159,7 @@ BOOST_AUTO_TEST_CASE(accumulated_gradients_are_the_sum_of_those_of_the_steps) {
   single.init(seed{3});
   run_both(step);
   run_both(plainly);
-  // Each parameter is used once, so that the sum of both steps has but one addition.
+  // Each parameter is used once, so the sum of the two gradients has only one addition.
   static_cast<void>(single.value_and_grad(bind<"x">(numbers), bind<"y">(classes)));
   std::vector<float> sum(single.gradients().begin(), single.gradients().end());
   std::vector<float> sum_of_x(single.grad<"x">().begin(), single.grad<"x">().end());
@@ -208,7 +209,7 @@ BOOST_AUTO_TEST_CASE(parts_of_a_batch_train_like_the_whole) {
     of_whole.update();
   }
   BOOST_TEST(last < 0.5F * first);
-  check_close(parts.parameters(), whole.parameters(), 1e-3F);  // adamw divides by gradients, small ones too
+  check_close(parts.parameters(), whole.parameters(), 1e-3F);  // adamw divides by gradients, also by small ones
 }
 
 BOOST_AUTO_TEST_CASE(every_kernel_adds_in_place) {
@@ -225,7 +226,7 @@ BOOST_AUTO_TEST_CASE(every_kernel_adds_in_place) {
   for (float& value : rows) value = 2 * static_cast<float>(uniform(draw())) - 1;
   static_cast<void>(single.value_and_grad(bind<"x">(rows)));
   static_cast<void>(step.value_and_grad(bind<"x">(rows)));
-  BOOST_TEST(std::ranges::equal(step.gradients(), single.gradients()));  // 0 + a + b is a + b
+  BOOST_TEST(std::ranges::equal(step.gradients(), single.gradients()));  // because 0 + a + b is a + b
   static_cast<void>(step.value_and_grad(bind<"x">(rows)));
   for (float& g : step.grad<"w">()) g /= 2;
   check_close(step.grad<"w">(), single.grad<"w">(), 1e-4F);

@@ -1,21 +1,21 @@
-// Gradients of convolutions, and gradients of these, against difference quotients.
+// Compares gradients of convolutions, and gradients of these gradients, with difference quotients.
 #include "gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(gradients_of_convolutions)
 
 constexpr auto image = param<"image", 1, 5, 4, 2>;
 
-/// How a loss and the norm of its gradients change with images and filters.
+/// Returns a loss plus the squared norms of its gradients with respect to images and filters.
 template <auto Loss, auto... Leaf>
 constexpr auto with_penalty() {
   return [](auto... g) { return Loss + (sum(square(g)) + ...); }(grad(Loss, Leaf)...);
 }
 
-BOOST_AUTO_TEST_CASE(plain) {
+BOOST_AUTO_TEST_CASE(with_padding) {
   constexpr auto filters = param<"filters", 3, 2, 3, 2>;
   check<with_penalty<weighted(square(conv2d<nn::window{.padding = 1}>(image, filters))), image, filters>()>();
 }
-BOOST_AUTO_TEST_CASE(strides_dilations_groups) {
+BOOST_AUTO_TEST_CASE(with_strides_dilations_and_groups) {
   constexpr auto filters = param<"filters", 4, 1, 2, 3>;
   constexpr auto y = conv2d<nn::window{.stride = 2, .padding = 2, .dilation = 2, .groups = 2}>(image, filters);
   check<with_penalty<weighted(square(y)), image, filters>()>();
@@ -25,12 +25,12 @@ BOOST_AUTO_TEST_CASE(transposed) {
   constexpr auto y = conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(image, filters);
   check<with_penalty<weighted(square(y)), image, filters>()>();
 }
-BOOST_AUTO_TEST_CASE(each_channel_apart) {
+BOOST_AUTO_TEST_CASE(depthwise_convolutions) {
   constexpr auto filters = param<"filters", 2, 1, 3, 2>;
   constexpr auto y = conv2d<nn::window{.padding = 1, .groups = 2}>(image, filters);
   check<with_penalty<weighted(square(y)), image, filters>()>();
 }
-BOOST_AUTO_TEST_CASE(of_rows_and_of_one_pixel) {
+BOOST_AUTO_TEST_CASE(one_dimensional_and_one_by_one) {
   constexpr auto row = param<"row", 2, 6, 3>;
   constexpr auto taps = param<"filters", 4, 3, 3>;
   constexpr auto y = conv1d<nn::window{.stride = 2, .padding = 1}>(row, taps);

@@ -1,5 +1,5 @@
-// The gradient of each elementwise operation against finite differences, with broadcasting; and values and slopes far
-// from zero against std's, in float, double and bf16.
+// Compares the gradient of each elementwise operation with finite differences, also with broadcasting. Values and
+// slopes far from zero are compared with std's functions, in float, double and bf16.
 #include <boost/mpl/list.hpp>
 #include <cmath>
 #include <limits>
@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(constants) {
   check<weighted(a * 0.5_c + 3_c - 1e-2_c / (a + 4_c))>();
   check<weighted(-a)>();
 }
-BOOST_AUTO_TEST_CASE(functions) {
+BOOST_AUTO_TEST_CASE(exp_log_and_other_functions) {
   check<weighted(exp(a))>();
   check<weighted(log(positive))>();
   check<weighted(sqrt(positive))>();
@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(more_functions) {
   check<weighted(grad(sum(square(y)), b))>();
   check<weighted(grad(sum(square(y)), row))>();
 }
-BOOST_AUTO_TEST_CASE(choices) {
+BOOST_AUTO_TEST_CASE(where_clamp_and_leaky_relu) {
   constexpr auto y = where(column < row, a * b, square(row)) + clamp(a * b, -0.1_c, 0.1_c) * b +
                      square(leaky_relu<0.2>(a)) + where(indices<"mask", 2, 5>, a, 2_c * column) +
                      where(a >= b, where(a != b, b, a), 0_c);
@@ -94,9 +94,10 @@ BOOST_AUTO_TEST_CASE(relu_has_no_slope_at_zero) {
 const std::vector<double> far{-80, -40, -13, -6.5, -3.5, -1, -0.25, 0.25, 1, 3.5, 6.5, 10, 13, 40, 80};
 constexpr auto hidden = matmul(input<"x", 15, 1>, param_from<"one", initial::constant(1), 1, 1>);
 
-using wide = long double;  // of what is exact
+using wide = long double;  // the type of exact values
 
-/// The numbers of a program, its options, and the error of a number that is rounded once on the way.
+/// The type of the numbers of a program, the options of the program, and the relative error of a number that is rounded
+/// once on the way.
 template <class Number, double Within, class... Options>
 struct numbers_of {
   using real = Number;
@@ -107,7 +108,7 @@ struct numbers_of {
 using all_numbers = boost::mpl::list<numbers_of<float, 1e-6>, numbers_of<double, 2e-15, real<double>>,
                                      numbers_of<float, 0x1p-8, mixed<bf16>>>;
 
-/// Compares values of a function, and the gradient of their sum, with what is exact.
+/// Compares the values of a function, and the gradient of their sum, with exact values.
 template <class Numbers, auto Function>
 void check_far(const char* name, auto value, auto slope) {
   using real = typename Numbers::real;
@@ -125,7 +126,7 @@ void check_far(const char* name, auto value, auto slope) {
     near("slope", step.template grad<"x">().data()[i], slope(far[i]));
   }
 }
-BOOST_AUTO_TEST_CASE_TEMPLATE(far_from_zero, Numbers, all_numbers) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(values_and_slopes_far_from_zero, Numbers, all_numbers) {
   const auto logistic = [](wide v) { return v < 0 ? std::exp(v) / (1 + std::exp(v)) : 1 / (1 + std::exp(-v)); };
   const auto bell = [=](wide v) { return logistic(v) * logistic(-v); };
   const auto share = [](wide v) { return std::erfc(-v * std::sqrt(wide{0.5})) / 2; };
@@ -141,7 +142,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(far_from_zero, Numbers, all_numbers) {
   check_far<Numbers, [](auto v) { return gelu(v); }>(
       "gelu", [=](wide v) { return v * share(v); }, [=](wide v) { return share(v) + v * density(v); });
 }
-/// The label's class is 20 above the others, and its slope keeps the digits of their sum: in a loss, and written out.
+/// The logit of the label's class is 20 above the other logits. The slope of the label must keep the digits of the
+/// other classes' shares. This is checked for the loss itself and for the loss written out in other operations.
 template <class Numbers, auto LossOf, bool OfShare = false>
 void check_confident(const char* name) {
   constexpr auto eye = generated<5, 5>([](int i, int j) { return i == j ? 1.0 : 0.0; });
@@ -159,7 +161,7 @@ void check_confident(const char* name) {
                name << ": " << found << " at class " << i << ", but " << exact << " is exact");
   }
 }
-BOOST_AUTO_TEST_CASE_TEMPLATE(a_confident_class, Numbers, all_numbers) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(slope_of_a_confident_class, Numbers, all_numbers) {
   check_confident<Numbers, [](auto x, auto c) { return cross_entropy(x, c); }>("cross_entropy");
   check_confident<Numbers, [](auto x, auto c) { return -sum(log_softmax(x) * one_hot(c)); }>("log_softmax");
   check_confident<Numbers, [](auto x, auto c) { return -sum(gather<0>(reshape<5>(log_softmax(x)), c)); }>("gather");

@@ -1,4 +1,4 @@
-// Gradients through indices and of extrema against finite differences.
+// Compares gradients through indices, and gradients of extrema, with finite differences.
 #include "gradients.hpp"
 
 #include <array>
@@ -8,7 +8,8 @@ BOOST_AUTO_TEST_SUITE(gradients_through_indices)
 constexpr auto a = param<"a", 3, 4>;
 constexpr auto t = param<"t", 2, 3, 4>;
 
-// Of three axes, with positions that come twice, and some that do not come; and where tables are indices.
+// Gathers along three axes, with positions that occur twice and positions that do not occur. Some tables are indices
+// themselves.
 BOOST_AUTO_TEST_CASE(gathers) {
   const std::array<std::int32_t, 6> rows{1, 0, 1, 1, 0, 1}, columns{3, 0, 2, 0, 3, 3};
   constexpr auto i = indices<"i", 2, 3, 2>;
@@ -21,7 +22,7 @@ BOOST_AUTO_TEST_CASE(gathers) {
   check<weighted(square(gather<1>(a, j)) + gather<0>(square(param<"u", 4, 6>), slice<0, 1, 4>(j)))>(bind<"j">(columns));
   check<weighted(matmul(one_hot(j), param<"w", 4, 5>))>(bind<"j">(columns));
 }
-// Of a tied head the gradient is the sum of both.
+// The gradient of a tied head is the sum of two gradients.
 BOOST_AUTO_TEST_CASE(embeddings) {
   const std::array<std::int32_t, 6> rows{1, 0, 3, 1, 2, 1};
   constexpr auto i = indices<"i", 4, 2, 3>;
@@ -30,7 +31,7 @@ BOOST_AUTO_TEST_CASE(embeddings) {
   constexpr auto loss = cross_entropy(reshape<2, 3, 6>(h) | nn::tied_linear<"/wte.weight", 4>, i);
   check<loss + sum(square(grad(loss, param<"wte.weight", 4, 6>)))>(bind<"i">(rows));
 }
-BOOST_AUTO_TEST_CASE(rows_placed) {
+BOOST_AUTO_TEST_CASE(placed_rows) {
   const std::array<std::int32_t, 1> at{1};
   constexpr auto i = indices<"i", 2, 1>;
   constexpr auto rows = param<"rows", 2, 2, 4>;
@@ -40,7 +41,7 @@ BOOST_AUTO_TEST_CASE(rows_placed) {
   check<sum(square(grad(weighted(square(all)), rows)))>(bind<"i">(at));
   check<sum(square(grad(sum(square(grad(weighted(square(all)), rows))), rows)))>(bind<"i">(at));
 }
-// The gradient of a gradient is gathered again, and what is gathered there is laid down once more.
+// The gradient of a gradient gathers again, and the gradient of this gather is a scatter-add.
 BOOST_AUTO_TEST_CASE(gathers_to_third_order) {
   const std::array<std::int32_t, 6> columns{3, 0, 2, 0, 3, 3};
   constexpr auto v = param<"v", 4, 2>;
@@ -49,7 +50,7 @@ BOOST_AUTO_TEST_CASE(gathers_to_third_order) {
   check<sum(square(slope))>(bind<"j">(columns));
   check<sum(square(grad(sum(slope * slope), v)))>(bind<"j">(columns));
 }
-// Numbers further apart than differences reach, so that no other becomes the largest.
+// Numbers that are further apart than the steps of differences, so that the largest number stays the largest.
 BOOST_AUTO_TEST_CASE(extrema) {
   constexpr auto apart = t * 0.1_c + input<"apart", 2, 3, 4>;
   std::array<double, 24> numbers;
@@ -65,7 +66,7 @@ BOOST_AUTO_TEST_CASE(extrema) {
   check<weighted(square(apart) * one_hot(argmin<-1>(apart)))>(bound);
   check<sum(square(grad(sum(exp(max<-1>(square(apart)))), t)))>(bound);
 }
-// Equal ones share the gradient, as those of torch.amax and jnp.max do.
+// Equal extrema share the gradient, as in torch.amax and jnp.max.
 BOOST_AUTO_TEST_CASE(equal_extrema_share_the_gradient) {
   constexpr auto v = param<"v", 2, 4>;
   constexpr auto largest = outputs(sum(max<-1>(v) * frozen<"w", 2>), argmax<-1>(v), argmin<-1>(v));

@@ -1,4 +1,4 @@
-// Gradients of gradients against difference quotients of gradients.
+// Compares gradients of gradients with difference quotients of gradients.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/gradcheck.hpp>
@@ -26,7 +26,8 @@ const std::vector<double> xs = numbers(15, 0), vs = numbers(36, 1);
 
 BOOST_AUTO_TEST_SUITE(gradients_second)
 
-/// The program's gradient is the Hessian's product with v: compared with how the loss's gradient changes along v.
+/// The gradient of the program is the product of the Hessian with v. It is compared with the change of the loss's
+/// gradient along v.
 BOOST_AUTO_TEST_CASE(product_with_the_hessian) {
   constexpr auto along_v = sum(grad(loss, param<"w.weight", 6, 6>) * v);
   program<along_v, real<double>> product;
@@ -54,8 +55,8 @@ BOOST_AUTO_TEST_CASE(product_with_the_hessian) {
   }
 }
 
-/// By the composition, with all that attention can have beside it.
-BOOST_AUTO_TEST_CASE(of_attention) {
+/// Attention computes its second gradient by a composition of other operations. The test uses all options of attention.
+BOOST_AUTO_TEST_CASE(second_gradients_of_attention) {
   constexpr auto q = param<"q", 1, 5, 2, 3>;
   constexpr auto k = param<"k", 1, 4, 1, 3>;
   constexpr auto mask = param<"mask", 5, 4>;
@@ -64,8 +65,8 @@ BOOST_AUTO_TEST_CASE(of_attention) {
   for (const std::uint64_t start : {1U, 2U}) BOOST_TEST(gradcheck<attended + slopes>(seed{start}).relative < 1e-6);
 }
 
-/// To third order, of a leaf and of an input, through both segments.
-BOOST_AUTO_TEST_CASE(penalties) {
+/// Third-order gradients with respect to a leaf and to an input, through both segments.
+BOOST_AUTO_TEST_CASE(third_gradients_through_segments) {
   constexpr auto third = [] {
     const auto [by_a, by_x] = grad(loss, param<"a.weight", 6, 3>, x);
     return loss + sum(square(grad(sum(square(by_x)), x))) + sum(square(by_a));

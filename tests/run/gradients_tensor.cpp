@@ -1,4 +1,4 @@
-// The gradient of each operation on whole tensors against finite differences.
+// Compares the gradient of each operation on whole tensors with finite differences.
 #include <array>
 #include <cmath>
 
@@ -54,12 +54,12 @@ BOOST_AUTO_TEST_CASE(slices) {
   check<weighted(slice<1, 1>(a) * slice<1, 0, -1>(exp(a)))>();
   check<weighted(concatenate<0>(slice<0, 2>(a), slice<0, 0, 2>(square(a))))>();
 }
-// What a slice adds to a gradient is itself cut out again.
-BOOST_AUTO_TEST_CASE(a_slice_between_zeros) {
+// The gradient of a slice adds zeros around it, and the gradient of this operation is a slice again.
+BOOST_AUTO_TEST_CASE(zeros_around_an_axis) {
   check<weighted(square(make<pad_op<1, 1, 6>>(exp(a))))>();
   check<weighted(square(make<pad_op<-3, 2, 4>>(exp(t))))>();
 }
-BOOST_AUTO_TEST_CASE(other_places) {
+BOOST_AUTO_TEST_CASE(split_pad_stack_and_flip) {
   constexpr auto moved = layer([](auto x) {
     const auto [first, second, third] = split<1, 3>(exp(x));
     const auto bordered = pad<1, 0, 2>(pad<-1, 3, 1>(first * third));
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(means_and_variances) {
   constexpr auto loss = weighted(exp(t) | of);
   check<loss + sum(square(grad(loss, t)))>();
 }
-BOOST_AUTO_TEST_CASE(losses) {
+BOOST_AUTO_TEST_CASE(cross_entropy_and_other_losses) {
   const std::array<std::int32_t, 6> classes{0, 3, 1, 2, 3, 0};
   check<cross_entropy(t * 3_c, labels<"classes", 4, 2, 3>)>(bind<"classes">(classes));
   constexpr auto counted = cross_entropy<nn::cross_entropy_options{.ignore_index = 5, .label_smoothing = 0.2}>(
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(losses) {
   program<counted, real<double>> step;
   step.init(seed{1});
   BOOST_TEST(std::isnan(step.value_and_grad(bind<"classes">(std::array{0, 5, 4, 2, 3, 0}))));  // 4 is no class
-  BOOST_TEST(std::isnan(step.value_and_grad(bind<"classes">(std::array{5, 5, 5, 5, 5, 5}))));  // nothing counts
+  BOOST_TEST(std::isnan(step.value_and_grad(bind<"classes">(std::array{5, 5, 5, 5, 5, 5}))));  // no row counts
   check<mse(t, frozen<"goal", 2, 3, 4>)>();
   constexpr auto goal = square(param<"row", 2, 3, 4>);
   constexpr auto others = nn::l1(t, goal) + huber<0.3>(t, goal) + binary_cross_entropy_with_logits(t, goal) + var(t);

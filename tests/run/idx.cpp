@@ -23,7 +23,7 @@ fs::path gzipped(const folder& temp, const std::string& name, const std::string&
   return temp.path / name;
 }
 
-/// An IDX file that announces `extents` and holds `bytes`.
+/// Returns an IDX file with a header that announces `extents`, followed by `bytes`.
 std::string idx(const std::vector<std::uint32_t>& extents, const std::string& bytes) {
   std::string text{0, 0, 8, static_cast<char>(extents.size())};
   for (const auto extent : extents)
@@ -31,7 +31,8 @@ std::string idx(const std::vector<std::uint32_t>& extents, const std::string& by
   return text + bytes;
 }
 
-/// Whether the message is one line that names the file and what was expected and found.
+/// Returns a check that a message is one line, and that it names the file, the expected contents and the actual
+/// contents.
 auto says(const fs::path& file, std::string_view expected, std::string_view actual) {
   return [=](const data::file_error& e) {
     BOOST_TEST(e.file == file.string());
@@ -60,7 +61,7 @@ BOOST_AUTO_TEST_CASE(reads_plain_and_gzipped) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(reads_more_than_one_piece) {
+BOOST_AUTO_TEST_CASE(reads_files_larger_than_a_buffer) {
   const folder temp;
   std::string bytes(3'000'000, 'x');
   bytes.back() = 'y';
@@ -85,7 +86,7 @@ BOOST_AUTO_TEST_CASE(rejects_wrong_headers) {
   rejects(temp.plain("cut", idx({2, 3}, "").substr(0, 10)), "an IDX header", "an early end");
 }
 
-BOOST_AUTO_TEST_CASE(rejects_extents_beyond_reason) {
+BOOST_AUTO_TEST_CASE(rejects_extents_that_are_zero_or_too_large) {
   const folder temp;
   const auto reason = "extents above 0 and at most 2^31 - 1 bytes";
   rejects(temp.plain("zero", idx({2, 0}, "")), reason, "an extent of 0");
@@ -113,11 +114,11 @@ BOOST_AUTO_TEST_CASE(rejects_damaged_gzip_data) {
   damaged[packed.size() - 8] ^= 1;  // the checksum, which comes after all data
   rejects(temp.plain("checksum.gz", damaged), "sound gzip data", "a corrupt stream");
   damaged = packed;
-  damaged[10] = '\x07';  // a block of no known kind
+  damaged[10] = '\x07';  // a block of an unknown kind
   rejects(temp.plain("block.gz", damaged), "sound gzip data", "a corrupt stream");
 }
 
-BOOST_AUTO_TEST_CASE(rejects_what_lies_behind_gzip_data) {
+BOOST_AUTO_TEST_CASE(rejects_bytes_after_the_gzip_data) {
   const folder temp;
   const auto bytes = idx({26}, "abcdefghijklmnopqrstuvwxyz");
   const auto packed = read_bytes(gzipped(temp, "sound.gz", bytes));
@@ -126,7 +127,7 @@ BOOST_AUTO_TEST_CASE(rejects_what_lies_behind_gzip_data) {
   rejects(temp.plain("cut.gz", packed + packed.substr(0, 5)), "complete gzip data", "an early end");
   rejects(temp.plain("twice.gz", packed + packed), "26 bytes of data", "more");
 
-  // Two files of gzip are one.
+  // Two concatenated gzip files are one gzip file.
   const auto first = read_bytes(gzipped(temp, "first.gz", bytes.substr(0, 9)));
   const auto second = read_bytes(gzipped(temp, "second.gz", bytes.substr(9)));
   const auto array = data::read_idx(temp.plain("joined.gz", first + second));
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE(reads_images_with_their_labels) {
   BOOST_TEST(out.labels == (std::vector<std::int32_t>{3, 1}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(pixels_that_do_not_differ_are_not_standardized) {
+BOOST_AUTO_TEST_CASE(equal_pixels_are_not_standardized) {
   const data::labelled_images blank{{{2, 1, 1}, {77, 77}}, {{2}, {0, 1}}};
   const data::pixel_moments moments(blank.images.bytes);
   BOOST_TEST(moments.deviation == 0);
@@ -171,7 +172,7 @@ BOOST_AUTO_TEST_CASE(rejects_images_and_labels_that_do_not_fit) {
   BOOST_CHECK_EXCEPTION(read(images, three, 4), data::file_error, says(three, "2 labels, one an image", "3"));
 }
 
-BOOST_AUTO_TEST_CASE(both_sets_are_standardized_by_the_first) {
+BOOST_AUTO_TEST_CASE(both_sets_are_standardized_by_the_training_set) {
   const folder temp;
   gzipped(temp, "train-images-idx3-ubyte.gz", idx({2, 1, 1}, "\0\x66"s));
   gzipped(temp, "train-labels-idx1-ubyte.gz", idx({2}, "\0\1"s));

@@ -1,4 +1,5 @@
-// Index tensors in programs: bound, moved, passed into segments, computed and given out; and reductions by order.
+// Index tensors in programs. They are bound, moved, passed into segments, computed and returned. There are also
+// reductions by order.
 #include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
@@ -10,7 +11,8 @@ using namespace cairn;
 
 namespace own {
 
-/// Row and column of places in a board of three columns: an operation of a user's that makes indices.
+/// Splits the number of a place on a board of three columns into row and column. This is a user's operation that
+/// computes indices.
 struct split_op : op {
   static constexpr fixed_string name = "split";
   using rule = rule::axes_exist;
@@ -47,9 +49,9 @@ bool equals(const Range& got, const std::array<T, N>& expected) {
 
 BOOST_AUTO_TEST_SUITE(indices_in_programs)
 
-// What PyTorch 2.15 and JAX 0.10.2 say of the same numbers, both the same: embedding (take), index_select, amax and
-// amin, where many are equal.
-BOOST_AUTO_TEST_CASE(values_and_gradients_of_the_peers) {
+// PyTorch 2.15 and JAX 0.10.2 computed the expected values, and they agree. The functions are embedding (take),
+// index_select, amax and amin, with many equal numbers.
+BOOST_AUTO_TEST_CASE(values_and_gradients_equal_those_of_pytorch_and_jax) {
   constexpr auto h = gather<0>(w, tokens);
   constexpr auto columns = gather<1>(w, indices<"columns", 3, 3>);
   constexpr auto by_token = max<-1>(h);
@@ -74,7 +76,7 @@ BOOST_AUTO_TEST_CASE(values_and_gradients_of_the_peers) {
   const auto g = step.grad<"w">();
   for (std::size_t i = 0; i < 15; ++i) BOOST_TEST(std::abs(g.data()[i] - expected[i]) <= 1e-6F);
 }
-BOOST_AUTO_TEST_CASE(second_gradients_of_the_peers) {
+BOOST_AUTO_TEST_CASE(second_gradients_equal_those_of_pytorch_and_jax) {
   constexpr auto h = gather<0>(w, tokens);
   constexpr auto cubed = h * h * h;
   program<sum(square(grad(sum(max<-1>(cubed)) + sum(cubed), w)))> step;
@@ -85,8 +87,8 @@ BOOST_AUTO_TEST_CASE(second_gradients_of_the_peers) {
   for (std::size_t i = 0; i < 15; ++i) BOOST_TEST(std::abs(g.data()[i] - expected[i]) <= 1e-6F * 15552);
 }
 
-// Indices are given out as integers, moved as they are, by programs and predictors.
-BOOST_AUTO_TEST_CASE(moved_and_given_out) {
+// Programs and predictors return indices as integers, and moved indices keep their values.
+BOOST_AUTO_TEST_CASE(indices_are_moved_and_returned) {
   constexpr auto turned = transpose(tokens);
   constexpr auto columns = indices<"columns", 3, 4>;
   constexpr auto parts = outputs(sum(square(w)), turned, concatenate<0>(slice<0, 1, 3>(turned), turned),
@@ -111,7 +113,7 @@ BOOST_AUTO_TEST_CASE(moved_and_given_out) {
   BOOST_TEST(of_one(bind<"one">(std::array{3}))(0) == 1);
 }
 
-/// Comparisons of real numbers, of indices, of either with constants; truth values are indices below 2 themselves.
+/// Comparisons of real numbers, of indices, and of both with constants. Truth values are themselves indices below 2.
 BOOST_AUTO_TEST_CASE(truth_values) {
   constexpr auto a = input<"a", 2, 3>;
   constexpr auto b = input<"b", 3>;
@@ -148,7 +150,7 @@ BOOST_AUTO_TEST_CASE(truth_values) {
   BOOST_TEST((picked(0, 1) == 3 && std::isnan(picked(0, 2)) && picked(1, 0) == 3 && picked(1, 1) == 3));
   BOOST_TEST(equals(std::get<5>(whole), std::array{1.F, 0.F, 0.F, 1.F, 1.F, 0.F}));
 }
-BOOST_AUTO_TEST_CASE(made_by_an_operation_of_the_users) {
+BOOST_AUTO_TEST_CASE(indices_from_an_operation_that_a_user_adds) {
   constexpr auto place = indices<"place", 15, 4>;
   constexpr auto at = make<own::split_op>(place);
   static_assert(std::get<0>(at).element == index_below(5) && std::get<1>(at).element == index_below(3));
@@ -164,8 +166,8 @@ BOOST_AUTO_TEST_CASE(made_by_an_operation_of_the_users) {
   BOOST_TEST(equals(step.grad<"w">(), expected));
 }
 
-// An index that is out of bounds is named, and nothing has changed.
-BOOST_AUTO_TEST_CASE(out_of_bounds) {
+// The message names an index that is out of bounds, and the program has not changed.
+BOOST_AUTO_TEST_CASE(indices_out_of_bounds_change_nothing) {
   program<sum(dropout<"d", 0.5>(gather<0>(w, tokens)))> step;
   step.init(seed{1});
   static_cast<void>(step.value_and_grad(bind<"tokens">(some)));

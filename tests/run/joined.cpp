@@ -1,5 +1,6 @@
-// Tensors joined along their last axis are read where they are: a program that joins its inputs has the bits of one
-// that gets them joined, and copies only for readers that need it.
+// Concatenations along the last axis that are read from their pieces. A program that concatenates its inputs has the
+// same bits as a program with inputs that are already concatenated. It copies the pieces only for readers that need a
+// copy.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
@@ -37,7 +38,8 @@ std::vector<float> columns_of(const float* whole, std::int64_t rows, int columns
   return out;
 }
 
-/// A body of pieces of these columns, and of all of them as one: the same loss, the same gradients, and so many copies.
+/// Compares a body that reads a concatenation of pieces with a body that reads the whole tensor. `Columns` are the
+/// columns of the pieces. The loss and the gradients must be equal, and the program must make exactly `Copies` copies.
 template <auto Body, shape Rows, int Copies, class Pieces, int... Columns>
 struct comparison;
 template <auto Body, shape Rows, int Copies, int... I, int... Columns>
@@ -82,7 +84,7 @@ constexpr auto scaled = [](auto x) { return x * param<"by", x.shape[-1]> + param
 
 BOOST_AUTO_TEST_SUITE(joined)
 
-BOOST_AUTO_TEST_CASE(loops) {
+BOOST_AUTO_TEST_CASE(elementwise_readers_of_pieces) {
   constexpr auto body = [](auto x) { return sum(square(tanh(scaled(x)))); };
   same_as_whole<body, shape{7, 1}, 0, 1, 3>();
   same_as_whole<body, shape{5, 3, 1}, 0, 16, 16>();
@@ -102,7 +104,7 @@ BOOST_AUTO_TEST_CASE(sums_of_rows_and_of_all) {
   constexpr auto alone = [](auto x) { return sum(x); };
   same_as_whole<alone, shape{31, 1}, 1, 5, 12>();
 }
-BOOST_AUTO_TEST_CASE(rows_for_a_kernel) {
+BOOST_AUTO_TEST_CASE(rows_that_a_fused_loop_computes_for_a_kernel) {
   constexpr auto body = [](auto x) { return sum(square(softmax(scaled(x)))); };
   same_as_whole<body, shape{90, 1}, 0, 5, 12, 24>();
 }
@@ -112,7 +114,7 @@ BOOST_AUTO_TEST_CASE(tiles_of_a_product) {
   };
   same_as_whole<body, shape{61, 1}, 0, 5, 12, 24, 30>();
 }
-BOOST_AUTO_TEST_CASE(images) {
+BOOST_AUTO_TEST_CASE(convolutions_of_joined_channels) {
   constexpr auto body = [](auto x) { return sum(square(x | nn::conv2d<"c", 5, 3, nn::window{.padding = 1}>)); };
   same_as_whole<body, shape{2, 6, 7, 1}, 0, 5, 3>();
   constexpr auto each = [](auto x) {
@@ -126,7 +128,7 @@ BOOST_AUTO_TEST_CASE(more_pieces_than_are_read_at_a_time) {
   constexpr auto body = [](auto x) { return sum(square(sum<0>(tanh(scaled(x))))); };
   same_as_whole<body, shape{9, 1}, 0, 3, 1, 2, 5, 3, 1, 2, 5, 3, 1, 2, 5, 3, 1, 2, 5, 3, 1, 2, 5, 17, 1, 2, 5, 3>();
 }
-BOOST_AUTO_TEST_CASE(single_columns_and_axes_before_others) {
+BOOST_AUTO_TEST_CASE(single_columns_and_other_axes) {
   constexpr auto body = [](auto x) { return sum(square(tanh(scaled(x)))); };
   same_as_whole<body, shape{40, 1}, 1, 1, 1, 1>();
   constexpr auto a = param<"a", 3, 1>;
@@ -134,14 +136,14 @@ BOOST_AUTO_TEST_CASE(single_columns_and_axes_before_others) {
   static_assert(test::copies<test::step_of<sum(square(concatenate<0>(a, b) | nn::batch_norm<"n">))>> == 1);
   static_assert(test::copies<test::step_of<sum(square(concatenate<1>(concatenate<0>(a, b), param<"c", 8, 1>)))>> > 0);
 }
-BOOST_AUTO_TEST_CASE(two_partitions_in_a_loop) {
+BOOST_AUTO_TEST_CASE(two_concatenations_with_different_pieces) {
   constexpr auto body = [](auto x) {
     constexpr int rows = x.shape[0], columns = x.shape[-1];
     return sum(square(tanh(x) * concatenate<-1>(param<"p", rows, 3>, param<"q", rows, columns - 3>)));
   };
   same_as_whole<body, shape{90, 1}, 0, 5, 12>();
 }
-BOOST_AUTO_TEST_CASE(joined_again) {
+BOOST_AUTO_TEST_CASE(concatenations_of_a_concatenation) {
   constexpr auto body = [](auto x) {
     return sum(square(scaled(concatenate<-1>(x, x * x))) + 0.5_c * square(concatenate<-1>(x * x, x)));
   };

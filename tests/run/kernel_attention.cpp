@@ -1,5 +1,5 @@
-// Attention and its gradients against plain loops: tails of tiles, heads that share keys, rows apart, masks, draws, and
-// results that nobody reads.
+// Compares attention and its gradients with plain loops. The tests use tails of tiles, heads that share keys, rows with
+// gaps, masks, dropout, and unused results.
 #include "cairn/kernel/attention.hpp"
 #include "cairn/kernel/reference.hpp"
 
@@ -19,14 +19,15 @@ struct extents {
 };
 constexpr cairn::random_stream words{{7}, 11, 3};
 
-/// An attention on numbers of its own, and what it should be. In: as they are read, perhaps rounded.
+/// Attention on random numbers, and its expected results. `In` is the type of the numbers that the kernel reads, which
+/// may be rounded.
 template <class In>
 struct trial {
   using Real = sum_of<In>;
   extents x;
   beside_scores<Real> with = {};
   const void* mask = nullptr;
-  int gap = 0;  ///< between the tokens of queries, keys, values and the gradient of the result
+  int gap = 0;  ///< numbers between the tokens of queries, keys, values and the gradient of the result
   std::vector<Real> q = drawn(x.n * x.t * x.h * x.d), k = drawn(x.n * x.s * x.heads * x.d);
   std::vector<Real> v = drawn(x.n * x.s * x.heads * x.e), g = drawn(x.n * x.t * x.h * x.e);
   cairn::reference::attention right{x.n, x.t, x.s, x.h, x.heads, x.d, x.e};
@@ -36,7 +37,7 @@ struct trial {
     for (Real& one : out) one = static_cast<Real>(static_cast<In>(one));
     return out;
   }
-  /// Other numbers in place of some, whose rows lie side by side.
+  /// Replaces numbers by `to(number, index)`. The rows have no gaps.
   static void change(auto to, std::vector<Real>& numbers, std::vector<In>& cells) {
     for (std::size_t i = 0; i < numbers.size(); ++i) cells[i] = static_cast<In>(numbers[i] = to(numbers[i], i));
   }
@@ -59,7 +60,7 @@ struct trial {
                                x.causal};
     return {of, {of, sizeof(In)}, 1 / std::sqrt(static_cast<Real>(x.d)), with};
   }
-  /// Tokens apart, and rows of them where kernels are told that they lie.
+  /// Tokens with gaps between them, and the rows that tell a kernel where the tokens are.
   struct spread {
     std::vector<In> cells;
     head_rows<const In> rows;
@@ -76,13 +77,13 @@ struct trial {
   spread spread_q{q, x.t, x.h, x.d, gap}, spread_k{k, x.s, x.heads, x.d, gap}, spread_v{v, x.s, x.heads, x.e, gap};
   spread spread_g{g, x.t, x.h, x.e, gap};
 
-  /// Every sum has at most so many terms, and a score is wrong by its own sum's error, which its weight is multiplied
-  /// by.
+  /// The bound of rounding errors. Every sum has at most this number of terms. The error of a score is the error of its
+  /// own sum, and its weight is multiplied by it.
   double rounding() const {
     return epsilon<Real> * (4 * (x.d + x.e + 8) * (1 + right.size_of_scores) + x.t * x.h / x.heads + x.s + 32);
   }
 
-  /// A number for each row of scores.
+  /// The numbers that the forward pass stores for each row of scores.
   struct rows {
     guarded<Real> largest, log_total;
     explicit rows(int count) : largest(count), log_total(count) {}
@@ -129,7 +130,8 @@ struct trial {
 
   void check(std::initializer_list<int> each = {1}) const { check(each, rounding()); }
   void check(std::initializer_list<int> each, double most_wrong) const {
-    // Of bf16, weights and gradients of scores are rounded to it for products; what is told of scores is not.
+    // For bf16, weights and gradients of scores are rounded to bf16 for the products. The numbers for each row of
+    // scores are not rounded.
     const double of_products = most_wrong + (std::is_same_v<In, bf16> ? 0x1p-8 : 0);
     const auto close = [](double bound, guarded<Real>& made, const std::vector<double>& wanted,
                                     const std::vector<double>& size) {
@@ -197,8 +199,8 @@ void check_all() {
 
 BOOST_AUTO_TEST_SUITE(kernel_attention)
 
-/// The polynomial's terms are rounded once each, and what follows shrinks the errors of those before.
-BOOST_AUTO_TEST_CASE(powers_of_two) {
+/// Each term of the polynomial is rounded once, and the later multiplications shrink the errors of earlier terms.
+BOOST_AUTO_TEST_CASE(exponentials_to_base_two) {
   const auto check = []<class Real>(Real least) {
     using vec = lanes<Real>;
     double most = 0;
@@ -229,8 +231,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(shared_by_threads, In, read) {
   }
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(masked, In, read) {
-  constexpr shape x{2, 1, 65, 1};  // of {N, H, T, S}
+BOOST_AUTO_TEST_CASE_TEMPLATE(masks, In, read) {
+  constexpr shape x{2, 1, 65, 1};  // the mask is {N, H, T, S}
   const auto hidden = [](int n, int t) { return n == 1 && t % 3 == 0; };
   std::vector<std::uint8_t> truth(130);
   std::vector<float> added(130);
@@ -257,7 +259,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(masked, In, read) {
       .check();
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(dropped, In, all_read) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(dropout_of_weights, In, all_read) {
   const beside_scores<sum_of<In>> with{nullptr, {}, &draw_row, 0.3};
   trial<In>{{2, 17, 130, 2, 1, 16, 16, true}, with}
       .expecting([](int, int, int, int) { return 0.0; },
@@ -268,10 +270,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(dropped, In, all_read) {
       .check({1, 2});
 }
 
-/// Rows of scores, or their first tile of keys alone, to which so large a number is added that nothing, or little, is
-/// left of the scores: PyTorch's models hide keys so. Scores are multiples of 1/64, so that no sum is rounded, or all
-/// of a score is lost: as in double beside 1e30.
-BOOST_AUTO_TEST_CASE_TEMPLATE(masked_by_far_numbers, In, read) {
+/// A mask adds a number so large that little or nothing is left of the scores. PyTorch's models hide keys in this way.
+/// The mask covers whole rows of scores, or only their first tile of keys. Scores are multiples of 1/64, so that each
+/// sum is exact, or the score is lost completely. In double, this happens next to 1e30.
+BOOST_AUTO_TEST_CASE_TEMPLATE(masks_of_large_negative_numbers, In, read) {
   constexpr int tokens = 65, keys = 130;
   const auto all = [](int, int, int, int) { return 1.0; };
   for (const float far : {-1e4F, -1e9F, -1e30F, std::numeric_limits<float>::lowest()})
@@ -291,9 +293,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(masked_by_far_numbers, In, read) {
     }
 }
 
-/// Four keys share the largest score; others have no weight, in double neither. These scores are exact: so no more is
-/// rounded than with small ones.
-BOOST_AUTO_TEST_CASE_TEMPLATE(of_far_scores, In, read) {
+/// Four keys share the largest score, and all other keys have no weight, also in double. These scores are exact, so the
+/// rounding errors are no larger than for small scores.
+BOOST_AUTO_TEST_CASE_TEMPLATE(scores_far_from_zero, In, read) {
   for (const float given : {1e4F, -1e4F, 1e6F, -1e6F}) {
     const float far = static_cast<float>(static_cast<In>(given));
     trial<In> t{{1, 33, 40, 1, 1, 1, 3}};

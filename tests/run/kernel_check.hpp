@@ -1,5 +1,5 @@
-// What the tests of kernels share: numbers to compute with, results whose surroundings are watched, and kernels run as
-// steps run them.
+// Helpers that the tests of kernels share. They provide numbers to compute with, results with guarded memory around
+// them, and ways to run kernels as plan steps run them.
 #pragma once
 
 #include <cairn/graph/loop_table.hpp>
@@ -23,7 +23,7 @@ inline constexpr Real infinity = std::numeric_limits<Real>::infinity();
 template <class Real>
 inline constexpr Real no_number = std::numeric_limits<Real>::quiet_NaN();
 
-/// The extents that the kernels are tried at: around one, two, four and more registers of every width.
+/// The extents at which the kernels are tested. They lie around one, two, four and more registers of every width.
 template <int... N>
 struct sizes {};
 using awkward = sizes<1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 65, 100>;
@@ -34,8 +34,8 @@ void for_each(sizes<N...>, Test test) {
   (test.template operator()<N>(), ...);
 }
 
-/// Numbers in [-scale, scale), the same on every run. The vector is as long as asked, so that reading past
-/// the end is seen by a sanitizer.
+/// Numbers in [-scale, scale), which are the same in every run. The vector has exactly n elements, so that a sanitizer
+/// notices reads past its end.
 template <class Real>
 std::vector<Real> numbers(std::int64_t n, Real scale = 1) {
   static std::uint32_t state = 1;
@@ -47,8 +47,8 @@ std::vector<Real> numbers(std::int64_t n, Real scale = 1) {
   return values;
 }
 
-/// A number as instructions for bf16 take it, and what they add: a product is exact, where it is not too small for a
-/// processor without fused multiply-adds.
+/// `normal` returns a number as the instructions for bf16 read it. `add_product` computes what these instructions add.
+/// A product is exact, unless it is too small for a processor without fused multiply-adds.
 inline float normal(float x) { return std::abs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0F, x) : x; }
 inline float add_product(cairn::bf16 a, cairn::bf16 b, float sum) {
   const float x = normal(static_cast<float>(a)), y = normal(static_cast<float>(b));
@@ -58,7 +58,7 @@ inline float add_product(cairn::bf16 a, cairn::bf16 b, float sum) {
   return normal(normal(x * y) + sum);
 #endif
 }
-/// Numbers that are rounded beforehand.
+/// Random numbers that are already rounded to bf16.
 inline std::vector<cairn::bf16> drawn_halves(std::int64_t n, float scale = 1) {
   std::vector<cairn::bf16> out;
   for (const float x : numbers<float>(n, scale)) out.emplace_back(x);
@@ -72,7 +72,7 @@ inline std::vector<std::int32_t> labels(int n, int classes) {
   return values;
 }
 
-/// n numbers in the middle of others, and not aligned to registers.
+/// n numbers that lie between other numbers and are not aligned to registers.
 template <class Real>
 class guarded {
   static constexpr std::size_t margin = 34;
@@ -93,7 +93,7 @@ class guarded {
   }
 };
 
-/// The largest of |x - y| / bound(i), which is nothing less than a failure if it is no number.
+/// Returns the largest value of |x - y| / bound(i). A result that is not a number always counts as a failure.
 template <class Real, class Bound>
 double worst(const Real* x, const Real* y, std::int64_t n, Bound bound) {
   double most = 0;
@@ -101,22 +101,22 @@ double worst(const Real* x, const Real* y, std::int64_t n, Bound bound) {
   return most;
 }
 
-/// A tensor of the program's numbers, or of others.
+/// A tensor of the program's numbers, or of elements of another type.
 template <cairn::shape S, cairn::element_type E = {}>
 struct array {
   static constexpr cairn::shape shape = S;
   static constexpr cairn::element_type element = E;
 };
 
-/// Runs the kernel of Op on such tensors; operands: its results, its arguments, scratch. Checks take pointers to these,
-/// so that they are compiled once for all shapes.
+/// Runs the kernel of Op on tensors of these types. The operands are the results, then the arguments, then the
+/// workspace. Checks take function pointers, so that they are compiled once for all shapes.
 using kernel_pointer = void (*)(std::vector<const void*>, int);
 template <class Op, class Real, class... Tensors>
 void run_kernel(std::vector<const void*> operands, int threads = 1) {
   cairn::run<Op, Real, Tensors...>(nullptr, const_cast<void* const*>(operands.data()), threads);
 }
 
-/// What a loop over {extents} is told of inputs that are repeated along some of its axes.
+/// The table for a fused loop over {extents}. Each input is repeated along the given axes.
 class table_of {
   std::vector<std::int64_t> strides;
   cairn::graph::loop_table table;

@@ -1,4 +1,4 @@
-// Tensors joined along an axis against plain loops.
+// Compares concatenations along an axis with plain loops.
 #include "cairn/kernel/concatenate.hpp"
 #include "cairn/kernel/reference.hpp"
 
@@ -23,7 +23,7 @@ constexpr shape along(shape s, int axis, int extent) {
   return s;
 }
 
-/// Tensors {of} but for their extents along an axis.
+/// Concatenates tensors that have the shape `of` except for their extents along the axis.
 template <class Real>
 void check_concatenate_of(kernel_pointer concatenate, const shape& of, int axis, std::initializer_list<int> extents,
                           int threads) {
@@ -73,8 +73,8 @@ BOOST_AUTO_TEST_SUITE(kernel_concatenate)
 BOOST_AUTO_TEST_CASE(concatenates_in_float) { check_concatenates<float, awkward>(); }
 BOOST_AUTO_TEST_CASE(concatenates_in_double) { check_concatenates<double, few>(); }
 
-// Enough for three threads, which share rows, or one row.
-BOOST_AUTO_TEST_CASE(in_parts) {
+// There is enough work for three threads. They share many rows, or one row.
+BOOST_AUTO_TEST_CASE(shared_by_threads) {
   for (const int threads : {2, 3, 64}) {
     check_concatenate<float, shape{1001, 1}, 1, 100, 61, 7>(threads);
     check_concatenate<float, shape{1, 1009}, 0, 100, 61, 7>(threads);

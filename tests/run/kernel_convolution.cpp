@@ -1,4 +1,5 @@
-// Convolutions and their gradients against plain loops: awkward extents, edges, strides, dilations, groups, threads.
+// Compares convolutions and their gradients with plain loops. The tests use awkward extents, edges, strides, dilations,
+// groups and threads.
 #include "cairn/kernel/convolution.hpp"
 #include "cairn/kernel/reference.hpp"
 
@@ -12,7 +13,7 @@ using namespace kernel_check;
 
 namespace {
 
-/// What a sum of products may err: like a random walk of its roundings.
+/// Sums of products with their error bounds. The error grows like a random walk of roundings.
 template <class Real>
 struct sums {
   std::vector<double> value, size;
@@ -43,7 +44,7 @@ std::vector<In> operand(const shape& extents) {
   return made;
 }
 
-/// Operands: the result, what is read first, what is read second, scratch.
+/// The operands are the result, the first argument, the second argument, and the workspace.
 struct one_kernel {
   kernel_pointer run;
   workspace working;
@@ -85,7 +86,7 @@ void check_of(const kernels& run, const motion& moves, const shape& image, const
   }
 }
 
-/// Also of operands that are no numbers of the program.
+/// Runs a kernel, also on operands of another type than the program's numbers.
 template <class In, class Real, class Op, shape A, shape B>
 void run_one(std::vector<const void*> operands, int threads) {
   if constexpr (std::is_same_v<In, Real>) {
@@ -120,23 +121,24 @@ void check() {
 
 BOOST_AUTO_TEST_SUITE(kernel_convolution)
 
-BOOST_AUTO_TEST_CASE(edges) {
+BOOST_AUTO_TEST_CASE(edges_of_images) {
   check<float, motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{7, 5, 3, 3}>();
   check<double, motion{}, shape{1, 4, 5, 1}, shape{17, 1, 3, 2}>();
   check<float, motion{.padding = {2, 1}}, shape{3, 3, 2, 33}, shape{40, 33, 5, 3}>();
   check<double, motion{.padding = {3, 0}}, shape{2, 1, 13, 3}, shape{9, 3, 7, 1}>();
   check<float, motion{}, shape{2, 5, 30, 16}, shape{33, 16, 1, 1}>();
-  check<float, motion{.padding = {1, 1}}, shape{2, 5, 6, 1}, shape{1, 1, 3, 3}>();  // one channel to one
+  // One input channel, and one output channel.
+  check<float, motion{.padding = {1, 1}}, shape{2, 5, 6, 1}, shape{1, 1, 3, 3}>();
   check<double, motion{.stride = {1, 2}}, shape{1, 1, 8, 1}, shape{1, 1, 1, 3}>();
 }
-// Back, some phases of the stride have no pixel of the image.
+// In the gradient with respect to the image, some phases of the stride have no pixel of the image.
 BOOST_AUTO_TEST_CASE(images_narrower_than_the_stride) {
   check<float, motion{.stride = {3, 3}}, shape{2, 4, 2, 5}, shape{6, 5, 2, 2}>();
   check<double, motion{.stride = {4, 4}}, shape{1, 7, 3, 2}, shape{3, 2, 4, 3}>();
   check<float, motion{.stride = {3, 3}, .padding = {1, 1}}, shape{1, 6, 2, 1}, shape{1, 1, 3, 3}>();
   check<double, motion{.stride = {2, 2}, .dilation = {2, 2}, .groups = 2}, shape{1, 5, 1, 2}, shape{2, 1, 2, 1}>();
 }
-// More columns than are packed, or summed, at a time, on few pixels and on several bands of rows.
+// More columns than are packed or summed at a time, for few pixels and for several bands of rows.
 BOOST_AUTO_TEST_CASE(blocks_of_columns) {
   constexpr motion around{.padding = {1, 1}};
   constexpr shape image{1, 2, 3, 130}, filter{650, 130, 3, 3};
@@ -172,21 +174,22 @@ BOOST_AUTO_TEST_CASE(depthwise) {
   check<double, motion{.stride = {2, 2}, .padding = {2, 2}, .groups = 16}, shape{3, 9, 10, 16}, shape{16, 1, 5, 5}>();
   check<float, motion{.stride = {3, 1}, .dilation = {1, 2}, .groups = 5}, shape{21, 8, 6, 5}, shape{5, 1, 2, 2}>();
 }
-// Numbers that are read may have fewer bits than sums: a float as a double, half a float as a float.
+// Operands may have fewer bits than the sums: floats for sums in double, halves for sums in float.
 BOOST_AUTO_TEST_CASE(narrow_operands) {
   check<double, motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{21, 5, 3, 3}, float>();
   check<float, motion{.stride = {2, 1}, .groups = 2}, shape{2, 9, 8, 6}, shape{34, 3, 2, 3}, own::half>();
   check<float, motion{.padding = {1, 1}, .groups = 19}, shape{2, 5, 6, 19}, shape{19, 1, 3, 3}, own::half>();
 }
-// Pairs of bf16, of channels and of pixels, where these are even in number and where they are not.
-BOOST_AUTO_TEST_CASE(halves) {
+// The numbers are bf16. Kernels take pairs of channels and pairs of pixels. Their numbers are even in some cases and
+// odd in others.
+BOOST_AUTO_TEST_CASE(in_bf16) {
   check<float, motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{7, 5, 3, 3}, bf16>();
   check<float, motion{.padding = {1, 1}, .groups = 19}, shape{2, 5, 6, 19}, shape{19, 1, 3, 3}, bf16>();
   check<float, motion{.stride = {2, 2}, .padding = {2, 2}, .groups = 32}, shape{3, 9, 9, 32}, shape{32, 1, 5, 5},
         bf16>();
 }
-// Several blocks of depth, bands of several images and several of one.
-BOOST_AUTO_TEST_CASE(blocks) {
+// Several blocks of depth, bands that contain several images, and several bands in one image.
+BOOST_AUTO_TEST_CASE(several_blocks_of_depth_and_bands) {
   check<float, motion{.padding = {1, 1}}, shape{3, 4, 4, 201}, shape{9, 201, 3, 3}>();
   check<double, motion{.padding = {1, 0}}, shape{2, 33, 62, 49}, shape{2, 49, 2, 1}>();
   check<float, motion{.padding = {0, 1}}, shape{1, 2, 787, 6}, shape{5, 6, 1, 3}>();

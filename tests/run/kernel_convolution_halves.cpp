@@ -1,5 +1,6 @@
-// Convolutions of bf16 against their definition, bit by bit, on any processor: pairs of channels, of which the second is
-// added first, with a zero beside the last where these are odd in a group; gradients of filters pixel by pixel.
+// Compares convolutions of bf16 with their definition, bit for bit, on any processor. The instruction multiplies pairs
+// of channels and adds the second channel of a pair first. If a group has an odd number of channels, the last channel
+// is paired with a zero. The gradient of filters is computed pixel by pixel.
 #include "cairn/kernel/convolution.hpp"
 
 #include <bit>
@@ -15,13 +16,13 @@ namespace {
 
 using halves = std::vector<bf16>;
 
-/// A number of images, or of filters; zero outside.
+/// Returns a number of an image or of a filter. It is zero outside of the image.
 bf16 at(const halves& x, const shape& extents, int a, int b, int c, int d) {
   if (b < 0 || b >= extents[1] || c < 0 || c >= extents[2] || d >= extents[3]) return {};
   return x[static_cast<std::size_t>(((a * extents[1] + b) * extents[2] + c) * extents[3] + d)];
 }
 
-/// What one pixel of a sweep is, in one channel of a group.
+/// Computes one pixel of a sweep by definition, for one channel of a group.
 float defined(const correlation& of, const sweep_cut& cut, const halves& read, const halves& filter, int image, int row,
               int column, int group, int result) {
   const auto product = [&](int number, float sum) {
@@ -63,7 +64,7 @@ std::vector<float> defined(const correlation& of, const halves& read, const halv
   }
   return made;
 }
-/// The gradient of a filter: blocks of pixels of some rows are added up.
+/// Computes the gradient of a filter by definition. Sums over blocks of pixels in a few rows are added up.
 std::vector<float> defined_filter(const correlation& of, const halves& images, const halves& gradient) {
   const filter_cut cut = cut_of_filter(of, 2);
   const motion& moves = of.moves;
@@ -94,7 +95,7 @@ std::vector<float> defined_filter(const correlation& of, const halves& images, c
   return made;
 }
 
-/// Floats that are rounded to these.
+/// Returns floats that are rounded to these numbers.
 std::vector<float> unrounded(const halves& x) {
   std::vector<float> out;
   for (const bf16 e : x)
@@ -116,7 +117,7 @@ void check_one(const std::vector<float>& expected, const halves& a, const std::v
     BOOST_TEST((made.intact() && scratch.intact()), std::string_view(Op::name));
   }
 }
-/// One of the numbers may be something else.
+/// Checks a convolution and its gradients. One of the numbers is replaced by `other` if `other` is not 0.
 template <motion Moves, shape Image, shape Filter>
 void check(float scale = 1, float other = 0) {
   using forward = convolution_op<Moves>;
@@ -147,7 +148,7 @@ BOOST_AUTO_TEST_CASE(even_and_odd_channels) {
   check<motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{7, 5, 3, 3}>();
   check<motion{.padding = {1, 1}}, shape{3, 5, 8, 1}, shape{33, 1, 3, 3}>();
   check<motion{.padding = {2, 1}}, shape{3, 3, 2, 34}, shape{40, 34, 5, 3}>();
-  check<motion{}, shape{2, 6, 31, 16}, shape{65, 16, 2, 2}>();  // read in place, where pairs are multiplied
+  check<motion{}, shape{2, 6, 31, 16}, shape{65, 16, 2, 2}>();  // read in place by processors that multiply pairs
   check<motion{.padding = {1, 1}}, shape{2, 5, 6, 1}, shape{2, 1, 2, 2}>();
 }
 BOOST_AUTO_TEST_CASE(strides_dilations_and_groups) {
@@ -158,8 +159,8 @@ BOOST_AUTO_TEST_CASE(strides_dilations_and_groups) {
   check<motion{.padding = {1, 0}, .dilation = {1, 3}, .groups = 2}, shape{2, 5, 11, 8}, shape{6, 4, 3, 2}>();
   check<motion{.stride = {4, 4}}, shape{1, 7, 3, 2}, shape{3, 2, 4, 3}>();
 }
-// Several blocks of depth, of pixels, bands of several rows.
-BOOST_AUTO_TEST_CASE(blocks) {
+// Several blocks of depth and of pixels, and bands of several rows.
+BOOST_AUTO_TEST_CASE(several_blocks_of_depth_and_bands) {
   constexpr motion around{.padding = {1, 1}};
   constexpr shape deep{1, 2, 4, 521}, filter{3, 521, 3, 3};
   static_assert(cut_of(convolution_op<around>::of(deep, filter), 0, 2).block_runs < 3);
@@ -175,14 +176,14 @@ BOOST_AUTO_TEST_CASE(blocks) {
   static_assert(cut_of(convolution_op<motion{}>::of(tall, shape{2, 31, 1, 2}), 0, 2).band < 80);
   check<motion{}, tall, shape{2, 31, 1, 2}>();
 }
-// More columns than are packed, or summed, at a time.
+// More columns than are packed or summed at a time.
 BOOST_AUTO_TEST_CASE(blocks_of_columns) {
   constexpr motion around{.padding = {1, 1}};
   constexpr shape image{1, 2, 2, 258}, filter{520, 258, 3, 3};
   constexpr column_panels panels = cut_of(convolution_op<around>::of(image, filter), 0, 2).panels;
   static_assert(panels.block < panels.count());
   check<around, image, filter>();
-  // On two bands of rows, too.
+  // These columns lie on two bands of rows.
   constexpr motion beside{.padding = {0, 1}};
   constexpr shape tall{1, 20, 1, 8192}, few{80, 8192, 1, 3}, result = convolution_op<beside>::result(tall, few);
   constexpr sweep_cut banded = cut_of(convolution_op<beside>::of(tall, few), 0, 2);
@@ -191,8 +192,8 @@ BOOST_AUTO_TEST_CASE(blocks_of_columns) {
   static_assert(of_filter.pixels.band < 20 && of_filter.panels.block < of_filter.panels.count());
   check<beside, tall, few>();
 }
-// Filters of one channel each are floats as they are multiplied, rounded before.
-BOOST_AUTO_TEST_CASE(filters_of_channels) {
+// Filters with one channel in each group are multiplied as floats, after they were rounded to bf16.
+BOOST_AUTO_TEST_CASE(depthwise_filters_are_rounded_to_bf16) {
   constexpr shape image{2, 5, 6, 19}, filter{19, 1, 3, 3};
   using op = convolution_op<motion{.padding = {1, 1}, .groups = 19}>;
   const halves x = drawn_halves(image.count(), 1), w = drawn_halves(filter.count(), 1);
@@ -208,13 +209,13 @@ BOOST_AUTO_TEST_CASE(filters_of_channels) {
   run(of_floats, floats);
   BOOST_TEST(of_halves == of_floats);
 }
-// What is multiplied by no number is no NaN.
+// Numbers that are multiplied only with padding must not become NaN.
 BOOST_AUTO_TEST_CASE(infinite_numbers) {
   check<motion{.padding = {1, 1}}, shape{1, 5, 6, 5}, shape{7, 5, 3, 3}>(1, infinity<float>);
   check<motion{.stride = {1, 2}, .groups = 2}, shape{1, 5, 8, 6}, shape{6, 3, 1, 2}>(1, infinity<float>);
   check<motion{}, shape{1, 4, 8, 3}, shape{5, 3, 2, 2}>(1, infinity<float>);
 }
-// What is below the least normal number is a zero wherever it comes up.
+// Numbers below the least normal number count as zero in every step.
 BOOST_AUTO_TEST_CASE(denormal_numbers) {
   for (const float scale : {0x1p-62F, 0x1p-64F}) {
     check<motion{.padding = {1, 1}}, shape{2, 7, 8, 6}, shape{18, 6, 3, 3}>(scale);

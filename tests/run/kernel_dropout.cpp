@@ -1,4 +1,4 @@
-// Random kernels against plain loops, bit for bit: what is drawn is the same in every width of register.
+// Compares random kernels with plain loops, bit for bit. Registers of every width draw the same numbers.
 #include "cairn/kernel/dropout.hpp"
 #include "cairn/kernel/reference.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr random_stream some{seed{0x0123456789abcdef}, 0xfedcba9876543210, 0x89abcdef};
 
-/// Operands: what is left, N numbers, a random stream.
+/// The operands are the result, the N numbers, and a random stream.
 template <class Real, int N, double P>
 constexpr kernel_pointer dropout = &run_kernel<cairn::dropout_op<P, true>, Real, array<shape{N}>,
                                                array<shape{}, {cairn::dtype::key}>>;
@@ -47,9 +47,10 @@ void check_dropouts() {
   });
   check_dropout<Real, 100, 0.0>();
   check_dropout<Real, 100, 1 - 0x1p-20>();
-  check_dropout<Real, 100, 1 - 0x1p-52>();  // nearer to 1 than a word can tell
+  check_dropout<Real, 100, 1 - 0x1p-52>();  // nearer to 1 than a word can express
+  // There is enough work for five threads.
   for (const int threads : {1, 2, 3, 5})
-    for_each(sizes<35001, 35008, 35009>{}, [=]<int N>() { check_dropout<Real, N, 0.5>(threads); });  // work for five
+    for_each(sizes<35001, 35008, 35009>{}, [=]<int N>() { check_dropout<Real, N, 0.5>(threads); });
 }
 
 }  // namespace
@@ -71,7 +72,7 @@ BOOST_AUTO_TEST_CASE(registers_draw_what_philox_draws) {
 BOOST_AUTO_TEST_CASE(dropout_in_float) { check_dropouts<float>(); }
 BOOST_AUTO_TEST_CASE(dropout_in_double) { check_dropouts<double>(); }
 
-BOOST_AUTO_TEST_CASE(what_is_dropped_is_zero_whatever_it_was) {
+BOOST_AUTO_TEST_CASE(dropped_elements_are_zero_even_if_they_were_infinite_or_nan) {
   constexpr int n = 1000;
   std::vector<float> x(n), y(n), ones(n, 1), kept(n);
   for (std::size_t i = 0; i < n; ++i) x[i] = i % 2 == 0 ? infinity<float> : no_number<float>;

@@ -1,4 +1,5 @@
-// Elementwise operations on registers against single numbers, and loops against plain index arithmetic.
+// Compares elementwise operations on registers with operations on single numbers, and fused loops with plain index
+// arithmetic.
 #include <boost/test/unit_test.hpp>
 #include <cairn/kernel/comparison.hpp>
 #include <cairn/kernel/loop.hpp>
@@ -25,7 +26,7 @@ void close(Real actual, Real expected) {
              actual << " instead of " << expected);
 }
 
-/// One operation over all samples, in the first and in the last lane.
+/// Applies one operation to all samples, in the first lane and in the last lane of a register.
 template <class Op, class Real>
 void unary(double lowest = -100) {
   using V = kernel::lanes<Real>;
@@ -59,13 +60,14 @@ void binary() {
   }
 }
 
-/// Where a tensor that is repeated along some axes of {extents} has element number i.
+/// Returns the position of element i in a tensor that is repeated along some axes of {extents}.
 std::size_t repeated_at(const shape& extents, axis_set along, std::int64_t i) {
   return reference::reduced_index(extents, reduced(extents, along, true), i);
 }
 std::int64_t repeated_count(const shape& extents, axis_set along) { return reduced(extents, along, true).count(); }
 
-/// relu(a * b + c): a whole, b and c repeated along some axes; B and C say how they are read along the last.
+/// relu(a * b + c). a has the whole shape, and b and c are repeated along some axes. B and C say how they are read
+/// along the last axis.
 template <graph::access B, graph::access C>
 void loop_against_reference(const shape& extents, axis_set of_b, axis_set of_c) {
   const std::int64_t count = extents.count();
@@ -90,20 +92,21 @@ void loop_against_reference(const shape& extents, axis_set of_b, axis_set of_c) 
   BOOST_TEST(out.intact());
   for (std::int64_t i = 0; i < count; ++i) {
     const std::size_t at_b = repeated_at(extents, of_b, i), at_c = repeated_at(extents, of_c, i);
-    const volatile float product = a[static_cast<std::size_t>(i)] * b[at_b];  // rounded by itself, as loops round
+    // `volatile` has the product rounded before the addition, as fused loops round it.
+    const volatile float product = a[static_cast<std::size_t>(i)] * b[at_b];
     const float expected = std::max(product + c[at_c], 0.0F);
     BOOST_TEST(out.data()[i] == expected);
   }
 }
 
-/// One value of a loop, stored: the types of its result and of its arguments.
+/// A stored value of a fused loop, with the types of its result and of its arguments.
 template <class Op, class Real, dtype Result, dtype... Argument>
 constexpr auto stored(int first) {
   using lanes = graph::type_list<Result>;
   return graph::loop_value{&graph::lanes_of<Op, Real, lanes, Argument...>, Result, first, sizeof...(Argument), true};
 }
-/// Comparisons, the smaller of two, and choices, in one loop: a whole, b and c repeated as above, some of them equal
-/// and some no numbers; indices below 2 choose, too.
+/// Comparisons, minima and choices in one fused loop. a has the whole shape, and b and c are repeated as above. Some
+/// numbers are equal, and some are NaN. Indices below 2 choose as well.
 template <class Real>
 void choices_against_reference(const shape& extents, axis_set of_b, axis_set of_c) {
   const std::int64_t count = extents.count();
@@ -193,13 +196,14 @@ BOOST_AUTO_TEST_CASE(functions_of_one_number) {
   unary_in_both<sign_op>();
   unary_in_both<pow_op<2.5>>(1e-3);
 }
-/// Of 2^20 floats; `./dev test functions` has all.
+/// Checks 2^20 floats. `./dev test functions` checks all floats.
 BOOST_AUTO_TEST_CASE(functions_are_within_two_units) {
   function_error::for_each_function([](const char* name, auto function, auto right) {
     BOOST_TEST_CONTEXT(name) BOOST_TEST(function_error::worst(function, right, 0, std::uint64_t{1} << 32, 4093) <= 2);
   });
 }
-/// In doubles, beside long ones: near and far, subnormal, and where results leave the normal numbers.
+/// Compares functions of doubles with functions of long doubles. The arguments are near and far, subnormal, and in the
+/// range in which results leave the normal numbers.
 BOOST_AUTO_TEST_CASE(functions_of_doubles_are_within_two_units) {
   using V = kernel::lanes<double>;
   using wide = long double;
@@ -225,11 +229,12 @@ BOOST_AUTO_TEST_CASE(functions_of_doubles_are_within_two_units) {
   check("pow", [](V x) { return kernel::pow<30.5>(x); }, [](wide x) { return std::pow(x, wide{30.5}); }, 0.01, 1e10);
   check("pow", [](V x) { return kernel::pow<-64.0>(x); }, [](wide x) { return std::pow(x, wide{-64}); }, -900, -0.1);
 }
-/// The negative tails, and infinities; slopes are 0 at neither end before they underflow.
+/// Negative tails and infinities. Slopes must not become 0 before they underflow, at neither end.
 BOOST_AUTO_TEST_CASE(tails_and_slopes) {
   using V = kernel::lanes<float>;
   const auto of = [](auto op, float x) { return lanewise(op, V::fill(x)).value[0]; };
-  const float worst = -12.4921293F;  // the largest error of all floats while a part of the exponent alone chose the power
+  // This float had the largest error in an earlier version, in which a part of the exponent chose the power.
+  const float worst = -12.4921293F;
   const float share_there = kernel::normal(V::fill(worst)).below.value[0];
   BOOST_TEST(function_error::units_off(share_there, function_error::normal_share(double{worst})) <= 2);
   for (const float x : {-4.0F, -5.5F, -6.0F, -8.0F, -13.0F}) {
@@ -267,7 +272,7 @@ BOOST_AUTO_TEST_CASE(functions_of_two_numbers) {
   binary<double, maximum_op>();
   binary<double, div_op>();
 }
-/// By std's, in long double; a lane has the same bits whatever the others are.
+/// Compares with std's functions in long double. A lane has the same bits whatever the other lanes contain.
 BOOST_AUTO_TEST_CASE(sines_near_and_far) {
   const auto check = []<class Real>(Real) {
     using V = kernel::lanes<Real>;
@@ -305,7 +310,7 @@ BOOST_AUTO_TEST_CASE(nan_is_not_hidden) {
   BOOST_TEST(std::isnan(first(lanewise(gelu_op{}, nan))));
   BOOST_TEST(std::isnan(first(lanewise(exp_op{}, nan))));
 }
-BOOST_AUTO_TEST_CASE(loops_with_repeated_operands) {
+BOOST_AUTO_TEST_CASE(fused_loops_with_repeated_operands) {
   for (const int inner : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100}) at_extent(inner);
 }
 

@@ -1,4 +1,4 @@
-// Extrema over axes and their positions against plain loops.
+// Compares extrema over axes, and their positions, with plain loops.
 #include <boost/test/unit_test.hpp>
 
 #include "cairn/kernel/extremum.hpp"
@@ -10,7 +10,7 @@ using namespace kernel_check;
 
 namespace {
 
-/// Few different numbers, so that some are equal; every seventh time one that is none.
+/// Few different numbers, so that some are equal. If `any_nan` is true, some are NaN.
 template <class Real>
 std::vector<Real> with_ties(std::int64_t n, bool any_nan) {
   auto values = numbers<Real>(n, 3);
@@ -20,7 +20,7 @@ std::vector<Real> with_ties(std::int64_t n, bool any_nan) {
   return values;
 }
 
-/// Whether two are equal; NaN is NaN.
+/// Returns true if the numbers are equal. NaN counts as equal to NaN.
 template <class Real>
 bool same(const Real* a, const std::vector<Real>& b) {
   return std::equal(b.begin(), b.end(), a, [](Real x, Real y) { return x == y || (x != x && y != y); });
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_SUITE(kernel_extremum)
 BOOST_AUTO_TEST_CASE(in_float) { check_all<float, awkward>(); }
 BOOST_AUTO_TEST_CASE(in_double) { check_all<double, few>(); }
 
-// Enough for three threads, which share rows, columns, or sections of one row.
+// There is enough work for three threads. They share rows, columns, or sections of one row.
 BOOST_AUTO_TEST_CASE(shared_by_threads) {
   check_extrema<float, shape{1009, 503}, 1>({1, 2, 3, 5});
   check_extrema<float, shape{1009, 503}, 2>({1, 2, 3, 5});
@@ -112,8 +112,8 @@ BOOST_AUTO_TEST_CASE(shared_by_threads) {
   check_along<float, shape{1009, 503}, 1>({1, 2, 3, 5});
 }
 
-// Also where nothing is above what a comparison starts from.
-BOOST_AUTO_TEST_CASE(of_what_is_infinite) {
+// The numbers are not above the number from which the comparison starts.
+BOOST_AUTO_TEST_CASE(infinite_numbers) {
   constexpr shape five{5};
   const std::vector<float> low(5, -infinity<float>), high(5, infinity<float>);
   check_extremum(over<extremum::largest, float, five, 1>, low, five, 1, true);

@@ -1,5 +1,5 @@
-// What is fused has the bits of what is not: tiles of a product in a loop, rows of a loop in a kernel, and sums in a
-// loop.
+// Fused code computes the same bits as separate code. The tests fuse tiles of a product into a fused loop, rows of a
+// fused loop into a kernel, and sums into a fused loop.
 #include "cairn/kernel/loop.hpp"
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/matmul.hpp"
@@ -14,7 +14,8 @@ using namespace kernel_check;
 namespace {
 
 constexpr dtype real = dtype::real;
-/// Operation Op, of which the arguments begin at `first` in the loop's list; without one what comes in tiles, or a sum.
+/// Operation Op in a fused loop. Its arguments begin at `first` in the loop's list. An entry without an operation
+/// stands for the tiles of a product or for a sum.
 template <class Op>
 constexpr auto code(int first, bool stored) {
   return graph::loop_value{&graph::lanes_of<Op, float, graph::type_list<real>, real, real>, real, first, 2, stored};
@@ -26,7 +27,8 @@ bool same(guarded<float>& a, guarded<float>& b, std::int64_t n) {
   return std::equal(a.data(), a.data() + n, b.data()) && a.intact() && b.intact();
 }
 
-/// max(A B * row + c, row), and A B itself; the result lies over c where the product does not keep its sums there.
+/// max(A B * row + c, row), and A B itself. The result is written over c, unless the product keeps its partial sums in
+/// the result.
 struct product_beside_loop {
   product of;
   kernel_pointer alone;
@@ -84,8 +86,8 @@ void product_in_a_loop() {
          op::tiles(4, a::shape, b::shape) == tiling::summed_in_result});
 }
 
-/// An operation of rows of x * y, where y is one row, and of labels if it takes some; its result over x * y, if it may
-/// be, and apart.
+/// A kernel that takes rows, applied to x * y. Here y is one row, and some kernels also take labels. The result is
+/// written over x * y where this is possible, and once to memory of its own.
 struct rows_beside_loop {
   std::string_view name;
   shape extents;
@@ -131,8 +133,8 @@ void rows_of_a_loop() {
            &run_rows<Op, float, x, classes>});
 }
 
-/// The sums of x * y and of x * y * z over some axes, where z is one number, beside the last product itself or without
-/// it. As in every loop, no extent is 1.
+/// The sums of x * y and of x * y * z over some axes, where z is one number. The last product is stored or not. As in
+/// every fused loop, no extent is 1.
 template <graph::sums Sort, bool Stored>
 void check_sums(const shape& extents, axis_set summed, kernel_pointer sum) {
   const std::int64_t size = extents.count(), left = reduced(extents, summed, false).count();
@@ -179,19 +181,19 @@ void sum_both_ways() {
 
 BOOST_AUTO_TEST_SUITE(kernel_fused)
 
-BOOST_AUTO_TEST_CASE(products) {
+BOOST_AUTO_TEST_CASE(products_with_a_fused_loop) {
   for_each(few{}, []<int Extent>() {
     product_in_a_loop<product{101 - Extent, Extent + 1, Extent * 7 % 37 + 1, false, true}>();
     product_in_a_loop<product{Extent, 101 - Extent, 400 + Extent}>();
   });
 }
-BOOST_AUTO_TEST_CASE(products_of_several_blocks) {
+BOOST_AUTO_TEST_CASE(products_of_several_blocks_with_a_fused_loop) {
   product_in_a_loop<product{901, 35, 601, true, false}>();
   product_in_a_loop<product{401, 135, 61, false, true}>();
   product_in_a_loop<product{97, 801, 321}>();
 }
 
-BOOST_AUTO_TEST_CASE(rows) {
+BOOST_AUTO_TEST_CASE(rows_of_a_fused_loop) {
   for_each(few{}, []<int Extent>() {
     rows_of_a_loop<softmax_op<-1>, shape{5, 1 + Extent}>();
     rows_of_a_loop<log_softmax_op<-1>, shape{1 + Extent, 5}>();
@@ -200,13 +202,13 @@ BOOST_AUTO_TEST_CASE(rows) {
     rows_of_a_loop<accuracy_op, shape{1 + Extent, 5}>();
   });
 }
-BOOST_AUTO_TEST_CASE(rows_of_many) {
+BOOST_AUTO_TEST_CASE(many_rows_of_a_fused_loop) {
   rows_of_a_loop<softmax_op<-1>, shape{1009, 401}>();
   rows_of_a_loop<cross_entropy_op, shape{1009, 401}>();
   rows_of_a_loop<softmax_error_op, shape{50, 2003}>();
 }
 
-BOOST_AUTO_TEST_CASE(sums) {
+BOOST_AUTO_TEST_CASE(sums_in_a_fused_loop) {
   for_each(few{}, []<int Extent>() {
     sum_both_ways<shape{1 + Extent}, 0b1>();
     sum_both_ways<shape{1 + Extent, 5}, 0b01>();
@@ -215,7 +217,7 @@ BOOST_AUTO_TEST_CASE(sums) {
     sum_in_a_loop<shape{1 + Extent, 5}, 0b10, true>();
   });
 }
-BOOST_AUTO_TEST_CASE(sums_of_many) {
+BOOST_AUTO_TEST_CASE(sums_of_many_numbers_in_a_fused_loop) {
   sum_in_a_loop<shape{200'003}, 0b1, false>();
   sum_in_a_loop<shape{401, 1009}, 0b01, true>();
   sum_in_a_loop<shape{401, 1009}, 0b10, false>();

@@ -1,4 +1,4 @@
-// What stands where indices point, and the sums of what is laid there, against plain loops.
+// Compares gathers and scatter-adds with plain loops.
 #include "cairn/kernel/gather.hpp"
 #include "cairn/kernel/placed.hpp"
 #include "cairn/kernel/reference.hpp"
@@ -12,7 +12,7 @@ using namespace kernel_check;
 
 namespace {
 
-// Positions come again, and some do not come.
+// Some positions occur several times, and some do not occur.
 template <class Real>
 void check_kernels(kernel_pointer gather, kernel_pointer scatter_add, shape table, int count, int threads) {
   const std::int64_t parts = table.count() / table[1] * count;
@@ -26,7 +26,7 @@ void check_kernels(kernel_pointer gather, kernel_pointer scatter_add, shape tabl
   gather({out.data(), in.data(), at.data()}, threads);
   scatter_add({got_sums.data(), laid.data(), at.data(), sorted.data()}, threads);
 
-  // As many numbers below 1 have partial sums of about the root of that, and as many roundings.
+  // The partial sums of `count` numbers below 1 are about the square root of `count`, and there are `count` roundings.
   const double roundings = std::sqrt(count) * count * epsilon<Real>;
   BOOST_TEST_CONTEXT("extents " << table[0] << " " << table[1] << " " << table[2] << ", " << count
                                 << " indices, threads " << threads) {
@@ -59,7 +59,7 @@ void check_gathers() {
   check_gather<Real, 1, 1, 1, 1>();
 }
 
-/// The sums, by so many threads.
+/// Returns the sums as this number of threads computes them.
 template <class Real, int Outer, int Extent, int Inner, int Count>
 std::vector<Real> sums_by(int threads) {
   const auto at = labels(Count, Extent);
@@ -72,8 +72,8 @@ std::vector<Real> sums_by(int threads) {
   return out;
 }
 
-/// Sums of bf16 in float are those of the floats that these are, in every bit: also where the last register of a row is
-/// not full, and by threads.
+/// Sums of bf16 in float equal the sums of the same numbers as floats, bit for bit. This also holds if the last
+/// register of a row is not full, and with several threads.
 template <int Outer, int Extent, int Inner, int Count>
 void check_sums_of_bf16(int threads = 1) {
   const auto at = labels(Count, Extent);
@@ -107,7 +107,7 @@ void check_one_hot(int threads = 1) {
   check_ones<Real>(&run_kernel<cairn::one_hot_op, Real, positions>, count, Bound, threads);
 }
 
-/// Rows laid at the first index and the last: beside the table and over it, and found again.
+/// Rows are placed at the first and at the last position, in a new table and in place. They are then read back.
 template <class Real, int Outer, int Extent, int Inner, int Rows>
 void check_placed() {
   using table = array<shape{Outer, Extent, Inner}>;
@@ -133,7 +133,7 @@ void check_placed() {
 
 BOOST_AUTO_TEST_SUITE(kernel_gather)
 
-BOOST_AUTO_TEST_CASE(rows_laid_into_a_table) {
+BOOST_AUTO_TEST_CASE(rows_placed_in_a_table) {
   for_each(few{}, []<int Inner>() {
     check_placed<float, 1, 5, Inner, 1>();
     check_placed<double, 3, 4, Inner, 3>();
@@ -148,13 +148,13 @@ BOOST_AUTO_TEST_CASE(sums_of_bf16_in_float) {
   check_sums_of_bf16<1, 5, 100, 300>(3);
   check_sums_of_bf16<1, 300, 33, 200>(3);
 }
-BOOST_AUTO_TEST_CASE(rows_with_a_one) {
+BOOST_AUTO_TEST_CASE(one_hot_rows) {
   for_each(awkward{}, []<int Bound>() { check_one_hot<float, Bound>(); });
   for_each(few{}, []<int Bound>() { check_one_hot<double, Bound>(); });
 }
 
-// Indices are moved as they are, and may be kept in bytes.
-BOOST_AUTO_TEST_CASE(of_indices) {
+// Indices are moved without a change, and may be stored in bytes.
+BOOST_AUTO_TEST_CASE(gathers_of_indices) {
   constexpr cairn::element_type bytes{cairn::dtype::u8, 5};
   const std::int32_t table[]{7, 0, 100000, 3, 9};
   const std::uint8_t at[]{4, 4, 0, 2};
@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(of_indices) {
   BOOST_TEST(laid == expected_laid, boost::test_tools::per_element());
 }
 
-// What is laid at the position for padding is left out; most of a large table gets nothing.
+// Rows at the position for padding are left out. Most rows of a large table get nothing.
 template <int Extent>
 void check_padding(int threads) {
   constexpr int count = 40, inner = 33, padding = 3;
@@ -193,13 +193,13 @@ void check_padding(int threads) {
   BOOST_TEST(sums.intact());
   BOOST_TEST(sorted.intact());
 }
-BOOST_AUTO_TEST_CASE(nothing_at_padding) {
+BOOST_AUTO_TEST_CASE(rows_at_the_padding_position_are_left_out) {
   check_padding<7>(1);
   check_padding<1000>(1);
   check_padding<90000>(3);
 }
 
-// Enough for three threads: they share columns, or what lies outside of the axis.
+// There is enough work for three threads. They share the columns, or the axes outside of the indexed axis.
 BOOST_AUTO_TEST_CASE(shared_by_threads) {
   for (const int threads : {2, 3, 5}) {
     check_gather<float, 1, 50, 331, 900>(threads);

@@ -1,5 +1,5 @@
-// Matrix products against plain loops: awkward extents, all transposes, rows that lie apart, code that is shared and
-// code of their own; nothing is written outside.
+// Compares matrix products with plain loops. The tests use awkward extents, all transposes, rows with gaps between
+// them, shared code, and code that is specialized for one shape. Nothing may be written outside of the result.
 #include <boost/test/unit_test.hpp>
 
 #include "cairn/kernel/gemm.hpp"
@@ -11,7 +11,7 @@ using namespace kernel_check;
 
 namespace {
 
-/// The same numbers as rows of `length`, some more apart, and others between them.
+/// Returns the same numbers as rows of `length` numbers. Between two rows there are `apart` other numbers.
 template <class Real>
 std::vector<Real> spread(const std::vector<Real>& in, int length, int apart) {
   const std::size_t rows = in.size() / static_cast<std::size_t>(length);
@@ -21,15 +21,16 @@ std::vector<Real> spread(const std::vector<Real>& in, int length, int apart) {
   return out;
 }
 
-/// A product by code that is shared, and by code of its own where there is some; rows of a and b lie so far apart, or
-/// side by side where that is 0.
+/// A product by shared code, and by specialized code if there is any. `apart_a` and `apart_b` are the distances between
+/// rows. 0 means that the rows have no gaps.
 template <class Real>
 struct ways {
   using run_pointer = void (*)(const Real* a, const Real* b, Real* c, Real* scratch, int apart_a, int apart_b);
   run_pointer shared, own;
 };
 
-// A sum of k products errs like a random walk of k roundings, each relative to the sum of magnitudes.
+// The error of a sum of k products grows like a random walk with k roundings. Each rounding error is relative to the
+// sum of magnitudes.
 template <class Real>
 void check(const product& p, const ways<Real>& run, std::int64_t working) {
   const auto a = numbers<Real>(std::int64_t{p.m} * p.k), b = numbers<Real>(std::int64_t{p.k} * p.n);
@@ -94,7 +95,7 @@ void check_crossed() {
 
 BOOST_AUTO_TEST_SUITE(kernel_gemm)
 
-// Each awkward extent as rows, and others beside it as columns and depth.
+// Each awkward extent occurs as the number of rows. Columns and depth have other extents.
 BOOST_AUTO_TEST_CASE(awkward_extents) {
   for_each(awkward{}, []<int Extent>() {
     check_straight<double, Extent, 101 - Extent, Extent * 7 % 37 + 1>();
@@ -102,8 +103,9 @@ BOOST_AUTO_TEST_CASE(awkward_extents) {
   });
 }
 
-// More rows than one block, and two blocks of depth or three; and results so large that they leave the nearer caches.
-BOOST_AUTO_TEST_CASE(blocks) {
+// There are more rows than in one block, and two or three blocks of depth. Some results are so large that they do not
+// fit into the nearer caches.
+BOOST_AUTO_TEST_CASE(several_blocks) {
   check_straight<float, 901, 35, 601>();
   check_crossed<float, 901, 35, 601>();
   check_crossed<double, 405, 19, 301>();

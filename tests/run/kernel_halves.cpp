@@ -1,6 +1,7 @@
-// Products of bf16 against the definition of the instruction that multiplies pairs, bit by bit, on any processor; or of
-// the one that multiplies tiles, where that is compiled for. Awkward extents, all transposes, rows that lie
-// apart, blocks of depth, numbers that are too small.
+// Compares products of bf16, bit for bit and on any processor, with the definition of the instruction that multiplies
+// pairs. If the code is compiled for the instruction that multiplies tiles, the definition of that instruction is used.
+// The tests use awkward extents, all transposes, rows with gaps, several blocks of depth, and numbers that are too
+// small.
 #include <boost/test/unit_test.hpp>
 
 #include "cairn/kernel/gemm.hpp"
@@ -18,7 +19,7 @@ namespace {
 
 using halves = std::vector<bf16>;
 
-/// The same numbers as rows of `length`, some more apart.
+/// Returns the same numbers as rows of `length` numbers, with `apart` other numbers after each row.
 halves spread(const halves& in, int length, int apart) {
   const std::size_t each = static_cast<std::size_t>(length), rows = in.size() / each;
   halves out(rows * static_cast<std::size_t>(length + apart), bf16(7.0F));
@@ -26,8 +27,9 @@ halves spread(const halves& in, int length, int apart) {
   return out;
 }
 
-/// Adds products of the numbers [from, to) of a row and a column to a sum, as the instruction does: of each pair the
-/// second one first; or, 32 at a time, the first ones of pairs and the second ones apart.
+/// Adds the products of the numbers [from, to) of a row and a column to a sum, as the instruction does. The pair
+/// instruction adds the second number of each pair first. The tile instruction takes 32 numbers at a time, and adds the
+/// first numbers of all pairs and the second numbers of all pairs separately.
 float add_products(float sum, int from, int to, const auto& a, const auto& b) {
   for (int step = from; cairn::multiplies_tiles && step < to; step += 32) {
     float apart[2] = {};
@@ -39,7 +41,7 @@ float add_products(float sum, int from, int to, const auto& a, const auto& b) {
   return sum;
 }
 
-/// All sums; blocks of depth are added up.
+/// Computes the product by definition. The sums of the blocks of depth are added up.
 std::vector<float> defined(const product& p, const halves& a, const halves& b, int depth) {
   const auto of_a = [&](int i, int k) {
     return k < p.k ? a[static_cast<std::size_t>(p.transpose_a ? k * p.m + i : i * p.k + k)] : bf16{};
@@ -76,7 +78,7 @@ void check_product(float scale = 1) {
   guarded<float> c(size), own(size), of_parts(size);
   const std::int64_t working = plan.cut.scratch.numbers(1);
   guarded<bf16> scratch(working);
-  std::fill_n(scratch.data(), working, bf16(no_number<float>));  // working space may hold anything
+  std::fill_n(scratch.data(), working, bf16(no_number<float>));  // the workspace may contain anything
   cairn::kernel::multiplication(shared, a.data(), b.data(), c.data()).run(scratch.data());
   cairn::kernel::multiplication(plan, a.data(), b.data(), own.data()).run(scratch.data());
   cairn::kernel::multiplication(shared, apart_a.data(), apart_b.data(), of_parts.data(), nullptr, length_a + 5,
@@ -107,8 +109,8 @@ BOOST_AUTO_TEST_CASE(awkward_extents) {
   for_each(awkward{}, []<int Extent>() { check_each_transpose<Extent, 101 - Extent, Extent * 7 % 37 + 1>(); });
 }
 
-// More rows than one block, and several blocks of depth.
-BOOST_AUTO_TEST_CASE(blocks) {
+// There are more rows than in one block, and several blocks of depth.
+BOOST_AUTO_TEST_CASE(several_blocks) {
   static_assert(cairn::blocking_of({31, 35, 901}, 2).depth == (cairn::multiplies_tiles ? 928 : 902));
   static_assert(cairn::blocking_of({13, 35, 4099}, 2).depth == (cairn::multiplies_tiles ? 704 : 684));
   check_each_transpose<31, 35, 901>();
@@ -117,7 +119,7 @@ BOOST_AUTO_TEST_CASE(blocks) {
   check_product<product{785, 37, 769, true, true}>();
 }
 
-// Products around the least normal number: what is below it is a zero wherever it comes up.
+// Products around the least normal number. Numbers below it count as zero in every step.
 BOOST_AUTO_TEST_CASE(denormal_numbers) {
   for (const float scale : {0x1p-62F, 0x1p-64F, 0x1p-70F}) {
     check_product<product{13, 35, 41, false, false}>(scale);
@@ -134,10 +136,10 @@ BOOST_AUTO_TEST_CASE(denormal_numbers) {
   cairn::kernel::multiplication(cairn::kernel::plan_of<bf16, product{1, 1, 2}>, a.data(), b.data(), &c)
       .run(scratch.data());
   BOOST_TEST(c == 3);
-  BOOST_TEST(0x1p-140F * static_cast<float>(a[1]) > 0);  // elsewhere denormal numbers are numbers
+  BOOST_TEST(0x1p-140F * static_cast<float>(a[1]) > 0);  // outside of the kernel, denormal numbers keep their values
 }
-// What the thread notes of its numbers meanwhile stays noted.
-BOOST_AUTO_TEST_CASE(exceptions_stay) {
+// Floating-point exceptions that are raised inside the scope stay set after it.
+BOOST_AUTO_TEST_CASE(floating_point_exceptions_stay_set) {
   const volatile float one = 1, zero = 0;
   std::feclearexcept(FE_ALL_EXCEPT);
   {
@@ -147,8 +149,8 @@ BOOST_AUTO_TEST_CASE(exceptions_stay) {
   }
   BOOST_TEST(std::fetestexcept(FE_DIVBYZERO) == FE_DIVBYZERO);
 }
-// They are numbers where blocks of depth are added up, and to who reads tiles.
-BOOST_AUTO_TEST_CASE(denormal_numbers_beside_products) {
+// Denormal numbers keep their values when blocks of depth are added up, and in code that reads the tiles.
+BOOST_AUTO_TEST_CASE(denormal_numbers_outside_of_products) {
   static constexpr product of{13, 35, 4100};
   constexpr const auto& plan = cairn::kernel::shared_plan_of<bf16, of>;
   static_assert(plan.cut.depth < of.k / 2);
@@ -174,7 +176,7 @@ BOOST_AUTO_TEST_CASE(denormal_numbers_beside_products) {
     a[(i + 1) * depth - 1] = bf16(-1.0F);
   }
   BOOST_TEST(multiplied(nullptr) == rows * columns);
-  for (std::size_t i = 0; i < rows; ++i) a[i * depth] = a[(i + 1) * depth - 1] = bf16(0x1p118F);  // 2^-7 in all
+  for (std::size_t i = 0; i < rows; ++i) a[i * depth] = a[(i + 1) * depth - 1] = bf16(0x1p118F);  // 2^-7 in total
   BOOST_TEST(multiplied(&reader) == rows * columns);
 }
 

@@ -1,5 +1,5 @@
-// Kernels that make bf16: what they make of bf16 is what they make in floats, rounded once, bit by bit. What floats are
-// made of: the tests of each kernel.
+// Kernels that write bf16. For arguments in bf16, the result is the float result rounded once, bit for bit. The tests
+// of each kernel check the float results.
 #include "cairn/kernel/attention.hpp"
 #include "cairn/kernel/dropout.hpp"
 #include "cairn/kernel/gather.hpp"
@@ -41,7 +41,8 @@ void same(guarded<bf16>& made, guarded<float>& exact, std::int64_t n) {
   BOOST_TEST(std::memcmp(wanted.data(), made.data(), wanted.size() * sizeof(bf16)) == 0);
 }
 
-// Of bf16 as bf16, over the argument and beside it, and as floats.
+// Checks a kernel on arguments in bf16. The result is bf16, written over the argument and to memory of its own, and it
+// is float.
 template <class Op, shape S, class... More>
 void check_along_rows(float scale, std::initializer_list<int> each_number_of_threads,
                       std::initializer_list<const void*> more = {}) {
@@ -73,14 +74,14 @@ void check_softmax(float scale, std::initializer_list<int> each_number_of_thread
   check_along_rows<cairn::log_softmax_op<Axis>, S>(scale, each_number_of_threads);
 }
 
-/// One that takes bf16 as its first argument, of which `more` come after.
+/// Checks a kernel that takes bf16 as its first argument. `more` are the arguments after it.
 template <class Op, shape From, shape To, class... More>
 void check_pooled(int threads, std::initializer_list<const void*> more = {}) {
   const halves x = drawn(From.count());
   const std::vector<float> exact_x = widened(x);
   const auto operands = [more](const void* to, const void* from) {
     std::vector<const void*> all{to};
-    if (std::string_view(Op::name) == "max_pool2d") all.push_back(nullptr);  // where, which nobody asks
+    if (std::string_view(Op::name) == "max_pool2d") all.push_back(nullptr);  // the positions, which are not asked for
     all.push_back(from);
     all.insert(all.end(), more);
     return all;
@@ -250,14 +251,15 @@ BOOST_AUTO_TEST_CASE(products) {
     check_products<false, true, shape{2, 3, 7, 19}, shape{3, N, 19}>();
   });
   check_products<false, true, shape{6, 70, 65}, shape{6, 90, 65}>({1, 2, 5});
-  check_products<false, false, shape{2, 257, 300}, shape{2, 300, 200}>({1, 2});  // of large ones, which share code
+  check_products<false, false, shape{2, 257, 300}, shape{2, 300, 200}>({1, 2});  // large products, which share code
 }
 BOOST_AUTO_TEST_CASE(attention) {
   check_attention<37, 8, 12>({1, 2});
   check_attention<150, 19, 5>({1, 3});
 }
 
-// Windows side by side, with what none is over; and over each other, whose sums are rounded once.
+// Windows without overlap, with numbers that no window covers; and overlapping windows, with sums that are rounded
+// once.
 BOOST_AUTO_TEST_CASE(pools) {
   check_pools<cairn::pooling{2}, shape{2, 7, 6, 33}>();
   check_pools<cairn::pooling{3, 2, 1}, shape{2, 7, 6, 9}>();

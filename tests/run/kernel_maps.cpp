@@ -1,4 +1,5 @@
-// Loops that read their input through maps against plain index arithmetic: parts, borders, turns, repetitions.
+// Compares fused loops that read their input through maps with plain index arithmetic. The maps are slices, borders,
+// flips, rolls and repetitions.
 #include <boost/test/unit_test.hpp>
 #include <cairn/kernel/loop.hpp>
 #include <vector>
@@ -10,7 +11,8 @@ using namespace kernel_check;
 
 namespace {
 
-/// Which element of an axis element i of the mapped one is; -1 for zero. As base/map.hpp says it, step by step.
+/// Returns the index of the element that is read for element i of the mapped axis, or -1 for zero. The function follows
+/// the description in base/map.hpp step by step.
 int element_of(const axis_map& map, int extent, int i) {
   const int repeated = extent * map.repeat;
   int j = map.begin + map.step * i;
@@ -31,12 +33,12 @@ int element_of(const axis_map& map, int extent, int i) {
 }
 
 struct axis {
-  int extent;  ///< of the argument
+  int extent;  ///< extent of the argument
   axis_map map;
-  int mapped;  ///< of the result
+  int mapped;  ///< extent of the result
 };
 
-/// `in` through maps.
+/// Reads `in` through maps.
 template <class Real, dtype Type>
 void check(const std::vector<axis>& axes, int threads) {
   using number = stored_as<Type, Real>;
@@ -111,7 +113,7 @@ BOOST_AUTO_TEST_CASE(one_axis) {
     for (const int by : {-n, 1 - n, -9, -1, 0, 1, 8, n / 2, n - 1, n, 3 * n + 2}) {
       for (const edge outside : {edge::wrap, edge::zero, edge::nearest}) check_all({shifted(n, by, outside)});
     }
-    check_all({{n, {.begin = -5, .outside = edge::wrap}, 3 * n + 10}});  // around more than once
+    check_all({{n, {.begin = -5, .outside = edge::wrap}, 3 * n + 10}});  // goes around the axis more than once
   }
 }
 BOOST_AUTO_TEST_CASE(several_axes) {

@@ -1,5 +1,5 @@
-// Mean and variance of columns and of groups of columns against plain sums: awkward extents, sections, means far from
-// zero and from the first rows, numbers whose squares overflow.
+// Compares the mean and variance of columns, and of groups of columns, with plain sums. The tests use awkward extents,
+// several sections, means far from zero and from the first rows, and numbers with squares that overflow.
 #include "cairn/kernel/moments.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -13,9 +13,10 @@ namespace {
 
 constexpr double eps = 1e-5;
 
-/// The mean and the variance of n numbers, of which number(i) gives one.
+/// The mean and the variance of n numbers. number(i) returns number i.
 struct exact_moments {
-  long double mean = 0, variance = 0;  // doubles would err as much as what they judge
+  // The type is long double, because doubles would have the same errors as the results that they judge.
+  long double mean = 0, variance = 0;
 
   exact_moments(std::int64_t n, auto number) {
     for (std::int64_t i = 0; i < n; ++i) mean += number(i) / static_cast<long double>(n);
@@ -23,7 +24,7 @@ struct exact_moments {
   }
 };
 
-// Rows are summed in blocks of 32, and of the sums of blocks no digits are lost; numbers are below 1.
+// Rows are summed in blocks of 32, and the sum over blocks loses no digits. The numbers are below 1.
 template <class Real>
 void check_of(kernel_pointer moments, int rows, int columns, const workspace& working, Real distance) {
   auto x = numbers<Real>(std::int64_t{rows} * columns);
@@ -62,7 +63,7 @@ void check(Real distance) {
   check_of(&run_kernel<op, Real, array<of>>, Rows, Columns, op::scratch(sizeof(Real), of), distance);
 }
 
-/// Groups of columns, of which each has a mean of its own, far apart.
+/// Groups of columns. Each group has a mean of its own, and the means are far apart.
 template <class Real, int N, int Rows, int Columns, int Groups>
 void check_groups(Real apart) {
   using op = group_moments_op<Groups, eps>;
@@ -94,7 +95,7 @@ void check_groups(Real apart) {
   }
 }
 
-/// Of bf16 bit by bit what they are of these numbers as floats.
+/// The moments of bf16 equal the moments of the same numbers in float, bit for bit.
 template <int Rows, int Columns>
 void check_halves(int threads) {
   using op = moments_op<eps>;
@@ -129,7 +130,8 @@ struct moments_now {
   }
 };
 
-/// Columns of which every other is huge: no power of two changes a bit, and none that is not huge.
+/// Every other column is huge. Multiplying these columns by a power of two changes no digit of their results, and
+/// nothing in the other columns.
 template <class Real>
 void check_huge() {
   constexpr int rows = 300, columns = 7, most = std::numeric_limits<Real>::max_exponent;
@@ -148,7 +150,7 @@ void check_huge() {
         BOOST_TEST(huge.half_mean[j] == std::ldexp(plain.half_mean[j], by));
         BOOST_TEST(std::abs(huge.twice_scale[j] - std::ldexp(plain.twice_scale[j], -by)) <=
                    std::numeric_limits<Real>::denorm_min());
-        BOOST_TEST(huge.variance[j] == std::ldexp(plain.variance[j], 2 * by));  // or infinite
+        BOOST_TEST(huge.variance[j] == std::ldexp(plain.variance[j], 2 * by));  // the variance may be infinite
       }
     }
   }
@@ -158,7 +160,7 @@ void check_huge() {
 
 BOOST_AUTO_TEST_SUITE(kernel_moments)
 
-BOOST_AUTO_TEST_CASE(of_halves) {
+BOOST_AUTO_TEST_CASE(moments_of_bf16) {
   for_each(awkward{}, []<int Extent>() { check_halves<303, Extent>(1); });
   check_halves<20000, 37>(3);
 }
@@ -173,7 +175,7 @@ BOOST_AUTO_TEST_CASE(sections_and_far_means) {
   check<float, 20000, 5>(100);
   check<double, 9000, 70>(1e4);
 }
-BOOST_AUTO_TEST_CASE(of_groups) {
+BOOST_AUTO_TEST_CASE(groups_of_columns) {
   for_each(few{}, []<int Extent>() { check_groups<float, 3, Extent, 6, 2>(0); });
   check_groups<float, 2, 1000, 24, 3>(10);
   check_groups<float, 1, 20000, 10, 5>(0.01F);
@@ -184,7 +186,7 @@ BOOST_AUTO_TEST_CASE(huge_columns) {
   check_huge<float>();
   check_huge<double>();
 }
-// The origin is taken from rows that are unlike all others, and corrected.
+// The origin of the sums is taken from rows that differ from all other rows. The kernel corrects the sums.
 BOOST_AUTO_TEST_CASE(origins_far_from_the_mean) {
   constexpr int rows = 32000;
   auto x = numbers<float>(rows);
@@ -194,8 +196,8 @@ BOOST_AUTO_TEST_CASE(origins_far_from_the_mean) {
   BOOST_TEST(std::abs(now.half_mean[0] / (exact.mean / 2) - 1) <= 2 * epsilon<float>);
   BOOST_TEST(std::abs(now.variance[0] / exact.variance - 1) <= 1e-6);
 }
-// Equal numbers have no variance, and a million of two numbers have theirs.
-BOOST_AUTO_TEST_CASE(equal_numbers_and_a_million) {
+// Equal numbers have no variance. The variance of a million numbers with two values is accurate.
+BOOST_AUTO_TEST_CASE(equal_numbers_and_a_million_numbers) {
   constexpr int rows = 1'000'000;
   for (const float c : {0.1F, 3.7e9F, -3.3e38F}) {
     const moments_now<float, rows, 1> now(std::vector<float>(rows, c));

@@ -1,5 +1,5 @@
-// Moments of rows, the sums of which gradients of norms are made, and features turned by positions, against plain
-// loops: awkward extents, far means, constant rows, threads, and rows that a loop follows.
+// Compares three kinds of kernels with plain loops: moments of rows, the sums for gradients of norms, and rotary
+// embeddings. The tests use awkward extents, far means, constant rows, threads, and rows that a fused loop follows.
 #include "cairn/kernel/norm.hpp"
 #include "cairn/kernel/reference.hpp"
 #include "cairn/kernel/rotary.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 constexpr double eps = 1e-5;
 
-/// A loop that follows a kernel, and does nothing but to count the rows.
+/// A fused loop that follows a kernel. It only counts the rows.
 struct follower {
   std::vector<int> visits;
   std::mutex one_at_a_time;
@@ -28,7 +28,7 @@ struct follower {
     for (auto row = rows.begin; row < rows.end; ++row) ++f.visits[static_cast<std::size_t>(row)];
   }
 };
-/// Runs a kernel as run_kernel does, but followed.
+/// Runs a kernel as run_kernel does, with a fused loop that follows it.
 template <class Op, class Real, class... Tensors>
 bool follow_kernel(std::vector<const void*> operands, int rows, int threads) {
   follower f{std::vector<int>(static_cast<std::size_t>(rows)), {}};
@@ -38,8 +38,8 @@ bool follow_kernel(std::vector<const void*> operands, int rows, int threads) {
   return std::ranges::count(f.visits, 1) == rows;
 }
 
-// A mean is rounded once more than it errs; the variance errs by as much as that of columns does, and 2 / sqrt(v + eps)
-// by an eighth of its cube times that.
+// The bounds of errors. A mean has its own error and one more rounding. The variance has the error of a variance of
+// columns. The error of 2 / sqrt(v + eps) is an eighth of its cube times the error of the variance.
 template <class Real, int Rows, int Columns>
 void check_moments(Real distance, std::initializer_list<int> each_number_of_threads = {1}) {
   using of = array<shape{Rows, Columns}>;
@@ -73,8 +73,8 @@ void check_moments(Real distance, std::initializer_list<int> each_number_of_thre
   }
 }
 
-// Terms are below 2. Rows are added one to the next in blocks of 64, and numbers of a row in blocks of 32 in each of at
-// least 4 * 2 lanes; no digits are lost of the sums of blocks. A few more roundings are those of a term.
+// The bounds of errors. The terms are below 2. Rows are added in blocks of 64, and the numbers of a row in blocks of 32
+// in each of at least 4 * 2 lanes. The sums over blocks lose no digits. A few more roundings happen inside a term.
 template <class Real, int Rows, int Columns>
 void check_sums(std::initializer_list<int> each_number_of_threads = {1}) {
   using of = array<shape{Rows, Columns}>;
@@ -124,7 +124,7 @@ void check_sums(std::initializer_list<int> each_number_of_threads = {1}) {
   }
 }
 
-// There, back and by positions of each example; and over itself.
+// Checks rotary embeddings forward and backward, with the positions of each example, and in place.
 template <class Real, int N, int T, int Heads, int Features>
 void check_rotary(int threads = 1) {
   constexpr std::int64_t count = std::int64_t{N} * T * Heads * Features;
@@ -151,7 +151,7 @@ void check_rotary(int threads = 1) {
           {waves.data(), at.data()});
       turned(array<shape{N, T, Features}>{});
     }
-    // Angles up to 1000 have that many epsilons of double; two products, two waves and a sum are rounded.
+    // Angles up to 1000 have errors of as many epsilons of double. Two products, two waves and a sum are rounded.
     const auto bound = [](std::int64_t) { return 8 * epsilon<Real> + 4000 * epsilon<double>; };
     BOOST_TEST_CONTEXT("extents " << N << " " << T << " " << Heads << " " << Features << " threads " << threads) {
       BOOST_TEST(worst(out.data(), expected.data(), count, bound) <= 1);
@@ -162,7 +162,7 @@ void check_rotary(int threads = 1) {
   }
 }
 
-/// Of bf16, what kernels tell of rows is what they tell of the same numbers as floats, bit by bit.
+/// For bf16, the results for rows and columns equal the results for the same numbers as floats, bit for bit.
 template <int R, int C>
 void check_halves(int threads = 1) {
   using halves = array<shape{R, C}, element_type{dtype::bf16}>;
@@ -178,7 +178,7 @@ void check_halves(int threads = 1) {
   const std::vector<float> exact_g = as_floats(g), exact_x = as_floats(x), mean = numbers<float>(R),
                            scale = numbers<float>(R), weight = numbers<float>(C);
   guarded<float> room(normalized_sums_op::scratch(4, shape{R, C}).numbers(threads));
-  // Results of rows and of columns, of bf16 and of floats.
+  // Results of rows and of columns, for bf16 and for floats.
   guarded<float> rows[2][2]{{guarded<float>(R), guarded<float>(R)}, {guarded<float>(R), guarded<float>(R)}};
   guarded<float> columns[2][2]{{guarded<float>(C), guarded<float>(C)}, {guarded<float>(C), guarded<float>(C)}};
   const auto same = [](guarded<float>(&made)[2][2], int count) {
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(sums_of_awkward_extents) {
   for_each(few{}, []<int Extent>() { check_sums<double, 300, Extent>(); });
   check_sums<float, 5, 1500>();
 }
-// A row of equal numbers, however large, has no variance.
+// A row of equal numbers has no variance, however large the numbers are.
 BOOST_AUTO_TEST_CASE(constant_rows) {
   for (const float c : {0.F, 0.1F, -1e4F, 3e7F, 3.7e9F, -3.3e38F}) {
     const std::vector<float> x(3 * 101, c);
@@ -240,8 +240,8 @@ BOOST_AUTO_TEST_CASE(constant_rows) {
     BOOST_TEST(std::abs(scale[1] / (2 / std::sqrt(eps)) - 1) <= epsilon<float>);
   }
 }
-// No power of two changes a bit, up to the largest numbers, of which squares, sums and differences overflow; where eps
-// counts for nothing.
+// Multiplying by a power of two changes no digit, up to the largest numbers. Their squares, sums and differences
+// overflow. eps is zero here.
 template <class Real>
 void check_huge() {
   constexpr int rows = 5, columns = 70, most = std::numeric_limits<Real>::max_exponent;
@@ -262,7 +262,7 @@ void check_huge() {
     for (std::size_t i = 0; i < rows; ++i) {
       BOOST_TEST_CONTEXT("2^" << power << " row " << i) {
         BOOST_TEST(m[i] == std::ldexp(mean[i], power));
-        // The least numbers have fewer digits.
+        // The smallest numbers have fewer digits.
         const double least = std::numeric_limits<Real>::denorm_min();
         BOOST_TEST(std::abs(s[i] - std::ldexp(scale[i], -power)) <= least);
         BOOST_TEST(std::abs(r[i] - std::ldexp(root[i], -power)) <= least);
@@ -274,7 +274,8 @@ BOOST_AUTO_TEST_CASE(huge_rows) {
   check_huge<float>();
   check_huge<double>();
 }
-// Sums of many equal terms lose no digits: a row of a million numbers, and weights over a million rows.
+// Sums of many equal terms lose no digits. The tests sum a row of a million numbers, and the gradient of weights over a
+// million rows.
 BOOST_AUTO_TEST_CASE(a_million_terms) {
   constexpr int n = 1'000'000;
   constexpr auto room = static_cast<std::size_t>(normalized_sums_op::scratch(4, shape{1, n}).numbers(1));
@@ -307,12 +308,12 @@ BOOST_AUTO_TEST_CASE(shared_by_threads) {
   check_moments<float, 1009, 611>(0, {1, 2, 3, 5});
   check_sums<float, 1409, 200>({1, 2, 3, 5});
 }
-BOOST_AUTO_TEST_CASE(of_halves) {
+BOOST_AUTO_TEST_CASE(moments_and_sums_of_bf16) {
   for_each(awkward{}, []<int Extent>() { check_halves<5, Extent>(); });
   check_halves<300, 133>(3);
   check_halves<1001, 67>(2);
 }
-BOOST_AUTO_TEST_CASE(features_turned) {
+BOOST_AUTO_TEST_CASE(rotary_embeddings) {
   for_each(sizes<1, 2, 3, 8, 15, 16, 17, 33>{}, []<int Half>() { check_rotary<float, 2, 3, 2, 2 * Half>(); });
   check_rotary<double, 3, 5, 1, 10>();
   check_rotary<float, 2, 97, 6, 64>(3);

@@ -1,4 +1,4 @@
-// Pools and what their gradients read and add, against plain loops.
+// Compares pools, and the kernels for their gradients, with plain loops.
 #include "cairn/kernel/pool.hpp"
 #include "cairn/kernel/reference.hpp"
 
@@ -11,7 +11,7 @@ using namespace kernel_check;
 
 namespace {
 
-/// Few different numbers, so that some are equal; some that are none, and some below all others.
+/// Few different numbers, so that some are equal. Some are NaN, and some are minus infinity.
 template <class Real>
 std::vector<Real> with_ties(std::int64_t n) {
   auto values = numbers<Real>(n, 3);
@@ -25,7 +25,7 @@ bool same(const Number* a, const std::vector<Number>& b) {
   return std::equal(b.begin(), b.end(), a, [](Number x, Number y) { return x == y || (x != x && y != y); });
 }
 
-/// Numbers as kernels read them, in which bf16 has room for these.
+/// Returns the numbers in the type that the kernels read. The numbers here are exact in bf16.
 template <class In, class Real>
 std::vector<In> read_as(const std::vector<Real>& values) {
   std::vector<In> out;
@@ -105,11 +105,11 @@ void check_all() {
   check_channels<Real, pooling{2}>(Channels{});
   check_channels<Real, pooling{3, 2, 1}>(sizes<1, 9>{});
   check_channels<Real, pooling{3, 1, 1}>(sizes<3, 17>{});
-  check_channels<Real, pooling{2, 3, 1}>(sizes<5>{});  // with gaps
+  check_channels<Real, pooling{2, 3, 1}>(sizes<5>{});  // with gaps between the windows
   check_channels<Real, pooling{1, 2}>(sizes<8>{});
   check_pool<Real, pooling{6}, shape{1, 6, 6, 5}>();
-  check_pool<Real, pooling{4, 1, 2}, shape{2, 1, 2, 3}>();     // larger than the image
-  check_pool<Real, pooling{17, 5, 8}, shape{1, 19, 11, 2}>();  // of more positions than a byte tells
+  check_pool<Real, pooling{4, 1, 2}, shape{2, 1, 2, 3}>();     // windows larger than the image
+  check_pool<Real, pooling{17, 5, 8}, shape{1, 19, 11, 2}>();  // more positions than a byte can hold
 }
 
 }  // namespace
@@ -119,12 +119,12 @@ BOOST_AUTO_TEST_SUITE(kernel_pool)
 BOOST_AUTO_TEST_CASE(in_float) { check_all<float, awkward>(); }
 BOOST_AUTO_TEST_CASE(in_double) { check_all<double, few>(); }
 
-BOOST_AUTO_TEST_CASE(of_halves) {
+BOOST_AUTO_TEST_CASE(in_bf16) {
   check_pool<float, pooling{2}, shape{2, 7, 6, 33}, cairn::bf16>();
   check_pool<float, pooling{3, 2, 1}, shape{2, 7, 6, 9}, cairn::bf16>();
 }
 
-// Enough for three threads.
+// There is enough work for three threads.
 BOOST_AUTO_TEST_CASE(shared_by_threads) {
   check_pool<float, pooling{2}, shape{3, 67, 65, 33}>({1, 2, 3, 5});
   check_pool<float, pooling{3, 2, 1}, shape{1, 121, 98, 33}>({1, 2, 3, 5});

@@ -1,4 +1,4 @@
-// Sums over axes and permutations of axes against plain loops.
+// Compares sums over axes, and permutations of axes, with plain loops.
 #include <array>
 #include <boost/test/unit_test.hpp>
 
@@ -12,7 +12,7 @@ using namespace kernel_check;
 
 namespace {
 
-// Neighbouring axes become one, of more elements than an extent can be.
+// Neighbouring axes are merged. The merged axis has more elements than an extent can hold.
 constexpr shape large{2, 1 << 16, 1 << 16};
 static_assert(cairn::kernel::reduction_of<large, 0b110>.at[1].gone == std::int64_t{1} << 32);
 static_assert(cairn::kernel::reduction_of<large, 0b001>.at[0].kept == std::int64_t{1} << 32);
@@ -26,8 +26,7 @@ void check_sum_of(kernel_pointer sum, const shape& from, axis_set axes) {
   guarded<Real> out(count);
   sum({out.data(), in.data()}, 1);
 
-  // n numbers below 1 have partial sums of about sqrt(n), and as many roundings at most as there are
-  // additions.
+  // The partial sums of n numbers below 1 are about sqrt(n), and there are at most n roundings.
   const double n = static_cast<double>(from.count() / count);
   const auto bound = [&](std::int64_t) { return n * std::sqrt(n) * epsilon<Real>; };
   BOOST_TEST_CONTEXT("extents " << from[0] << " " << from[1] << " ... of rank " << from.rank << ", axes "

@@ -1,4 +1,4 @@
-// Softmax and the losses on it against plain loops; and the registers that all kernels are made of.
+// Compares softmax and the losses based on it with plain loops. It also tests the registers that all kernels use.
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/reference.hpp"
 
@@ -14,11 +14,11 @@ using namespace kernel_check;
 
 namespace {
 
-// More elements lie within an axis than an extent can be.
+// The number of elements inside an axis may be larger than an extent can be.
 static_assert(cairn::kernel::around(shape{2, 1 << 16, 1 << 16}, 0).inner == std::int64_t{1} << 32);
 
-// x - max is rounded before exp, so a number errs by its distance from the largest, at most 2 scale, in
-// epsilons.
+// x - max is rounded before exp. Therefore the relative error of a result, in epsilons, is the distance of x from the
+// maximum, which is at most 2 scale.
 template <class Real>
 void check_softmax_of(kernel_pointer softmax, kernel_pointer log_softmax, const shape& of, int axis, Real scale,
                       Real shift, std::initializer_list<int> each_number_of_threads) {
@@ -55,8 +55,8 @@ void check_softmax(Real scale, Real shift, std::initializer_list<int> each_numbe
                          each_number_of_threads);
 }
 
-/// Slopes of softmax and log_softmax, of shares that are computed in a wider type. Every third line along the axis has a
-/// share near 1.
+/// Checks the slopes of softmax and log_softmax. The expected values come from shares in a wider type. In every third
+/// line along the axis, one share is near 1.
 template <class Real, shape S, int Axis, bool OfLog>
 void check_slopes(std::initializer_list<int> each_number_of_threads = {1}) {
   using wide = long double;
@@ -84,7 +84,7 @@ void check_slopes(std::initializer_list<int> each_number_of_threads = {1}) {
     }
     for (int k = 0; k < a.extent; ++k) {
       const wide share = shares[static_cast<std::size_t>(k)];
-      wide others = 0, of_others = 0;  // which have digits where 1 - share has none
+      wide others = 0, of_others = 0;  // sums over the other shares, which have digits where 1 - share has none
       for (int i = 0; i < a.extent; ++i) {
         const wide other = shares[static_cast<std::size_t>(i)], of_one = g[at(i)];
         if (i == k) continue;
@@ -136,7 +136,7 @@ constexpr kernel_pointer of_labels = &run_kernel<Op, Real, array<shape{N, C}>, a
 struct losses {
   kernel_pointer error, mean, accuracy, of_rows, label_logit;
 };
-// In every third row the label's logit is the largest.
+// In every third row, the logit of the label is the largest.
 template <class Real>
 void check_losses_of(const losses& run, int rows, int classes, std::initializer_list<int> each_number_of_threads) {
   const std::int64_t count = std::int64_t{rows} * classes;
@@ -164,7 +164,7 @@ void check_losses_of(const losses& run, int rows, int classes, std::initializer_
       BOOST_TEST(worst(error.data(), expected.data(), count, bound) <= 1);
       BOOST_TEST(worst(in_place.data(), expected.data(), count, bound) <= 1);
       BOOST_TEST(worst(got_loss.data(), &loss, 1, bound) <= 1);
-      BOOST_TEST(worst(&mean_loss, &loss, 1, bound) <= 1);  // as the mean of rows by themselves
+      BOOST_TEST(worst(&mean_loss, &loss, 1, bound) <= 1);  // also equal to the mean of the losses of single rows
       for (std::size_t row = 0; row < label.size(); ++row)
         BOOST_TEST(label_logit.data()[row] == logits[at(row, label[row])]);
       BOOST_TEST(*got_accuracy.data() == accuracy);
@@ -192,12 +192,12 @@ void check_shared_softmaxes() {
   check_slopes<Real, shape{71, 2001}, 0, true>({1, 2, 3, 5});
 }
 
-// A formula on registers, number by number.
+// Computes a formula on registers for one number.
 template <class Real, class Formula>
 Real alone(Formula formula, Real x) {
   Real out[lanes<Real>::width];
   auto register_of_x = lanes<Real>::fill(x);
-  barrier(register_of_x);  // or the compiler would compute the formula itself
+  barrier(register_of_x);  // otherwise the compiler would compute the formula itself
   formula(register_of_x).store(out);
   return out[lanes<Real>::width - 1];
 }
@@ -227,7 +227,7 @@ void check_functions() {
   BOOST_TEST(std::isnan(alone<Real>([](auto v) { return max(lanes<Real>::fill(1), v); }, no_number<Real>)));
 }
 
-// (1 + u)^2 - 1 - 2u is u^2, and zero once the square has been rounded.
+// (1 + u)^2 - 1 - 2u is u^2. It is zero if the square has been rounded.
 template <class Real>
 void check_roundings() {
   const Real u = std::numeric_limits<Real>::epsilon();
@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(shared_by_threads) {
   check_losses<float, 3, 58511>({1, 2, 3, 5});
 }
 
-// In double, for a float has lost what the order of the sum changes.
+// The sum is in double, because rounding to float would hide a change in the order of the sum.
 BOOST_AUTO_TEST_CASE(sum_of_losses_does_not_depend_on_threads) {
   constexpr int rows = 1009, classes = 179;
   const auto logits = numbers<double>(rows * classes, 4);
@@ -299,7 +299,8 @@ BOOST_AUTO_TEST_CASE(sum_of_losses_does_not_depend_on_threads) {
   }
 }
 
-// Scores far from zero and from each other, masked ones, rows of one; a row that is masked in whole is NaN, as PyTorch's.
+// Scores far from zero and from each other, masked scores, and rows of one score. A row that is masked completely
+// becomes NaN, as in PyTorch.
 template <class Real>
 void check_extreme_scores() {
   constexpr int classes = 19;
@@ -343,7 +344,7 @@ BOOST_AUTO_TEST_CASE(extreme_scores) {
   check_extreme_scores<double>();
 }
 
-// Of equal logits the first counts.
+// Among equal logits, the first counts.
 BOOST_AUTO_TEST_CASE(accuracy_of_ties) {
   const float logits[] = {1, 3, 3, 0, 2, 2, 2, 1, 0, -1, -1, -2};
   const std::int32_t first[] = {1, 0, 0}, second[] = {2, 1, 1};
@@ -355,11 +356,11 @@ BOOST_AUTO_TEST_CASE(accuracy_of_ties) {
   BOOST_TEST(none == 0);
 }
 
-BOOST_AUTO_TEST_CASE(functions) {
+BOOST_AUTO_TEST_CASE(functions_on_registers) {
   check_functions<float>();
   check_functions<double>();
 }
-BOOST_AUTO_TEST_CASE(roundings) {
+BOOST_AUTO_TEST_CASE(fused_multiply_adds_round_once) {
   check_roundings<float>();
   check_roundings<double>();
 }
@@ -368,7 +369,7 @@ BOOST_AUTO_TEST_CASE(parts_of_registers) {
   check_parts<double>();
 }
 
-/// Minus the sum of the others, where the softmax rounds to 1.
+/// If the softmax rounds to 1, the error of the label is minus the sum of the other shares.
 BOOST_AUTO_TEST_CASE(the_error_of_a_confident_label) {
   const std::vector<float> logits{20, 0, 1, -1, 0.5F};
   const std::vector<std::int32_t> labels{0};

@@ -1,4 +1,4 @@
-// Sums of many terms keep their digits, whatever makes them: they are compared with sums in a wider type.
+// Sums of many terms keep their digits in every kernel. They are compared with sums in a wider type.
 #include "cairn/kernel/convolution.hpp"
 #include "cairn/kernel/gather.hpp"
 #include "cairn/kernel/loss.hpp"
@@ -16,7 +16,7 @@ using namespace kernel_check;
 
 namespace {
 
-/// Terms that are all the same, of either sign, or large and nearly the same.
+/// The terms are all equal, have random signs, or are large and nearly equal.
 enum class terms { constant, random, large_mean };
 constexpr terms sorts[]{terms::constant, terms::random, terms::large_mean};
 
@@ -27,9 +27,9 @@ std::vector<Real> drawn(std::int64_t n, terms sort) {
   return out;
 }
 
-/// Bounds of errors, relative to the sum of the sizes of the terms. Where n numbers are added one after another, each
-/// addition rounds; if all terms are alike, the partial sums are half the sum on average. Two roundings more are the
-/// term's own and the last one.
+/// Bounds of errors, relative to the sum of the magnitudes of the terms. If n numbers are added one after another, each
+/// addition rounds. If all terms are equal, the partial sums are half the sum on average. There are two more roundings,
+/// of the term itself and of the last addition.
 template <class Real>
 constexpr double one_after_another(int n) {
   return (n / 2 + 2) * epsilon<Real> / 2;
@@ -41,7 +41,7 @@ template <class Real>
 constexpr double in_blocks =
     one_after_another<Real>(cairn::most_block_pixels) + one_after_another<Real>(cairn::section_blocks);
 
-/// The sum of some terms, and of their sizes, in a wider type and compensated.
+/// The sum of some terms and the sum of their magnitudes, in a wider type and with compensation.
 struct exact_sum {
   long double sum = 0, surplus = 0, size = 0;
 
@@ -83,7 +83,7 @@ void check_sum() {
   }
 }
 
-/// All but two of many runs lead to position 1.
+/// All runs except two lead to position 1.
 template <class In, class Real, int Outer, int Inner, int Count>
 void check_scatter() {
   using positions = array<shape{Count}, cairn::index_below(3)>;
@@ -111,7 +111,7 @@ void check_scatter() {
   }
 }
 
-/// A gradient of weights: columns of ones with columns of terms, over K rows.
+/// A gradient of weights over K rows: columns of ones times columns of terms.
 template <class Real, int M, int N, int K>
 void check_product() {
   using op = cairn::matmul_op<true, false>;
@@ -133,7 +133,7 @@ void check_product() {
   }
 }
 
-/// The gradient of filters of one tap: images of ones with gradients of terms.
+/// The gradient of filters with one tap: images of ones times gradients of terms.
 template <class Real, int Images, int Height, int Width, int Channels, bool Depthwise>
 void check_filter() {
   constexpr cairn::motion moves{.groups = Depthwise ? Channels : 1};
@@ -158,7 +158,7 @@ void check_filter() {
   }
 }
 
-/// One large logit, and exponentials of the others that are all alike.
+/// One logit is large, and the exponentials of all other logits are equal.
 template <class Real, shape X, int Axis>
 void check_softmax() {
   constexpr int inner = Axis == 0 ? static_cast<int>(X.count() / X[0]) : 1;
@@ -170,7 +170,7 @@ void check_softmax() {
   double most = 0;
   for (std::int64_t i = 0; i < X.count(); ++i)
     most = worse(most, std::abs(double{out.data()[i]} / (i < inner ? 1 / total : e / total) - 1));
-  BOOST_TEST(most < in_sections<Real> + 8 * epsilon<Real>);  // an exponential, and two roundings
+  BOOST_TEST(most < in_sections<Real> + 8 * epsilon<Real>);  // one exponential, and two roundings
   BOOST_TEST(out.intact());
 }
 
@@ -178,7 +178,7 @@ void check_softmax() {
 
 BOOST_AUTO_TEST_SUITE(kernel_sums)
 
-BOOST_AUTO_TEST_CASE(over_axes) {
+BOOST_AUTO_TEST_CASE(sums_over_axes) {
   check_sum<float, shape{10}, 1>();
   check_sum<float, shape{10'000'000}, 1>();
   check_sum<float, shape{1'000'000, 2}, 1>();
@@ -188,8 +188,8 @@ BOOST_AUTO_TEST_CASE(over_axes) {
   check_sum<double, shape{1'000'000}, 1>();
   check_sum<double, shape{100'000, 3}, 1>();
 }
-// Sums over axes between which others are kept: of numbers and of rows, in blocks of the axes that are kept.
-BOOST_AUTO_TEST_CASE(over_axes_apart) {
+// Sums over axes with kept axes between them. They sum single numbers or rows, in blocks of the kept axes.
+BOOST_AUTO_TEST_CASE(sums_over_axes_with_kept_axes_between) {
   check_sum<float, shape{100'000, 2, 5}, 0b101>();
   check_sum<float, shape{5, 2, 100'000}, 0b101>();
   check_sum<float, shape{60, 1'100, 40}, 0b101>();
@@ -198,8 +198,8 @@ BOOST_AUTO_TEST_CASE(over_axes_apart) {
   check_sum<float, shape{100, 2, 50, 3, 20}, 0b10101>();
   check_sum<double, shape{1'000, 3, 50}, 0b101>();
 }
-// A total that is infinite stays so, and is NaN only where infinities of both signs meet.
-BOOST_AUTO_TEST_CASE(infinite) {
+// An infinite total stays infinite. It is NaN only if infinities of both signs are added.
+BOOST_AUTO_TEST_CASE(infinite_sums) {
   const auto sum_of = [](std::vector<float> in) {
     float sum = 0, columns[2];
     run_kernel<cairn::sum_op<1, false>, float, array<shape{4'000}>>({&sum, in.data()});
@@ -215,14 +215,14 @@ BOOST_AUTO_TEST_CASE(infinite) {
   BOOST_TEST(std::isnan(sum_of(in)));
   BOOST_TEST(sum_of(std::vector(4'000, -std::numeric_limits<float>::max())) == -infinity<float>);
 }
-BOOST_AUTO_TEST_CASE(of_what_is_laid_at_positions) {
+BOOST_AUTO_TEST_CASE(scatter_adds) {
   check_scatter<float, float, 1, 1, 1'000'000>();
   check_scatter<float, float, 1, 5, 100'000>();
   check_scatter<float, float, 2, 2'100, 1'000>();
   check_scatter<double, double, 1, 3, 100'000>();
   check_scatter<cairn::bf16, float, 1, 33, 10'000>();
 }
-BOOST_AUTO_TEST_CASE(of_windows) {
+BOOST_AUTO_TEST_CASE(pools) {
   constexpr cairn::pooling whole{300}, around{.extent = 81, .stride = 1, .padding = 40};
   constexpr shape x{1, 300, 300, 3}, g{1, 90, 90, 3};
   const std::vector<float> in(x.count(), 0.1F);
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(of_windows) {
   const double middle = spread[(45 * 90 + 45) * 3];
   BOOST_TEST(std::abs(middle / (81 * 81 * double{0.1F}) - 1) < 2 * in_sections<float>);
 }
-BOOST_AUTO_TEST_CASE(of_products) {
+BOOST_AUTO_TEST_CASE(products) {
   check_product<float, 2, 3, 10>();
   check_product<float, 2, 3, 1'000>();
   check_product<float, 1, 2, 1'000'000>();
@@ -242,13 +242,13 @@ BOOST_AUTO_TEST_CASE(of_products) {
   check_product<float, 41, 13, 110'000>();
   check_product<double, 3, 5, 110'000>();
 }
-BOOST_AUTO_TEST_CASE(of_filters) {
+BOOST_AUTO_TEST_CASE(gradients_of_filters) {
   check_filter<float, 30, 100, 100, 3, false>();
   check_filter<float, 10, 100, 100, 3, true>();
   check_filter<float, 1, 1, 300'000, 2, true>();
   check_filter<double, 160, 30, 30, 19, false>();
 }
-BOOST_AUTO_TEST_CASE(of_exponentials) {
+BOOST_AUTO_TEST_CASE(softmax_of_many_terms) {
   check_softmax<float, shape{1, 1'000'000}, -1>();
   check_softmax<float, shape{1'000'000, 3}, 0>();
   check_softmax<double, shape{100'000, 3}, 0>();

@@ -1,4 +1,5 @@
-// Runs that are left alone: what is asked of a loop, and that a run that ended anywhere goes on with the same bits.
+// The training loop: its options, and runs that are interrupted. A run that ended at any moment continues with the same
+// bits.
 #include "cairn/train/loop.hpp"
 
 #include "cairn/cairn.hpp"
@@ -60,7 +61,7 @@ std::vector<std::string> lines_of(const std::filesystem::path& file) {
   for (std::string line; std::getline(in, line);) lines.push_back(line);
   return lines;
 }
-/// Its rows without the seconds.
+/// Returns the rows of the log of a run, without the seconds.
 std::vector<std::string> log_of(const std::filesystem::path& run) {
   auto lines = lines_of(run / "log.csv");
   for (std::string& line : lines) line.resize(line.rfind(','));
@@ -77,7 +78,7 @@ std::vector<std::string> names_in(const std::filesystem::path& folder) {
 
 BOOST_AUTO_TEST_SUITE(loop_suite)
 
-BOOST_AUTO_TEST_CASE(it_does_what_a_loop_by_hand_does) {
+BOOST_AUTO_TEST_CASE(the_loop_equals_a_loop_by_hand) {
   program_of by_hand, looped;
   by_hand.init(seed{1});
   looped.init(seed{1});
@@ -94,7 +95,7 @@ BOOST_AUTO_TEST_CASE(it_does_what_a_loop_by_hand_does) {
   BOOST_TEST(all_numbers(looped) == all_numbers(by_hand));
 }
 
-BOOST_AUTO_TEST_CASE(asked_to_stop_it_saves_and_goes_on_with_the_same_bits) {
+BOOST_AUTO_TEST_CASE(a_stopped_run_continues_with_the_same_bits) {
   const auto rate = step_rate{.peak = 0.02, .every = 5};
   const folder there;
   program_of whole;
@@ -102,7 +103,7 @@ BOOST_AUTO_TEST_CASE(asked_to_stop_it_saves_and_goes_on_with_the_same_bits) {
   train::loop all{whole,
                   {.epochs = 3, .rate = rate, .folder = there.path / "run", .log_every = 2, .shows_progress = false}};
   all(shuffled, going(whole, nothing), [] { return 0.0; });
-  for (const int stop_at : {1, 4, 7, 8, 20}) {  // the seventh ends an epoch
+  for (const int stop_at : {1, 4, 7, 8, 20}) {  // the seventh training step ends an epoch
     const folder here;
     const train::loop_options options{.epochs = 3,
                                       .rate = rate,
@@ -131,7 +132,7 @@ BOOST_AUTO_TEST_CASE(asked_to_stop_it_saves_and_goes_on_with_the_same_bits) {
     BOOST_TEST(log_of(here.path / "run").size() == 13U);
   }
 }
-BOOST_AUTO_TEST_CASE(asked_to_stop_in_a_validation_it_stops_after_it) {
+BOOST_AUTO_TEST_CASE(a_signal_in_a_validation_stops_the_run_after_it) {
   const folder here;
   program_of step;
   step.init(seed{1});
@@ -145,7 +146,7 @@ BOOST_AUTO_TEST_CASE(asked_to_stop_in_a_validation_it_stops_after_it) {
   BOOST_TEST((run(shuffled, going(step, nothing), asking) == train::ending::asked));
   BOOST_TEST(run.state().epoch == 2);
 }
-BOOST_AUTO_TEST_CASE(a_log_that_was_removed_goes_on_with_what_comes) {
+BOOST_AUTO_TEST_CASE(a_removed_log_continues_with_the_next_rows) {
   const folder here;
   train::loop_options options{
       .epochs = 1, .folder = here.path / "run", .resume = true, .log_every = 2, .shows_progress = false};
@@ -157,26 +158,26 @@ BOOST_AUTO_TEST_CASE(a_log_that_was_removed_goes_on_with_what_comes) {
     if (options.epochs++ == 1) std::filesystem::remove(here.path / "run" / "log.csv");
   }
 }
-BOOST_AUTO_TEST_CASE(what_is_no_run_of_a_loop_changes_nothing) {
+BOOST_AUTO_TEST_CASE(a_file_that_no_loop_saved_is_refused) {
   const folder here;
   const train::run_folder run(here.path / "run");
   run.take();
   program_of saved, step;
   saved.init(seed{1});
-  saved.save(run.saved_at(7));  // by hand
+  saved.save(run.saved_at(7));  // saved without a loop
   step.init(seed{2});
   const auto before = all_numbers(step);
   BOOST_CHECK_THROW(train::loop(step, {.folder = here.path / "run", .resume = true}), file::format_error);
   BOOST_TEST(all_numbers(step) == before);
 }
 
-BOOST_AUTO_TEST_CASE(killed_at_any_moment_it_ends_with_the_same_bits) {
+BOOST_AUTO_TEST_CASE(a_run_killed_at_any_moment_ends_with_the_same_bits) {
   const folder here;
   const auto found = killed_run::times(12, here.path, 60'000, 1);
   BOOST_TEST(found.kills >= 12);
 }
 
-BOOST_AUTO_TEST_CASE(the_last_and_the_best_are_kept) {
+BOOST_AUTO_TEST_CASE(the_last_and_the_best_files_are_kept) {
   const folder here;
   program_of step;
   step.init(seed{1});
@@ -196,7 +197,7 @@ BOOST_AUTO_TEST_CASE(the_last_and_the_best_are_kept) {
   BOOST_TEST(run.state().best_epoch == 1);
   program_of loaded;
   loaded.load(here.path / "run" / "best.safetensors");
-  BOOST_TEST(all_numbers(loaded) == best);  // the averages, with which it was validated
+  BOOST_TEST(all_numbers(loaded) == best);  // the averages, with which the validation was computed
   const auto lines = lines_of(here.path / "run" / "log.csv");
   BOOST_TEST(lines.size() == 5U);
   BOOST_TEST(lines[0] == "step,epoch,rate,loss,gradient_norm,validation,seconds");
@@ -204,17 +205,17 @@ BOOST_AUTO_TEST_CASE(the_last_and_the_best_are_kept) {
   BOOST_TEST(lines[2].starts_with("14,1,0.001,"), lines[2]);
 }
 
-BOOST_AUTO_TEST_CASE(it_ends_early_where_nothing_gets_better) {
+BOOST_AUTO_TEST_CASE(the_run_ends_early_without_improvement) {
   program_of step;
   step.init(seed{1});
   train::loop run{step, {.epochs = 9, .patience = 2, .higher_is_better = true, .shows_progress = false}};
   const std::vector<double> validations{1, 2, 1, 2, 5, 5, 5, 5, 5};
   std::size_t epoch = 0;
   BOOST_TEST((run(shuffled, going(step, nothing), [&] { return validations[epoch++]; }) == train::ending::no_better));
-  BOOST_TEST(epoch == 4U);  // the second was the best, and two did not beat it
+  BOOST_TEST(epoch == 4U);  // the second was the best, and the next two were not better
 }
 
-BOOST_AUTO_TEST_CASE(options_that_cannot_be_meant_are_refused) {
+BOOST_AUTO_TEST_CASE(meaningless_options_are_refused) {
   program_of step;
   step.init(seed{1});
   const auto refuses = [&](const train::loop_options& options, std::string_view text) {
@@ -242,7 +243,7 @@ BOOST_AUTO_TEST_CASE(options_that_cannot_be_meant_are_refused) {
                              "cairn: loop_options.average: expected empty without a validation, got 1");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_not_a_number_is_never_the_best) {
+BOOST_AUTO_TEST_CASE(nan_is_never_the_best_validation) {
   program_of step;
   step.init(seed{1});
   const double nan = std::nan("");
@@ -255,7 +256,7 @@ BOOST_AUTO_TEST_CASE(what_is_not_a_number_is_never_the_best) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(to_look_into_a_folder_changes_nothing) {
+BOOST_AUTO_TEST_CASE(looking_into_a_folder_changes_nothing) {
   const folder here;
   const std::string unfinished = here.plain(".cairn-123.part", "of a process that is no more").filename();
   here.plain("download.part", "of somebody");
@@ -303,13 +304,13 @@ BOOST_AUTO_TEST_CASE(a_folder_has_one_owner) {
   char told = 0;
   BOOST_REQUIRE(::read(ready[0], &told, 1) == 1);
   BOOST_CHECK_THROW(run.take(), file::write_error);
-  ::kill(child, SIGKILL);  // and nothing of the lock is left
+  ::kill(child, SIGKILL);  // after this, no lock is left
   ::waitpid(child, nullptr, 0);
   run.take();
   ::close(ready[0]), ::close(ready[1]);
 }
 
-/// Has a run in a process of its own that is killed in its n-th step or validation.
+/// Starts a run in another process, which is killed in its n-th training step or validation.
 void killed_at(const std::filesystem::path& run, int call) {
   const ::pid_t child = ::fork();
   if (child == 0) {
@@ -339,20 +340,21 @@ void resumed(const std::filesystem::path& run, seed from) {
       shuffled, going(step, nothing), [] { return 1.0; });
 }
 
-// Seven steps are an epoch: a run ends before any is saved, in its first validation, and in the next epoch.
-BOOST_AUTO_TEST_CASE(a_run_that_ends_in_its_first_epoch_goes_on) {
+// An epoch has seven training steps. Runs end before anything is saved, in the first validation, and in the next epoch.
+BOOST_AUTO_TEST_CASE(a_run_killed_in_its_first_epoch_continues) {
   const folder here;
   resumed(here.path / "whole", seed{1});
   for (const int call : {1, 7, 8, 9}) {
     const auto run = here.path / std::to_string(call);
     killed_at(run, call);
-    if (call == 9) std::filesystem::remove(run / "best.safetensors");  // as if killed right before it was saved
+    // This is as if the process had been killed right before it saved the best file.
+    if (call == 9) std::filesystem::remove(run / "best.safetensors");
     resumed(run, seed{99});
     BOOST_TEST((bytes_of_end(run) == bytes_of_end(here.path / "whole")), call);
   }
 }
 
-/// One epoch of a run, or another one that goes on.
+/// Starts a run for one epoch, or continues one.
 template <class Program = program_of>
 void go_on(const train::loop_options& options, auto data, auto... validate) {
   Program step;
@@ -363,7 +365,8 @@ void go_on(const train::loop_options& options, auto data, auto... validate) {
   };
   run(data, go, validate...);
 }
-/// Refuses to go on, in a message that has this; and goes on where that is accepted.
+/// Checks that the loop refuses to continue, with a message that contains `line`. It must continue if the change is
+/// accepted.
 template <class Program = program_of>
 void refuses(train::loop_options options, auto data, const std::string& line, auto... validate) {
   const auto before = names_in(options.folder);
@@ -376,7 +379,7 @@ void refuses(train::loop_options options, auto data, const std::string& line, au
   BOOST_CHECK_NO_THROW(go_on<Program>(options, data, validate...));
 }
 
-BOOST_AUTO_TEST_CASE(another_run_is_refused_by_name) {
+BOOST_AUTO_TEST_CASE(a_different_run_is_refused_with_the_difference) {
   const auto other_seed = [](int epoch) { return data::batches<4>(examples(), seed{6}, epoch); };
   const auto in_order = [](int) { return data::batches<4>(examples()); };
   data::dataset larger = examples();
@@ -395,7 +398,7 @@ BOOST_AUTO_TEST_CASE(another_run_is_refused_by_name) {
   using other_decay = program<loss, update<averaged{adamw_options{}, 0.99}>, clip<1.0>>;
   using other_clip = program<loss, update<averaged{adamw_options{}, 0.9}>, clip<2.0>>;
 
-  for (const int stopped_at : {7, 9}) {  // at the end of an epoch, and within the next
+  for (const int stopped_at : {7, 9}) {  // at the end of an epoch, and within the next epoch
     const folder here;
     train::loop_options options{.epochs = 1, .folder = here.path / "run", .shows_progress = false};
     const auto anew = [&](auto data) {
@@ -422,7 +425,7 @@ BOOST_AUTO_TEST_CASE(another_run_is_refused_by_name) {
     anew(shuffled);
     refuses(options, fewer, "\n  run.batches: expected '7', got '3'");
     anew(fewer);
-    refuses(options, few_of_others, "\n  run.data: expected");  // adaptors of std do not hide it
+    refuses(options, few_of_others, "\n  run.data: expected");  // std's adaptors do not hide the data
     anew(shuffled);
     refuses<batches_of_two>(options, twos, "\n  run.inputs: expected 'x {4, 6}, y {4}', got 'x {2, 6}, y {2}'");
     anew(shuffled);
@@ -445,12 +448,13 @@ BOOST_AUTO_TEST_CASE(another_run_is_refused_by_name) {
     refuses(options, shuffled, "\n  run.average: expected '', got 'average'", judged);
     options.average = "";
     anew(shuffled);
-    options.keep = 5, options.save_every = 3, options.log_every = 2, options.patience = 3;  // these decide no numbers
+    // These options do not influence the numbers.
+    options.keep = 5, options.save_every = 3, options.log_every = 2, options.patience = 3;
     BOOST_CHECK_NO_THROW(go_on(options, shuffled, judged));
   }
 }
 
-BOOST_AUTO_TEST_CASE(other_data_that_is_accepted_begins_the_epoch_anew) {
+BOOST_AUTO_TEST_CASE(accepted_changes_of_data_restart_the_epoch) {
   const folder here;
   train::loop_options options{.epochs = 1, .folder = here.path / "run", .shows_progress = false};
   program_of step;
@@ -468,7 +472,7 @@ BOOST_AUTO_TEST_CASE(other_data_that_is_accepted_begins_the_epoch_anew) {
   BOOST_TEST(run.state().step == 8);
 }
 
-BOOST_AUTO_TEST_CASE(the_best_holds_averages_and_the_parameters) {
+BOOST_AUTO_TEST_CASE(the_best_file_holds_averages_and_parameters) {
   const folder here;
   program_of step, best, other;
   step.init(seed{1});
@@ -477,13 +481,13 @@ BOOST_AUTO_TEST_CASE(the_best_holds_averages_and_the_parameters) {
   const auto parameters = all_numbers(step);
   step.exchange("average");
   const auto texts = best.load(here.path / "run" / "best.safetensors");
-  BOOST_TEST(all_numbers(best) == all_numbers(step));  // the averages, to predict with
+  BOOST_TEST(all_numbers(best) == all_numbers(step));  // the averages, which are for predictions
   BOOST_TEST(texts.at("cairn.exchanged") == "average");
   best.exchange("average");
-  BOOST_TEST(all_numbers(best) == parameters);  // to train on
+  BOOST_TEST(all_numbers(best) == parameters);  // the parameters, for further training
 }
 
-BOOST_AUTO_TEST_CASE(a_log_is_not_written_over) {
+BOOST_AUTO_TEST_CASE(a_foreign_log_is_not_overwritten) {
   const folder here;
   const auto run = here.path / "run", log = run / "log.csv";
   train::loop_options options{.folder = run, .log_every = 2, .shows_progress = false};
@@ -502,7 +506,7 @@ BOOST_AUTO_TEST_CASE(a_log_is_not_written_over) {
   BOOST_CHECK_THROW(go_on(options, shuffled), file::format_error);
   std::filesystem::remove(log);
 
-  // Rows that a crash left torn, and rows of steps that come again.
+  // Rows that a crash left incomplete, and rows of training steps that are repeated.
   here.plain("run/log.csv",
              whole + "8,1,0.0" + std::string(9, '\0') + "\n9,1,0.00110,1,0.001,2,,,3\n10,1,0.001,1.5,,,0.1\n12,1");
   const auto stops = [] {
@@ -515,7 +519,7 @@ BOOST_AUTO_TEST_CASE(a_log_is_not_written_over) {
   BOOST_TEST(now.size() == 2 * rows.size() - 1);
   BOOST_TEST(now[rows.size()].starts_with("8,1,0.001,"), now[rows.size()]);
 
-  // Alone: the steps are elsewhere.
+  // A log without its runs, which have been moved elsewhere.
   for (const auto& name : names_in(run))
     if (name != "log.csv") std::filesystem::remove(run / name);
   const std::string alone = read_bytes(log);
@@ -544,7 +548,7 @@ BOOST_AUTO_TEST_CASE(files_of_a_run_keep_modes_and_links) {
   BOOST_TEST(file::reader(elsewhere).metadata().at("loop.best") == "1");
 }
 
-BOOST_AUTO_TEST_CASE(a_log_has_points_in_any_locale) {
+BOOST_AUTO_TEST_CASE(logs_have_decimal_points_in_any_locale) {
   const folder here;
   const comma_locale commas;
   go_on({.folder = here.path / "run", .log_every = 2, .shows_progress = false}, shuffled);
@@ -554,7 +558,7 @@ BOOST_AUTO_TEST_CASE(a_log_has_points_in_any_locale) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(states_that_cannot_go_on_are_refused) {
+BOOST_AUTO_TEST_CASE(impossible_states_of_a_run_are_refused) {
   const folder here;
   const auto run = here.path / "run";
   train::loop_options options{.folder = run, .shows_progress = false};
@@ -580,11 +584,12 @@ BOOST_AUTO_TEST_CASE(states_that_cannot_go_on_are_refused) {
     BOOST_CHECK_THROW(go_on(options, shuffled), file::format_error);
   }
   file::write(path, tensors, in.metadata());
-  std::filesystem::copy_file(path, run / "step-9000000000000000000.safetensors");  // which it does not say itself
+  // The file itself contains another number.
+  std::filesystem::copy_file(path, run / "step-9000000000000000000.safetensors");
   BOOST_CHECK_THROW(go_on(options, shuffled), file::format_error);
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_resumed_or_averaged_is_refused_at_once) {
+BOOST_AUTO_TEST_CASE(programs_that_cannot_be_resumed_or_averaged_are_refused) {
   const folder here;
   program<loss> beside;
   beside.init(seed{1});
@@ -596,7 +601,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_resumed_or_averaged_is_refused_at_once) {
   BOOST_CHECK_THROW(train::loop(step, {.average = "mean"}), program_error);
 }
 
-BOOST_AUTO_TEST_CASE(a_folder_with_a_run_is_not_written_over) {
+BOOST_AUTO_TEST_CASE(a_folder_with_a_run_is_not_overwritten) {
   const folder here;
   program_of step;
   step.init(seed{1});
@@ -607,13 +612,13 @@ BOOST_AUTO_TEST_CASE(a_folder_with_a_run_is_not_written_over) {
   BOOST_TEST(names_in(here.path / "run") == before);
   for (const auto& name : names_in(here.path / "run"))
     if (name.starts_with("step-")) std::filesystem::remove(here.path / "run" / name);
-  for (const bool resume : {false, true})  // where the best alone is left, too
+  for (const bool resume : {false, true})  // also if only the best file is left
     BOOST_CHECK_THROW(train::loop(step, {.folder = here.path / "run", .resume = resume}), file::file_error);
   here.plain("flat", "a file");
   BOOST_CHECK_THROW(train::loop(step, {.folder = here.path / "flat"}), file::write_error);
 }
 
-BOOST_AUTO_TEST_CASE(an_error_in_a_step_leaves_what_was_saved_and_the_signals) {
+BOOST_AUTO_TEST_CASE(an_error_in_a_step_keeps_saved_files_and_restores_signals) {
   const folder here;
   program_of step;
   step.init(seed{1});
@@ -626,10 +631,10 @@ BOOST_AUTO_TEST_CASE(an_error_in_a_step_leaves_what_was_saved_and_the_signals) {
   struct sigaction now{};
   ::sigaction(SIGINT, nullptr, &now);
   BOOST_TEST((now.sa_handler == SIG_DFL));
-  BOOST_TEST(names_in(here.path / "run").size() == 2U);  // of step 2, and the log
+  BOOST_TEST(names_in(here.path / "run").size() == 2U);  // the file of step 2, and the log
 }
 
-BOOST_AUTO_TEST_CASE(a_second_signal_ends_it_at_once) {
+BOOST_AUTO_TEST_CASE(a_second_signal_ends_the_process) {
   for (const int second : {SIGINT, SIGTERM}) {
     const ::pid_t child = ::fork();
     if (child == 0) {
@@ -650,7 +655,7 @@ BOOST_AUTO_TEST_CASE(a_second_signal_ends_it_at_once) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(loops_at_once_leave_signals_as_they_were) {
+BOOST_AUTO_TEST_CASE(simultaneous_loops_restore_signals) {
   struct sigaction before{}, now{};
   ::sigaction(SIGINT, nullptr, &before);
   {
@@ -659,9 +664,9 @@ BOOST_AUTO_TEST_CASE(loops_at_once_leave_signals_as_they_were) {
     std::raise(SIGINT);
     BOOST_TEST(first->received() == SIGINT);
     BOOST_TEST(second.received() == SIGINT);
-    first.reset();  // begun first, and ended first
+    first.reset();  // the first loop began first and ends first
     ::sigaction(SIGINT, nullptr, &now);
-    BOOST_TEST((now.sa_handler == SIG_DFL));  // the next one ends the process
+    BOOST_TEST((now.sa_handler == SIG_DFL));  // the next signal ends the process
   }
   ::sigaction(SIGINT, nullptr, &now);
   BOOST_TEST((now.sa_handler == before.sa_handler));
@@ -669,7 +674,7 @@ BOOST_AUTO_TEST_CASE(loops_at_once_leave_signals_as_they_were) {
   BOOST_TEST(later.received() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_signal_that_is_ignored_stays_so) {
+BOOST_AUTO_TEST_CASE(an_ignored_signal_stays_ignored) {
   std::signal(SIGINT, SIG_IGN);
   program_of step;
   step.init(seed{1});
@@ -682,7 +687,7 @@ BOOST_AUTO_TEST_CASE(a_signal_that_is_ignored_stays_so) {
   BOOST_TEST((std::signal(SIGINT, SIG_DFL) == SIG_IGN));
 }
 
-BOOST_AUTO_TEST_CASE(batches_ahead_are_the_same_batches) {
+BOOST_AUTO_TEST_CASE(batches_read_ahead_are_the_same_batches) {
   for (const int epoch : {0, 1}) {
     auto plain = data::batches<4>(examples(), seed{3}, epoch);
     auto ahead = data::ahead(data::batches<4>(examples(), seed{3}, epoch));
@@ -695,17 +700,17 @@ BOOST_AUTO_TEST_CASE(batches_ahead_are_the_same_batches) {
     }
     BOOST_TEST((at == plain.end()));
   }
-  auto left = data::ahead(data::batches<4>(examples(), seed{3}, 0));  // in the middle, and before it began
+  auto left = data::ahead(data::batches<4>(examples(), seed{3}, 0));  // destroyed in the middle, and before it began
   left.begin();
   BOOST_CHECK_THROW(left.begin(), std::logic_error);
   auto unused = data::ahead(data::batches<4>(examples(), seed{3}, 0));
 }
-BOOST_AUTO_TEST_CASE(batches_ahead_may_be_moved_at_any_time) {
+BOOST_AUTO_TEST_CASE(batches_read_ahead_may_be_moved_at_any_time) {
   auto plain = data::batches<4>(examples(), seed{3}, 1);
   auto begun = data::ahead(data::batches<4>(examples(), seed{3}, 1));
   auto unused = data::ahead(data::batches<4>(examples(), seed{4}, 1));
   auto at = begun.begin();
-  unused = std::move(begun);  // whose own never began
+  unused = std::move(begun);  // `unused` had not begun
   auto last = std::move(unused);
   int count = 0;
   for (auto [expected_x, expected_y] : plain) {
@@ -719,7 +724,7 @@ BOOST_AUTO_TEST_CASE(batches_ahead_may_be_moved_at_any_time) {
   BOOST_CHECK_THROW(last.begin(), std::logic_error);
   BOOST_CHECK_THROW(begun.begin(), std::logic_error);
 }
-BOOST_AUTO_TEST_CASE(batches_that_were_moved_are_not_others) {
+BOOST_AUTO_TEST_CASE(iterators_of_moved_batches_throw) {
   auto shuffled_ones = data::batches<4>(examples(), seed{3}, 1);
   auto at = shuffled_ones.begin();
   auto moved = std::move(shuffled_ones);

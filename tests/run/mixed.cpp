@@ -1,5 +1,5 @@
-// Programs whose steps store what they compute as bf16: which values are so, how near they come to floats, and what
-// stays as it is. Their laws: tests/laws/mixed.cpp.
+// Programs in mixed precision, which store computed values as bf16. The tests show which values are bf16, how near the
+// results come to results in floats, and which values stay floats. tests/laws/mixed.cpp checks the laws.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cmath>
@@ -36,8 +36,8 @@ inline constexpr const auto& graph_of = detail::compiled_of<Model, true, mixed<b
 template <auto Model, class... Options>
 inline constexpr const auto& gradient_of = detail::compiled_of<Model, true, mixed<bf16>, Options...>::gradient;
 
-/// Of the values that an operation of this name makes, or takes where Argument is not -1: how many are bf16, and
-/// how many are others.
+/// How many values of an operation are bf16, and how many are not. The values are the results of the operations with
+/// this name, or their arguments number `Argument` if it is not -1.
 struct types {
   int rounded = 0, others = 0;
   bool operator==(const types&) const = default;
@@ -55,20 +55,21 @@ constexpr types types_of(const auto& values, std::string_view name) {
 
 constexpr const auto& g = graph_of<loss>;
 constexpr const auto& d = gradient_of<loss>;
-// Products take bf16 and make floats, which are rounded where they are no gradients of parameters.
+// Products take bf16 and compute floats. The floats are rounded unless they are gradients of parameters.
 static_assert(types_of<0>(d, "matmul") == types{24, 0} && types_of<1>(d, "matmul") == types{24, 0});
 static_assert(types_of(d, "matmul") == types{0, 24});
-// A convolution rounds a filter of floats as it packs it.
+// A convolution rounds the floats of a filter while it packs the filter.
 static_assert(types_of<0>(d, "convolution") == types{1, 0} && types_of<1>(d, "convolution") == types{0, 1});
 static_assert(types_of<0>(d, "filter_gradient") == types{1, 0} && types_of<1>(d, "filter_gradient") == types{1, 0});
 static_assert(types_of(d, "filter_gradient") == types{0, 1});
-// What is computed by elements is bf16, statistics and losses are floats.
+// Results of elementwise operations are bf16. Statistics and losses are floats.
 static_assert(types_of(g, "gelu") == types{4, 0} && types_of(g, "normalized") == types{4, 0});
 static_assert(types_of(g, "row_moments") == types{0, 3} && types_of(g, "moments") == types{0, 1});
 static_assert(types_of(g, "cross_entropy") == types{0, 1});
 
-// Logits, what is made of them and their gradient are bf16 alone, and so are rows of a table of floats, whose gradient is
-// a sum of floats; products of several matrices make bf16 unless it is for a parameter.
+// Logits, the values that are computed from logits, and the gradient of logits exist only as bf16. Rows of a table of
+// floats are bf16 as well, and the gradient of the table is a sum in float. Batched products compute bf16, unless the
+// result is the gradient of a parameter.
 constexpr auto words = labels<"words", 300, 24>;
 constexpr auto looked_up = words | nn::embedding<"wte", 16>;
 constexpr auto heads = matmul(reshape<2, 12, 16>(looked_up), param<"each", 2, 16, 16>);
@@ -82,7 +83,8 @@ static_assert(types_of(words_d, "softmax_error") == types{1, 0} && types_of<0>(w
 static_assert(types_of<0>(words_d, "cross_entropy") == types{1, 0} && types_of(words_d, "cross_entropy") == types{0, 1});
 static_assert(types_of(words_d, "scatter_add") == types{0, 1} && types_of<0>(words_d, "scatter_add") == types{1, 0});
 
-// An extremum is one of its argument's numbers, so it is stored as they are, and a net of maxima keeps half the bytes.
+// An extremum is one of the numbers of its argument, so it is stored in the type of the argument. A network of maxima
+// stores half the bytes.
 constexpr auto halves_and_floats = sum(max<-1>(reshape<24, 8, 2>(matmul(input<"x", 24, 16>, param<"w", 16, 16>)))) +
                                    sum(square(min<0>(input<"z", 24, 16> + param<"b", 16>)));
 static_assert(types_of<0>(graph_of<halves_and_floats>, "max") == types{1, 0});
@@ -92,7 +94,8 @@ constexpr auto of_maxima =
     mean(square(input<"x", 64, 32> | block<"a">(maxout) | block<"b">(maxout) | block<"c">(maxout)));
 static_assert(2 * program<of_maxima, mixed<bf16>>::memory().stored_bytes <= program<of_maxima>::memory().stored_bytes);
 
-// A result that is computed in float a second time draws the same numbers once more, and is one value however it is moved.
+// If a result is computed a second time in float, it draws the same random numbers again. It is one value, however
+// often it is moved.
 constexpr auto dropped = input<"x", 8, 12> | nn::linear<"l", 12> | nn::dropout<"drop", 0.2>;
 static_assert(detail::runs<outputs(mean(square(dropped)), dropped), true, mixed<bf16>>);
 constexpr auto drops = [](auto v) { return v | nn::linear<"fc", 12> | nn::dropout<"drop", 0.2>; };
@@ -101,7 +104,7 @@ constexpr auto moved = reshape<64>(relu(matmul(input<"x", 8, 8>, param<"w", 8, 8
 constexpr auto fills = [](auto h, auto n) { return updated(tanh(h), state<"/last", initial{}, 64>, n); };
 static_assert(detail::runs<mean(block<"b">(fills, block<"a">(fills, moved, moved), moved)), true, mixed<bf16>>);
 
-// Gradients of three parameters are those that one kernel makes, in floats.
+// One kernel computes the gradients of three parameters, in float.
 constexpr auto attended = nn::attention(param<"q", 1, 24, 2, 8>, param<"k", 1, 24, 2, 8>, param<"v", 1, 24, 2, 8>);
 constexpr const auto& attending = detail::compiled_of<mean(attended), true, mixed<bf16>>::schedule;
 static_assert(types_of(attending, "attention_gradients") == types{0, 1});
@@ -112,7 +115,7 @@ constexpr bool all_floats(const auto& values, const int* of, int count) {
   }
   return true;
 }
-// What is joined is of bf16, which a convolution reads where its pieces are.
+// A concatenation of bf16 is bf16, and a convolution reads it from its pieces.
 constexpr auto small = images | nn::conv2d<"a", 4, 1>;
 constexpr auto other = images | nn::conv2d<"b", 4, 3, nn::window{.padding = 1}>;
 constexpr auto joined = sum(concatenate<-1>(small, other) | nn::conv2d<"c", 4, 3, nn::window{.padding = 1}>);
@@ -127,13 +130,13 @@ static_assert([] {
   return true;
 }());
 
-// One value becomes a state, wherever that is said.
+// A state takes one value, wherever the model updates the state.
 constexpr auto filled = relu(matmul(input<"x", 8, 8>, param<"w", 8, 8>));
 constexpr auto filling = [](auto h, auto next) { return updated(tanh(h), state<"/last", initial{}, 8, 8>, next); };
 static_assert(program<mean(block<"b">(filling, block<"a">(filling, filled, filled), filled)), mixed<bf16>>::flops().forward > 0);
 
-// What is made of parameters alone is there once, however many bodies read it; and a copy of a weight that several read is
-// not kept from forward to backward.
+// Values that are computed only from parameters are computed once, however many bodies read them. If several operations
+// read the bf16 copy of a weight, the copy is not stored from the forward pass to the backward pass.
 constexpr auto scaled_by = layer([](auto h) { return h * softmax(param<"/scale", 24, 16>) | nn::linear<"fc", 16>; });
 constexpr auto scaled = mean(input<"h", 24, 16> | repeat<3, "block">([](auto) { return ckpt<"s">(scaled_by); }));
 static_assert(types_of(graph_of<scaled>, "softmax") == types{1, 0});
@@ -143,7 +146,8 @@ static_assert(program<sharing, mixed<bf16>>::memory().stored_bytes == program<sh
 static_assert(program<sharing, mixed<bf16>>::segments()[1].boundary_bytes ==
               program<sharing>::segments()[1].boundary_bytes / 2);
 
-// Backward goes through what was rounded: the floats for who is outside keep no more of a segment.
+// The backward pass uses the rounded values. The float versions of results, which the user reads, do not make a segment
+// store more.
 constexpr auto dense = layer([](auto h) { return gelu(matmul(h, param<"w", 64, 64>) + param<"b", 64>); });
 constexpr auto rows_of = input<"h", 128, 64> | repeat<3, "block">([](auto) { return ckpt<"s">(dense); });
 static_assert(program<rows_of, cotangent<"v">, mixed<bf16>>::memory().stored_bytes == 2 * 128 * 64 * 2);
@@ -155,7 +159,7 @@ constexpr auto steps =
     mean(square(std::get<1>(scan<4, "t">(ckpt<"c">(cell), carried(zeros<32, 64>), each(input<"xs", 4, 32, 64>)))));
 static_assert(program<steps, mixed<bf16>>::memory().stored_bytes <= program<steps>::memory().stored_bytes);
 
-// Where a user says so, numbers stay floats, or are rounded though they are of parameters.
+// A user may ask for floats, or may round values that are computed from parameters.
 constexpr auto precise = tanh(as<float>(images | nn::flatten | nn::linear<"in", 64>) * 2_c);
 constexpr auto coarse = as_real(tanh(as<bf16>(param<"w", 64>)));
 constexpr auto both = sum(as_real(precise) * coarse);
@@ -171,8 +175,8 @@ constexpr double length(auto view) {
   return std::sqrt(sum);
 }
 
-// What the user has rounded is taken as it is, also by kernels that take floats else: `Typed` computes what it does with
-// its argument rounded once more.
+// A value that the user has rounded is taken as it is, also by kernels that otherwise take floats. `Typed` must compute
+// the same numbers as `Again`, in which the argument is rounded once more.
 constexpr auto own = param<"own", 1>;
 template <auto Typed, auto Again, class... Options>
 void takes_typed(const auto&... in) {
@@ -185,7 +189,7 @@ void takes_typed(const auto&... in) {
 }
 constexpr auto once_more = [](auto x) { return as<bf16>(as_real(x)); };
 
-/// A moving average, which a state becomes: it stays a float.
+/// An operation with a moving average that becomes the new value of a state. The new value of the state stays a float.
 struct moving_average_op : elementwise_op {
   static constexpr fixed_string name = "moving_average";
   static constexpr next_state becomes(int argument) { return {.result = argument == 1 ? 1 : -1}; }
@@ -201,7 +205,7 @@ inline auto lanewise(moving_average_op, V x, V m) {
 constexpr auto averaging =
     make<moving_average_op>(matmul(input<"x", 4, 8>, param<"w", 8, 8>), state<"mean", initial{}, 4, 8>);
 constexpr auto of_average = mean(square(std::get<0>(averaging)));
-/// The types of the results of the first operation of this name.
+/// The type of a result of the first operation with this name.
 template <auto Model>
 constexpr dtype type_of_result(std::string_view name, int result) {
   constexpr const auto& g = graph_of<Model>;
@@ -216,8 +220,8 @@ static_assert(type_of_result<of_average>("moving_average", 1) == dtype::real);
 
 BOOST_AUTO_TEST_SUITE(mixed_programs)
 
-// Roundings are of 2^-9 at most, some twenty in a row.
-BOOST_AUTO_TEST_CASE(near_floats) {
+// A rounding error is at most 2^-9, and there are about twenty roundings in sequence.
+BOOST_AUTO_TEST_CASE(mixed_precision_is_near_floats) {
   program<loss, mixed<bf16>> rounded;
   program<loss> exact;
   rounded.init(seed{1});
@@ -239,7 +243,7 @@ BOOST_AUTO_TEST_CASE(near_floats) {
   });
 }
 
-// Who is outside gets floats that were not rounded, though others read the same numbers as bf16.
+// Results that the user reads are floats that were not rounded, although other operations read the same values as bf16.
 int rounded_in(auto view) {
   int count = 0;
   for (const float x : view) count += x == static_cast<float>(bf16(x));
@@ -254,16 +258,17 @@ BOOST_AUTO_TEST_CASE(results_are_floats) {
   step.init(seed{1});
   auto x = drawn();
   x.resize(64 * 32);
-  step.value_and_grad(bind<"x">(x));  // after one step the average is one bf16, added to nothing
+  // After the first training step, the average is one bf16 number added to zero. Therefore there are two steps.
+  step.value_and_grad(bind<"x">(x));
   const auto [loss, activations, moved] = step.value_and_grad(bind<"x">(x));
   BOOST_TEST(rounded_in(moved) < 32);
   BOOST_TEST(rounded_in(activations) < 32);
-  BOOST_TEST(rounded_in(step.grad<"s">()) < 128);  // two factors of bf16
+  BOOST_TEST(rounded_in(step.grad<"s">()) < 128);  // a product of two bf16 numbers
   BOOST_TEST(rounded_in(step.grad<"w">()) < 32);
-  BOOST_TEST(rounded_in(step.param<"average">()) < 512);  // sums of two bf16
+  BOOST_TEST(rounded_in(step.param<"average">()) < 512);  // sums of two bf16 numbers
 }
 // A type that the user asks for holds for single numbers, too.
-BOOST_AUTO_TEST_CASE(single_numbers) {
+BOOST_AUTO_TEST_CASE(types_of_single_numbers) {
   constexpr auto dot = matmul(as<bf16>(input<"x", 1, 8>), as<bf16>(input<"y", 8, 1>));
   program<sum(param<"w", 1>)> step;
   std::vector<float> x = drawn();
@@ -274,25 +279,25 @@ BOOST_AUTO_TEST_CASE(single_numbers) {
   BOOST_TEST(of_real(bind<"x">(x), bind<"y">(x))(0, 0) == static_cast<float>(typed));
 }
 
-BOOST_AUTO_TEST_CASE(half_the_bytes) {
+BOOST_AUTO_TEST_CASE(mixed_precision_stores_half_the_bytes) {
   constexpr auto wide = repeat<6, "block">([](auto) { return ckpt<"ff">(feed_forward); });
   constexpr auto of_rows = mean(square(input<"x", 512, 64> | wide));
   constexpr memory_plan rounded = program<of_rows, mixed<bf16>>::memory(), exact = program<of_rows>::memory();
   static_assert(rounded.stored_bytes * 100 <= exact.stored_bytes * 52);
-  constexpr int most = multiplies_bf16 ? 55 : 62;  // others pack products as floats
+  constexpr int most = multiplies_bf16 ? 55 : 62;  // other processors pack the operands of products as floats
   static_assert(rounded.peak_bytes * 100 <= exact.peak_bytes * most);
   static_assert(rounded.parameter_bytes == exact.parameter_bytes && rounded.gradient_bytes == exact.gradient_bytes);
   BOOST_TEST(rounded.stored_bytes > 0);
 }
 
-// The logits of a large vocabulary are there once, in half the bytes, and so is their gradient.
-BOOST_AUTO_TEST_CASE(logits_are_there_once) {
+// The logits of a large vocabulary exist once, in half the bytes. Their gradient exists once, too.
+BOOST_AUTO_TEST_CASE(logits_exist_once) {
   constexpr auto tokens = indices<"tokens", 50000, 512>;
   constexpr auto of_hidden = cross_entropy(param<"h", 512, 64> | nn::linear<"head", 50000>, tokens);
   constexpr auto smoothed = cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(
       param<"h", 512, 64> | nn::linear<"head", 50000>, tokens);
   constexpr auto tied = cross_entropy(tokens | nn::embedding<"wte", 64> | nn::tied_linear<"/wte.weight", 50000>, tokens);
-  constexpr std::int64_t logits = 512 * 50000 * 2, table = 50000 * 64 * 2;  // of the table there is a copy
+  constexpr std::int64_t logits = 512 * 50000 * 2, table = 50000 * 64 * 2;  // the table has a copy in bf16
   constexpr double most = 1.02 * static_cast<double>(logits) + table;
   static_assert(program<of_hidden, mixed<bf16>>::memory().peak_bytes < most);
   static_assert(program<smoothed, mixed<bf16>>::memory().peak_bytes < most);
@@ -300,8 +305,8 @@ BOOST_AUTO_TEST_CASE(logits_are_there_once) {
   BOOST_TEST(most > 0);
 }
 
-// A predictor computes in floats or rounds as well, whatever the program does whose parameters it reads.
-BOOST_AUTO_TEST_CASE(predictors) {
+// A predictor computes in float or in mixed precision, whatever the program does that it shares parameters with.
+BOOST_AUTO_TEST_CASE(predictors_may_round_or_not) {
   program<loss, mixed<bf16>> rounded;
   program<loss> exact;
   rounded.init(seed{1});
@@ -319,8 +324,8 @@ BOOST_AUTO_TEST_CASE(predictors) {
   BOOST_TEST(predicted(rounded, round{}) != predicted(rounded, as_they_are{}));
 }
 
-// Parameters, moments and updates are floats: a tenth of a rounding a step adds up.
-BOOST_AUTO_TEST_CASE(small_updates_count) {
+// Parameters, moments and updates are floats. Updates that are a tenth of a rounding unit of bf16 add up.
+BOOST_AUTO_TEST_CASE(small_updates_add_up) {
   constexpr auto w = param_from<"w", initial::constant(1), 64>;
   program<sum(w), mixed<bf16>, update<sgd_options{.lr = 0x1p-12}>> step;
   step.init(seed{1});
@@ -328,7 +333,7 @@ BOOST_AUTO_TEST_CASE(small_updates_count) {
   BOOST_TEST(step.param<"w">().data()[5] == 1 - 0x1p-8);
 }
 
-BOOST_AUTO_TEST_CASE(learns_as_floats_do) {
+BOOST_AUTO_TEST_CASE(mixed_precision_learns_like_floats) {
   const auto x = drawn();
   const auto y = given_classes();
   const auto trained = [&]<class... Options>(std::type_identity<std::tuple<Options...>>) {
@@ -344,7 +349,7 @@ BOOST_AUTO_TEST_CASE(learns_as_floats_do) {
   BOOST_TEST(rounded < 0.1F);
 }
 
-BOOST_AUTO_TEST_CASE(typed_values) {
+BOOST_AUTO_TEST_CASE(values_that_the_user_rounds) {
   std::vector<float> x = drawn(), w(x.begin(), x.begin() + 108), table(x.begin(), x.begin() + 80);
   x.resize(2 * 6 * 6 * 4);
   constexpr auto image = as<bf16>(input<"x", 2, 6, 6, 4>);
@@ -363,8 +368,8 @@ BOOST_AUTO_TEST_CASE(typed_values) {
               mixed<bf16>>(bind<"table">(table));
 }
 
-// As floats they have the bits of a program of floats.
-BOOST_AUTO_TEST_CASE(floats_where_asked_for) {
+// In floats, the results have the same bits as in a program of floats.
+BOOST_AUTO_TEST_CASE(floats_that_the_user_asks_for) {
   program<sum(precise_rows)> step;
   step.init(seed{1});
   predictor<precise_rows> exact{step};
@@ -375,7 +380,7 @@ BOOST_AUTO_TEST_CASE(floats_where_asked_for) {
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(states_become_floats) {
+BOOST_AUTO_TEST_CASE(new_values_of_states_are_floats) {
   std::vector<float> x = drawn();
   x.resize(32);
   const auto after = [&]<class... Options>(std::type_identity<std::tuple<Options...>>) {

@@ -1,5 +1,5 @@
-// Norms and variances in float and bf16 against double: huge and tiny numbers, equal ones, a mean of many deviations,
-// and as many rows as an image has pixels.
+// Compares norms and variances in float and bf16 with double. The tests use huge and tiny numbers, equal numbers, a
+// mean that is many deviations from zero, and as many rows as an image has pixels.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cmath>
@@ -29,7 +29,7 @@ std::vector<double> numbers(double phase) {
   return out;
 }
 
-/// Each norm of some numbers, the gradients of the sum of all times c, and the running statistics.
+/// Returns each norm of some numbers, the gradients of the sum of all norms times c, and the running statistics.
 template <class Real, class... Options>
 std::vector<std::pair<std::string, std::vector<double>>> normed(const std::vector<double>& numbers_bound) {
   program<outputs(sum(all * c), layer_normed, root_normed, batch_normed, group_normed), wrt<"x">, Options...> step;
@@ -56,7 +56,8 @@ std::vector<std::pair<std::string, std::vector<double>>> normed(const std::vecto
   return out;
 }
 
-/// Compares with double, each to so many of the largest. A number that float does not hold is infinite.
+/// Compares with double. The error may be `within` of the largest number. A number that float cannot hold must be
+/// infinite.
 template <class... Options>
 void check(const std::string& what, const std::vector<double>& numbers_bound, double within) {
   const auto some = normed<float, Options...>(numbers_bound), exact = normed<double, real<double>>(numbers_bound);
@@ -83,22 +84,23 @@ std::vector<double> rounded(std::vector<double> of, double factor, double distan
 
 BOOST_AUTO_TEST_SUITE(norms)
 
-BOOST_AUTO_TEST_CASE(of_any_size) {
+BOOST_AUTO_TEST_CASE(norms_of_huge_and_tiny_numbers) {
   for (const double factor : {1e-30, 1e-10, 1.0, 1e10, 1e18, 1e19, 1e25, 1e30, 8e37, 3.4e38})
     BOOST_TEST_CONTEXT("numbers up to " << factor) check("numbers", rounded(numbers(0), factor), 2e-6);
 }
-BOOST_AUTO_TEST_CASE(of_the_largest_of_both_signs) {
+BOOST_AUTO_TEST_CASE(norms_of_the_largest_numbers_of_both_signs) {
   std::vector<double> of(count, double{std::numeric_limits<float>::max()});
   for (std::size_t i = 0; i < count; i += 5) of[i] = -of[i];
   check("the largest numbers", of, 2e-6);
 }
-// A float holds the mean to half a unit: 6e-8 of the mean, which is as many deviations here as it is large.
-BOOST_AUTO_TEST_CASE(of_far_means) {
+// A float holds the mean with an error of at most half a unit. This is 6e-8 of the mean. The mean is as many deviations
+// from zero as its value says.
+BOOST_AUTO_TEST_CASE(norms_of_numbers_with_far_means) {
   check("a mean of 100", rounded(numbers(0), 1, 100), 100 * 1e-7);
   check("a mean of 10000", rounded(numbers(0), 1, 1e4), 1e4 * 1e-7);
 }
-// What is equal has no deviation, however large it is; the mean square of such a row is its square.
-BOOST_AUTO_TEST_CASE(of_equal_numbers) {
+// Equal numbers have no deviation, however large they are. The mean square of a row of equal numbers is their square.
+BOOST_AUTO_TEST_CASE(norms_of_equal_numbers) {
   for (const double e : {0.1, -1e4, 3.7e9, 3.3e38}) {
     const auto found = normed<float>(rounded(std::vector<double>(count), 1, e));
     for (const std::size_t k : {0U, 2U, 3U}) {
@@ -108,12 +110,12 @@ BOOST_AUTO_TEST_CASE(of_equal_numbers) {
     check("equal numbers", rounded(std::vector<double>(count), 1, e), 2e-6);
   }
 }
-// bf16 has 8 bits: what is computed from it is rounded some times.
-BOOST_AUTO_TEST_CASE(of_bf16) {
+// bf16 has 8 bits, and values that are computed from it are rounded several times.
+BOOST_AUTO_TEST_CASE(norms_in_bf16) {
   for (const double factor : {1.0, 1e19, 1e30, 8e37})
     BOOST_TEST_CONTEXT("numbers up to " << factor) check<mixed<bf16>>("bf16", rounded(numbers(0), factor), 0.02);
 }
-// Finite numbers give predictions that are finite, too, where a running variance is not.
+// Predictions for finite numbers are finite, even if a running variance is not.
 BOOST_AUTO_TEST_CASE(predictions_after_huge_numbers) {
   program<sum(batch_normed * c)> step;
   step.init(seed{1});
@@ -125,8 +127,8 @@ BOOST_AUTO_TEST_CASE(predictions_after_huge_numbers) {
   for (const float y : predict(bind<"x">(ones))) BOOST_TEST(std::isfinite(y));
 }
 
-// A group of a million pixels: nothing is lost of long sums.
-BOOST_AUTO_TEST_CASE(of_a_long_group) {
+// A group of a million pixels. Long sums lose no digits.
+BOOST_AUTO_TEST_CASE(norm_of_a_long_group) {
   constexpr int pixels = 1'000'000;
   constexpr auto y = input<"pixels", 1, pixels, 2> | nn::group_norm<"gn", 2>;
   program<outputs(sum(y), slice<1, 0, 2>(y))> step;
@@ -140,8 +142,8 @@ BOOST_AUTO_TEST_CASE(of_a_long_group) {
       BOOST_TEST(std::abs(first(0, i, j) - ((i == 0 ? above : below) - mean) / std::sqrt(off * off + 1e-5)) < 2e-6);
 }
 
-// The mean of a variance may be rounded by more than a deviation.
-BOOST_AUTO_TEST_CASE(variances) {
+// The mean may be rounded by more than a deviation.
+BOOST_AUTO_TEST_CASE(variances_around_a_far_mean) {
   constexpr auto of = input<"of", 3, 33>;
   program<outputs(sum(var<-1>(of)), var<-1>(of)), wrt<"of">> step;
   std::vector<float> numbers(3 * 33);

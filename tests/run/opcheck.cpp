@@ -1,5 +1,5 @@
-// The laws of operations tell right from wrong: all operations that are not the library's keep them, and each of those
-// that follow breaks one.
+// The checks of operations tell correct operations from wrong ones. The added operations of tests/own.hpp pass all
+// checks. Each operation below breaks one law.
 #include <boost/test/unit_test.hpp>
 #include <cairn/boost_test.hpp>
 #include <cairn/cairn.hpp>
@@ -11,7 +11,7 @@ namespace broken {
 
 using namespace cairn;
 
-/// Twice its argument, in a way that some derived operation gets wrong.
+/// Twice its argument. The operations that are derived from it make one mistake each.
 struct doubled_op : op {
   static constexpr fixed_string name = "doubled";
   using rule = rule::axes_exist;
@@ -89,7 +89,7 @@ template <class Real, class X>
 void compute(counts_threads_op, signature<Real, X> of, void* const* operands, int threads) {
   doubled(of, operands)[0] /= static_cast<Real>(threads);
 }
-/// Turns rows around, which it cannot do in the memory of its argument.
+/// Reverses rows, which it cannot do in the memory of its argument.
 struct overwrites_op : doubled_op {
   static constexpr int overwrites(int) { return 0; }
 };
@@ -99,7 +99,7 @@ void compute(overwrites_op, signature<Real, X>, void* const* operands) {
   for (std::int64_t i = 0; i < count; ++i)
     static_cast<Real*>(operands[0])[i] = 2 * static_cast<const Real*>(operands[1])[count - 1 - i];
 }
-/// Its second result is only right where somebody reads the first.
+/// The second result is wrong if the first result is unused.
 struct depends_on_reader_op : doubled_op {
   static constexpr std::array<shape, 2> result(const shape& x) { return {x, x}; }
   static constexpr auto vjp(auto g, auto h, auto, auto, auto) { return gradients(g + g + h); }
@@ -112,7 +112,7 @@ void compute(depends_on_reader_op, signature<Real, X>, void* const* operands) {
     if (operands[1] != nullptr) static_cast<Real*>(operands[1])[i] = operands[0] != nullptr ? x : -x;
   }
 }
-/// Does not ask for the rows that a loop would make.
+/// Ignores the function that computes the rows of a fused loop.
 struct ignores_rows_op : doubled_op {
   static constexpr bool takes_rows(const shape&) { return true; }
 };
@@ -120,7 +120,7 @@ template <class Real, class X>
 void compute(ignores_rows_op, signature<Real, X> of, void* const* operands, const kernel::launch&) {
   doubled(of, operands);
 }
-/// Does not tell the loop that follows where it is.
+/// Does not call the fused loop that follows.
 struct ignores_followers_op : doubled_op {
   static constexpr bool gives_rows(const shape&) { return true; }
   static constexpr shape result(const shape& x) { return own::rows_of(x, true); }
@@ -148,7 +148,7 @@ V lanewise(crooked_op, V x) {
   return x * x;
 }
 
-/// A product, but twice the argument where both arguments lie at one address.
+/// A product. It returns twice the argument if both arguments have the same address.
 struct depends_on_addresses_op : op {
   static constexpr fixed_string name = "depends_on_addresses";
   using rule = rule::axes_exist;
@@ -162,7 +162,7 @@ void compute(depends_on_addresses_op, signature<Real, X, Y>, void* const* operan
     static_cast<Real*>(operands[0])[i] = x == y ? 2 * x[i] : x[i] * y[i];
 }
 
-/// Has no kernel of its own, and counts how often a loop runs it.
+/// Has no kernel of its own, and counts how often a fused loop runs it.
 struct counts_calls_op : elementwise_op {
   static constexpr fixed_string name = "counts_calls";
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
@@ -188,7 +188,7 @@ namespace {
 constexpr auto x = param<"x", 4, 6>;
 constexpr auto apart = param_from<"apart", initial::uniform(3), 4, 6>;
 
-/// What opcheck says begins and goes on so.
+/// Returns true if the message of opcheck starts with `begin` and contains `more`.
 bool tells(const std::string& said, std::string_view begin, std::string_view more = {}) {
   const bool right = said.starts_with(begin) && said.find(more) != std::string::npos;
   if (!right) BOOST_TEST_MESSAGE(said);
@@ -203,7 +203,7 @@ std::string of_x() {
 
 BOOST_AUTO_TEST_SUITE(operation_checks)
 
-BOOST_AUTO_TEST_CASE(right_ones) {
+BOOST_AUTO_TEST_CASE(correct_operations_pass) {
   BOOST_TEST((check_operation<own::log1pexp_op, x>()));
   BOOST_TEST((check_operation<own::running_sum_op<false>, x>()));
   BOOST_TEST((check_operation<own::largest_op, apart>(seed{2})));
@@ -220,7 +220,7 @@ BOOST_AUTO_TEST_CASE(arguments_of_other_types) {
                               indices<"j", 3, 5>, indices<"k", 3, 5>, known>()));
   BOOST_TEST((check_operation<dropout_op<0.5, true>, x, random_key<"mask">>()));
 }
-BOOST_AUTO_TEST_CASE(norms_and_positions) {
+BOOST_AUTO_TEST_CASE(norms_rotary_embeddings_and_scatter_adds_pass) {
   constexpr auto g = param<"g", 4, 6>;
   constexpr auto mean = param<"mean", 4, 1>;
   constexpr auto scale = param<"scale", 4, 1>;
@@ -237,9 +237,9 @@ BOOST_AUTO_TEST_CASE(norms_and_positions) {
   BOOST_TEST((check_operation<waves_op<6, 500.0, true>, indices<"at", 100, 2, 3>>()));
   BOOST_TEST((check_operation<scatter_add_op<0, 4, 3>, x, indices<"at", 4, 4>>()));
 }
-/// The largest score counts as a constant, which is right where it is read with the log of the total alone: gradients
-/// are checked of their sum.
-BOOST_AUTO_TEST_CASE(attention_with_all_options) {
+/// The largest score counts as a constant. This is correct if the largest score is used only together with the log of
+/// the total. Therefore the gradient of their sum is checked.
+BOOST_AUTO_TEST_CASE(attention_with_all_options_passes) {
   using attended = attention_op<attending{true, masking::real, 0.3}>;
   constexpr auto q = param<"q", 1, 7, 4, 4>;
   constexpr auto k = param<"k", 1, 5, 2, 4>;
@@ -269,21 +269,21 @@ BOOST_AUTO_TEST_CASE(memory_that_is_read_before_it_is_written) {
   BOOST_TEST(
       tells(of_x<broken::reads_past_end_op>(), "doubled: result 0, number 0, is ", "it reads past an end of one"));
 }
-BOOST_AUTO_TEST_CASE(memory_that_is_not_its_own) {
+BOOST_AUTO_TEST_CASE(writes_outside_of_results_and_scratch) {
   BOOST_TEST(of_x<broken::writes_past_end_op>() == "doubled: it writes 10 bytes past its end, of result 0");
   BOOST_TEST(of_x<broken::writes_before_scratch_op>() ==
              "doubled: it writes 1 bytes before its beginning, of its scratch");
   BOOST_TEST(of_x<broken::writes_argument_op>() == "doubled: it writes over argument 0");
 }
-BOOST_AUTO_TEST_CASE(what_reads_or_makes_bf16) {
+BOOST_AUTO_TEST_CASE(kernels_that_read_or_write_bf16) {
   BOOST_TEST(tells(of_x<broken::writes_past_halves_op>(), "doubled: it writes 10 bytes past", ", in mixed<bf16>"));
   BOOST_TEST((check_operation<matmul_op<false, true>, param<"a", 5, 7>, param<"b", 9, 7>>()));
   BOOST_TEST((check_operation<softmax_op<-1>, param<"a", 5, 7>>()));
-  constexpr auto small = param_from<"y", initial::constant(-2), 5, 7>;  // whose exp is no share near 1
+  constexpr auto small = param_from<"y", initial::constant(-2), 5, 7>;  // the shares exp(y) are not near 1
   BOOST_TEST((check_operation<softmax_slope_op<-1, false>, param<"g", 5, 7>, small>()));
   BOOST_TEST((check_operation<softmax_slope_op<0, true>, param<"g", 5, 7>, small>()));
 }
-BOOST_AUTO_TEST_CASE(what_else_a_kernel_may_not_depend_on) {
+BOOST_AUTO_TEST_CASE(results_that_depend_on_calls_threads_or_neighbours) {
   BOOST_TEST(tells(of_x<broken::remembers_op>(), "doubled: result 0, number 2, is ", "a second time"));
   BOOST_TEST(tells(of_x<broken::counts_threads_op>(), "doubled: result 0, number 0, is ", "on 2 threads"));
   BOOST_TEST(tells(of_x<broken::overwrites_op>(), "doubled: result 0, number 12, is ", "over the argument"));
@@ -291,7 +291,7 @@ BOOST_AUTO_TEST_CASE(what_else_a_kernel_may_not_depend_on) {
   BOOST_TEST(tells(of_x<broken::ignores_rows_op>(), "doubled: it computes other numbers where a loop makes the rows"));
   BOOST_TEST(tells(of_x<broken::ignores_followers_op>(), "doubled: it computes other numbers where a loop follows"));
 }
-BOOST_AUTO_TEST_CASE(what_has_neither_a_kernel_nor_a_gradient) {
+BOOST_AUTO_TEST_CASE(operations_without_a_kernel_or_a_gradient) {
   constexpr std::string_view twice = "it has other bits the second time";
   BOOST_TEST(tells(opcheck<broken::counts_calls_op, input<"in", 8>>(), "counts_calls: ", twice));
   BOOST_TEST(tells(opcheck<broken::counts_calls_op, frozen<"in", 8>>(), "counts_calls: ", twice));
@@ -306,8 +306,8 @@ BOOST_AUTO_TEST_CASE(a_wrong_gradient) {
   BOOST_TEST(tells(of_x<broken::crooked_op>(), "crooked: the gradient of x, number ", "a deviation of 0.5"));
 }
 
-// One parameter stands for all that differ in their names alone.
-BOOST_AUTO_TEST_CASE(equal_arguments) {
+// One parameter stands for all parameters that differ only in their names.
+BOOST_AUTO_TEST_CASE(one_parameter_as_several_arguments) {
   using product = broken::depends_on_addresses_op;
   BOOST_TEST(tells(opcheck<product, x, param<"y", 4, 6>>(), "depends_on_addresses: the gradient of x, number ",
                    ", where one parameter is several arguments"));

@@ -15,7 +15,7 @@ using cairn::adamw, cairn::rule_optimizer, cairn::sgd;
 
 namespace {
 
-/// Parameters of 13, 7 and 5 numbers with padding between them; no register's width divides the whole.
+/// A program with parameters of 13, 7 and 5 numbers and padding between them. No width of a register divides the total.
 template <class Real>
 struct fake_program {
   using real_type = Real;
@@ -27,7 +27,7 @@ struct fake_program {
     for (std::size_t i = 0; i < size; ++i)
       p[i] = padding(i) ? 0 : static_cast<Real>(std::sin(1.0 + static_cast<double>(i)));
   }
-  /// Gradients of all magnitudes, different in each step.
+  /// Gradients of all magnitudes, which differ in each training step.
   void differentiate(int step) {
     for (std::size_t i = 0; i < size; ++i) {
       const auto x = static_cast<double>(i);
@@ -38,7 +38,7 @@ struct fake_program {
   std::span<Real> gradients() { return g; }
 };
 
-/// One number's way under PyTorch's SGD (torch/optim/sgd.py), in double.
+/// One number under PyTorch's SGD (torch/optim/sgd.py), in double.
 struct torch_sgd {
   double lr, momentum = 0, weight_decay = 0;
   bool nesterov = false;
@@ -55,7 +55,7 @@ struct torch_sgd {
   }
 };
 
-/// One number's way under PyTorch's AdamW (torch/optim/adamw.py), in double.
+/// One number under PyTorch's AdamW (torch/optim/adamw.py), in double.
 struct torch_adamw {
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 1e-2;
   double exp_avg = 0, exp_avg_sq = 0;
@@ -72,7 +72,7 @@ struct torch_adamw {
   }
 };
 
-/// Runs both side by side; `rates[t]` is the learning rate of step t.
+/// Runs both optimizers. `rates[t]` is the learning rate of training step t.
 template <class Real, class Optimizer, class Oracle>
 void compare(fake_program<Real>& program, Optimizer& optimizer, Oracle oracle,
              const std::vector<double>& rates) {
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(adamw_with_options_as_pytorch, Real, reals) {
           falling);
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(moments_are_kept_and_set, Real, reals) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(moments_can_be_read_and_set, Real, reals) {
   fake_program<Real> first, second;
   adamw adam{first}, other_adam{second};
   sgd descent{first, {.momentum = 0.9}}, other_descent{second, {.momentum = 0.9}}, plain{first};
@@ -158,7 +158,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(moments_are_kept_and_set, Real, reals) {
   BOOST_TEST(first.p == second.p, boost::test_tools::per_element());
 }
 
-// The largest gradients, and the smallest, in every order and of both signs, with rates of all sizes.
+// The largest and the smallest gradients, in every order and with both signs, at learning rates of all magnitudes.
 BOOST_AUTO_TEST_CASE_TEMPLATE(finite_gradients_leave_all_numbers_finite, Real, reals) {
   using limits = std::numeric_limits<Real>;
   const std::vector<Real> extreme{
@@ -190,8 +190,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(finite_gradients_leave_all_numbers_finite, Real, r
   check(cairn::averaged{cairn::adamw_options{}, 0.9});
   check(cairn::averaged{cairn::sgd_options{.momentum = 0.9}, 0.9});
 }
-// A huge gradient is a step of the rate, as in PyTorch while its squares are finite; then the mean of squares decays.
-BOOST_AUTO_TEST_CASE_TEMPLATE(huge_gradients_take_steps_of_the_rate, Real, reals) {
+// A huge gradient changes the parameter by the learning rate. PyTorch does the same as long as the squares are finite.
+// Afterwards the mean of squares decays.
+BOOST_AUTO_TEST_CASE_TEMPLATE(huge_gradients_change_parameters_by_the_rate, Real, reals) {
   for (const double huge : {1e18, 1e20, static_cast<double>(std::numeric_limits<Real>::max())}) {
     fake_program<Real> program;
     adamw optimizer{program, {.lr = 0.1, .weight_decay = 0}};
@@ -202,12 +203,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(huge_gradients_take_steps_of_the_rate, Real, reals
       return program.p[12];
     };
     const auto near = boost::test_tools::tolerance(static_cast<Real>(1e-6));
-    BOOST_TEST(after(huge) == Real(0.9), near);  // these are PyTorch 2.15's, of 1e20 in float and in double
+    BOOST_TEST(after(huge) == Real(0.9), near);  // PyTorch 2.15's results for 1e20, in float and in double
     BOOST_TEST(after(1) == Real(0.832994223), near);
     BOOST_TEST(after(1) == Real(0.781198502), near);
   }
 }
-BOOST_AUTO_TEST_CASE_TEMPLATE(infinite_gradients_are_not_taken_for_large_ones, Real, reals) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(infinite_gradients_are_not_treated_as_large_ones, Real, reals) {
   const auto check = [](auto rule) {
     for (const Real bad : {std::numeric_limits<Real>::infinity(), -std::numeric_limits<Real>::infinity(),
                            std::numeric_limits<Real>::quiet_NaN()}) {
@@ -225,7 +226,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(infinite_gradients_are_not_taken_for_large_ones, R
   check(cairn::averaged{cairn::adamw_options{}, 0.9});
 }
 
-BOOST_AUTO_TEST_CASE(optimizers_refuse_what_cannot_be_meant) {
+BOOST_AUTO_TEST_CASE(meaningless_settings_are_refused) {
   fake_program<float> program;
   const auto refuses = [&](auto rule, std::string_view text) {
     BOOST_CHECK_EXCEPTION((rule_optimizer{program, rule}), std::invalid_argument,

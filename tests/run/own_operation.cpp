@@ -1,5 +1,5 @@
-// Operations that are not the library's: what they compute, and their gradients. Plans: tests/static/own.cpp;
-// checkpoints: tests/laws/own.cpp.
+// Operations that a user adds: their results and their gradients. tests/static/own.cpp checks their plans, and
+// tests/laws/own.cpp checks them in segments.
 #include <array>
 #include <cmath>
 #include <vector>
@@ -9,13 +9,14 @@
 
 namespace {
 
-constexpr auto p = param_from<"p", initial::uniform(2), 8, 12>;  // numbers far apart: the largest stays the largest
+// The numbers are far apart, so that the largest stays the largest.
+constexpr auto p = param_from<"p", initial::uniform(2), 8, 12>;
 constexpr std::array<std::int32_t, 8> which{0, 3, 1, 0, 4, 2, 0, 1};
 
-/// p is 0.5, -1, 1.5, ...: 96 different numbers.
+/// p has the values 0.5, -1, 1.5, ..., which are 96 different numbers.
 double number(std::size_t i) { return (i % 2 == 0 ? 0.5 : -0.5) * static_cast<double>(i + 1); }
 
-/// What a predictor makes of p.
+/// Returns what a predictor computes from p.
 template <auto Model>
 auto predicted(const auto&... inputs) {
   program<sum(p)> step;
@@ -91,7 +92,8 @@ BOOST_AUTO_TEST_CASE(state) {
     BOOST_TEST(near(y(2, k), number(24 + k) - 0.19 * mean));
   }
 }
-// A half has eleven digits of two: 1, 1 + 1 / 1024, ... and 128, 128 + 1 / 8, ...; and none below 2^-24.
+// A half has eleven binary digits. Its numbers are 1, 1 + 1 / 1024, ... and 128, 128 + 1 / 8, ..., and no number is
+// below 2^-24.
 BOOST_AUTO_TEST_CASE(elements_of_other_types) {
   constexpr std::array<float, 8> given{0,     1 + 1 / 2048.0F, 1 + 3 / 2048.0F, 1 + 5 / 8192.0F,
                                        2.75F, 254.9F,          200.0625F,       0x3p-25F};
@@ -108,7 +110,7 @@ BOOST_AUTO_TEST_CASE(elements_of_other_types) {
     BOOST_TEST(doubles(i) == static_cast<double>(given[i]));
     BOOST_TEST(wholes(i) == std::trunc(-given[i]));
     BOOST_TEST(bytes(i) == std::trunc(given[i]));
-    // The gradient passes what rounds, and is rounded there.
+    // The gradient passes through the rounding operations, and is rounded there.
     BOOST_TEST(step.grad<"v">()(i) == nearest[i] + static_cast<float>(own::half(given[i])));
   }
 }
@@ -138,12 +140,13 @@ BOOST_AUTO_TEST_CASE(threads_share_a_kernel) {
 }
 #endif
 
-/// First and second order, in double.
+/// Checks first and second order gradients, in double.
 template <auto F, auto... Labels>
 void check_both(const auto&... inputs) {
   constexpr auto loss = weighted(F(p, Labels...));
   check<loss>(inputs...);
-  if constexpr (sizeof...(Labels) == 0) check<sum(square(grad(loss, p)))>();  // of gradients no gradients with labels
+  // With labels, there are no gradients of gradients.
+  if constexpr (sizeof...(Labels) == 0) check<sum(square(grad(loss, p)))>();
 }
 BOOST_AUTO_TEST_CASE(gradients_are_right) {
   check_both<models::log1pexp>();

@@ -25,14 +25,14 @@ static_assert(seed{0x0123456789abcdef}.key() == std::array<std::uint32_t, 2>{0x8
 static_assert(number_of("") == 0xcbf29ce484222325 && number_of("a") == 0xaf63dc4c8601ec8c);
 static_assert(number_of("foobar") == 0x85944171f73967e8);
 
-// A stream has its own counters: the element, the step, the operation.
+// The counters of a stream are the element, the training step and the operation.
 static_assert(random_stream{seed{0x0000000700000005}, 0x0000000300000002, 9}(4) == philox({4, 9, 2, 3}, {5, 7}));
 
 static_assert(uniform(0) == 0);
 static_assert(uniform(1U << 31) == 0.5F);
 static_assert(uniform(ones) == 1 - 0x1p-24F);
 
-// A sequence is the words of consecutive counters under its number.
+// A sequence consists of the words of consecutive counters under its number.
 constexpr bool sequence_follows_counters() {
   random_sequence random(seed{0x0000000700000005}, 0x0000000300000002);
   for (std::uint32_t block = 0; block < 3; ++block) {
@@ -56,10 +56,10 @@ BOOST_AUTO_TEST_CASE(numbers_below_n_are_equally_likely) {
   for (int i = 0; i < draws; ++i) ++count.at(random.below(n));
   double chi_squared = 0;
   for (const int c : count) chi_squared += (c - draws / 6.0) * (c - draws / 6.0) / (draws / 6.0);
-  BOOST_TEST(chi_squared < 20.5);  // 5 degrees of freedom: exceeded once in a thousand seeds
+  BOOST_TEST(chi_squared < 20.5);  // 5 degrees of freedom: one seed in a thousand exceeds this
 }
 
-// Without rejection, numbers divisible by 3 would come up in half of the draws.
+// Without rejection, numbers that are divisible by 3 would be half of all draws.
 BOOST_AUTO_TEST_CASE(large_ranges_are_unbiased) {
   constexpr std::uint32_t n = 3U << 30;
   int divisible = 0;
@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(large_ranges_are_unbiased) {
   BOOST_TEST(divisible < 10400);
 }
 
-BOOST_AUTO_TEST_CASE(one_number_is_no_choice) {
+BOOST_AUTO_TEST_CASE(below_one_is_always_zero) {
   random_sequence random(seed{3}, 0);
   for (int i = 0; i < 10; ++i) BOOST_TEST(random.below(1) == 0U);
 }

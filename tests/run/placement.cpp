@@ -1,5 +1,6 @@
-// Placement by budget against all placements there are: of chains of at most six blocks each nesting of segments, of
-// which single blocks may save their contractions, is written down, accounted event by event, and planned.
+// Compares placement by budget with all possible placements. For chains of at most six blocks, all ways to nest
+// segments are listed. Segments of a single block may save their contractions. Each placement is accounted event by
+// event, and is planned.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <memory>
@@ -18,7 +19,7 @@ std::ostream& operator<<(std::ostream& out, const figures& f) {
   return out << f.bytes << " bytes, " << f.flops << " flops";
 }
 
-/// Those that no other one beats, by bytes.
+/// Returns the placements that no other placement beats, ordered by bytes.
 std::vector<figures> unbeaten(std::vector<figures> all) {
   std::ranges::sort(all);
   std::vector<figures> found;
@@ -28,7 +29,7 @@ std::vector<figures> unbeaten(std::vector<figures> all) {
   return found;
 }
 
-/// Segments one after another, over blocks [begin, end), each with those inside of it. One of a single block may save
+/// Segments in sequence over blocks [begin, end), with the segments inside them. A segment of a single block may save
 /// its contractions.
 struct range;
 using ranges = std::vector<range>;
@@ -38,7 +39,8 @@ struct range {
   bool saves = false;
 };
 
-/// All segments that blocks [begin, end) may have; inside of a segment over all of them, not this one again.
+/// Returns all segments that blocks [begin, end) may have. Inside a segment over all of these blocks, the same segment
+/// does not occur again.
 template <int Count>
 std::vector<ranges> placements(const search::block_chain<Count>& c, int begin, int end, int all_from = plan::none) {
   if (begin == end) return {ranges{}};
@@ -59,18 +61,19 @@ std::vector<ranges> placements(const search::block_chain<Count>& c, int begin, i
   return found;
 }
 
-/// What a placement takes by the costs of a chain: the events of forward and backward in their order.
+/// Computes the bytes and work of a placement from the costs of a chain. It goes through the events of the forward pass
+/// and of the backward pass in their order.
 template <int Count>
 class accounted {
   const search::block_chain<Count>& c;
   figures total{};
 
-  /// A block that is kept, or a segment.
+  /// A block outside of segments, or a segment.
   struct item {
     int begin, end;
     const range* segment = nullptr;
-    std::int64_t before = 0;     ///< bytes in memory before it
-    bool after_segment = false;  ///< behind a segment, outside of all
+    std::int64_t before = 0;  ///< bytes in memory before this item
+    bool after_segment = false;  ///< the item stands behind a segment, and outside of all segments
 
     bool saves() const { return segment != nullptr && segment->saves; }
   };
@@ -85,11 +88,11 @@ class accounted {
     return all;
   }
   void use(std::int64_t bytes) { total.bytes = std::max(total.bytes, bytes); }
-  /// What a kept block is the last to read, in forward, of the segment before it.
+  /// Returns the bytes of the segment before a kept block that this block is the last to read in the forward pass.
   std::int64_t released_by(const item* before, const item& i) const {
     return before == nullptr || before->segment == nullptr ? 0 : c.released[before->begin][i.begin];
   }
-  /// The backward of a segment that stands behind so many bytes.
+  /// Adds the backward pass of a segment. `i.before` is the number of bytes in memory before it.
   void backward_of(const item& i) {
     if (i.saves()) {
       const auto& saving = c.of[i.begin].saving;
@@ -100,8 +103,9 @@ class accounted {
       computed_again(i.segment->inside, i.begin, i.end, i.before);
     }
   }
-  /// The backward of blocks [begin, end) of a segment, which computes them again. The last one is not computed before
-  /// its own backward: whether a segment of it alone saves anything is all the same.
+  /// Adds the backward pass of blocks [begin, end) of a segment, which recomputes them. The last block is not
+  /// recomputed before its own backward pass. Therefore it makes no difference whether a segment of this block alone
+  /// saves values.
   void computed_again(const ranges& segments, int begin, int end, std::int64_t bytes) {
     const std::int64_t gradient = c.gradients[end];
     std::vector<item> all = items(segments, begin, end);
@@ -179,7 +183,7 @@ class accounted {
   figures operator()() const { return total; }
 };
 
-/// A chain of blocks that have nothing in common, with values that skip some of them, and perhaps one that is no body.
+/// A chain of different blocks. Some values skip blocks, and one item may stand between blocks without being a block.
 template <int Count, unsigned Number>
 constexpr auto random_chain = [] {
   std::uint32_t state = Number * 2654435761U + Count;
@@ -244,7 +248,7 @@ void equal_all_placements(std::integer_sequence<unsigned, Number...>) {
   (equals_all_placements<random_chain<Count, Number>>(), ...);
 }
 
-/// Plans of a model with any segments, made at run time.
+/// Makes plans of a model with any segments, at run time.
 template <auto Loss>
 class planner {
   using unplaced = detail::compiled_of<Loss, true>;
@@ -278,8 +282,8 @@ class planner {
   }
 
  public:
-  /// By the passes of plan/compile.hpp, what lives at once: an arena is that and perhaps holes. What they make is too
-  /// large for the stack.
+  /// Plans with the passes of plan/compile.hpp and returns the bytes that live at the same time. An arena has these
+  /// bytes, and possibly holes. The results of the passes are on the heap, because they are too large for the stack.
   static figures figures_of(const ranges& segments) {
     placement placed;
     by_block blocks;
@@ -305,8 +309,8 @@ class planner {
     for (const auto& again : s->recomputed) flops += again.flops;
     return {slots->live_bytes, flops};
   }
-  /// What fit<...> makes of each point of the frontier: no more bytes and no more work; and the least bytes are those
-  /// of its first point.
+  /// Returns the programs that fit<...> makes for the points of the frontier. A program has at most the bytes and the
+  /// work of its point. The least bytes are the bytes of the first point.
   static std::vector<figures> fitted() {
     constexpr const auto& points = frontier<Loss>;
     std::vector<figures> all;
@@ -323,15 +327,17 @@ class planner {
   }
 };
 
-/// What is planned with each placement needs at most so many thousandths of the bytes that are accounted, and at least
-/// so many of a hundred of them. It does what is accounted, but for so many thousandths of a forward pass more; in so
-/// many of a hundred placements more than two in a hundred less, and then at most a forward pass less. For each
-/// placement fit<...> does no more work, but for as many thousandths, with at most three in a hundred more bytes.
+/// Bounds for the difference between planned and accounted figures. Planned bytes are at most `most_bytes` thousandths
+/// and at least `least_bytes` hundredths of the accounted bytes. Planned work is at most the accounted work plus
+/// `more_work` thousandths of a forward pass. In at most `most_differ` hundredths of the placements, the work differs
+/// by more than two hundredths, and never by more than a forward pass. For each placement, fit<...> finds one that has
+/// at most three hundredths more bytes, and no more work except for `more_work` thousandths.
 struct bounds {
   int least_bytes, most_differ, most_bytes = 1005, more_work = 0;
 };
-/// Of models as small as these the working space of products is a large part, and registers decide it. Bounds were read
-/// off with those of 64 bytes; narrower ones miss some by as much as a third in bytes, and three in a hundred in work.
+/// In models as small as these, the workspace of products is a large part of the bytes, and the width of registers
+/// decides it. The bounds were read off with registers of 64 bytes. With narrower registers, some placements miss them
+/// by up to a third in bytes and by three hundredths in work.
 const boost::unit_test::precondition where_read_off([](auto) { return kernel::lanes<float>::width == 16; });
 template <auto Loss>
 void holds_for_all_placements(const bounds& is) {
@@ -419,7 +425,8 @@ constexpr auto unet = [] {
   const auto d = concatenate<-1>(upsample2d<2>(c), a) | block<"d">(convolved<8, 1>);
   return cross_entropy(d | nn::flatten | nn::linear<"out", 10>, labels<"y", 10, 4>);
 }();
-// Layers that read two before them, and what is computed between layers: too many blocks for all placements.
+// Layers that read values of two layers before, and values that are computed between layers. There are too many blocks
+// for all placements.
 constexpr auto times = [](auto h, auto before) { return tanh(h | nn::linear<"fc", 64>) * before; };
 constexpr auto multiplied = [] {
   const auto a = x | block<"a">(layer_of<64>);
@@ -443,42 +450,44 @@ constexpr auto marked = classified<(x | block<"a">(mlp<96>) | ckpt<"b">(block<"b
 
 BOOST_AUTO_TEST_SUITE(placement)
 
-// The same points, no fewer and no more.
-BOOST_AUTO_TEST_CASE(no_placement_is_better) {
+// Both sides have the same points.
+BOOST_AUTO_TEST_CASE(no_other_placement_beats_the_frontier) {
   [&]<int... Count>(std::integer_sequence<int, Count...>) {
     (equal_all_placements<Count + 1>(std::make_integer_sequence<unsigned, 11 - Count>{}), ...);
   }(std::make_integer_sequence<int, 6>{});
 }
 
-// Of a chain, bytes are accounted to one in a hundred; where values are rewritten in place by norms, up to five fewer are
-// needed. Of what convolutions and the statistics behind them compute again in nested segments that save, more is
-// accounted, in bytes and in work.
-BOOST_AUTO_TEST_CASE(planned_as_accounted, *where_read_off) {
+// In a chain, bytes are accounted with an error of at most one hundredth. If norms rewrite values in place, up to five
+// hundredths fewer bytes are needed. For convolutions and the statistics behind them, more bytes and more work are
+// accounted than needed, in nested segments that save values.
+BOOST_AUTO_TEST_CASE(plans_have_the_accounted_bytes_and_work, *where_read_off) {
   holds_for_all_placements<chain_of_widths>({99, 0});
   holds_for_all_placements<residuals>({99, 0});
   holds_for_all_placements<norms>({95, 0});
   holds_for_all_placements<images>({94, 28, 1005, 4});
   holds_for_all_placements<marked>({99, 0});
 }
-// What joins values, or another layer than the next one reads. Where nested segments read it, less is computed again
-// than is accounted, for what is read outside of all of them is.
-BOOST_AUTO_TEST_CASE(planned_where_values_skip_blocks, *where_read_off) {
+// Concatenations, and layers that read a layer further back than the layer before. If nested segments read a value,
+// less work is recomputed than accounted, because only the reads outside of all segments are exact.
+BOOST_AUTO_TEST_CASE(plans_with_values_that_skip_blocks, *where_read_off) {
   holds_for_all_placements<dense>({99, 0});
   holds_for_all_placements<u_shaped>({85, 6});
   holds_for_all_placements<added>({82, 7, 1005, 5});
   holds_for_all_placements<skips>({76, 39, 1005, 2});
   holds_for_all_placements<unet>({93, 18, 1005, 5});
 }
-// The same within a layer. It may be in a segment, which holds what it reads, or not: there is a list for each.
-BOOST_AUTO_TEST_CASE(planned_where_layers_read_what_skips, *where_read_off) {
+// The values skip layers inside a block. The block may be in a segment, which holds the values that it reads, or
+// outside. Each case has its own list.
+BOOST_AUTO_TEST_CASE(plans_with_values_that_skip_layers_of_a_block, *where_read_off) {
   holds_for_all_placements<joined_inside>({75, 17});
   holds_for_all_placements<added_inside>({60, 16, 1150, 6});
 }
-// Also where layers are many and all placements too many to write down.
-BOOST_AUTO_TEST_CASE(fit_does_what_the_frontier_lists) {
+// This also holds for many layers, for which there are too many placements to list.
+BOOST_AUTO_TEST_CASE(fit_reaches_the_points_of_the_frontier) {
   BOOST_TEST(planner<multiplied>::fitted().size() > 2);
   BOOST_TEST(planner<sums_between>::fitted().size() > 2);
-  BOOST_TEST(planner<norms>::fitted().size() > 2);  // whose plans take fewer bytes than accounted with narrow registers
+  // With narrow registers, plans of this model take fewer bytes than accounted.
+  BOOST_TEST(planner<norms>::fitted().size() > 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -60,8 +60,8 @@ void check_steps(const report::profiled& p) {
   }
 }
 
-/// At each step, what lies in the arena is what lives, and fills no byte twice; the highest byte is the last of the
-/// arena.
+/// Checks the arena at each plan step. The values in the arena are the living values, and no two of them share a byte.
+/// The highest byte is the last byte of the arena.
 template <class Step>
 void check_arena(const report::profiled& p) {
   std::int64_t end = 0;
@@ -84,7 +84,7 @@ void check_arena(const report::profiled& p) {
   BOOST_TEST(end == Step::memory().peak_bytes);
 }
 
-/// Takes one value of JSON off the front of a text; false where there is none.
+/// Removes one value of JSON from the front of a text. Returns false if there is none.
 bool take_json(std::string_view& text) {
   const auto take = [&](std::string_view one) {
     text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(a_profile_adds_up_to_the_plan) {
   check<program<nested, threads<kernel::threads_exist ? 2 : 1>>>(288);
 }
 
-BOOST_AUTO_TEST_CASE(steps_say_what_they_are) {
+BOOST_AUTO_TEST_CASE(plan_steps_are_described) {
   const report::profiled p = profile_of<program<dense>>(128);
   const report::profiled_step& s = p.steps[0];
   BOOST_TEST(s.operations == "matmul, add, gelu");
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(steps_say_what_they_are) {
   BOOST_TEST(computed_again->again == computed_again->flops);
 }
 
-BOOST_AUTO_TEST_CASE(a_profile_leaves_a_program_as_it_is) {
+BOOST_AUTO_TEST_CASE(a_profile_does_not_change_a_program) {
   const std::vector<float> x(288, 0.5F);
   const auto compare = [&](auto step, auto other, auto run) {
     step.init(seed{1});
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(a_profile_leaves_a_program_as_it_is) {
   compare(updated(), updated(), [&](auto& step) { return step.train(bind<"x">(x)); });
 }
 
-BOOST_AUTO_TEST_CASE(a_roof_lies_over_each_size) {
+BOOST_AUTO_TEST_CASE(the_roof_depends_on_the_size) {
   const report::roof r{100, {{1000, 50}, {4000, 10}}};
   BOOST_TEST(r.rate(0) == 50);
   BOOST_TEST(r.rate(1000) == 50);
@@ -209,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_roof_lies_over_each_size) {
   BOOST_TEST(r.seconds_of_memory(100) == 2);
 }
 
-BOOST_AUTO_TEST_CASE(no_name_ends_a_script) {
+BOOST_AUTO_TEST_CASE(names_cannot_end_a_script) {
   BOOST_TEST(report::detail::json_text("a.</script>\"\\\n") == R"("a.\u003c/script\u003e\"\\\u000a")");
   BOOST_TEST(is_json(report::detail::json_text("a.</script>\"\\\n\x01")));
   BOOST_TEST(report::detail::json_number(0.25) == "0.25");

@@ -1,4 +1,4 @@
-// What users do with programs and predictors.
+// Programs and predictors, as users use them.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(a_view_is_a_range_a_span_and_an_array_of_xtensor) {
   BOOST_TEST(std::ranges::count(w, 2.0F) == 15);
 }
 
-BOOST_AUTO_TEST_CASE(initialization_is_pytorchs_and_seeded) {
+BOOST_AUTO_TEST_CASE(initialization_is_pytorchs_and_depends_on_the_seed) {
   program<sum(x<4> | nn::linear<"big", 4000>)> step;
   step.init(seed{3});
   const auto w = step.param<"big.weight">();
@@ -112,9 +112,9 @@ BOOST_AUTO_TEST_CASE(initialization_is_pytorchs_and_seeded) {
   BOOST_TEST(!std::ranges::equal(step.parameters(), again.parameters()));
 }
 
-// These two names have one 32-bit hash. The parameters are drawn from two sequences, in any order of the model; a parameter
-// without such a neighbour is drawn as always.
-BOOST_AUTO_TEST_CASE(no_two_parameters_start_alike) {
+// These two names have the same 32-bit hash. The parameters are drawn from two different sequences, in any order of the
+// model. Parameters without such a collision are drawn as always.
+BOOST_AUTO_TEST_CASE(parameters_with_equal_hashes_start_differently) {
   static_assert(hash_of("costarring.weight") == hash_of("liquid.weight"));
   constexpr auto big = x<4> | nn::linear<"big", 4>;
   constexpr auto first = nn::linear<"costarring", 4>;
@@ -130,14 +130,15 @@ BOOST_AUTO_TEST_CASE(no_two_parameters_start_alike) {
     BOOST_TEST(std::ranges::equal(step.param<"costarring.bias">(), turned.param<"costarring.bias">()));
     BOOST_TEST(std::ranges::equal(step.param<"liquid.bias">(), turned.param<"liquid.bias">()));
     BOOST_TEST(std::ranges::equal(step.param<"big.bias">(), alone.param<"big.bias">()));
-    // One of both keeps the numbers that it has by itself.
+    // One of the two parameters has the same numbers as in a program without a collision.
     BOOST_TEST((std::ranges::equal(step.param<"costarring.bias">(), alone.param<"costarring.bias">()) !=
                 std::ranges::equal(step.param<"liquid.bias">(), other_alone.param<"liquid.bias">())));
   }
 }
 
-// Weights and biases, by what feeds one output; of transposed filters PyTorch counts what one input feeds, by group.
-BOOST_AUTO_TEST_CASE(filters_start_as_pytorchs) {
+// Weights and biases start by the number of inputs of one output. For transposed filters, PyTorch counts the outputs of
+// one input, in each group.
+BOOST_AUTO_TEST_CASE(filters_start_as_in_pytorch) {
   constexpr auto photos = input<"photos", 1, 3, 3, 24>;
   constexpr nn::window four{.groups = 4};
   program<sum(photos | nn::conv2d<"all", 400, 3>) + sum(photos | nn::conv2d<"groups", 400, 3, four>) +
@@ -162,7 +163,7 @@ BOOST_AUTO_TEST_CASE(filters_start_as_pytorchs) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(parameters_start_as_they_say) {
+BOOST_AUTO_TEST_CASE(parameters_start_as_declared) {
   constexpr auto all = outputs(mean(param_from<"constant", initial::constant(3), 4>) +
                                mean(param_from<"normal", initial::normal(0.5), 20000>) +
                                mean(param_from<"kaiming", initial::kaiming(24), 20000>) +
@@ -176,7 +177,7 @@ BOOST_AUTO_TEST_CASE(parameters_start_as_they_say) {
     for (const double x : numbers) sum += std::pow(x, n);
     return sum / 20000;
   };
-  // Each bound is four deviations of the mean of 20000 such numbers.
+  // Each bound is four deviations of the mean of 20000 numbers.
   BOOST_TEST(std::abs(moment(normal, 1)) < 0.015);
   BOOST_TEST(std::abs(moment(normal, 2) - 0.25) < 0.01);
   BOOST_TEST(std::abs(moment(normal, 3)) < 0.014);
@@ -192,8 +193,8 @@ BOOST_AUTO_TEST_CASE(parameters_start_as_they_say) {
   BOOST_TEST(std::abs(moment(alone, 2) - 0.25 / 3) < 0.003);
 }
 
-// The row for padding is zeros, the last one here; others are drawn as they are without it.
-BOOST_AUTO_TEST_CASE(rows_of_embeddings_start_as_they_say) {
+// The row for padding is zero, which is the last row here. All other rows are drawn as without padding.
+BOOST_AUTO_TEST_CASE(rows_of_embeddings_start_as_declared) {
   constexpr nn::embedding_options plainly{.start = initial::normal(0.02)};
   constexpr nn::embedding_options padded{.padding_idx = -1, .start = plainly.start};
   program<mean(arange<3> | nn::embedding<"e", 9, plainly>)> step;
@@ -211,8 +212,9 @@ BOOST_AUTO_TEST_CASE(rows_of_embeddings_start_as_they_say) {
   }
 }
 
-// An embedding and a head that are one matrix: the head says nothing of how it starts, in whatever order they come.
-BOOST_AUTO_TEST_CASE(a_parameter_by_its_path_starts_as_in_its_layer) {
+// An embedding and a head share one matrix. The head does not say how the matrix starts. The order of the two does not
+// matter.
+BOOST_AUTO_TEST_CASE(a_parameter_read_by_its_path_starts_as_in_its_layer) {
   constexpr auto embedding = param_from<"wte.weight", initial::normal(0.02), 6, 3>;
   constexpr auto tied = matmul(x<4>, transpose(param<"/wte.weight", 6, 3>));
   program<outputs(mean(tied) + mean(embedding))> head_first;
@@ -224,7 +226,7 @@ BOOST_AUTO_TEST_CASE(a_parameter_by_its_path_starts_as_in_its_layer) {
   alone.init(seed{3});
   BOOST_TEST(std::ranges::equal(head_first.param<"wte.weight">(), alone.param<"wte.weight">()));
   BOOST_TEST(std::ranges::equal(last.param<"wte.weight">(), alone.param<"wte.weight">()));
-  BOOST_TEST(std::ranges::max(last.param<"head.bias">()) > 1 / std::sqrt(5.0F));  // as the layer's, of 3 inputs
+  BOOST_TEST(std::ranges::max(last.param<"head.bias">()) > 1 / std::sqrt(5.0F));  // as in the layer with 3 inputs
 }
 
 BOOST_AUTO_TEST_CASE(blocks_start_at_64_bytes_and_padding_is_zero) {
@@ -244,7 +246,7 @@ BOOST_AUTO_TEST_CASE(blocks_start_at_64_bytes_and_padding_is_zero) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(every_kind_of_array_binds_alike) {
+BOOST_AUTO_TEST_CASE(all_kinds_of_arrays_can_be_bound) {
   train_step step;
   step.init(seed{3});
   const float expected = step.value_and_grad(bind<"x">(numbers), bind<"y">(classes));
@@ -270,8 +272,8 @@ BOOST_AUTO_TEST_CASE(every_kind_of_array_binds_alike) {
   BOOST_TEST(step.value_and_grad(bind<"x">(rows), bind<"y">(classes)) == expected);
 }
 
-// Each is kept in a variable, and copied and moved, before other numbers lie where a temporary ends.
-BOOST_AUTO_TEST_CASE(a_temporary_container_is_kept_and_an_array_of_somebody_else_is_not) {
+// The bound array is stored in a variable, copied and moved before other numbers overwrite the memory of the temporary.
+BOOST_AUTO_TEST_CASE(bind_keeps_temporary_containers_but_not_arrays_of_others) {
   train_step step;
   step.init(seed{3});
   const float expected = step.value_and_grad(bind<"x">(numbers), bind<"y">(classes));
@@ -351,7 +353,8 @@ BOOST_AUTO_TEST_CASE(wrong_input_throws_and_changes_nothing) {
   BOOST_TEST(step.value_and_grad(bind<"x">(numbers), bind<"y">(classes)) == expected);
 }
 
-// What a step writes cannot be its input: a result, a gradient, a state, and where the step updates them a parameter.
+// Memory that a training step writes cannot be its input. This is the memory of results, gradients and states, and of
+// parameters if the training step updates them.
 BOOST_AUTO_TEST_CASE(an_input_that_the_step_writes_is_refused) {
   constexpr auto in = input<"in", 4, 3>;
   constexpr auto w = param<"w", 4, 3>;
@@ -379,7 +382,7 @@ BOOST_AUTO_TEST_CASE(an_input_that_the_step_writes_is_refused) {
   refuses(steps, step.grad<"w">());
   refuses(steps, step.param<"past">());
   BOOST_TEST(step.random().step == 1U);
-  // Right are results of others, copies, and parameters that stay as they are.
+  // Results of other programs, copies, and parameters that do not change may be inputs.
   const std::vector<float> copy(predicted.begin(), predicted.end());
   static_cast<void>(twin.value_and_grad(bind<"in">(numbers)));
   BOOST_TEST(std::get<0>(steps(bind<"in">(predicted))) == std::get<0>(twin.value_and_grad(bind<"in">(copy))));
@@ -410,7 +413,7 @@ BOOST_AUTO_TEST_CASE(a_result_lies_in_memory_of_the_program) {
   static_assert(std::is_same_v<decltype(same.data()), float*>);
 }
 
-// 2^31 numbers take no memory where nothing is written: all of them are zeros but the last, which lies in the one row
+// 2^31 numbers take no memory if nothing is written. All numbers are zero except the last, which is in the only row
 // that is read.
 BOOST_AUTO_TEST_CASE(arrays_may_have_more_elements_than_an_int_can_count) {
   constexpr auto last_row = sum(slice<0, 65535, 65536>(input<"x", 65536, 32768>)) * param<"w">;
@@ -427,7 +430,7 @@ BOOST_AUTO_TEST_CASE(arrays_may_have_more_elements_than_an_int_can_count) {
   BOOST_TEST(step.value_and_grad(bind<"x">(std::span<const float, count>(numbers, count))) == 6);
   BOOST_CHECK_EXCEPTION(step.value_and_grad(bind<"x">(std::span(numbers, count + 8))), extent_error,
                         [](const auto& e) { return e.expected == "{65536, 32768}" && e.actual == "{2147483656}"; });
-  // 2^32 more elements: a count of 32 bits would not see them.
+  // 2^32 more elements, which a count of 32 bits would not notice.
   BOOST_CHECK_THROW(step.value_and_grad(bind<"x">(std::span(numbers, 3 * count))), extent_error);
   ::munmap(memory, bytes);
 }
@@ -494,8 +497,8 @@ BOOST_AUTO_TEST_CASE(double_and_float_agree) {
              1e-6);
 }
 
-BOOST_AUTO_TEST_CASE(one_parameter_for_two_gradients_of_the_same_value) {
-  // Both gradients are the same node: one is computed in place, the other copied.
+BOOST_AUTO_TEST_CASE(two_parameters_with_the_same_gradient) {
+  // Both gradients are the same node. One is computed in place, and the other is copied.
   program<sum(param<"a", 5> + param<"b", 5>)> step;
   step.init(seed{1});
   static_cast<void>(step.value_and_grad());
@@ -509,7 +512,7 @@ BOOST_AUTO_TEST_SUITE(memory_of_the_caller)
 
 constexpr std::size_t needed = static_cast<std::size_t>(train_step::memory().total_bytes());
 
-BOOST_AUTO_TEST_CASE(a_program_stays_within_it) {
+BOOST_AUTO_TEST_CASE(a_program_stays_within_the_memory_of_the_caller) {
   constexpr std::size_t guard = 256;
   alignas(64) static std::byte memory[guard + needed + guard];
   std::ranges::fill(memory, std::byte{0xee});
@@ -544,11 +547,11 @@ BOOST_AUTO_TEST_CASE(too_little_or_misaligned_memory_is_left_alone) {
   train_step step;
   BOOST_CHECK_THROW((predictor<logits<4>>{step, std::span(memory).subspan(1)}), memory_error);
   step.init(seed{3});
-  predictor<first_bias> of_none{step, std::span<std::byte>{}};  // whose result is a parameter
+  predictor<first_bias> of_none{step, std::span<std::byte>{}};  // the result is a parameter
   BOOST_TEST(of_none()(4) == step.param<"fc1.bias">()(4));
 }
 
-BOOST_AUTO_TEST_CASE(a_predictor_lives_there_too) {
+BOOST_AUTO_TEST_CASE(a_predictor_uses_memory_of_the_caller) {
   alignas(64) static std::byte memory[predictor<logits<4>>::memory().peak_bytes];
   train_step step;
   step.init(seed{3});
@@ -556,7 +559,7 @@ BOOST_AUTO_TEST_CASE(a_predictor_lives_there_too) {
   BOOST_TEST(std::ranges::equal(own(bind<"x">(numbers)), given(bind<"x">(numbers))));
 }
 
-BOOST_AUTO_TEST_CASE(a_predictor_does_not_live_where_its_program_keeps_numbers) {
+BOOST_AUTO_TEST_CASE(a_predictor_refuses_memory_in_which_its_program_stores_numbers) {
   alignas(64) static std::byte memory[needed];
   train_step step{memory};
   step.init(seed{3});
@@ -567,14 +570,14 @@ BOOST_AUTO_TEST_CASE(a_predictor_does_not_live_where_its_program_keeps_numbers) 
   });
   BOOST_CHECK_THROW((predictor<logits<4>>{step, std::as_writable_bytes(step.gradients())}), memory_error);
   BOOST_TEST(std::ranges::equal(step.parameters(), before));
-  // Between steps the arena is free.
+  // The arena is free between training steps.
   static_assert(train_step::memory().peak_bytes >= wanted);
   predictor<logits<4>> own{step}, given{step, step.arena()};
   BOOST_TEST(std::ranges::equal(own(bind<"x">(numbers)), given(bind<"x">(numbers))));
 }
 
-// Two programs in one place, one after the other; a predictor of the first is none of the second.
-BOOST_AUTO_TEST_CASE(the_end_of_a_program_there_is_noticed) {
+// Two programs use the same memory in sequence. A predictor of the first program is not a predictor of the second.
+BOOST_AUTO_TEST_CASE(the_end_of_a_program_in_memory_of_the_caller_is_noticed) {
   alignas(64) static std::byte memory[needed], of_predictor[predictor<logits<4>>::memory().peak_bytes];
   std::optional<train_step> step(std::in_place, memory);
   step->init(seed{3});
@@ -593,7 +596,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_program_there_is_noticed) {
   static_cast<void>(fourth(bind<"x">(numbers)));
 }
 
-BOOST_AUTO_TEST_CASE(parameters_are_written_whole_or_not_at_all) {
+BOOST_AUTO_TEST_CASE(parameters_are_set_completely_or_not_at_all) {
   train_step step;
   step.init(seed{3});
   const std::vector<float> before(step.parameters().begin(), step.parameters().end());
@@ -608,7 +611,7 @@ BOOST_AUTO_TEST_CASE(parameters_are_written_whole_or_not_at_all) {
   BOOST_TEST(std::ranges::equal(step.param<"fc1.bias">(), bias));
   BOOST_TEST(std::ranges::count(step.param<"head.weight">(), 0.0F) == 8);
 }
-BOOST_AUTO_TEST_CASE(parameters_are_not_exchanged_through_views) {
+BOOST_AUTO_TEST_CASE(set_refuses_to_exchange_parameters_through_views) {
   program<sum(param<"a", 3> * param<"b", 3>)> step;
   step.init(seed{3});
   const std::vector<float> a(step.param<"a">().begin(), step.param<"a">().end());
@@ -620,7 +623,7 @@ BOOST_AUTO_TEST_CASE(parameters_are_not_exchanged_through_views) {
   BOOST_TEST(std::ranges::equal(step.param<"b">(), a));
 }
 
-BOOST_AUTO_TEST_CASE(parameters_and_gradients_are_walked_through_by_name) {
+BOOST_AUTO_TEST_CASE(parameters_and_gradients_can_be_visited_by_name) {
   constexpr auto h = nn::batch_norm<"bn">(x<4> | nn::linear<"fc", 5>) * frozen<"scale", 5>;
   program<cross_entropy(h | nn::linear<"head", 2>, y<4>), freeze<"fc">, wrt<"x">> step;
   step.init(seed{3});
@@ -646,7 +649,7 @@ BOOST_AUTO_TEST_CASE(parameters_and_gradients_are_walked_through_by_name) {
              boost::test_tools::per_element());
 }
 
-// The same as maps: names and shapes are constants.
+// Parameters and gradients are also maps. Their names and shapes are constants.
 BOOST_AUTO_TEST_CASE(parameters_and_gradients_are_maps_from_names) {
   namespace hana = boost::hana;
   constexpr auto h = nn::batch_norm<"bn">(x<4> | nn::linear<"fc", 5>);
@@ -669,9 +672,9 @@ BOOST_AUTO_TEST_CASE(parameters_and_gradients_are_maps_from_names) {
   BOOST_TEST(matrices == (std::vector<std::string>{"fc.weight", "head.weight"}), boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(a_step_without_parameters_to_start_with_is_refused) {
+BOOST_AUTO_TEST_CASE(a_step_without_initialized_parameters_is_refused) {
   train_step step;
-  adamw optimizer{step};  // to know of the parameters is not to write them
+  adamw optimizer{step};  // to know the parameters does not count as writing them
   const auto run = [](auto& of) { static_cast<void>(of.value_and_grad(bind<"x">(numbers), bind<"y">(classes))); };
   BOOST_CHECK_EXCEPTION(run(step), program_error, [](const program_error& e) {
     return e.what() == std::string("cairn: the parameters were neither initialized nor written; call init(seed{1})");
@@ -685,7 +688,7 @@ BOOST_AUTO_TEST_CASE(a_step_without_parameters_to_start_with_is_refused) {
   run(by_set);
   by_init.init(seed{1});
   run(by_init);
-  // Nor is to read them.
+  // Reading the parameters does not count as writing them either.
   train_step read;
   BOOST_TEST(read.param<"head.bias">()(1) == 0);
   read.for_each_parameter(
@@ -706,7 +709,8 @@ BOOST_AUTO_TEST_CASE(a_step_without_parameters_to_start_with_is_refused) {
   read.param<"head.bias">().fill(0);
   static_cast<void>(predict(bind<"x">(numbers)));
   run(read);
-  // A number that was never written is -0. One that was may be, too, but not where views alone wrote all.
+  // Numbers that were never written are -0. A user may write -0 by set or init, but -0 that is written only through
+  // views is not recognized.
   program<mean(param<"zero", 3>)> set_to_zeros;
   predictor<mean(param<"zero", 3>)> of_set{set_to_zeros};
   set_to_zeros.param<"zero">().fill(-0.0F);
@@ -726,8 +730,8 @@ BOOST_AUTO_TEST_CASE(a_step_without_parameters_to_start_with_is_refused) {
   static_cast<void>(without_any.value_and_grad(bind<"x">(numbers)));
 }
 
-// The memory goes along, and whoever knows it stays right; what is left refuses everything.
-BOOST_AUTO_TEST_CASE(a_program_that_was_moved_from_refuses) {
+// The memory moves to the new program, and predictors and optimizers stay valid. The old program refuses every call.
+BOOST_AUTO_TEST_CASE(a_moved_from_program_refuses_calls) {
   train_step first, twin;
   first.init(seed{3});
   twin.init(seed{3});
@@ -805,8 +809,8 @@ BOOST_AUTO_TEST_CASE(a_move_to_itself_changes_nothing) {
   BOOST_TEST(predict(bind<"x">(numbers))(0, 0) == of_twin(bind<"x">(numbers))(0, 0));
 }
 
-// With predictors and optimizers of each sort, and copies of optimizers.
-BOOST_AUTO_TEST_CASE(what_outlives_its_program_throws) {
+// Checks predictors and optimizers of each kind, and copies of optimizers.
+BOOST_AUTO_TEST_CASE(predictors_and_optimizers_that_outlive_their_program_throw) {
   const auto refused = [](const program_error& e) {
     return e.what() == std::string(
                            "cairn: the program of this predictor or optimizer was destroyed or assigned over; "
@@ -840,7 +844,7 @@ BOOST_AUTO_TEST_CASE(what_outlives_its_program_throws) {
   ends([](auto& step) { const train_step moved = std::move(*step); });
 }
 
-// The program ends while predictors of it run on other threads: none of them reads what was freed.
+// The program is destroyed while its predictors run in other threads. They must not read freed memory.
 BOOST_AUTO_TEST_CASE(a_program_may_end_while_predictors_run) {
   std::atomic<int> begun = 0, threw = 0, wrong = 0;
   auto step = std::make_unique<train_step>();
@@ -924,7 +928,7 @@ BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_is_refused_on_request) {
   BOOST_TEST(!std::isfinite(unchecked.value_and_grad(bind<"x">(wild))));
 }
 
-BOOST_AUTO_TEST_CASE(loops_run_operations_of_many_arguments_also_of_indices) {
+BOOST_AUTO_TEST_CASE(fused_loops_run_operations_of_many_arguments_and_indices) {
   constexpr int n = 37;
   constexpr auto index = indices<"k", 9, n>;
   constexpr auto y = make<own::counted_op>(param<"a", n>, input<"b", n>, param<"c", n>, input<"d", n>, index);
@@ -949,7 +953,7 @@ BOOST_AUTO_TEST_CASE(loops_run_operations_of_many_arguments_also_of_indices) {
   BOOST_TEST(sum == expected, boost::test_tools::tolerance(1e-12));
 }
 
-// The loss of a logit that is large and right, on either side, is e to its negative size.
+// If a logit is large and correct, its loss is exp(-|logit|), for both labels.
 BOOST_AUTO_TEST_CASE(confident_logits_keep_their_digits) {
   constexpr auto x = param<"x">;
   program<binary_cross_entropy_with_logits(x, input<"target">)> step;

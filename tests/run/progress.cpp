@@ -12,7 +12,7 @@ using cairn::clock_text, cairn::epoch_plan, cairn::progress, cairn::progress_lin
 
 namespace {
 
-/// A clock and a terminal's width that tests set.
+/// A clock and the width of a terminal, which tests set.
 struct fake_world {
   static inline double now = 0;
   static inline int width = 0;
@@ -20,7 +20,7 @@ struct fake_world {
   static int columns(std::FILE*) { return width; }
 };
 
-/// Everything that an epoch of 100 steps writes when each step takes `pace` seconds.
+/// Returns everything that an epoch of 100 training steps writes if each takes `pace` seconds.
 std::string shown(int width, double pace, int steps = 100) {
   std::FILE* file = std::tmpfile();
   fake_world::now = 0;
@@ -45,7 +45,7 @@ constexpr epoch_plan plan{.epoch = 1, .epochs = 5, .steps = 200, .batch = 128};
 
 BOOST_AUTO_TEST_SUITE(progress_suite)
 
-BOOST_AUTO_TEST_CASE(times) {
+BOOST_AUTO_TEST_CASE(clock_texts) {
   BOOST_TEST(clock_text(0) == "0:00");
   BOOST_TEST(clock_text(6.2) == "0:07");
   BOOST_TEST(clock_text(750) == "12:30");
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(times) {
   BOOST_TEST(clock_text(1e300) == "277777:46:40");
 }
 
-BOOST_AUTO_TEST_CASE(plain_line) {
+BOOST_AUTO_TEST_CASE(line_for_a_file) {
   BOOST_TEST(progress_line(plan, 50, 0.5, 10) == "epoch 2/5  25%  loss 0.5  640 examples/s  0:30 left");
   BOOST_TEST(progress_line(plan, 200, 0.25, 40) == "epoch 2/5 100%  loss 0.25  640 examples/s  in 0:40");
 }
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(bar_goes_from_empty_to_full) {
   BOOST_TEST(bar(200) == std::string(40, '='));
 }
 
-BOOST_AUTO_TEST_CASE(files_get_a_line_each_tenth) {
+BOOST_AUTO_TEST_CASE(a_file_gets_a_line_for_each_tenth) {
   const auto text = shown(0, 1.0 / 64);
   BOOST_TEST(std::ranges::count(text, '\n') == 10);
   BOOST_TEST(std::ranges::count(text, '\r') == 0);

@@ -1,4 +1,4 @@
-// Random operations in programs: what they draw, and what it depends on.
+// Random operations in programs: the numbers that they draw, and what these numbers depend on.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,11 +13,12 @@ namespace {
 constexpr int count = 10000;
 constexpr auto ones = param_from<"w", initial{.fill = 1}, count>;
 
-/// A step whose second result is 1 / (1 - P) where an element was kept, and 0 where it was dropped.
+/// A program with two results. The second result is 1 / (1 - P) for elements that are kept, and 0 for elements that are
+/// dropped.
 template <fixed_string Name, double P, class Real = float>
 using dropping = program<outputs(sum(dropout<Name, P>(ones)), dropout<Name, P>(ones)), real<Real>>;
 
-/// Which elements the next step keeps.
+/// Returns which elements the next training step keeps.
 template <class Step>
 std::vector<bool> kept(Step& step) {
   const auto [loss, y] = step.value_and_grad();
@@ -30,8 +31,8 @@ std::vector<bool> kept(auto&& step, seed s) {
   return kept(step);
 }
 
-/// Whether `successes` among `count` trials of probability p is nothing rare: neither tail of the binomial
-/// distribution, summed term by term, is below one in ten thousand.
+/// Returns true if `successes` among `count` trials with probability p is not rare. Neither tail of the binomial
+/// distribution, summed term by term, may be below one in ten thousand.
 bool is_likely(int successes, double p) {
   const double n = count, k = successes, odds = p / (1 - p);
   const double here = std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) + k * std::log(p) +
@@ -49,7 +50,7 @@ bool is_likely(int successes, double p) {
   BOOST_TEST(std::abs(below + above - here - 1) < 1e-9);
   return below > 1e-4 && above > 1e-4;
 }
-/// Two masks of keeping probability 1 - p that know nothing of each other.
+/// Returns true if two masks are independent. Each keeps an element with probability 1 - p.
 bool are_independent(const std::vector<bool>& a, const std::vector<bool>& b, double p) {
   int alike = 0;
   for (std::size_t i = 0; i < count; ++i) alike += a[i] == b[i] ? 1 : 0;
@@ -62,7 +63,7 @@ void check_mask() {
   step.init(seed{42});
   for (std::uint32_t number = 0; number < 3; ++number) {
     const auto [loss, y] = step.value_and_grad();
-    // As documented: the words of the key's stream, in order.
+    // As documented, the numbers are the words of the key's stream, in order.
     const random_stream stream{seed{42}, number_of("d"), number};
     std::vector<Real> expected(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -71,7 +72,7 @@ void check_mask() {
     }
     BOOST_TEST(std::ranges::equal(y, expected));
     BOOST_TEST(is_likely(static_cast<int>(std::ranges::count(y, Real{0})), P));
-    // Neighbours, and elements a counter or a register apart, know nothing of each other.
+    // Neighbouring elements, and elements that are one counter or one register apart, are independent.
     for (const std::size_t distance : {1U, 4U, 8U, 16U, 32U, 64U}) {
       std::vector<bool> one(count), other(count);
       for (std::size_t i = 0; i < count; ++i) {
@@ -95,21 +96,21 @@ const std::vector<float> numbers(35, 0.75F);
 
 BOOST_AUTO_TEST_SUITE(random_operations)
 
-BOOST_AUTO_TEST_CASE(as_many_are_dropped_as_asked_and_the_others_are_scaled) {
+BOOST_AUTO_TEST_CASE(dropped_elements_have_the_given_frequency_and_kept_ones_are_scaled) {
   check_mask<0.5, float>();
   check_mask<0.1, float>();
   check_mask<0.9, float>();
   check_mask<0.25, double>();
 }
 
-BOOST_AUTO_TEST_CASE(the_judge_of_likelihood_can_say_no) {
+BOOST_AUTO_TEST_CASE(unlikely_frequencies_are_detected) {
   BOOST_TEST(is_likely(count / 2, 0.5));
-  BOOST_TEST(is_likely(count / 2 - 180, 0.5));  // a deviation is 50
+  BOOST_TEST(is_likely(count / 2 - 180, 0.5));  // the standard deviation is 50
   BOOST_TEST(!is_likely(count / 2 + 190, 0.5));
   BOOST_TEST(!is_likely(count / 2 - 190, 0.5));
 }
 
-BOOST_AUTO_TEST_CASE(one_seed_is_one_run) {
+BOOST_AUTO_TEST_CASE(equal_seeds_give_equal_runs) {
   dropping<"d", 0.5> step, again;
   std::vector<bool> first[3];
   step.init(seed{42});
@@ -136,7 +137,7 @@ BOOST_AUTO_TEST_CASE(seeds_steps_and_operations_draw_independently) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(the_key_is_the_full_name) {
+BOOST_AUTO_TEST_CASE(the_key_of_a_dropout_is_its_full_name) {
   constexpr auto inside =
       ones | repeat<2, "block">([](auto) { return ckpt<"s", allow_useless>(nn::dropout<"d1", 0.5>); });
   program<outputs(sum(inside), inside)> step;
@@ -167,7 +168,7 @@ BOOST_AUTO_TEST_CASE(the_gradient_is_dropped_like_the_value) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(gradients_at_one_step) {
+BOOST_AUTO_TEST_CASE(gradients_follow_differences_within_one_step) {
   const std::vector<double> doubles(numbers.begin(), numbers.end());
   check<loss>(bind<"x">(doubles));
   check<loss, plain>(bind<"x">(doubles));
@@ -175,8 +176,8 @@ BOOST_AUTO_TEST_CASE(gradients_at_one_step) {
   check<weighted(dropout<"d">(param<"p">))>();
 }
 
-// What is dropped has no other effect on the rest: a predictor has the bits of attention without it.
-BOOST_AUTO_TEST_CASE(weights_of_attention) {
+// Dropout has no other effect on attention. A predictor computes the same bits as attention without dropout.
+BOOST_AUTO_TEST_CASE(dropout_of_attention_weights) {
   constexpr auto q = param<"q", 2, 9, 4, 8>;
   constexpr auto k = param<"k", 2, 21, 2, 8>;
   constexpr auto y = nn::attention<"d", 0.5>(q, k, k, nn::causal);
@@ -208,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_predictor_drops_nothing) {
   static_assert(whole.flops().total() == without.flops().total());
 }
 
-BOOST_AUTO_TEST_CASE(what_is_drawn_next_can_be_kept_and_set) {
+BOOST_AUTO_TEST_CASE(random_state_can_be_read_and_set) {
   program<loss> step;
   BOOST_TEST(program<loss>::is_random());
   BOOST_TEST(!program<undropped>::is_random());
@@ -233,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_refused_step_draws_nothing) {
   BOOST_TEST(step.value_and_grad(bind<"x">(numbers)) == other.value_and_grad(bind<"x">(numbers)));
 }
 
-BOOST_AUTO_TEST_CASE(a_program_that_has_moved_draws_on) {
+BOOST_AUTO_TEST_CASE(a_moved_program_continues_its_random_numbers) {
   program<loss> step, other;
   step.init(seed{1});
   other.init(seed{1});
@@ -246,7 +247,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 namespace own {
 
-/// x plus noise, uniform in [-0.5, 0.5): a random operation that is not the library's.
+/// x plus noise that is uniform in [-0.5, 0.5). This is a random operation that a user adds.
 struct noise_op : op {
   static constexpr fixed_string name = "noise";
   using rule = rule::equal_shapes;
@@ -279,7 +280,7 @@ constexpr auto noisy = layer([](auto v) { return tanh(own::noise<"n">(v)) | nn::
 constexpr auto model =
     mean(square(param<"p", 3, 5> | repeat<2, "b">([](auto) { return ckpt<"s", allow_useless>(noisy); })));
 
-BOOST_AUTO_TEST_CASE(they_are_recomputed_alike) {
+BOOST_AUTO_TEST_CASE(added_random_operations_are_recomputed_with_equal_numbers) {
   check<model>();
   program<model> checkpointed;
   program<model, plain> stored;
@@ -291,7 +292,8 @@ BOOST_AUTO_TEST_CASE(they_are_recomputed_alike) {
   }
   BOOST_TEST(checkpointed.memory().stored_bytes < stored.memory().stored_bytes);
 }
-// One layer three times: its dropout has other numbers each time, in a segment the same twice.
+// One layer is applied three times. Its dropout draws other numbers each time. In a segment, it draws the same numbers
+// twice.
 BOOST_AUTO_TEST_CASE(a_shared_layer_draws_numbers_of_its_own) {
   static constexpr auto drop = nn::dropout<"d", 0.5>;
   constexpr auto segment = ckpt<"s", allow_useless>(shared(drop | nn::tanh));
@@ -316,7 +318,7 @@ BOOST_AUTO_TEST_CASE(a_shared_layer_draws_numbers_of_its_own) {
   static_assert(nested.is_random());
 }
 
-BOOST_AUTO_TEST_CASE(a_predictor_leaves_them_out) {
+BOOST_AUTO_TEST_CASE(a_predictor_leaves_added_random_operations_out) {
   program<sum(own::noise<"n">(param<"p", 9>))> step;
   step.init(seed{1});
   predictor<own::noise<"n">(param<"p", 9>)> value{step};

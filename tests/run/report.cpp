@@ -18,7 +18,7 @@ using namespace cairn;
 
 namespace {
 
-/// Figures without a model behind them.
+/// Figures without a model.
 struct with_segments {
   static constexpr memory_plan memory() { return {1536, 4096, 8192, 8192}; }
   static constexpr flop_counts flops() { return {1'000'000, 2'000'000, 500'000}; }
@@ -36,7 +36,7 @@ struct without_segments : with_segments {
   static constexpr loop_counts loops() { return {2000, 3, 4}; }
 };
 
-/// A step that writes given bytes at given places.
+/// A training step that writes the given bytes at the given offsets.
 struct writer {
   struct write {
     std::size_t at;
@@ -47,7 +47,7 @@ struct writer {
 
   std::span<std::byte> arena() { return bytes; }
 };
-/// As that of programs.
+/// Runs one training step, as the function of the same name does for programs.
 float one_step(writer& step, int) {
   for (const writer::write& w : step.writes) step.bytes[w.at] = std::byte{w.value};
   return 0;
@@ -68,14 +68,14 @@ constexpr auto outer = ckpt<"outer", allow_useless>(inner | nn::dropout<"d", 0.5
 constexpr auto first_layer = input<"x", 8, 6> | nn::linear<"in", 16> | nn::tag<"first">;
 constexpr auto nested = cross_entropy(first_layer | outer, labels<"y", 16, 8>);
 
-/// How often a text occurs in another.
+/// Returns how often a text occurs in another text.
 int count_of(std::string_view text, std::string_view in) {
   int n = 0;
   for (std::size_t at = in.find(text); at != in.npos; at = in.find(text, at + 1)) ++n;
   return n;
 }
 
-/// What is told of single values and steps adds up to the plan's figures.
+/// Checks that the figures of single values and plan steps add up to the figures of the plan.
 template <class Step>
 void check_account() {
   const report::account a = report::account_of<Step>();
@@ -193,7 +193,7 @@ in all                            928   3.62 KiB
 )");
 }
 
-BOOST_AUTO_TEST_CASE(segments_that_differ_in_numbers_only_share_a_line) {
+BOOST_AUTO_TEST_CASE(equal_segments_share_a_line) {
   std::ostringstream out;
   report::segment_table<with_segments>(out);
   BOOST_TEST(out.str() == R"(segment                            boundary   not stored     recomputed
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_program_without_segments_says_so) {
   BOOST_TEST(out.str() == "no segments\n");
 }
 
-BOOST_AUTO_TEST_CASE(what_fit_places_is_no_mark) {
+BOOST_AUTO_TEST_CASE(segments_placed_by_fit_do_not_count_as_marked) {
   constexpr auto layer = nn::linear<"a", 128> | nn::tanh | nn::linear<"b", 16> | nn::tanh;
   constexpr auto unmarked = mean(square(input<"x", 64, 16> | block<"first">(layer) | block<"second">(layer)));
   constexpr std::int64_t least = frontier<unmarked>.front().peak_bytes;
@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(a_model_without_layers_has_nothing_to_place) {
   BOOST_TEST(out.str() == "nothing to place: no layers that are applied by |, repeat or block\n");
 }
 
-BOOST_AUTO_TEST_CASE(a_step_checkpointed_beside_plain) {
+BOOST_AUTO_TEST_CASE(table_of_a_step_with_and_without_segments) {
   std::ostringstream out;
   const report::timed times[]{{1, 12.345, 10}, {16, 1.26, 1.5}};
   report::step_table<with_segments, without_segments>(out, report::touched{4096, 16320}, times);
@@ -254,7 +254,7 @@ the arena is fullest in the backward pass, in segment block.9.ff
 )");
 }
 
-BOOST_AUTO_TEST_CASE(a_peak_above_plain_is_named) {
+BOOST_AUTO_TEST_CASE(a_peak_above_plain_is_reported) {
   constexpr nn::window around{.padding = 1};
   constexpr auto branch = nn::batch_norm<"bn"> | nn::relu | nn::conv2d<"conv", 16, 3, around>;
   constexpr auto images = input<"x", 2, 8, 8, 3> | nn::conv2d<"in", 16, 3, around>;
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(a_peak_above_plain_is_named) {
   BOOST_TEST(out.str().ends_with(raised));
 }
 
-BOOST_AUTO_TEST_CASE(a_peak_outside_of_segments) {
+BOOST_AUTO_TEST_CASE(a_peak_outside_of_segments_is_reported) {
   constexpr auto wide = nn::linear<"wide", 512> | nn::tanh;
   constexpr auto ff = ckpt<"ff">(nn::linear<"fc1", 16> | nn::tanh | nn::linear<"fc2", 8> | nn::tanh);
   constexpr auto headed = mean(square(input<"x", 16, 8> | block<"a">(ff) | block<"b">(ff) | wide));
@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(touched_lines_are_counted_once_and_whole) {
   BOOST_TEST(touched_by({{63, 1}, {64, 1}, {255, 1}}) == 192);
 }
 
-BOOST_AUTO_TEST_CASE(no_written_value_hides_behind_a_pattern) {
+BOOST_AUTO_TEST_CASE(every_written_value_is_noticed) {
   for (int value = 0; value < 256; ++value) {
     BOOST_TEST(touched_by({{100, static_cast<unsigned char>(value)}}) == 64);
   }
@@ -324,7 +324,7 @@ cell.bias     2 add
 )");
 }
 
-BOOST_AUTO_TEST_CASE(accumulated_gradients_read_what_others_do) {
+BOOST_AUTO_TEST_CASE(accumulated_gradients_store_the_same_values) {
   std::ostringstream once, accumulated;
   report::residuals<program<nested>>(once);
   report::residuals<program<nested, accumulate_gradients>>(accumulated);
@@ -361,7 +361,7 @@ in all                               6 operations   8.70 kFLOP         79 %
 )");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_read_by_way_of_a_conversion_is_told_by_both_ends) {
+BOOST_AUTO_TEST_CASE(conversions_are_left_out_between_a_value_and_its_readers) {
   constexpr auto hidden = input<"x", 8, 6> | nn::linear<"in", 16> | nn::tanh;
   constexpr auto scores = hidden | nn::linear_without_bias<"fc", 16>;
   std::ostringstream out;
@@ -380,7 +380,7 @@ in all                                        3 operations   432 FLOP          6
 )");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_stored_as_bf16_is_told) {
+BOOST_AUTO_TEST_CASE(values_stored_as_bf16_are_reported) {
   static constexpr auto loss = sum(input<"x", 8, 6> | nn::linear<"in", 16> | nn::tanh);
   const auto written = []<class... Option>(std::type_identity<std::tuple<Option...>>) {
     std::ostringstream dumped, drawn;
@@ -394,7 +394,7 @@ BOOST_AUTO_TEST_CASE(what_is_stored_as_bf16_is_told) {
     BOOST_TEST(text.find("bf16") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(pieces_are_read_by_who_reads_what_they_are_joined_to) {
+BOOST_AUTO_TEST_CASE(pieces_have_the_readers_of_their_concatenation) {
   constexpr auto left = nn::linear<"left", 3>(input<"x", 8, 16>);
   constexpr auto right = nn::linear<"right", 5>(input<"x", 8, 16>);
   std::ostringstream out;
@@ -413,7 +413,7 @@ in all                                    1 operation   64 FLOP          3 %
 )");
 }
 
-BOOST_AUTO_TEST_CASE(numbers_in_which_texts_differ_are_stars) {
+BOOST_AUTO_TEST_CASE(different_numbers_in_texts_become_stars) {
   using range = report::detail::text_range;
   BOOST_TEST((range{"block.2.fc1", "block.2.fc1"}.shown() == "block.2.fc1"));
   BOOST_TEST((range{"block.9.fc1, x", "block.10.fc1, x"}.shown() == "block.*.fc1, x"));
@@ -430,11 +430,11 @@ BOOST_AUTO_TEST_CASE(a_graph_has_each_segment_and_each_stored_value_once) {
   const std::size_t outer = text.find("label=<outer>"), inner = text.find("label=<a.inner>");
   BOOST_TEST(count_of("subgraph cluster", text) == 2);
   BOOST_TEST(outer < inner);
-  BOOST_TEST(text.substr(outer, inner - outer).find("  }\n") == std::string::npos);  // which would end the outer one
+  BOOST_TEST(text.substr(outer, inner - outer).find("  }\n") == std::string::npos);  // "}" would end the outer segment
   BOOST_TEST(count_of("stored, 512 B", text) == 2);
   BOOST_TEST(count_of("computed again, 2 times", text) == 2);
   BOOST_TEST(count_of("computed again", text) == 4);
-  BOOST_TEST(count_of("penwidth=2.5", text) == 1);  // one boundary, of which both segments begin
+  BOOST_TEST(count_of("penwidth=2.5", text) == 1);  // one boundary, with which both segments begin
   BOOST_TEST(count_of("{", text) - count_of("}", text) == 0);
 }
 
@@ -471,10 +471,10 @@ BOOST_AUTO_TEST_CASE(a_timeline_has_the_plans_peaks) {
     }
     BOOST_TEST(highest == peak, kind);
   }
-  BOOST_TEST(count_of("<title>block.1.ff</title>", text) == 2);  // forward and backward
+  BOOST_TEST(count_of("<title>block.1.ff</title>", text) == 2);  // in the forward pass and in the backward pass
   BOOST_TEST(count_of("class='again'", text) == 3);
 }
-BOOST_AUTO_TEST_CASE(a_timeline_shows_what_a_loop_computes_again) {
+BOOST_AUTO_TEST_CASE(a_timeline_shows_the_recomputation_of_a_scan) {
   constexpr auto body = [](auto h) { return tanh(h | nn::linear<"in", 6>); };
   using looped = program<sum(scan<8, "step", segment_every<4>>(body, carried(input<"x", 4, 6>)))>;
   std::int64_t again = 0;
@@ -484,7 +484,7 @@ BOOST_AUTO_TEST_CASE(a_timeline_shows_what_a_loop_computes_again) {
   report::timeline<looped, looped>(out);
   BOOST_TEST(count_of("class='again'", out.str()) == 1);
 }
-BOOST_AUTO_TEST_CASE(a_timeline_counts_gradients_that_one_of_two_programs_keeps) {
+BOOST_AUTO_TEST_CASE(a_timeline_counts_gradients_that_only_one_program_stores) {
   using updating = program<loss, update<adamw_options{}>>;
   static_assert(updating::memory().gradient_bytes == 0);
   std::ostringstream out;
@@ -497,7 +497,7 @@ BOOST_AUTO_TEST_CASE(a_timeline_counts_gradients_that_one_of_two_programs_keeps)
   BOOST_TEST(count_of(">A &amp; B: at most", text) == 1);
 }
 
-/// All that is reported as text of a program, at streams of the global locale.
+/// Returns all reports of a program as text, written to streams with the global locale.
 std::string all_reports() {
   using step = program<loss>;
   using stored = program<loss, plain>;

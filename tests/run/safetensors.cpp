@@ -1,4 +1,4 @@
-// The rules of the format, and the files of PyTorch's package.
+// The rules of the safetensors format, and files that PyTorch's package wrote.
 #include "cairn/file/safetensors.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -16,7 +16,7 @@ using namespace std::string_literals;
 
 namespace {
 
-/// A file with this header, whatever it says, and these bytes of tensors.
+/// Returns a file with this header, whatever it contains, and these bytes of tensors.
 std::string with_header(const std::string& header, const std::string& data = "") {
   const std::uint64_t length = header.size();
   std::string bytes(sizeof length, ' ');
@@ -24,13 +24,14 @@ std::string with_header(const std::string& header, const std::string& data = "")
   return bytes + header + data;
 }
 
-/// A header of one tensor, and with another of its fields.
+/// Returns a header with one tensor. One of its fields may be replaced.
 std::string of_test(const std::string& shape = "[2,2]", const std::string& offsets = "[0,16]",
                     const std::string& type = "\"I32\"") {
   return R"({"test":{"dtype":)" + type + R"(,"shape":)" + shape + R"(,"data_offsets":)" + offsets + "}}";
 }
 
-/// Whether the message is one line that names the file and what was expected and found.
+/// Checks that the file is rejected. The message must be one line that names the file, the expected contents and the
+/// actual contents.
 void rejects(const folder& temp, const std::string& bytes, std::string_view expected, std::string_view actual) {
   const std::string path = temp.plain("bad", bytes);
   BOOST_CHECK_EXCEPTION(file::reader{path}, file::format_error, [&](const file::file_error& e) {
@@ -60,7 +61,7 @@ std::span<const std::byte> bytes_of(const std::string& text) { return std::as_by
 
 BOOST_AUTO_TEST_SUITE(safetensors_suite)
 
-BOOST_AUTO_TEST_CASE(reads_what_pytorch_wrote) {
+BOOST_AUTO_TEST_CASE(reads_files_of_pytorch) {
   const file::reader saved(kept_file("torch.safetensors"));
   BOOST_TEST(saved.tensors().size() == 8);
   BOOST_TEST(saved.metadata().at("format") == "pt");
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(order_depends_on_types_and_names_alone) {
   BOOST_TEST(bytes.size() % 8 == 0);
 }
 
-BOOST_AUTO_TEST_CASE(every_type_goes_through_a_file) {
+BOOST_AUTO_TEST_CASE(every_type_is_written_and_read) {
   const folder temp;
   const std::string data = "012345678901234567890123";
   std::vector<file::tensor> tensors;
@@ -135,24 +136,24 @@ BOOST_AUTO_TEST_CASE(every_type_goes_through_a_file) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(accepts_what_the_format_allows) {
+BOOST_AUTO_TEST_CASE(accepts_everything_that_the_format_allows) {
   const folder temp;
   const auto reads = [&temp](const std::string& bytes) { return file::reader(temp.plain("good", bytes)); };
   BOOST_TEST(reads(with_header("{}")).tensors().empty());
-  BOOST_TEST(reads(with_header("{} \r\t\n")).tensors().empty());  // no other writer's, but JSON
+  BOOST_TEST(reads(with_header("{} \r\t\n")).tensors().empty());  // no writer does this, but it is valid JSON
   BOOST_TEST(reads(with_header(R"({"__metadata__":{}})")).metadata().empty());
   const auto scalar = reads(with_header(of_test("[]", "[0,4]"), "abcd"));
   BOOST_TEST(scalar.find("test")->shape.empty());
   BOOST_TEST(text_of(scalar.find("test")->bytes) == "abcd");
   BOOST_TEST(reads(with_header(of_test("[2,0]", "[0,0]"))).find("test")->bytes.empty());
-  // In the file in any order, and what is empty anywhere.
+  // Tensors may stand in any order in the file, and empty tensors anywhere.
   const auto two = reads(with_header(R"({"b":{"data_offsets":[1,3],"shape":[2],"dtype":"U8"},)"
                                      R"("c":{"dtype":"U8","shape":[0],"data_offsets":[1,1]},)"
                                      R"("a":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}})",
                                      "xyz"));
   BOOST_TEST(text_of(two.find("b")->bytes) == "yz");
   BOOST_TEST(text_of(two.find("a")->bytes) == "x");
-  // Four bits an element, or six.
+  // Elements of four bits and of six bits.
   BOOST_TEST(reads(with_header(of_test("[2,3]", "[0,3]", "\"F4\""), "abc")).find("test")->bytes.size() == 3);
   BOOST_TEST(reads(with_header(of_test("[4]", "[0,3]", "\"F6_E2M3\""), "abc")).find("test")->bytes.size() == 3);
   // A reader may be moved.
@@ -185,11 +186,11 @@ BOOST_AUTO_TEST_CASE(rejects_lengths_that_do_not_fit) {
   rejects(temp, "\x00\xE1\xF5\x05\0\0\0\0{}"s, "100000000 bytes of header", "2");
   rejects(temp, "<\0\0\0\0\xFF\xFF\xFF{}"s, most, "18446742974197923900");
   rejects(temp, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF{}"s, most, "18446744073709551615");
-  // What claims the next tensor's bytes, and 1000 where 64 are.
+  // One header claims the bytes of the next tensor. Another claims 1000 bytes, although there are 64.
   rejects(temp, "\xE8\x03\0\0\0\0\0\0"s + of_test() + std::string(16, 'x'), "1000 bytes of header", "76");
 }
 
-BOOST_AUTO_TEST_CASE(rejects_what_is_no_header) {
+BOOST_AUTO_TEST_CASE(rejects_headers_that_are_not_json) {
   const folder temp;
   const auto not_json = [&temp](const std::string& header, int byte) {
     rejects(temp, with_header(header), "a header of JSON", "something else at its byte " + std::to_string(byte));
@@ -202,9 +203,9 @@ BOOST_AUTO_TEST_CASE(rejects_what_is_no_header) {
   not_json("{}}", 3);
   not_json("{} {}", 4);
   not_json("{\"\xFF\":{}}", 3);
-  not_json("{\"\xC0\x80\":{}}", 3);      // a zero in too many bytes
-  not_json("{\"\xED\xA0\x80\":{}}", 4);  // half a pair
-  not_json("{\"\\ud800\":{}}", 9);       // the same, escaped
+  not_json("{\"\xC0\x80\":{}}", 3);      // a zero encoded in too many bytes
+  not_json("{\"\xED\xA0\x80\":{}}", 4);  // half of a surrogate pair
+  not_json("{\"\\ud800\":{}}", 9);       // half of a surrogate pair, escaped
   not_json("{\"a\n\":{}}", 4);
   not_json("{/**/}", 2);
   not_json("{'a':{}}", 2);
@@ -212,13 +213,13 @@ BOOST_AUTO_TEST_CASE(rejects_what_is_no_header) {
   rejects(temp, with_header("{}\0\0"s), "a header of JSON, padded with spaces", "a zero in it");
   rejects(temp, with_header(of_test("[0]", "[0,0]") + "\0{\"more\""s), "a header of JSON, padded with spaces",
           "a zero in it");
-  // Nesting is looked at while it is read, so a deep one costs nothing.
+  // The reader checks nesting while it reads, so deep nesting takes no memory.
   rejects(temp, with_header("{\"a\":" + std::string(1'000'000, '[')), "an object for 'a'", "an array");
   rejects(temp, with_header(of_test(std::string(1'000'000, '['))), "whole numbers as shape of 'test'", "an array");
   rejects(temp, with_header("{\"a\":{\"dtype\":{"), "a string as dtype of 'a'", "an object");
 }
 
-BOOST_AUTO_TEST_CASE(rejects_fields_that_are_none) {
+BOOST_AUTO_TEST_CASE(rejects_missing_and_wrong_fields) {
   const folder temp;
   const auto fields = [&](const std::string& text, std::string_view expected, std::string_view actual) {
     rejects(temp, with_header("{\"a\":" + text + "}"), expected, actual);
@@ -251,7 +252,7 @@ BOOST_AUTO_TEST_CASE(rejects_fields_that_are_none) {
   fields(R"({"data_offsets":[0,4,4]})", "two data_offsets of 'a'", "more");
 }
 
-BOOST_AUTO_TEST_CASE(rejects_metadata_that_is_no_text) {
+BOOST_AUTO_TEST_CASE(rejects_metadata_that_is_not_text) {
   const folder temp;
   const auto metadata = [&](const std::string& text, std::string_view expected, std::string_view actual) {
     rejects(temp, with_header("{\"__metadata__\":" + text + "}"), expected, actual);
@@ -266,7 +267,7 @@ BOOST_AUTO_TEST_CASE(rejects_metadata_that_is_no_text) {
   metadata(R"({"dtype":"U8","shape":[0],"data_offsets":[0,0]})", "a text for 'shape' of __metadata__", "an array");
 }
 
-BOOST_AUTO_TEST_CASE(rejects_shapes_beyond_reason) {
+BOOST_AUTO_TEST_CASE(rejects_impossible_shapes) {
   const folder temp;
   const std::string data(16, 'x');
   const auto shape = [&](const std::string& text, std::string_view expected, std::string_view actual) {
@@ -286,7 +287,7 @@ BOOST_AUTO_TEST_CASE(rejects_shapes_beyond_reason) {
   shape(ones + ",1]", "at most 64 axes of 'test'", "more");
 }
 
-BOOST_AUTO_TEST_CASE(rejects_holes_overlap_and_what_belongs_to_nothing) {
+BOOST_AUTO_TEST_CASE(rejects_holes_overlaps_and_unused_bytes) {
   const folder temp;
   const auto two = [](const std::string& a, const std::string& b) {
     return R"({"a":{"dtype":"U8","shape":[4],"data_offsets":)" + a +
@@ -302,7 +303,8 @@ BOOST_AUTO_TEST_CASE(rejects_holes_overlap_and_what_belongs_to_nothing) {
   rejects(temp, with_header(two("[0,4]", "[4,8]"), "12345678more"), "8 bytes of tensors", "12");
   rejects(temp, with_header(two("[0,4]", "[4,8]"), "1234567"), "8 bytes of tensors", "7");
   rejects(temp, with_header("{}", "x"), "0 bytes of tensors", "1");
-  // One set of bytes under many names: as an attack, and for the same name, also where it is escaped.
+  // One set of bytes under many names would be an attack. A name that occurs twice is rejected as well, also if it is
+  // escaped once.
   rejects(temp,
           with_header(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},)"
                       R"("\u0061":{"dtype":"U8","shape":[1],"data_offsets":[1,2]}})",
@@ -323,14 +325,14 @@ BOOST_AUTO_TEST_CASE(rejects_too_many_names) {
   rejects(temp, with_header(texts + R"("more":""}})"), "at most 100000 texts of metadata", "more");
 }
 
-BOOST_AUTO_TEST_CASE(rejects_what_is_cut_at_any_byte) {
+BOOST_AUTO_TEST_CASE(rejects_files_that_are_cut_off_at_any_byte) {
   const folder temp;
   const std::string whole = read_bytes(kept_file("torch.safetensors"));
   for (std::size_t length = 0; length < whole.size(); ++length)
     BOOST_CHECK_THROW(file::reader(temp.plain("cut", whole.substr(0, length))), file::format_error);
 }
 
-BOOST_AUTO_TEST_CASE(writes_nothing_that_cannot_be_read) {
+BOOST_AUTO_TEST_CASE(refuses_to_write_files_that_cannot_be_read) {
   const folder temp;
   const std::string path = temp.plain("old", "old"), data(4, 'x');
   const auto refuses = [&](const std::vector<file::tensor>& tensors, const file::metadata& texts,

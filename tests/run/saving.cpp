@@ -1,4 +1,4 @@
-// Programs in files: what is saved comes back bit for bit, a run goes on as if it had never ended, and a file that does
+// Saved programs. Saved numbers are loaded bit for bit, a run continues as if it had never ended, and a file that does
 // not fit changes nothing.
 #include "cairn/file/saving.hpp"
 
@@ -14,7 +14,7 @@
 using namespace cairn;
 
 namespace own {
-/// Its argument, as often as it may be called.
+/// Returns its argument. It throws after a given number of calls.
 struct guarded_op : elementwise_op {
   static constexpr fixed_string name = "guarded";
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
@@ -25,7 +25,8 @@ V lanewise(guarded_op, V x) {
   if (--guarded_op::calls_left < 0) throw std::runtime_error("called too often");
   return x;
 }
-// The operation is called once in the forward pass, and once in the backward pass, when `last` is updated.
+// The operation is called once in the forward pass and once in the backward pass. When the backward pass calls it,
+// `last` has already been updated.
 constexpr auto guarded_loss = [] {
   const auto guarded = layer([](auto x) { return make<guarded_op>(x); });
   const auto segment = ckpt<"s", allow_useless>(nn::linear<"first", 1> | guarded | nn::linear<"mid", 4>);
@@ -63,7 +64,7 @@ bool has(const std::string& text, std::string_view part) { return text.find(part
 
 BOOST_AUTO_TEST_SUITE(saving)
 
-BOOST_AUTO_TEST_CASE(a_run_goes_on_as_if_it_had_not_ended) {
+BOOST_AUTO_TEST_CASE(a_loaded_run_continues_as_if_it_had_not_ended) {
   const folder here;
   trained whole, before, after;
   for (trained* one : {&whole, &before, &after}) one->init(seed{7});
@@ -80,7 +81,7 @@ BOOST_AUTO_TEST_CASE(a_run_goes_on_as_if_it_had_not_ended) {
   BOOST_TEST(all_numbers(after) == all_numbers(whole));
 }
 
-BOOST_AUTO_TEST_CASE(names_are_those_of_pytorch) {
+BOOST_AUTO_TEST_CASE(names_of_tensors_are_pytorchs) {
   const folder here;
   trained step;
   step.init(seed{1});
@@ -99,7 +100,7 @@ BOOST_AUTO_TEST_CASE(names_are_those_of_pytorch) {
   BOOST_TEST((in.find("optimizer.fc1.weight.exp_avg_sq")->shape == std::vector<std::int64_t>{16, 6}));
 }
 
-BOOST_AUTO_TEST_CASE(a_predictor_owns_what_it_reads) {
+BOOST_AUTO_TEST_CASE(a_predictor_of_a_file_owns_its_parameters) {
   const folder here;
   trained step;
   step.init(seed{1});
@@ -109,14 +110,14 @@ BOOST_AUTO_TEST_CASE(a_predictor_owns_what_it_reads) {
   const auto input = batch(9);
   const auto a = shared(bind<"x">(input)), b = own(bind<"x">(input));
   BOOST_TEST(std::equal(a.data(), a.data() + a.size(), b.data()));
-  predictor<hidden> part{here.path / "run.safetensors"};  // which has not all that the file has
+  predictor<hidden> part{here.path / "run.safetensors"};  // this predictor does not need all tensors of the file
 
   predictor<hidden> other{step};
   const auto c = part(bind<"x">(input)), d = other(bind<"x">(input));
   BOOST_TEST(std::equal(c.data(), c.data() + c.size(), d.data()));
 }
 
-BOOST_AUTO_TEST_CASE(all_that_does_not_fit_is_named_and_nothing_changes) {
+BOOST_AUTO_TEST_CASE(all_mismatches_are_named_and_nothing_changes) {
   constexpr auto other = mean(square(x | nn::linear<"fc1", 12> | nn::linear<"extra", 12> | nn::linear<"fc2", 2>));
   const folder here;
   trained step;
@@ -157,7 +158,7 @@ std::string said_of(const std::string& path) {
   }
   return "";
 }
-BOOST_AUTO_TEST_CASE(of_many_that_do_not_fit_some_are_named_and_moments_where_their_parameter_fits) {
+BOOST_AUTO_TEST_CASE(long_lists_of_mismatches_are_shortened) {
   const folder here;
   const std::string path = here.path / "run.safetensors";
   program<deep<"block">, update<adamw_options{}>> step;
@@ -172,7 +173,7 @@ BOOST_AUTO_TEST_CASE(of_many_that_do_not_fit_some_are_named_and_moments_where_th
   BOOST_TEST(has(moments, "\n  optimizer.block.11.w.momentum_buffer: expected {6}, got nothing"), moments);
 }
 
-BOOST_AUTO_TEST_CASE(weights_without_a_run_begin_one) {
+BOOST_AUTO_TEST_CASE(weights_without_moments_start_a_new_run) {
   const folder here;
   program<loss> beside;
   beside.init(seed{3});
@@ -186,13 +187,13 @@ BOOST_AUTO_TEST_CASE(weights_without_a_run_begin_one) {
   BOOST_TEST(step.random().from.value == 3U);
   run(step, 0, 2);
   run(fresh, 0, 2);
-  BOOST_TEST(all_numbers(step) == all_numbers(fresh));  // the moments began anew, too
+  BOOST_TEST(all_numbers(step) == all_numbers(fresh));  // the moments start from zero again, too
   step.save((here.path / "run.safetensors"));
-  beside.load((here.path / "run.safetensors"));  // which has moments that it does not keep
+  beside.load((here.path / "run.safetensors"));  // the file has moments, and `beside` ignores them
   BOOST_TEST(all_numbers(step) == all_numbers(beside));
 }
 
-BOOST_AUTO_TEST_CASE(parts_by_prefix) {
+BOOST_AUTO_TEST_CASE(parts_of_a_model_are_loaded_by_prefix) {
   constexpr auto encoder = x | block<"encoder">(nn::linear<"fc1", 16> | nn::gelu);
   constexpr auto old = mean(square(encoder | nn::linear<"head", 3>));
   constexpr auto tuned = mean(square(encoder | nn::linear<"head", 5>));
@@ -227,7 +228,7 @@ BOOST_AUTO_TEST_CASE(parts_by_prefix) {
   BOOST_CHECK_THROW(step.load((here.path / "old.safetensors"), partly{}), mismatch_error);  // head has another shape
 }
 
-BOOST_AUTO_TEST_CASE(a_block_of_a_part_is_a_name_and_no_pattern) {
+BOOST_AUTO_TEST_CASE(the_prefix_of_a_part_is_not_a_pattern) {
   constexpr auto two = mean(square(x | nn::linear<"fc", 6> | nn::linear<"fc1", 6>));
   const folder here;
   program<two> before, step;
@@ -255,7 +256,7 @@ BOOST_AUTO_TEST_CASE(a_block_may_be_called_optimizer) {
   using updating = program<model, update<adamw_options{}>>;
   updating step, again;
   step.init(seed{2});
-  step.load(here.path / "weights.safetensors");  // as PyTorch would write it: it has no moments
+  step.load(here.path / "weights.safetensors");  // PyTorch would write such a file: it has no moments
   BOOST_TEST(all_numbers(step) == all_numbers(weights));
   for (int i = 0; i < 2; ++i) step.train({.lr = 0.01}, bind<"x">(batch(i)));
   step.save(here.path / "run.safetensors");
@@ -263,10 +264,10 @@ BOOST_AUTO_TEST_CASE(a_block_may_be_called_optimizer) {
   BOOST_TEST(again.steps() == 2);
   BOOST_TEST((again.moment<"optimizer.fc.weight", "exp_avg">()(1, 2) ==
               step.moment<"optimizer.fc.weight", "exp_avg">()(1, 2)));
-  other.load(here.path / "run.safetensors");  // keeps none
+  other.load(here.path / "run.safetensors");  // `other` has no moments
   BOOST_TEST(all_numbers(other) == all_numbers(step));
   program<mean(square(x | nn::linear<"fc", 6>))> first;
-  BOOST_CHECK_THROW(first.load(here.path / "weights.safetensors"), mismatch_error);  // has no such block
+  BOOST_CHECK_THROW(first.load(here.path / "weights.safetensors"), mismatch_error);  // no block of this name
 }
 
 BOOST_AUTO_TEST_CASE(numbers_are_converted) {
@@ -293,11 +294,12 @@ BOOST_AUTO_TEST_CASE(numbers_are_converted) {
   BOOST_TEST(counts.param<"bn.num_batches_tracked">()() == 123);
 }
 
-/// The prediction of a net of "x" from a kept file of PyTorch's, which has the input and the result beside the module.
+/// Compares the prediction of a network for "x" with a file that PyTorch wrote. The file contains the input and the
+/// result in addition to the module.
 template <auto Net, auto Input>
 void predicts_the_same(const std::string& kept) {
   const file::reader in(kept_file(kept));
-  const folder here;  // the module's tensors alone: the file has the input and the result, too
+  const folder here;  // the tensors of the module only; the file also has the input and the result
   std::vector<file::tensor> tensors;
   for (const auto& one : in.tensors()) {
     if (one.name != "x" && one.name != "result") tensors.push_back(one);
@@ -319,12 +321,12 @@ void predicts_the_same(const std::string& kept) {
   agrees(shared);
   step.init(seed{77});
   step.load(here.path / "module.safetensors");
-  BOOST_TEST(step.random().from.value == 77U);                    // which no such file has
+  BOOST_TEST(step.random().from.value == 77U);                    // files of PyTorch have no seed
   BOOST_CHECK_THROW(step.load(kept_file(kept)), mismatch_error);  // x and result are not expected
 }
 
-// What a program that rounds keeps is floats, in files, too: its run is one of floats, which either kind goes on with.
-BOOST_AUTO_TEST_CASE(runs_that_round) {
+// A program in mixed precision saves floats. Its run is a run of floats, and programs of both kinds can continue it.
+BOOST_AUTO_TEST_CASE(runs_in_mixed_precision) {
   const folder here;
   const auto path = here.path / "run.safetensors";
   using rounded = program<loss, update<adamw_options{}>, mixed<bf16>>;
@@ -350,7 +352,7 @@ BOOST_AUTO_TEST_CASE(runs_that_round) {
   BOOST_TEST(all_numbers(after) == all_numbers(whole));
 }
 
-BOOST_AUTO_TEST_CASE(modules_of_pytorch_predict_the_same) {
+BOOST_AUTO_TEST_CASE(modules_of_pytorch_make_the_same_predictions) {
   constexpr auto x = input<"x", 8, 6>;
   predicts_the_same<x | nn::linear<"fc1", 16> | nn::batch_norm<"bn"> | nn::linear<"fc2", 2>, x>("module.safetensors");
   constexpr nn::transformer_options before{.dim_feedforward = 12}, after{.dim_feedforward = 12, .norm_first = false};
@@ -361,7 +363,7 @@ BOOST_AUTO_TEST_CASE(modules_of_pytorch_predict_the_same) {
   predicts_the_same<encoded | nn::lstm<"lstm", 5, stacked>, tokens>("layers.safetensors");
 }
 
-BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused) {
+BOOST_AUTO_TEST_CASE(files_without_a_run_are_refused) {
   const folder here;
   trained step;
   BOOST_CHECK_THROW(step.save((here.path / "run.safetensors")), program_error);
@@ -381,7 +383,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_run_is_refused) {
   BOOST_CHECK_THROW(predictor<result>{(here.path / "nowhere.safetensors")}, file::read_error);
 }
 
-// Averages that stand in the place of the parameters do so in a file, too.
+// If averages have taken the place of the parameters, a file stores them in this way, and says so.
 BOOST_AUTO_TEST_CASE(a_file_says_that_averages_are_exchanged) {
   using averaging = program<loss, update<averaged{adamw_options{}, 0.9}>>;
   const folder here;
@@ -403,16 +405,16 @@ BOOST_AUTO_TEST_CASE(a_file_says_that_averages_are_exchanged) {
 
   const file::metadata texts = loaded.load(path);
   BOOST_TEST(texts.at("cairn.exchanged") == "average");
-  BOOST_TEST(all_numbers(loaded) == averages);  // to predict with
+  BOOST_TEST(all_numbers(loaded) == averages);  // the averages, for predictions
   BOOST_CHECK_THROW(go_on(loaded), program_error);
   BOOST_CHECK_THROW(loaded.exchange("exp_avg"), program_error);
   loaded.exchange("average");
   go_on(loaded);
   BOOST_TEST(all_numbers(loaded) == all_numbers(whole));
-  loaded.save(path, texts);  // the text of the other file is no more true
+  loaded.save(path, texts);  // the text of the loaded file is no longer true
   BOOST_TEST(!file::reader(path).metadata().contains("cairn.exchanged"));
 
-  program<loss> beside;  // has no moments: the averages are its parameters
+  program<loss> beside;  // has no moments; the averages become its parameters
   whole.exchange("average");
   whole.save(path);
   beside.load(path);
@@ -452,8 +454,8 @@ BOOST_AUTO_TEST_CASE(numbers_that_would_be_infinite_are_refused_by_name) {
   BOOST_TEST(std::isinf(narrow.param<"fc2.weight">()(1, 2)));
 }
 
-// A search through all names for each of them would take a hundred times as long as reading them.
-BOOST_AUTO_TEST_CASE(many_names_are_refused) {
+// Searching all names for each name would take a hundred times as long as reading them.
+BOOST_AUTO_TEST_CASE(files_with_many_wrong_names_are_refused_quickly) {
   const folder here;
   const std::string path = here.path / "many.safetensors";
   std::vector<file::tensor> tensors;
@@ -470,7 +472,8 @@ BOOST_AUTO_TEST_CASE(names_are_compared_before_numbers_are_read) {
   const std::string header = R"({"a":{"dtype":"U8","shape":[2147483648],"data_offsets":[0,2147483648]}})";
   const std::uint64_t length = header.size();
   const auto path = here.plain("big.safetensors", std::string(reinterpret_cast<const char*>(&length), 8) + header);
-  std::filesystem::resize_file(path, 8 + header.size() + (std::uintmax_t{1} << 31));  // it takes no room on the disk
+  // The file takes no space on the disk.
+  std::filesystem::resize_file(path, 8 + header.size() + (std::uintmax_t{1} << 31));
   trained step;
   step.init(seed{1});
   const auto most_memory = [] {
@@ -483,7 +486,7 @@ BOOST_AUTO_TEST_CASE(names_are_compared_before_numbers_are_read) {
   BOOST_TEST(most_memory() - before < 64 * 1024);  // KiB
 }
 
-BOOST_AUTO_TEST_CASE(text_of_a_file_is_shown_without_what_moves_a_cursor) {
+BOOST_AUTO_TEST_CASE(text_of_a_file_is_shown_without_control_characters) {
   const folder here;
   const std::string path = here.path / "text.safetensors", long_name(1'000'000, 'x');
   file::write(path, std::vector<file::tensor>{{"\x1b[2J\ncairn: all is well", file::dtype::f32, {0}, {}},
@@ -504,15 +507,15 @@ BOOST_AUTO_TEST_CASE(text_of_a_file_is_shown_without_what_moves_a_cursor) {
                         [](const auto& e) { return e.actual.starts_with("'1??[2Jxxx") && e.actual.size() < 100; });
 }
 
-// As a step whose operation throws leaves it: tests/run/threads.cpp.
-BOOST_AUTO_TEST_CASE(a_program_that_is_half_updated_is_loaded_and_not_saved) {
+// The program is in the state in which a throwing operation leaves it. tests/run/threads.cpp tests this state, too.
+BOOST_AUTO_TEST_CASE(a_half_updated_program_can_be_loaded_but_not_saved) {
   const folder here;
   const auto file = here.path / "run.safetensors";
   program<own::guarded_loss, update<sgd_options{.lr = 0.1}>> step;
   step.init(seed{1});
   step.save(file);
   const auto before = all_numbers(step);
-  own::guarded_op::calls_left = 1;  // the forward pass, and then no more
+  own::guarded_op::calls_left = 1;  // enough for the forward pass only
   BOOST_CHECK_THROW(step.train(), std::runtime_error);
   own::guarded_op::calls_left = 1000;
   BOOST_TEST(all_numbers(step) != before);

@@ -1,5 +1,5 @@
-// Loops: their bits are those of the same steps written one after another, under every policy, and what they evaluate
-// is what their constants say.
+// Scans have the same bits as their iterations written one after another, under every policy. They evaluate as many
+// iterations as their constants say.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/gradcheck.hpp>
@@ -27,7 +27,8 @@ std::vector<double> some(std::size_t count, std::uint64_t number) {
   return out;
 }
 
-// Two values carried, one read by each step, one the same for all; one collected.
+// Two values are carried, one value is read by each iteration, one value is the same in all iterations, and one value
+// is collected.
 constexpr int T = 9, rows = 4, width = 3;
 constexpr auto h0 = input<"h0", rows, width>;
 constexpr auto c0 = input<"c0", rows, width>;
@@ -64,7 +65,7 @@ auto one_step() {
   return std::pair{value, gradients_of(step)};
 }
 
-// Evaluations are counted by an operation that does nothing else.
+// An operation that only counts evaluations.
 struct counted_op : op {
   static constexpr fixed_string name = "counted";
   using rule = rule::equal_shapes;
@@ -72,7 +73,7 @@ struct counted_op : op {
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
 };
 int evaluations = 0;
-std::vector<double> read_so_far;  // one number of the state that each evaluation reads: which step it is
+std::vector<double> read_so_far;  // one number of the state that each evaluation reads, which identifies the iteration
 template <class Real, class X>
 void compute(counted_op, signature<Real, X>, void* const* operands) {
   ++evaluations;
@@ -82,7 +83,7 @@ void compute(counted_op, signature<Real, X>, void* const* operands) {
 constexpr auto counted_cell = [](auto h) { return tanh(make<counted_op>(h)) * param<"/w", 3>; };
 template <int Steps, class Policy>
 constexpr auto counted_loss = sum(scan<Steps, "step", Policy>(counted_cell, carried(param<"h", 3>)));
-/// The evaluations of a step; the same as the constant says, and as F(Steps + 1, S) - 1.
+/// Returns the evaluations of a training step. They must equal the constant, and F(Steps + 1, S) - 1.
 template <int Steps, class Policy>
 std::int64_t counted() {
   program<counted_loss<Steps, Policy>> step;
@@ -93,7 +94,7 @@ std::int64_t counted() {
   return evaluations;
 }
 
-/// A policy of which the actions that a step carries out are counted: those that save, and those that load.
+/// A policy that counts which actions a training step carries out: actions that save, and actions that load.
 int saves = 0, loads = 0;
 template <class Policy>
 struct watched : Policy {
@@ -109,8 +110,9 @@ struct watched : Policy {
     }
   };
 };
-/// As the constants say. Backward goes over the actions of forward once more, without doing them. What is evaluated
-/// after a load is no later step than the last one: so often steps do not follow each other.
+/// The counts must equal the constants. The backward pass goes through the actions of the forward pass once more,
+/// without carrying them out. An iteration that is evaluated after a load is never a later iteration than the last. The
+/// number of loads is therefore the number of times that iterations do not follow one another.
 template <int Steps, class Policy>
 void saves_and_loads_are_counted() {
   program<counted_loss<Steps, watched<Policy>>> step;
@@ -130,8 +132,8 @@ void saves_and_loads_are_counted() {
   BOOST_TEST(back == step.loops().loads);
 }
 
-// What is odd: a value that only moves on, one that is forgotten, results that nobody reads, one value twice, an index
-// that is carried, a body without parameters, a parameter that is read before and after the loop, too.
+// Unusual cases. A value is only passed on, and another value is dropped. Results are unused, and one value is returned
+// twice. An index is carried. A body has no parameters. A parameter is also read before and after the scan.
 constexpr auto odd = [](auto h, auto before, auto first, auto at, auto x, auto scale) {
   const auto next = tanh(h * param<"/v", width> + before) + gather<0>(param<"/table", 3, width>, at) * x;
   return std::tuple{next, h, first, argmax<-1>(next), next, x, first * scale, square(next)};
@@ -156,7 +158,7 @@ constexpr auto odd_steps(H h, B before, I at, auto... y) {
   }
 }
 
-// Loops in loops, in segments and in placed ones, of which all bodies count.
+// Scans in scans, in segments and in placed segments. The evaluations of all bodies are counted.
 template <class Policy>
 constexpr auto counted_loop = [](auto h) { return scan<5, "inner", Policy>(counted_cell, carried(h)) + h; };
 template <class Outer, class Inner>
@@ -176,7 +178,8 @@ void all_evaluations_are_counted() {
   BOOST_TEST(evaluations == step.loops().evaluations);
 }
 
-// What each step reads is computed before the loop: backward reads it, after it has made its gradient, or does not.
+// The rows that the iterations read are computed before the scan. The backward pass reads them after it has computed
+// their gradient, or does not read them.
 template <class Policy, bool Read>
 constexpr auto reading = [] {
   const auto body = [](auto h, auto x) {
@@ -196,13 +199,13 @@ void room_is_made_where_nothing_is_read() {
 
 BOOST_AUTO_TEST_SUITE(scan_)
 
-BOOST_AUTO_TEST_CASE(gradients_that_lie_where_their_values_lay) {
+BOOST_AUTO_TEST_CASE(gradients_in_the_place_of_their_values) {
   room_is_made_where_nothing_is_read<store_all>();
   room_is_made_where_nothing_is_read<revolve<2>>();
   room_is_made_where_nothing_is_read<segment_every<4>>();
 }
 
-BOOST_AUTO_TEST_CASE(bits_are_those_of_the_steps_written_out) {
+BOOST_AUTO_TEST_CASE(a_scan_has_the_bits_of_its_iterations_written_out) {
   const auto expected = one_step<double, written_out>();
   BOOST_TEST((one_step<double, looped<store_all>>() == expected));
   BOOST_TEST((one_step<double, looped<revolve<1>>>() == expected));
@@ -212,7 +215,7 @@ BOOST_AUTO_TEST_CASE(bits_are_those_of_the_steps_written_out) {
   BOOST_TEST((one_step<double, looped<segment_every<4>>>() == expected));
 }
 
-BOOST_AUTO_TEST_CASE(odd_bodies) {
+BOOST_AUTO_TEST_CASE(unusual_bodies) {
   const auto expected = one_step<double, odd_steps<0>(odd_start, c0, argmax<-1>(c0))>();
   const auto close = [&](const auto& seen) {
     BOOST_TEST(std::abs(seen.first - expected.first) < 1e-14);
@@ -229,7 +232,7 @@ BOOST_AUTO_TEST_CASE(odd_bodies) {
   BOOST_TEST((one_step<float, odd_loop<segment_every<3>>>() == stored));
 }
 
-BOOST_AUTO_TEST_CASE(saves_and_loads_are_those_of_the_constants) {
+BOOST_AUTO_TEST_CASE(saves_and_loads_equal_the_constants) {
   saves_and_loads_are_counted<9, revolve<1>>();
   saves_and_loads_are_counted<31, revolve<3>>();
   saves_and_loads_are_counted<40, revolve<10>>();
@@ -237,7 +240,7 @@ BOOST_AUTO_TEST_CASE(saves_and_loads_are_those_of_the_constants) {
   saves_and_loads_are_counted<20, segment_every<6>>();
 }
 BOOST_AUTO_TEST_CASE(evaluations_are_the_fewest) {
-  // F(T + 1, S) - 1 of Griewank and Walther (2000): the turn is no step.
+  // F(T + 1, S) - 1 of Griewank and Walther (2000), because the turn is not an iteration
   BOOST_TEST((counted<9, revolve<1>>() == 55 - 1));
   BOOST_TEST((counted<9, revolve<2>>() == 30 - 1));
   BOOST_TEST((counted<9, revolve<3>>() == 25 - 1));
@@ -255,7 +258,7 @@ BOOST_AUTO_TEST_CASE(evaluations_are_the_fewest) {
   BOOST_TEST((counted<99, revolve<10>>() == 322 - 1));
   BOOST_TEST((counted<99'999, revolve<10>>() == 932'040 - 1));
 }
-BOOST_AUTO_TEST_CASE(evaluations_of_loops_in_others) {
+BOOST_AUTO_TEST_CASE(evaluations_of_scans_in_other_scans) {
   all_evaluations_are_counted<counted_in_loop<revolve<1>, revolve<2>>>();
   all_evaluations_are_counted<counted_in_loop<store_all, revolve<2>>>();
   all_evaluations_are_counted<counted_in_loop<two_level<2, 1>, store_all>>();

@@ -1,4 +1,4 @@
-// Loops whose snapshots lie in memory that the caller gives.
+// Scans with snapshots in memory that the caller gives.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
@@ -37,20 +37,20 @@ static_assert(step_here::memory().peak_bytes - step_there::memory().peak_bytes =
 static_assert(step_here::memory().stored_bytes - step_there::memory().stored_bytes == outer * state_bytes);
 static_assert(step_here::memory().total_bytes() - step_there::memory().total_bytes() == outer * state_bytes);
 static_assert(step_there::loops() == step_here::loops() && step_there::flops().total() == step_here::flops().total());
-// Snapshots within a period are not there at the turn.
+// Snapshots within a period are not stored at the turn.
 static_assert(step_here::memory().stored_bytes == program<loss<two_level<P, 1>>>::memory().stored_bytes);
-// Where there is one period, nothing lies elsewhere; nor does anything of a forward pass alone.
+// If there is only one period, no snapshots lie elsewhere. A forward pass alone has no snapshots elsewhere either.
 static_assert(program<loss<two_level<T, 2, snapshots::elsewhere>>>::memory().elsewhere_bytes == 0);
 static_assert(predictor<loss<elsewhere>>::memory().elsewhere_bytes == 0);
 
-/// As much memory as a program asks for, in which there was something before.
+/// Memory of the size that a program asks for. It is filled with other bytes before.
 class given {
  public:
   explicit given(std::int64_t bytes) : size_(static_cast<std::size_t>(bytes)), at_(size_ + 64) {
     std::memset(at_.data(), 0x7f, size_ + 64);
   }
   std::span<std::byte> bytes() const { return {at_.data(), size_}; }
-  /// How many bytes were written, and none behind the last.
+  /// Returns how many bytes were written, and checks that no byte behind the end was written.
   std::size_t written() const {
     std::size_t n = 0;
     for (std::size_t i = 0; i < size_; ++i) n += at_.data()[i] != std::byte{0x7f};
@@ -83,7 +83,7 @@ auto gradients_of(int steps = 1) {
   return numbers_after<loss<Policy>, Options...>(steps, bind<"xs">(x));
 }
 
-// Loops one after another, of which one stands in a segment; the other draws, and has a state.
+// Scans in sequence. One is in a segment. The other draws random numbers and has a state.
 constexpr auto within = [](auto h) { return tanh((h | nn::linear<"in", width>) | nn::dropout<"drop", 0.2>); };
 constexpr auto counting = [](auto h) {
   constexpr auto mass = state<"mass", initial::constant(0.5)>;
@@ -95,7 +95,7 @@ constexpr auto loop_in_segment =
 template <class Policy>
 constexpr auto loops = mean(square(scan<9, "second", Policy>(counting, carried(loop_in_segment<Policy>))));
 
-// Gradients that a predictor has as values.
+// Gradients that a predictor computes as values.
 template <class Policy>
 constexpr auto bent = scan<7, "step", Policy>([](auto h) { return sin(h) * 1.1_c; }, carried(input<"x", 5>));
 template <class Policy>
@@ -105,7 +105,7 @@ constexpr auto slope = grad(sum(bent<Policy>), input<"x", 5>);
 
 BOOST_AUTO_TEST_SUITE(scan_elsewhere)
 
-BOOST_AUTO_TEST_CASE(where_snapshots_lie_changes_no_bit) {
+BOOST_AUTO_TEST_CASE(the_place_of_snapshots_changes_no_bit) {
   const auto expected = gradients_of<store_all>();
   BOOST_TEST((gradients_of<in_arena>() == expected));
   BOOST_TEST((gradients_of<elsewhere>() == expected));
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(where_snapshots_lie_changes_no_bit) {
   BOOST_TEST((gradients_of<two_level<T, 2, snapshots::elsewhere>>() == expected));
   BOOST_TEST((gradients_of<elsewhere, wrt<"xs">>() == gradients_of<store_all, wrt<"xs">>()));
 }
-BOOST_AUTO_TEST_CASE(loops_one_after_another_and_in_segments) {
+BOOST_AUTO_TEST_CASE(scans_in_sequence_and_in_segments) {
   using there = two_level<3, 2, snapshots::elsewhere>;
   using here = two_level<3, 2>;
   static_assert(program<loops<there>>::memory().elsewhere_bytes == 2 * state_bytes + 2 * (state_bytes + 64));
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(all_that_is_planned_is_written) {
   BOOST_TEST(report::touched_bytes(step, bind<"xs">(x)) == step.memory().peak_bytes);
   BOOST_TEST(memory.written() == outer * state_bytes);
 }
-BOOST_AUTO_TEST_CASE(memory_must_be_given) {
+BOOST_AUTO_TEST_CASE(a_step_without_memory_for_snapshots_is_refused) {
   const given memory(step_there::memory().elsewhere_bytes);
   const std::span bytes = memory.bytes();
   step_there step;
@@ -151,13 +151,13 @@ BOOST_AUTO_TEST_CASE(memory_must_be_given) {
   BOOST_CHECK_THROW(step.value_and_grad(bind<"xs">(x)), program_error);
   step.keep_snapshots_in(bytes);
   const float loss = step.value_and_grad(bind<"xs">(x));
-  // What was given stays where other memory is refused, and when the program moves.
+  // The program keeps its memory if other memory is refused, and if the program moves.
   BOOST_CHECK_THROW(step.keep_snapshots_in({}), memory_error);
   step_there moved = std::move(step);
   moved.init(seed{1});
   BOOST_TEST(moved.value_and_grad(bind<"xs">(x)) == loss);
   BOOST_CHECK_THROW(step.keep_snapshots_in(bytes), program_error);
-  // None is needed where none lie elsewhere.
+  // No memory is needed if no snapshots lie elsewhere.
   step_here in_memory;
   in_memory.keep_snapshots_in({});
   in_memory.init(seed{1});
@@ -185,7 +185,7 @@ BOOST_AUTO_TEST_CASE(memory_in_use_is_refused) {
   const std::span numbers(reinterpret_cast<float*>(snapshots.data()), std::size(x));
   BOOST_CHECK_THROW(static_cast<void>(step.value_and_grad(bind<"xs">(numbers))), extent_error);
 }
-BOOST_AUTO_TEST_CASE(other_memory_between_steps) {
+BOOST_AUTO_TEST_CASE(memory_may_change_between_steps) {
   const given memory(step_there::memory().elsewhere_bytes), other(step_there::memory().elsewhere_bytes);
   step_there step;
   step.init(seed{1});
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(other_memory_between_steps) {
   BOOST_TEST(step.value_and_grad(bind<"xs">(x)) == loss);
   BOOST_TEST(other.written() == memory.written());
 }
-BOOST_AUTO_TEST_CASE(gradients_are_those_of_finite_differences) {
+BOOST_AUTO_TEST_CASE(gradients_follow_finite_differences) {
   const std::vector<double> x(T * rows * width, 0.3);
   BOOST_TEST((gradcheck<loss<elsewhere>>(seed{1}, bind<"xs">(x)).relative) < 1e-6);
 }
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(a_predictor_of_gradients) {
   BOOST_TEST(std::equal(slopes.data(), slopes.data() + 5, expected.data()));
   BOOST_TEST(memory.written() > 0);
 }
-BOOST_AUTO_TEST_CASE(reports_tell_what_lies_elsewhere) {
+BOOST_AUTO_TEST_CASE(reports_show_snapshots_elsewhere) {
   std::ostringstream text;
   dump::all<loss<elsewhere>>(text);
   BOOST_TEST(text.str().find("elsewhere + 0") != std::string::npos);

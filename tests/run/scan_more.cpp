@@ -1,5 +1,5 @@
-// Loops with what models have: indices, random operations, states, segments inside and around, other loops, and
-// optimizers in the step.
+// Scans with the other parts of models: indices, random operations, states, segments inside and around, other scans,
+// and optimizers in the training step.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/gradcheck.hpp>
@@ -17,7 +17,7 @@ std::vector<float> some(std::size_t count, std::uint64_t number) {
   for (float& x : out) x = uniform(draw()) - 0.5F;
   return out;
 }
-/// Losses, gradients, parameters and states of some steps.
+/// Returns the losses, gradients, parameters and states after some training steps.
 template <auto Loss, class... Options>
 auto after_steps(const auto&... bound) {
   program<Loss, Options...> step;
@@ -92,7 +92,8 @@ constexpr auto state_carried = [] {
   return updated(mean(square(h)), level, s);
 }();
 
-// Several gradients of one loop: each reads the snapshots that the loop left, and Revolve writes over these.
+// Several gradients of one scan. Each gradient reads the snapshots that the scan left, and Revolve writes over these
+// snapshots.
 template <class Policy>
 constexpr auto run_loop = scan<T, "step", Policy>([](auto h) { return tanh(dense(h)); }, carried(h0));
 template <class Policy>
@@ -116,7 +117,7 @@ constexpr auto gradient_in_segment = mean(ckpt<"all", Kept..., allow_useless>(
 
 BOOST_AUTO_TEST_SUITE(scan_more)
 
-BOOST_AUTO_TEST_CASE(random_operations_draw_by_the_step) {
+BOOST_AUTO_TEST_CASE(random_operations_draw_by_the_iteration) {
   const auto x = some(rows * width, 1);
   const auto expected = after_steps<random_steps>(bind<"h0">(x));
   BOOST_TEST((after_steps<random_loop<store_all>>(bind<"h0">(x)) == expected));
@@ -128,26 +129,27 @@ BOOST_AUTO_TEST_CASE(segments_in_the_body) {
   BOOST_TEST((after_steps<segments_in_loop<store_all>>(bind<"h0">(x)) == expected));
   BOOST_TEST((after_steps<segments_in_loop<revolve<2>>>(bind<"h0">(x)) == expected));
 }
-BOOST_AUTO_TEST_CASE(a_loop_in_a_segment) {
+BOOST_AUTO_TEST_CASE(a_scan_in_a_segment) {
   const auto x = some(rows * width, 1);
   const auto expected = after_steps<steps_in_segment>(bind<"h0">(x));
   BOOST_TEST((after_steps<loop_in_segment<store_all>>(bind<"h0">(x)) == expected));
   BOOST_TEST((after_steps<loop_in_segment<revolve<2>>>(bind<"h0">(x)) == expected));
   BOOST_TEST((after_steps<loop_in_segment<store_all>, plain>(bind<"h0">(x)) == expected));
 }
-BOOST_AUTO_TEST_CASE(a_loop_in_a_loop) {
+BOOST_AUTO_TEST_CASE(a_scan_in_a_scan) {
   const auto x = some(rows * width, 1);
   const auto expected = after_steps<steps_in_steps>(bind<"h0">(x));
   BOOST_TEST((after_steps<loop_in_loop<store_all>>(bind<"h0">(x)) == expected));
   BOOST_TEST((after_steps<loop_in_loop<revolve<1>>>(bind<"h0">(x)) == expected));
 }
-BOOST_AUTO_TEST_CASE(the_index_of_the_step) {
+BOOST_AUTO_TEST_CASE(the_index_of_the_iteration) {
   const auto x = some(rows * width, 1);
   const auto expected = after_steps<indexed_steps<0>(h0)>(bind<"h0">(x));
   BOOST_TEST((after_steps<indexed_loop<store_all>>(bind<"h0">(x)) == expected));
   BOOST_TEST((after_steps<indexed_loop<revolve<2>>>(bind<"h0">(x)) == expected));
 }
-// v^8 / 128 after three steps, and v: the gradient of a carried value in doubles, and that of its other reader.
+// The result is v^8 / 128 after three iterations, plus v. The gradient of the carried value is in double. It is added
+// to the gradient of the other reader.
 BOOST_AUTO_TEST_CASE(gradients_of_another_type_are_added_up) {
   constexpr auto v = as<double>(param<"v", 20>);
   constexpr auto last = scan<3, "step">([](auto h) { return h * h * 0.5_c; }, carried(v));
@@ -166,7 +168,7 @@ BOOST_AUTO_TEST_CASE(the_optimizer_in_the_step) {
   BOOST_TEST((after_steps<random_loop<segment_every<2>>, update<adamw_options{.lr = 1e-2}>>(bind<"h0">(x)) == expected));
 }
 
-BOOST_AUTO_TEST_CASE(states_change_from_step_to_step) {
+BOOST_AUTO_TEST_CASE(states_change_from_iteration_to_iteration) {
   const auto x = some(rows * width, 1);
   const auto expected = after_steps<state_carried>(bind<"h0">(x));
   BOOST_TEST((after_steps<loop_with_state<store_all>>(bind<"h0">(x)) == expected));
@@ -186,7 +188,7 @@ std::vector<float> two_gradients_of(const std::vector<float>& x) {
   all.push_back(value);
   return all;
 }
-BOOST_AUTO_TEST_CASE(gradients_of_one_loop) {
+BOOST_AUTO_TEST_CASE(several_gradients_of_one_scan) {
   const auto x = some(rows * width, 1);
   const auto expected = two_gradients_of<store_all>(x);
   BOOST_TEST((two_gradients_of<revolve<3>>(x) == expected));

@@ -1,4 +1,4 @@
-// Loops in programs with options, on threads, and in predictors.
+// Scans in programs with options, on threads, and in predictors.
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -25,7 +25,8 @@ constexpr auto cell = [](auto h, auto x, auto a) {
 template <class Policy>
 constexpr auto results =
     scan<T, "step", Policy>(cell, carried(zeros<rows, width>), each(xs), softmax(param<"a", width>));
-/// Parameters of the loop are read before it and behind it, too; of one the gradient there is that of another.
+/// Parameters of the scan are also read before and after it. One of these gradients is also the gradient of another
+/// parameter.
 template <class Policy>
 constexpr auto loss = mean(square(std::get<0>(results<Policy>) | shared(nn::linear<"step.hidden", width>))) +
                       mean(std::get<1>(results<Policy>)) + mean(square(param<"step.hidden.weight", width, width>)) +
@@ -68,7 +69,8 @@ constexpr auto slices_written_over = mean(square(scan<T, "step", Policy>(
       return through(a, param<"v", width, width>) * through(b, param<"w", width, width>);
     },
     carried(zeros<rows, width> + 0.5_c), each(xs * param<"a", width>, xs * param<"b", width>))));
-/// One result is written over what another one is made of; so is one gradient.
+/// One result is written over the value from which another result is computed. One gradient is written over in this
+/// way, too.
 template <class Policy, bool Collects>
 constexpr auto written_over = [] {
   const auto made = scan<T, "step", Policy>(
@@ -82,7 +84,7 @@ constexpr auto written_over = [] {
   if constexpr (Collects) return mean(square(std::get<0>(made)));
   else return mean(square(made));
 }();
-/// One value is collected twice, and the second time read.
+/// One value is collected twice, and the second copy is read.
 template <class Policy, int Which>
 constexpr auto twice_collected = mean(square(std::get<Which>(scan<T, "step", Policy>(
     [](auto h, auto x) {
@@ -103,7 +105,7 @@ std::vector<double> gradients_after(int steps) {
   return all;
 }
 
-// Work for several threads in one step.
+// One iteration has enough work for several threads.
 constexpr int many = 300, wide = 400;
 constexpr auto large = mean(square(
     scan<3, "step", revolve<2>>([](auto h) { return tanh(matmul(h, param<"w", wide, wide>) + param<"b", wide>); },
@@ -122,24 +124,24 @@ std::vector<float> on_threads() {
 
 BOOST_AUTO_TEST_SUITE(scan_options)
 
-BOOST_AUTO_TEST_CASE(gradients_are_those_of_finite_differences) {
+BOOST_AUTO_TEST_CASE(gradients_follow_finite_differences) {
   const std::vector<double> x(T * rows * width, 0.3);
   BOOST_TEST((gradcheck<loss<store_all>, wrt<"xs">>(seed{1}, bind<"xs">(x)).relative) < 1e-6);
   BOOST_TEST((gradcheck<loss<two_level<3, 2>>, wrt<"xs">>(seed{1}, bind<"xs">(x)).relative) < 1e-6);
 }
-BOOST_AUTO_TEST_CASE(policies_have_one_gradient) {
+BOOST_AUTO_TEST_CASE(all_policies_have_the_same_gradient) {
   const auto expected = gradients_after<loss<store_all>>(1);
   BOOST_TEST((gradients_after<loss<revolve<3>>>(1) == expected));
   BOOST_TEST((gradients_after<loss<revolve<3>>, plain>(1) == expected));
-  // Two steps that add up; and a parameter of the loop that is frozen.
+  // Two training steps that accumulate gradients, and a scan with a frozen parameter.
   auto twice = gradients_after<loss<revolve<3>>, accumulate_gradients>(2);
   const auto frozen = gradients_after<loss<revolve<3>>, freeze<"step">>(1);
   BOOST_TEST(twice.size() == expected.size());
   for (std::size_t i = 1; i < twice.size(); ++i) BOOST_TEST(std::abs(twice[i] - 2 * expected[i]) < 1e-12);
-  BOOST_TEST(frozen.size() == 1 + 2 * width);  // of a and other
+  BOOST_TEST(frozen.size() == 1 + 2 * width);  // of a and of other
   for (const double x : frozen) BOOST_TEST(std::ranges::count(expected, x) > 0);
 }
-BOOST_AUTO_TEST_CASE(what_is_planned_is_touched) {
+BOOST_AUTO_TEST_CASE(planned_bytes_are_touched) {
   const std::vector<float> x(T * rows * width, 0.3F);
   const auto touched = [&](auto step) {
     step.init(seed{1});
@@ -151,9 +153,9 @@ BOOST_AUTO_TEST_CASE(what_is_planned_is_touched) {
   touched(program<loss<segment_every<3>>>{});
   touched(program<loss<revolve<3>>, freeze<"step">>{});
 }
-BOOST_AUTO_TEST_CASE(steps_read_what_nobody_else_does) {
-  // Two results that are collected, and read in backward; or collected for nothing, and read in the step itself.
-  // Gradients of two slices that nobody asks for, and that are read.
+BOOST_AUTO_TEST_CASE(results_that_only_the_scan_itself_reads) {
+  // Two results are collected and read in the backward pass. In another scan, they are collected in vain and read in
+  // the iteration itself. Two slices have gradients that are read, although they are not asked for.
   const auto collected = gradients_after<two_collected<store_all>>(1);
   BOOST_TEST((gradients_after<two_collected<revolve<2>>>(1) == collected));
   BOOST_TEST((gradients_after<two_collected<two_level<3, 1>>>(1) == collected));
@@ -185,7 +187,7 @@ BOOST_AUTO_TEST_CASE(a_body_may_have_many_results) {
   }(std::make_index_sequence<70>{});
   BOOST_TEST((gradcheck<sum(std::get<70>(loop)) + sum(std::get<0>(loop))>(seed{1}).relative) < 1e-6);
 }
-BOOST_AUTO_TEST_CASE(a_predictor_runs_loops) {
+BOOST_AUTO_TEST_CASE(a_predictor_runs_scans) {
   program<loss<revolve<2>>> step;
   step.init(seed{1});
   predictor<loss<revolve<2>>> predict{step};
@@ -194,8 +196,8 @@ BOOST_AUTO_TEST_CASE(a_predictor_runs_loops) {
   BOOST_TEST(value == step.value_and_grad(bind<"xs">(x)));
   BOOST_TEST((predict.loops() == loop_counts{T, 0, 0}));
 }
-BOOST_AUTO_TEST_CASE(gradients_of_the_forward_pass) {
-  // Of first order they are values of the model; so is a slope that a predictor computes.
+BOOST_AUTO_TEST_CASE(gradients_in_the_forward_pass) {
+  // First-order gradients are values of the model. A predictor can compute a slope in this way.
   constexpr auto y = scan<T, "step", revolve<2>>([](auto h) { return sin(h) * 1.1_c; }, carried(input<"x", 5>));
   program<sum(square(param<"x", 5>))> nothing;
   nothing.init(seed{1});
@@ -217,7 +219,7 @@ BOOST_AUTO_TEST_CASE(threads_change_no_bit) {
   omp_set_num_threads(3);
   const auto expected = on_threads<1>();
   BOOST_TEST((on_threads<3>() == expected));
-  omp_set_num_threads(2);  // fewer than the plan has scratch for
+  omp_set_num_threads(2);  // fewer threads than the plan has workspaces for
   BOOST_TEST((on_threads<3>() == expected));
 }
 #endif

@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(cosine_falls_from_peak_to_zero) {
 
 BOOST_AUTO_TEST_CASE(step_rate_falls_as_step_lr_does) {
   const auto near = boost::test_tools::tolerance(1e-14);
-  const step_rate by_tenths{.peak = 0.05, .every = 30};  // the rates that PyTorch's documentation of StepLR gives
+  const step_rate by_tenths{.peak = 0.05, .every = 30};  // the rates in PyTorch's documentation of StepLR
   for (const auto& [step, rate] :
        {std::pair{0, 0.05}, {29, 0.05}, {30, 0.005}, {59, 0.005}, {60, 0.0005}, {89, 0.0005}})
     BOOST_TEST(by_tenths(step) == rate, near);
@@ -43,8 +43,8 @@ BOOST_AUTO_TEST_CASE(step_rate_falls_as_step_lr_does) {
     BOOST_TEST(warmed(step) == rate, near);
 }
 
-// Each setting is named, with what it may be and what it is.
-BOOST_AUTO_TEST_CASE(rates_refuse_what_cannot_be_meant) {
+// The message names each setting, its allowed values and its value.
+BOOST_AUTO_TEST_CASE(meaningless_settings_of_rates_are_refused) {
   const auto refuses = [](auto rate, std::string_view text) {
     BOOST_CHECK_EXCEPTION(rate(3), std::invalid_argument, [&](const auto& e) { return e.what() == text; });
   };

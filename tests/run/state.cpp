@@ -1,4 +1,4 @@
-// State in programs: what running statistics are after some steps, and who reads them.
+// States in programs: the running statistics after some training steps, and the values that read them.
 #include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
@@ -27,7 +27,7 @@ batch batch_of(std::uint64_t number) {
 struct statistics {
   double mean = 0, var = 1;
 };
-/// Those of torch.nn.BatchNorm1d after some steps, in plain loops.
+/// Returns the statistics of torch.nn.BatchNorm1d after some training steps, computed by plain loops.
 std::array<statistics, features> expected_after(std::uint64_t steps) {
   std::array<statistics, features> running;
   for (std::uint64_t step = 0; step < steps; ++step) {
@@ -53,7 +53,7 @@ void check_statistics(auto& step, std::uint64_t steps) {
   }
 }
 
-/// The statistics that five steps leave, updated though parameters are.
+/// Checks the statistics after five training steps in which the parameters change as well.
 template <class... Options>
 void check_steps() {
   program<loss, real<double>, Options...> step;
@@ -73,7 +73,7 @@ void check_steps() {
 
 BOOST_AUTO_TEST_SUITE(states)
 
-BOOST_AUTO_TEST_CASE(running_statistics_are_those_of_each_step_once) {
+BOOST_AUTO_TEST_CASE(each_step_updates_running_statistics_once) {
   check_steps<>();
   check_steps<plain>();
   check_steps<freeze<"block.0.bn">>();
@@ -94,14 +94,15 @@ BOOST_AUTO_TEST_CASE(a_step_normalizes_by_its_batch_and_a_predictor_by_running_s
       for (std::size_t row = 0; row < rows; ++row) sum += y.data()[row * features + f];
       for (std::size_t row = 0; row < rows; ++row) squares += std::pow(y.data()[row * features + f] - bias[f], 2);
       BOOST_TEST(std::abs(sum / rows - bias[f]) < 1e-12);
-      BOOST_TEST(std::abs(squares / rows - weight[f] * weight[f]) < 1e-4);  // but for the 1e-5 beside the variance
+      // The difference is the 1e-5 that is added to the variance.
+      BOOST_TEST(std::abs(squares / rows - weight[f] * weight[f]) < 1e-4);
     }
   }
 
   predictor<shared, real<double>> predict{step};
   const std::array<double, features> one{3, -1, 0};
   const auto running = expected_after(3);
-  for (int time = 0; time < 2; ++time) {  // which changes nothing
+  for (int time = 0; time < 2; ++time) {  // a prediction changes nothing
     const auto y = predict(bind<"one">(one));
     for (std::size_t f = 0; f < features; ++f) {
       const double expected = (one[f] - running[f].mean) / std::sqrt(running[f].var + 1e-5) * weight[f] + bias[f];
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(a_step_normalizes_by_its_batch_and_a_predictor_by_running_s
   }
 }
 
-BOOST_AUTO_TEST_CASE(states_change_at_the_end_of_a_step_all_together) {
+BOOST_AUTO_TEST_CASE(all_states_change_together_at_the_end_of_a_step) {
   constexpr auto a = state<"a", initial{.fill = 1}, 2>;
   constexpr auto b = state<"b", initial{.fill = 2}, 2>;
   constexpr auto count = state<"count", initial{}>;
@@ -129,7 +130,8 @@ BOOST_AUTO_TEST_CASE(states_change_at_the_end_of_a_step_all_together) {
   }
 }
 
-/// A state among the results, or a view of one, is what the step read, as all else that the step computes.
+/// A state among the results, or a view of a state, has the value that the training step read. All other values that
+/// the training step computes read this value, too.
 BOOST_AUTO_TEST_CASE(results_show_states_as_the_step_read_them) {
   constexpr auto s = state<"s", initial{.fill = 1}, 2, 2>;
   constexpr auto total = sum(updated(param<"w", 2, 2>, s, s * 2_c));

@@ -1,4 +1,5 @@
-// Tensors moved along an axis, and steppers made of these: against plain loops, differences, and an adjoint by hand.
+// Tensors that are moved along an axis, and time steppers that are made of them. They are compared with plain loops,
+// with finite differences, and with an adjoint written by hand.
 #include <cairn/boost_test.hpp>
 #include <numeric>
 
@@ -7,7 +8,7 @@
 
 namespace {
 
-/// Element i of an axis is element i - by of the argument's; -1 for zero.
+/// Returns the index of the argument's element that becomes element i, or -1 for zero.
 int source_of(int i, int by, int extent, edge outside) {
   int from = i - by;
   if (outside == edge::nearest) return from < 0 ? 0 : from >= extent ? extent - 1 : from;
@@ -18,7 +19,7 @@ int source_of(int i, int by, int extent, edge outside) {
 
 double filled(std::size_t i) { return std::sin(static_cast<double>(i) * 0.7 + 1) + 2; }
 
-/// A parameter moved along an axis, and the gradient that reaches it from one that is given.
+/// Moves a parameter along an axis, and computes its gradient from a given cotangent.
 template <auto Y, int Axis, class Real>
 void moves(int by, edge outside) {
   constexpr shape extents = decltype(Y)::shape;
@@ -58,7 +59,7 @@ void moves_by(auto x) {
 
 BOOST_AUTO_TEST_SUITE(stencils)
 
-BOOST_AUTO_TEST_CASE(of_awkward_extents) {
+BOOST_AUTO_TEST_CASE(moves_along_awkward_extents) {
   const auto by_some = []<int... N>(std::integer_sequence<int, N...>) {
     (moves_by<0, 1>(param<"x", N>), ...);
     (moves_by<0, -2 * N - 3>(param<"x", N>), ...);
@@ -66,14 +67,14 @@ BOOST_AUTO_TEST_CASE(of_awkward_extents) {
   };
   by_some(std::integer_sequence<int, 1, 2, 3, 7, 8, 9, 15, 16, 17, 33>{});
 }
-BOOST_AUTO_TEST_CASE(of_all_axes) {
+BOOST_AUTO_TEST_CASE(moves_along_all_axes) {
   constexpr auto x = param<"x", 3, 4, 17>;
   moves_by<0, -1>(x);
   moves_by<1, 2, float>(x);
   moves_by<2, 9>(x);
   moves_by<2, -17, float>(x);
 }
-BOOST_AUTO_TEST_CASE(as_operations) {
+BOOST_AUTO_TEST_CASE(moves_pass_the_check_of_operations) {
   constexpr auto x = param<"x", 3, 11>;
   BOOST_TEST((check_operation<roll_op<1, 4>, x>()));
   BOOST_TEST((check_operation<roll_op<0, 0>, x>()));
@@ -82,7 +83,7 @@ BOOST_AUTO_TEST_CASE(as_operations) {
   BOOST_TEST((check_operation<shift_op<0, 3, edge::nearest>, x>()));
   BOOST_TEST((check_operation<roll_op<0, 1>, indices<"in", 5, 3, 4>>()));
 }
-BOOST_AUTO_TEST_CASE(of_each_other) {  // what a map of a map reads is copied
+BOOST_AUTO_TEST_CASE(moves_of_moves) {  // a map of a map reads a copy
   constexpr auto x = param<"x", 5, 9>;
   constexpr auto y = tanh(roll<0, 2>(roll<1, -1>(square(x)))) * nn::shift<1, 1, edge::nearest>(nn::shift<0, -1>(x));
   check<weighted(y)>();
@@ -107,7 +108,8 @@ constexpr auto burgers = layer([](auto u) {
 constexpr auto last = input<"u", points> | repeat<steps, "t">([](auto) { return burgers; });
 using stepper = program<sum(square(last)), real<double>, wrt<"u">>;
 
-// One vector a step is kept for backward, whatever else reads it; and a step is one loop, in both directions.
+// One vector is stored for each time step, whatever else reads it. A time step is one fused loop, in the forward pass
+// and in the backward pass.
 constexpr std::int64_t kept = stepper::memory().stored_bytes / (points * std::int64_t{sizeof(double)});
 static_assert(kept >= steps - 2 && kept <= steps + 1);
 static_assert(detail::compiled_of<sum(square(last)), true, real<double>, wrt<"u">>::steps.step_count == 2 * steps + 3);
@@ -142,13 +144,14 @@ std::vector<double> gradient_by_hand(const std::vector<double>& start) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(of_a_stepper) {
+BOOST_AUTO_TEST_CASE(a_time_stepper_and_its_adjoint) {
   std::vector<double> start(points);
   for (std::size_t i = 0; i < start.size(); ++i)
     start[i] = std::sin(static_cast<double>(i) * 6.283185307179586 / points) + 0.3;
   stepper step;
   const double loss = step.value_and_grad(bind<"u">(start));
-  predictor<last, real<double>> ahead{step};  // nothing is kept here, but a step is not written over what it reads
+  // Nothing is stored here, but a time step is not written over the values that it reads.
+  predictor<last, real<double>> ahead{step};
   const auto end = ahead(bind<"u">(start));
   const double squares = std::inner_product(end.begin(), end.end(), end.begin(), 0.0);
   BOOST_TEST(std::abs(squares - loss) < 1e-12 * loss);

@@ -1,5 +1,6 @@
-// Parameters that are stored as bf16 alone: what rounds them is drawn as it should be, by seed, parameter and element;
-// small updates count on average; and a run that is saved goes on with the same bits. Their laws: tests/laws/mixed.cpp.
+// Parameters that are stored only as bf16. The random numbers that round them depend on the seed, the parameter and the
+// element. Small updates count on average, and a saved run continues with the same bits. tests/laws/mixed.cpp checks
+// the laws.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cairn/file/saving.hpp>
@@ -14,7 +15,7 @@ using namespace cairn;
 namespace {
 
 using halved = mixed<bf16, stochastic_rounding>;
-constexpr float ulp = 0x1p-7F;  // of bf16, from 1 to 2
+constexpr float ulp = 0x1p-7F;  // the rounding unit of bf16 for numbers from 1 to 2
 
 constexpr auto feed_forward =
     nn::residual(nn::layer_norm<"norm"> | nn::linear<"up", 48> | nn::gelu | nn::linear<"down", 24>);
@@ -51,7 +52,8 @@ std::vector<float> drawn(std::size_t count) {
   return x;
 }
 
-// In memory: two bytes a parameter, four a moment and a gradient, each at a multiple of 64. No float of a weight.
+// Memory: a parameter takes two bytes, and a moment and a gradient take four. Each tensor begins at a multiple of 64
+// bytes. There is no float copy of a weight.
 constexpr auto wide = mean(square(input<"x", 8, 64> | nn::linear<"fc", 48>));
 constexpr memory_plan inside = program<wide, halved, update<adamw_options{}>>::memory(),
                       beside = program<wide, halved>::memory(),
@@ -60,7 +62,7 @@ static_assert(inside.parameter_bytes == 48 * 64 * 2 + 128 && copied.parameter_by
 static_assert(inside.moment_bytes == 2 * (48 * 64 * 4 + 192) && inside.moment_bytes == copied.moment_bytes);
 static_assert(inside.gradient_bytes == 0 && beside.gradient_bytes == 48 * 64 * 4 + 256);
 static_assert(inside.peak_bytes <= copied.peak_bytes);
-/// How many numbers of parameters are converted in a step, in any direction.
+/// How many numbers of parameters a training step converts, in both directions.
 template <class Plan>
 constexpr std::int64_t converted = [] {
   constexpr const auto& d = Plan::gradient;
@@ -70,15 +72,15 @@ constexpr std::int64_t converted = [] {
   }
   return n;
 }();
-static_assert(converted<detail::compiled_of<loss, true, halved>> == 2 * 24);  // of norms
+static_assert(converted<detail::compiled_of<loss, true, halved>> == 2 * 24);  // the parameters of norms
 static_assert(converted<detail::compiled_of<loss, true, mixed<bf16>>> >= 2 * 2 * 24 * 48);
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(stochastic)
 
-// The words are those of a random_stream, wherever a register begins.
-BOOST_AUTO_TEST_CASE(words_of_elements) {
+// The words are the words of a random_stream, wherever a register begins.
+BOOST_AUTO_TEST_CASE(words_of_elements_are_those_of_the_stream) {
   const random_stream stream{seed{0x0123456789abcdef}};
   for (const std::uint32_t first : {0U, 1U, 2U, 7U, 16U, 1029U, 0x7ffffff9U, 0xffffffc0U}) {
     const kernel::halves::words drawn = kernel::words_from(first, stream);
@@ -87,8 +89,9 @@ BOOST_AUTO_TEST_CASE(words_of_elements) {
   }
 }
 
-// A position is the 32 bits of a whole number, so an element beyond 2^31 has words of its own in registers of any width.
-BOOST_AUTO_TEST_CASE(positions_beyond_whole_numbers) {
+// A position has the 32 bits of a whole number. Elements beyond 2^31 have words of their own, in registers of any
+// width.
+BOOST_AUTO_TEST_CASE(positions_beyond_two_to_the_31) {
   const random_stream stream{seed{5}};
   for (const std::int64_t first : {(std::int64_t{1} << 31) - 2, std::int64_t{1} << 31, (std::int64_t{1} << 32) - 64}) {
     std::array<double, 4> at{};
@@ -103,20 +106,20 @@ BOOST_AUTO_TEST_CASE(positions_beyond_whole_numbers) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(numbers_of_all_sorts) {
+BOOST_AUTO_TEST_CASE(rounding_of_special_numbers) {
   using kernel::halves, kernel::lanes;
   const auto rounded = [](float x, std::uint32_t word) {
     const auto made = kernel::rounded_by(word - halves::words{}, lanes<float>::fill(x));
     return made.value[1];
   };
   constexpr std::uint32_t all = 0xffffffff, half = 0x80000000;
-  BOOST_TEST(rounded(1 + ulp, all) == 1 + ulp);  // one of bf16 stays
+  BOOST_TEST(rounded(1 + ulp, all) == 1 + ulp);  // a number of bf16 stays
   BOOST_TEST(rounded(1 + ulp / 2, half - 1) == 1);
   BOOST_TEST(rounded(1 + ulp / 2, half) == 1 + ulp);
   BOOST_TEST(rounded(-1 - ulp / 2, half - 1) == -1);
   BOOST_TEST(rounded(-1 - ulp / 2, half) == -1 - ulp);
-  BOOST_TEST(rounded(2 - ulp / 4, all) == 2);  // into the next power of two
-  constexpr float largest = 0x1.fep127F;       // of bf16
+  BOOST_TEST(rounded(2 - ulp / 4, all) == 2);  // rounded up to the next power of two
+  constexpr float largest = 0x1.fep127F;       // the largest number of bf16
   BOOST_TEST(rounded(std::numeric_limits<float>::max(), all) == largest);
   BOOST_TEST(rounded(-std::numeric_limits<float>::max(), all) == -largest);
   BOOST_TEST(rounded(largest, all) == largest);
@@ -125,8 +128,8 @@ BOOST_AUTO_TEST_CASE(numbers_of_all_sorts) {
   BOOST_TEST(std::isnan(rounded(std::bit_cast<float>(0x7f800001U), 0)));
 }
 
-// Each number becomes one of its two neighbours, the farther one as often as it is near.
-BOOST_AUTO_TEST_CASE(distribution) {
+// Each number becomes one of its two neighbours. A neighbour is chosen more often the nearer it is.
+BOOST_AUTO_TEST_CASE(distribution_of_stochastic_rounding) {
   constexpr int count = 64 * 512;
   const auto check = [&]<double Start>(std::integral_constant<int, 0>, std::type_identity<constant_leaf<Start>>) {
     constexpr auto w = param_from<"w", initial::constant(Start), 64, 512>;
@@ -149,8 +152,9 @@ BOOST_AUTO_TEST_CASE(distribution) {
   check(std::integral_constant<int, 0>{}, std::type_identity<constant_leaf<-1.5>>{});
 }
 
-// Where rounding to the nearest would stand still, many small updates move the mean as far as they should.
-BOOST_AUTO_TEST_CASE(small_updates_count) {
+// Rounding to the nearest number would lose these updates. With stochastic rounding, many small updates move the mean
+// as far as they should.
+BOOST_AUTO_TEST_CASE(small_updates_count_on_average) {
   constexpr int count = 4096, steps = 64;
   constexpr double rate = 0x1p-12, fraction = rate / double{ulp};
   BOOST_TEST(static_cast<float>(bf16(1.5F - static_cast<float>(rate))) == 1.5F);
@@ -164,12 +168,13 @@ BOOST_AUTO_TEST_CASE(small_updates_count) {
   BOOST_TEST(std::abs(mean - (1.5 - steps * rate)) < 4 * deviation);
 }
 
-// After a gradient whose square overflows, parameters move on as PyTorch's floats do after one of 1e18.
+// The square of the first gradient overflows. Afterwards, parameters change as PyTorch's floats do after a gradient of
+// 1e18.
 BOOST_AUTO_TEST_CASE(huge_gradients_leave_parameters_finite) {
   constexpr auto w = param_from<"w", initial::constant(1), 64>;
   program<sum(w * input<"x", 64>), halved, update<adamw_options{.lr = 0.1, .weight_decay = 0}>> step;
   step.init(seed{1});
-  double most = ulp / 2;  // a rounding is less than a unit below 1
+  double most = ulp / 2;  // the rounding error is less than a unit below 1
   for (const auto& [gradient, expected] : {std::pair{0x1p120F, 0.9}, {1.F, 0.832994223}, {1.F, 0.781198502}}) {
     step.train(bind<"x">(std::vector<float>(64, gradient)));
     for (const bf16 x : step.param<"w">()) BOOST_TEST(std::abs(static_cast<double>(x) - expected) < most);
@@ -177,8 +182,8 @@ BOOST_AUTO_TEST_CASE(huge_gradients_leave_parameters_finite) {
   }
 }
 
-// What is drawn depends on the seed, the step, and the name.
-BOOST_AUTO_TEST_CASE(drawn_anew) {
+// The random numbers depend on the seed, the training step, and the name.
+BOOST_AUTO_TEST_CASE(rounding_depends_on_seed_step_and_name) {
   constexpr auto a = param_from<"a", initial::constant(1.5), 256>;
   constexpr auto b = param_from<"b", initial::constant(1.5), 256>;
   program<sum(a) + sum(b), halved, update<sgd_options{.lr = double{ulp} / 2}>> step;
@@ -195,7 +200,8 @@ BOOST_AUTO_TEST_CASE(drawn_anew) {
   BOOST_TEST(!std::equal(first.begin(), first.begin() + 256, first.begin() + 256));
 }
 
-// It computes what a program computes that copies its floats: where these are of bf16, with the same bits.
+// Compares with a program that has float parameters and bf16 copies. If the floats are exact in bf16, both programs
+// compute the same bits.
 template <auto Model, class... Bound>
 void same_as_copied(const Bound&... in) {
   program<Model, halved> rounded;
@@ -218,7 +224,7 @@ void same_as_copied(const Bound&... in) {
   });
   BOOST_TEST(gradients > 2);
 }
-BOOST_AUTO_TEST_CASE(same_numbers) {
+BOOST_AUTO_TEST_CASE(gradients_equal_those_of_rounded_copies) {
   const batch b(0);
   same_as_copied<loss>(bind<"words">(b.words), bind<"classes">(b.classes));
   constexpr auto images = input<"x", 4, 8, 8, 3> | nn::conv2d<"conv", 8, 3> | nn::batch_norm<"norm"> | nn::relu |
@@ -228,8 +234,8 @@ BOOST_AUTO_TEST_CASE(same_numbers) {
   same_as_copied<mean(square(recurrent))>(bind<"x">(drawn(6 * 32 * 4)));
 }
 
-// An update of the step is that of floats, rounded to one of the neighbours.
-BOOST_AUTO_TEST_CASE(updates_of_floats) {
+// An update in the training step is the update in float, rounded to one of the two neighbours.
+BOOST_AUTO_TEST_CASE(updates_are_rounded_to_a_neighbour) {
   program<loss, halved, update<adamw_options{}>> rounded;
   program<loss, mixed<bf16>, update<adamw_options{}>> floats;
   rounded.init(seed{1});
@@ -253,7 +259,7 @@ BOOST_AUTO_TEST_CASE(updates_of_floats) {
   BOOST_TEST(below > 500);
 }
 
-BOOST_AUTO_TEST_CASE(learns_as_floats_do) {
+BOOST_AUTO_TEST_CASE(bf16_parameters_learn_like_floats) {
   const auto last = [&]<class... Options>(std::type_identity<std::tuple<Options...>>) {
     program<loss, update<adamw_options{.lr = 3e-3}>, Options...> step;
     step.init(seed{1});
@@ -265,8 +271,9 @@ BOOST_AUTO_TEST_CASE(learns_as_floats_do) {
   BOOST_TEST(last(std::type_identity<std::tuple<halved>>{}) < 0.1F);
 }
 
-// A run that was saved and goes on has the bits of one that was not; the file says that parameters are bf16.
-BOOST_AUTO_TEST_CASE(goes_on) {
+// A saved run that is continued has the same bits as a run that was not saved. The file says that the parameters are
+// bf16.
+BOOST_AUTO_TEST_CASE(a_saved_run_continues_with_the_same_bits) {
   using run = program<loss, halved, update<adamw_options{}>>;
   const folder own;
   const std::string path = own.path / "run.safetensors";
@@ -284,8 +291,9 @@ BOOST_AUTO_TEST_CASE(goes_on) {
   BOOST_TEST((read.find("optimizer.head.weight.exp_avg")->type == file::dtype::f32));
 }
 
-// Files of floats are rounded to the nearest, those of bf16 are read by programs of floats, and so do predictors.
-BOOST_AUTO_TEST_CASE(files_of_others) {
+// Parameters from files of floats are rounded to the nearest number. Programs of floats and predictors read files of
+// bf16.
+BOOST_AUTO_TEST_CASE(files_of_floats_and_of_bf16) {
   const folder own;
   const std::string path = own.path / "floats.safetensors", other = own.path / "halves.safetensors";
   program<loss, update<adamw_options{}>> floats;
@@ -309,8 +317,8 @@ BOOST_AUTO_TEST_CASE(files_of_others) {
                 program<loss, halved>::memory().parameter_bytes + 1);
 }
 
-// Parameters are written as floats, and views of them are bf16; states stay floats.
-BOOST_AUTO_TEST_CASE(written) {
+// set() takes floats, and views of parameters are bf16. States stay floats.
+BOOST_AUTO_TEST_CASE(views_are_bf16_and_states_are_floats) {
   constexpr auto normed = sum(square(input<"x", 4, 8> | nn::linear<"fc", 4> | nn::batch_norm<"norm">));
   program<normed, halved, update<sgd_options{}>> step;
   step.init(seed{1});
@@ -323,14 +331,15 @@ BOOST_AUTO_TEST_CASE(written) {
   BOOST_TEST(static_cast<float>(other.param<"fc.bias">().data()[3]) == -3);
   static_assert(std::same_as<decltype(step.param<"norm.running_mean">()), tensor_view<float, 1>>);
 }
-// Averages are floats, and have no room where parameters are.
-BOOST_AUTO_TEST_CASE(averages_stay) {
+// Averages are floats, and do not fit into the memory of the parameters.
+BOOST_AUTO_TEST_CASE(averages_cannot_be_exchanged) {
   program<wide, halved, update<averaged<adamw_options>{}>> step;
   const auto refused = [](const program_error& e) {
     return std::string_view(e.what()).find("moments are floats") != std::string_view::npos;
   };
   BOOST_CHECK_EXCEPTION(step.exchange("average"), program_error, refused);
-  BOOST_CHECK_EXCEPTION(train::loop(step, {.average = "average"}), program_error, refused);  // not after an epoch
+  // The loop refuses this before the first epoch, and not after it.
+  BOOST_CHECK_EXCEPTION(train::loop(step, {.average = "average"}), program_error, refused);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

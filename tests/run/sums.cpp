@@ -1,4 +1,5 @@
-// Gradients and losses that are sums of many terms keep their digits, and loops sum theirs alike with every policy.
+// Gradients and losses that are sums of many terms keep their digits, and the sums of scans have the same bits under
+// every policy.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
 #include <cmath>
@@ -8,7 +9,7 @@ using namespace cairn;
 
 namespace {
 
-/// Sections of 32 terms lose 16 roundings at most where all terms are alike; a few follow.
+/// The bound of the relative error. A section of 32 equal terms loses at most 16 roundings, and a few more follow.
 template <class Real>
 constexpr double margin = 20 * std::numeric_limits<Real>::epsilon() / 2;
 constexpr double term = 0.1F;
@@ -18,7 +19,7 @@ void all_terms_count(double sum, double terms, double most = margin<float>, doub
 }
 const std::vector<float> ones(2'000'000, 1.F), tenths(2'000'000, 0.1F);
 
-/// The gradient of a parameter that is multiplied by the same number in each step, and once outside.
+/// Returns the gradient of a parameter that is multiplied by the same number in each iteration, and once outside.
 template <int T, class Policy, class Real, class... Options>
 std::vector<Real> of_steps() {
   constexpr auto body = [](auto h, auto x) { return std::tuple{tanh(h + x), x * param<"w", 3>}; };
@@ -45,14 +46,14 @@ void check_loop() {
 
 BOOST_AUTO_TEST_SUITE(sums)
 
-BOOST_AUTO_TEST_CASE(gradients_over_the_steps_of_a_loop) {
+BOOST_AUTO_TEST_CASE(gradients_over_the_iterations_of_a_scan) {
   check_loop<33>();
   check_loop<1'000>();
   all_terms_count(of_steps<100'000, store_all, float>()[0], 100'001);
   all_terms_count(of_steps<100'000, store_all, float, mixed<bf16>>()[0], 100'001);
 }
-// Each loop has sections of its own.
-BOOST_AUTO_TEST_CASE(gradients_over_the_steps_of_nested_loops) {
+// Each scan has sections of its own.
+BOOST_AUTO_TEST_CASE(gradients_over_the_iterations_of_nested_scans) {
   constexpr auto outer = [](auto h, auto x) {
     return scan<500, "in">([](auto in, auto y) { return in + y * param<"w", 1>; }, carried(h), each(x));
   };
@@ -62,7 +63,7 @@ BOOST_AUTO_TEST_CASE(gradients_over_the_steps_of_nested_loops) {
   all_terms_count(step.grad<"out.in.w">()(0), 200'000, 2 * margin<float>);
 }
 
-/// A bias under a million rows, and their means, where all numbers are `of`.
+/// Checks the gradient of a bias over a million rows, and the means of the rows, if all numbers are `of`.
 template <class Real, class... Options>
 void check_rows(double of) {
   constexpr auto x = input<"x", 1'000'000, 2>;
@@ -97,8 +98,8 @@ BOOST_AUTO_TEST_CASE(gradients_of_a_table_in_bf16) {
   step.value_and_grad(bind<"at">(at), bind<"x">(std::span(tenths).first(200'000)));
   all_terms_count(step.grad<"table">()(3, 1), 100'000, margin<float>, term_of_bf16);
 }
-// Each step adds its gradient to those before, in floats, with one rounding.
-BOOST_AUTO_TEST_CASE(gradients_over_many_steps) {
+// Each training step adds its gradient to the accumulated gradient, in float and with one rounding.
+BOOST_AUTO_TEST_CASE(accumulated_gradients_of_many_steps) {
   constexpr int steps = 10'000;
   const auto check = [=](auto step) {
     step.init(seed{1});
@@ -110,7 +111,8 @@ BOOST_AUTO_TEST_CASE(gradients_over_many_steps) {
   check(program<loss, accumulate_gradients>());
   check(program<loss, accumulate_gradients, mixed<bf16>>());
 }
-/// One query at many keys of equal scores, and many queries at one key, whose gradients add up: bounds of docs/kernels.md.
+/// One query reads many keys with equal scores, and many queries read one key, so that their gradients add up. The
+/// bounds are in docs/kernels.md.
 template <class... Options>
 void check_attention(double of) {
   constexpr int n = 100'000;

@@ -1,4 +1,4 @@
-// Text as tokens, its windows, and what is drawn from logits.
+// Text as tokens, windows of tokens, and draws from logits.
 #include "cairn/data/text.hpp"
 
 #include "cairn/data/draw.hpp"
@@ -25,7 +25,7 @@ namespace {
 static_assert(std::input_iterator<data::window_range<2, 3>::iterator>);
 static_assert(std::ranges::sized_range<data::window_range<2, 3>>);
 
-// Tokens outlive their windows: what a call returns does not.
+// Tokens must outlive their windows. Therefore temporaries are refused.
 template <class Tokens, class... More>
 concept has_windows = requires(Tokens&& tokens, More... more) {
   data::windows<2, 3>(static_cast<Tokens&&>(tokens), more...);
@@ -41,17 +41,19 @@ static_assert(length("a") == 1 && length("\u00e9") == 2 && length("\u20ac") == 3
 static_assert(length("\x7f") == 1 && length("\u0080") == 2 && length("\u07ff") == 2 && length("\u0800") == 3);
 static_assert(length("\ud7ff") == 3 && length("\ue000") == 3 && length("\U00010000") == 4 && length("\U0010ffff") == 4);
 static_assert(length("\x80") == 0 && length("\xc1\xbf") == 0 && length("\xff") == 0 && length("\xf5\x80\x80\x80") == 0);
-static_assert(length("\xe0\x9f\xbf") == 0 && length("\xf0\x8f\xbf\xbf") == 0);          // longer than needed
-static_assert(length("\xed\xa0\x80") == 0 && length("\xf4\x90\x80\x80") == 0);          // a surrogate, beyond the last
+static_assert(length("\xe0\x9f\xbf") == 0 && length("\xf0\x8f\xbf\xbf") == 0);  // longer than needed
+// A surrogate, and a number beyond the last code point.
+static_assert(length("\xed\xa0\x80") == 0 && length("\xf4\x90\x80\x80") == 0);
 static_assert(length("\xe2\x82") == 0 && length("\xc3") == 0 && length("\xc3(") == 0);  // cut off
 
-/// 0, 1, 2, ...: a token tells where it stands.
+/// Returns 0, 1, 2, ..., so that a token tells its position.
 std::vector<std::int32_t> numbered(int count) {
   std::vector<std::int32_t> tokens(static_cast<std::size_t>(count));
   std::iota(tokens.begin(), tokens.end(), 0);
   return tokens;
 }
-/// Where the windows of a batch begin, after a check that each is one, and the target of each token the next.
+/// Returns where the windows of a batch begin. Checks that each window is contiguous and that the target of each token
+/// is the next token.
 template <int B, int T>
 std::vector<std::int32_t> begins_of(const data::window_batch<B, T>& batch) {
   std::vector<std::int32_t> first;
@@ -73,7 +75,7 @@ std::vector<std::vector<std::int32_t>> all_begins(data::window_range<B, T> windo
   return out;
 }
 
-/// How often each index is drawn.
+/// Returns how often each index is drawn.
 template <class Row>
 std::vector<double> frequencies(const Row& row, const data::draw_options& how, int draws) {
   std::vector<double> count(std::size(row));
@@ -81,7 +83,7 @@ std::vector<double> frequencies(const Row& row, const data::draw_options& how, i
   for (int i = 0; i < draws; ++i) count[static_cast<std::size_t>(data::draw(row, how, random))] += 1;
   return count;
 }
-/// Pearson's statistic of counts against probabilities; an index of probability 0 must not occur.
+/// Returns Pearson's statistic of counts against probabilities. An index with probability 0 must not occur.
 double chi_squared(const std::vector<double>& count, const std::vector<double>& p) {
   const double draws = std::accumulate(count.begin(), count.end(), 0.0);
   double sum = 0;
@@ -96,7 +98,7 @@ double chi_squared(const std::vector<double>& count, const std::vector<double>& 
 
 BOOST_AUTO_TEST_SUITE(text_suite)
 
-BOOST_AUTO_TEST_CASE(characters_are_sorted_and_come_back) {
+BOOST_AUTO_TEST_CASE(characters_are_sorted_and_decoded_again) {
   const std::string all = "b\u00e9a \u20acb\U0001f600\u00e9";
   const data::text text{data::vocabulary::characters(all), all};
   BOOST_TEST(text.symbols.size() == 6);
@@ -105,7 +107,7 @@ BOOST_AUTO_TEST_CASE(characters_are_sorted_and_come_back) {
   BOOST_TEST(text.symbols.decode(std::vector<std::int32_t>{}) == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_vocabulary_is_built_again_from_its_symbols) {
+BOOST_AUTO_TEST_CASE(a_vocabulary_is_rebuilt_from_its_symbols) {
   const auto known = data::vocabulary::characters("b\u00e9a \u20acb\U0001f600\u00e9");
   BOOST_TEST(known.all() == " ab\u00e9\u20ac\U0001f600");
   const auto again = data::vocabulary::characters(known.all());
@@ -114,7 +116,7 @@ BOOST_AUTO_TEST_CASE(a_vocabulary_is_built_again_from_its_symbols) {
   BOOST_TEST(data::vocabulary::bytes().all().size() == 256);
 }
 
-BOOST_AUTO_TEST_CASE(bytes_are_any) {
+BOOST_AUTO_TEST_CASE(all_bytes_can_be_tokens) {
   std::string all;
   for (int byte = 255; byte >= 0; --byte) all += static_cast<char>(byte);
   const data::text text{data::vocabulary::bytes(), all};
@@ -123,7 +125,7 @@ BOOST_AUTO_TEST_CASE(bytes_are_any) {
   BOOST_TEST(text.symbols.decode(text.tokens) == all);
 }
 
-BOOST_AUTO_TEST_CASE(errors_say_where_and_what) {
+BOOST_AUTO_TEST_CASE(errors_name_the_position_and_the_character) {
   const auto is = [](std::int64_t position, const std::string& expected, const std::string& actual) {
     return [=](const data::text_error& e) {
       return e.position == position && e.expected == expected && e.actual == actual;
@@ -137,7 +139,7 @@ BOOST_AUTO_TEST_CASE(errors_say_where_and_what) {
   BOOST_CHECK_EXCEPTION(known.decode(std::vector{-1}), data::text_error, is(0, "one below 3", "-1"));
 }
 
-BOOST_AUTO_TEST_CASE(files_are_read_whole) {
+BOOST_AUTO_TEST_CASE(files_are_read_completely) {
   const folder here;
   const std::string all = std::string(100'000, 'x') + "\u00e9\n", path = here.plain("some.txt", all);
   BOOST_TEST(data::read_bytes(path).tokens.size() == 100'003U);
@@ -150,7 +152,7 @@ BOOST_AUTO_TEST_CASE(files_are_read_whole) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_share_at_the_end_validates) {
+BOOST_AUTO_TEST_CASE(the_end_of_a_text_is_split_off_for_validation) {
   const data::text text{data::vocabulary::bytes(), "0123456789"};
   const auto [train, validation] = text.split(0.25);
   BOOST_TEST(text.symbols.decode(train) == "0123456");
@@ -160,8 +162,8 @@ BOOST_AUTO_TEST_CASE(a_share_at_the_end_validates) {
                         [](const data::option_error& e) { return e.expected == "0 to 1"; });
 }
 
-BOOST_AUTO_TEST_CASE(in_order_each_stream_goes_on) {
-  const auto tokens = numbered(26);  // streams of 12: 4 windows of 3
+BOOST_AUTO_TEST_CASE(windows_in_order_continue_each_stream) {
+  const auto tokens = numbered(26);  // two streams of 12 tokens, with 4 windows of 3 each
   BOOST_TEST((all_begins(data::windows<2, 3>(tokens)) ==
               std::vector<std::vector<std::int32_t>>{{0, 12}, {3, 15}, {6, 18}, {9, 21}}));
   std::vector<bool> begins;
@@ -177,7 +179,7 @@ BOOST_AUTO_TEST_CASE(drawn_windows_are_a_function_of_seed_epoch_and_number) {
   BOOST_TEST((first == all_begins(data::windows<4, 5>(tokens, seed{1}, 0))));
   BOOST_TEST((first != all_begins(data::windows<4, 5>(tokens, seed{1}, 1))));
   BOOST_TEST((first != all_begins(data::windows<4, 5>(tokens, seed{2}, 0))));
-  // Who goes on in the middle of an epoch sees what would have come.
+  // A run that continues in the middle of an epoch sees the remaining windows.
   auto again = data::windows<4, 5>(tokens, seed{1}, 0);
   auto at = again.begin();
   std::ranges::advance(at, 30, again.end());
@@ -191,7 +193,7 @@ BOOST_AUTO_TEST_CASE(drawn_windows_are_a_function_of_seed_epoch_and_number) {
 }
 
 BOOST_AUTO_TEST_CASE(a_drawn_window_begins_everywhere_equally_often) {
-  const auto tokens = numbered(9);  // windows of 4 and what follows begin at 0 to 4
+  const auto tokens = numbered(9);  // a window of 4 tokens and the next token can begin at 0 to 4
   std::vector<double> count(5);
   for (int epoch = 0; epoch < 5000; ++epoch) {
     for (const auto& batch : data::windows<1, 4>(tokens, seed{3}, epoch)) {
@@ -200,10 +202,11 @@ BOOST_AUTO_TEST_CASE(a_drawn_window_begins_everywhere_equally_often) {
       count[from] += 1;
     }
   }
-  BOOST_TEST(chi_squared(count, std::vector<double>(5, 0.2)) < 23.5);  // 4 degrees of freedom: once in 10,000 seeds
+  // 4 degrees of freedom: one seed in 10,000 exceeds this
+  BOOST_TEST(chi_squared(count, std::vector<double>(5, 0.2)) < 23.5);
 }
 
-BOOST_AUTO_TEST_CASE(buffers_are_reused) {
+BOOST_AUTO_TEST_CASE(buffers_of_windows_are_reused) {
   const auto tokens = numbered(100);
   auto windows = data::windows<2, 3>(tokens, seed{1}, 0);
   std::set<const std::int32_t*> places;
@@ -211,7 +214,7 @@ BOOST_AUTO_TEST_CASE(buffers_are_reused) {
   BOOST_TEST(places.size() == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(tokens_must_fill_a_window) {
+BOOST_AUTO_TEST_CASE(too_few_tokens_for_a_window_are_refused) {
   const auto tokens = numbered(6);
   const auto names_both = [](std::int64_t expected) {
     return [=](const data::size_error& e) { return e.expected == expected && e.actual == 6; };
@@ -223,16 +226,16 @@ BOOST_AUTO_TEST_CASE(tokens_must_fill_a_window) {
 
 BOOST_AUTO_TEST_CASE(windows_are_drawn_from_fewer_than_two_to_the_32_tokens) {
   const auto tokens = numbered(6);
-  const auto claimed = [&](std::size_t size) { return std::span(tokens.data(), size); };  // never read
+  const auto claimed = [&](std::size_t size) { return std::span(tokens.data(), size); };  // the tokens are never read
   const auto drawn = [](std::span<const std::int32_t> from) { return data::windows<2, 3>(from, seed{1}, 0).size(); };
   constexpr std::int64_t most = 0xffff'ffff;
   BOOST_TEST(drawn(claimed(most)) == (most - 1) / 2 / 3);
   BOOST_CHECK_EXCEPTION(drawn(claimed(most + 1)), data::size_error,
                         [](const data::size_error& e) { return e.expected == most && e.actual == most + 1; });
-  BOOST_TEST((data::windows<2, 3>(claimed(most + 1)).size()) == most / 2 / 3);  // in order, as many as there are
+  BOOST_TEST((data::windows<2, 3>(claimed(most + 1)).size()) == most / 2 / 3);  // in order, all tokens are used
 }
 
-// Bounds of chi-squared: exceeded by one seed in 10,000.
+// The bounds of chi-squared are exceeded by one seed in 10,000.
 BOOST_AUTO_TEST_CASE(draws_follow_the_softmax) {
   const std::vector<float> row{1, -2, 0.5F, 3, -std::numeric_limits<float>::infinity(), 2.5F};
   const auto softmax = [&](double temperature, double least) {
@@ -250,14 +253,14 @@ BOOST_AUTO_TEST_CASE(draws_follow_the_softmax) {
   BOOST_TEST(frequencies(row, {.top_k = 1}, 10)[3] == 10);
 }
 
-BOOST_AUTO_TEST_CASE(of_equal_logits_the_first_count_as_larger) {
+BOOST_AUTO_TEST_CASE(among_equal_logits_the_first_count_as_larger) {
   const std::vector<double> row{0, 5, 5, 5};
   BOOST_TEST(frequencies(row, {.temperature = 0}, 10)[1] == 10);
   const auto count = frequencies(row, {.top_k = 2}, 1000);
   BOOST_TEST(count[1] + count[2] == 1000);
 }
 
-BOOST_AUTO_TEST_CASE(large_logits_do_no_harm) {
+BOOST_AUTO_TEST_CASE(draws_from_large_logits) {
   const auto count = frequencies(std::vector<float>{1e4F, 1e4F, -1e4F, 3e38F - 3e38F}, {}, 1000);
   BOOST_TEST(count[0] + count[1] == 1000);
   BOOST_TEST(count[0] > 400);
@@ -276,7 +279,7 @@ BOOST_AUTO_TEST_CASE(the_nth_draw_depends_on_seed_sequence_and_n) {
   BOOST_TEST(third({}) == third({.temperature = 3, .top_k = 7}));
 }
 
-BOOST_AUTO_TEST_CASE(what_cannot_be_drawn_from_is_refused) {
+BOOST_AUTO_TEST_CASE(impossible_logits_and_options_are_refused) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), infinity = std::numeric_limits<double>::infinity();
   random_sequence random(seed{1}, 0);
   const auto refused = [&](std::vector<double> row, std::int64_t index) {

@@ -1,5 +1,6 @@
-// What a step owes to those who call it: the modes of processors, exceptions of operations that are not the library's,
-// and threads, also of a process that was forked. Bits by number of threads: tests/laws/threads.cpp.
+// The guarantees of a training step to its caller. The step does not depend on modes of the processor, and restores
+// them. It passes on the exceptions of added operations. It can run on threads and in a forked process.
+// tests/laws/threads.cpp compares bits for different numbers of threads.
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cairn/embedded.hpp>
@@ -17,7 +18,7 @@
 using namespace cairn;
 
 namespace own {
-/// Its argument. Throws in the call whose number is `last_call`, and notes whether the processor rounds up.
+/// Returns its argument. It throws in call number `last_call`, and records whether the processor rounds up.
 struct fuse_op : elementwise_op {
   static constexpr fixed_string name = "fuse";
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
@@ -62,9 +63,10 @@ const std::vector<float> numbers = one_of_each_row();
 template <class Program>
 void start(Program& step) {
   step.init(seed{1});
-  for (float& w : step.parameters()) w *= 0x1p-63F;  // which no mode rounds
+  for (float& w : step.parameters()) w *= 0x1p-63F;  // no rounding mode changes this
 }
-/// Bits of the loss, of gradients and of parameters after steps with an optimizer beside them.
+/// Returns the bits of the loss, of gradients and of parameters after two training steps with an optimizer next to the
+/// program.
 template <int Threads, class... Options>
 std::vector<float> trained() {
   program<loss, threads<Threads>, Options...> step;
@@ -79,7 +81,7 @@ std::vector<float> trained() {
   seen.insert(seen.end(), step.parameters().begin(), step.parameters().end());
   return seen;
 }
-/// The same of an optimizer in the step, of a predictor, and of numbers as they begin.
+/// Returns the same bits for an optimizer in the training step, for a predictor, and for initial parameters.
 template <int Threads>
 std::vector<float> trained_inside() {
   program<loss, threads<Threads>, update<adamw_options{.lr = 1e-20}>, clip<1e-3>> step;
@@ -97,7 +99,7 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-/// Some products, of which each mode rounds one in another way.
+/// Returns some products. Each rounding mode rounds one of them differently.
 std::vector<float> products() {
   std::vector<float> all;
   for (const float a : {1.1F, -1.1F, 1.3F, -1.3F, 1.7F, 1e-20F}) {
@@ -121,7 +123,7 @@ std::uint64_t control() {
 void set_control(std::uint64_t bits) { asm volatile("msr fpcr, %0" : : "r"(bits)); }
 #endif
 
-/// Calls use(set) for each mode of the processor, where set() sets it for its thread.
+/// Calls use(set) for each mode of the processor. set() sets the mode for its thread.
 void for_each_mode(auto use) {
   for (const int rounding : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) use([=] { std::fesetround(rounding); });
   use([] { set_control(control() | flush_to_zero); });
@@ -154,8 +156,8 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_depend_on_the_mode_of_its_thread) {
   });
 }
 
-// What benchmarks run.
-BOOST_AUTO_TEST_CASE(a_value_by_itself_does_not_depend_on_the_mode_of_its_thread) {
+// The function that benchmarks run.
+BOOST_AUTO_TEST_CASE(a_value_runner_does_not_depend_on_the_mode_of_its_thread) {
   detail::value_runner<detail::compiled_of<make<own::fuse_op>(param<"w", 4>), false>> run(seed{1});
   const mode_as_before guard;
   std::fesetround(FE_UPWARD);
@@ -165,13 +167,14 @@ BOOST_AUTO_TEST_CASE(a_value_by_itself_does_not_depend_on_the_mode_of_its_thread
   BOOST_TEST(!own::fuse_op::rounds_up);
 }
 
-// The operation is called in the forward pass, and again in the backward pass when `head` is already updated.
+// The operation is called in the forward pass, and again in the backward pass. When the backward pass calls it, `head`
+// has already been updated.
 constexpr auto fused = input<"x", 4, 200> | ckpt<"s">(nn::linear<"fc", 128> | own::fuse | nn::linear<"mid", 32>) |
                        nn::tanh | nn::linear<"head", 2>;
 constexpr auto fused_loss = mean(square(fused));
 const std::vector<float> fused_numbers(4 * 200, 0.25F);
 
-/// Runs a step whose operation throws in the backward pass.
+/// Runs a training step in which the operation throws in the backward pass.
 void blow(auto run) {
   own::fuse_op::calls = 0;
   run();
@@ -182,8 +185,8 @@ void blow(auto run) {
   own::fuse_op::last_call = -1;
 }
 
-/// Checks a program whose memory is allocated, or the caller's. In the latter, the first share may be made only after the
-/// exception.
+/// Checks a program that allocates its memory, and a program in memory of the caller. For the latter, the first
+/// predictor may be made only after the exception.
 enum class share_made { before, after };
 template <bool Allocates>
 void check_that_half_updates_are_refused(share_made first) {
@@ -209,7 +212,7 @@ void check_that_half_updates_are_refused(share_made first) {
     before = parameters();
     run();
   });
-  BOOST_TEST(!same_bits(parameters(), before));  // so there is something to refuse
+  BOOST_TEST(!same_bits(parameters(), before));  // so that there is something to refuse
   BOOST_TEST(step.steps() == 1);
   BOOST_CHECK_EXCEPTION(run(), program_error, refused);
   predictors.emplace_back(step);
@@ -224,13 +227,13 @@ void check_that_half_updates_are_refused(share_made first) {
   BOOST_TEST(run() == twin.train(bind<"x">(fused_numbers)));
   BOOST_TEST(run() == twin.train(bind<"x">(fused_numbers)));
 }
-BOOST_AUTO_TEST_CASE(an_exception_halfway_through_updates_is_not_passed_over) {
+BOOST_AUTO_TEST_CASE(a_half_updated_program_refuses_calls) {
   check_that_half_updates_are_refused<true>(share_made::before);
   check_that_half_updates_are_refused<false>(share_made::before);
   check_that_half_updates_are_refused<false>(share_made::after);
 }
 
-BOOST_AUTO_TEST_CASE(caches_that_an_exception_left_half_updated_are_not_used) {
+BOOST_AUTO_TEST_CASE(a_predictor_with_half_updated_caches_refuses_calls) {
   constexpr auto total = cache<"total", 4>;
   constexpr auto largest = cache<"largest", 4>;
   constexpr auto sum = total + input<"row", 4>;
@@ -242,7 +245,7 @@ BOOST_AUTO_TEST_CASE(caches_that_an_exception_left_half_updated_are_not_used) {
   const std::vector<float> ones(4, 1);
   const auto run = [&] { predict(bind<"row">(ones)); };
   blow(run);
-  BOOST_TEST(predict.cache<"total">()(0) == 2);  // so there is something to refuse
+  BOOST_TEST(predict.cache<"total">()(0) == 2);  // so that there is something to refuse
   BOOST_TEST(predict.cache<"largest">()(0) == 0.25F);
   const auto refused = [](const program_error& e) {
     return std::string(e.what()) ==
@@ -279,13 +282,13 @@ BOOST_AUTO_TEST_CASE(an_exception_before_updates_changes_no_parameter) {
 }
 
 #ifdef _OPENMP
-/// Has OpenMP lend this many threads, also on a machine with fewer cores.
+/// Lets OpenMP use this number of threads, also on a machine with fewer cores.
 struct threads_lent {
   int before = omp_get_max_threads();
   threads_lent() { omp_set_num_threads(most_threads); }
   ~threads_lent() { omp_set_num_threads(before); }
 };
-/// Calls set() on those threads of a step that `wanted` is true of.
+/// Calls set() in the threads of a training step for which `wanted` is true.
 void on_threads(auto wanted, auto set) {
 #pragma omp parallel num_threads(most_threads)
   if (wanted(omp_get_thread_num())) set();
@@ -306,10 +309,10 @@ BOOST_AUTO_TEST_CASE(a_step_does_not_depend_on_the_mode_of_any_other_thread) {
   });
 }
 
-// With work for two threads.
+// A loss with work for two threads.
 constexpr auto wide = mean(square(make<own::fuse_op>(param<"w", 512, 200>)));
 
-BOOST_AUTO_TEST_CASE(an_exception_comes_out_of_any_thread) {
+BOOST_AUTO_TEST_CASE(exceptions_of_all_threads_reach_the_caller) {
   const threads_lent lent;
   program<wide, threads<most_threads>> step;
   step.init(seed{1});
@@ -324,7 +327,7 @@ BOOST_AUTO_TEST_CASE(an_exception_comes_out_of_any_thread) {
   BOOST_TEST(step.value_and_grad() == expected);
 }
 
-// libgomp waits in the child for threads that only the parent has.
+// In the child process, libgomp would wait for threads that exist only in the parent.
 BOOST_AUTO_TEST_CASE(a_forked_process_has_the_same_bits_on_one_thread) {
   const threads_lent lent;
   const auto expected = trained<most_threads>();

@@ -1,5 +1,5 @@
-// A DenseNet, a ResNet and a U-Net compute what PyTorch's do, in double, gradients included, with parameters by the
-// names of their state dicts: those of tests/kept/torch_values.py.
+// A DenseNet, a ResNet and a U-Net compute the same values and gradients as PyTorch's models, in double. Their
+// parameters have the names of PyTorch's state dicts. tests/kept/torch_values.py defines PyTorch's models.
 #include "torch_values.hpp"
 
 namespace {
@@ -43,8 +43,8 @@ constexpr auto unet = layer([](auto x) {
 
 BOOST_AUTO_TEST_SUITE(torch_nets)
 
-BOOST_AUTO_TEST_CASE(dense) { agrees<param<"x", 2, 6, 4, 2> | densenet>("densenet"); }
-BOOST_AUTO_TEST_CASE(residual) { agrees<param<"x", 2, 8, 6, 2> | resnet, 3>("resnet"); }
-BOOST_AUTO_TEST_CASE(with_a_way_back) { agrees<param<"x", 2, 4, 6, 2> | unet>("unet"); }
+BOOST_AUTO_TEST_CASE(densenet_equals_pytorchs) { agrees<param<"x", 2, 6, 4, 2> | densenet>("densenet"); }
+BOOST_AUTO_TEST_CASE(resnet_equals_pytorchs) { agrees<param<"x", 2, 8, 6, 2> | resnet, 3>("resnet"); }
+BOOST_AUTO_TEST_CASE(unet_equals_pytorchs) { agrees<param<"x", 2, 4, 6, 2> | unet>("unet"); }
 
 BOOST_AUTO_TEST_SUITE_END()

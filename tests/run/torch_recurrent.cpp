@@ -1,10 +1,10 @@
-// Recurrent layers and their cells compute what PyTorch's do, in double, gradients included, with parameters by the names
-// of their state dicts: those of tests/kept/torch_values.py.
+// Recurrent layers and their cells compute the same values and gradients as PyTorch's, in double. Their parameters have
+// the names of PyTorch's state dicts. tests/kept/torch_values.py defines PyTorch's models.
 #include "torch_values.hpp"
 
 namespace {
 
-/// All results, one after the other.
+/// Joins all results into one row.
 constexpr auto flat = [](auto... made) {
   const auto row = [](auto y) { return reshape<static_cast<int>(y.shape.count())>(y); };
   if constexpr (sizeof...(made) == 1) return (row(made), ...);
@@ -18,7 +18,7 @@ constexpr auto whole = [](auto x) {
   else return std::apply(flat, made);
 };
 
-/// Saturated gates in float: what they pass is 0 or 1 there, too, and so are gradients.
+/// Saturated gates in float. In float, too, their values are 0 or 1, and the gradients agree.
 template <auto Layer>
 void saturated_in_float(const std::string& name) {
   program<whole<Layer>(1'000'000_c * param<"x", 2, 3, 3>), cotangent<"cotangent">> step;
@@ -32,7 +32,8 @@ void saturated_in_float(const std::string& name) {
   step.for_each_gradient([&name](std::string_view leaf, auto view) { compare(name + '.' + std::string(leaf), view, 1e-6); });
 }
 
-/// One sort of units: a layer, two with another policy, three units, a cell, and the states of all.
+/// One kind of unit in all forms: a layer, two layers with another policy, a layer of three units, a cell, and the
+/// states of all of them.
 template <auto One, auto Two, auto Small, auto Cell, fixed_string... State>
 void all_of(const std::string& name) {
   agrees<whole<One, param<State, 1, 2, 5>...>(param<"x", 2, 4, 3>)>(name);

@@ -1,4 +1,4 @@
-// Operations and layers compute what PyTorch's do, in double, gradients included.
+// Operations and layers compute the same values and gradients as PyTorch's, in double.
 #include "torch_values.hpp"
 
 BOOST_AUTO_TEST_SUITE(torch_values)
@@ -14,14 +14,14 @@ BOOST_AUTO_TEST_CASE(elementwise) {
          abs(a) * minimum(a, row) + pow(positive, 2.3_c) + leaky_relu(a) * leaky_relu<0.2>(row)>("functions");
   agrees<where(a < row, a * row, square(row)) + clamp(a, -0.5_c, 0.5_c) * row + where(a >= 0_c, row, a) +
          clamp(a, 0.5_c, -0.25_c) * row>("choices");
-  constexpr auto one = param<"ab", 3, 5>;  // which the formula makes equal
+  constexpr auto one = param<"ab", 3, 5>;  // the formula for values makes both parameters equal
   constexpr auto same = param<"ba", 3, 5>;
   agrees<minimum(one, same) * 2_c + clamp(one, same, 6_c) + abs(one - same) + leaky_relu<0.2>(one - same) +
          clamp(one - same, 0_c, 6_c) * 3_c + clamp(one - same, -6_c, 0_c) * 5_c + where(one == same, one * 7_c, same)>(
       "ties");
   agrees<sign(a) * row + sign(one - same) * 7_c + a * one * same>("signs");
 }
-BOOST_AUTO_TEST_CASE(stencils) {
+BOOST_AUTO_TEST_CASE(rolls_and_shifts) {
   constexpr auto b = param<"b", 3, 5>;
   agrees<roll<-1, 2>(a) * a + roll<0, -4>(square(a)) * roll<1, 8>(b)>("rolls");
   agrees<nn::shift<-1, 1>(a) * b + nn::shift<0, -2, edge::nearest>(a) * nn::shift<1, 3, edge::nearest>(square(b)) +
@@ -39,7 +39,7 @@ BOOST_AUTO_TEST_CASE(cross_entropies) {
   constexpr auto x = param<"x", 2, 3, 4, 5>;
   constexpr auto row = square(param<"row", 2, 3, 4>);
   constexpr auto y = labels<"y", 5, 2, 3, 4>;
-  constexpr auto z = labels<"z", 256, 2, 3, 4>;  // where 255 is no class
+  constexpr auto z = labels<"z", 256, 2, 3, 4>;  // 255 is no class
   constexpr auto w = generated<5>([](int i) { return 1.0 / (1 + i); });
   std::vector<std::int32_t> classes(24), ignored(24);
   for (std::size_t i = 0; i < 24; ++i) {
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(normalizations) {
   constexpr auto x = param<"x", 2, 3, 5>;
   agrees<x | nn::rms_norm<"rms">>("rms_norm");
   agrees<x * 0.01_c | nn::rms_norm<"rms", 1e-3>>("rms_norm_eps");
-  // Rows of one number all over, and of zeros: there is nothing to divide by but the eps.
+  // Rows of equal numbers, and rows of zeros. Only eps remains in the denominator.
   constexpr auto second = generated<3, 1>([](int i, int) { return i == 1; });
   agrees<(param<"x", 3, 17> * second + 3_c) | nn::layer_norm<"ln">>("layer_norm_constant");
   agrees<x * (1_c - second) | nn::rms_norm<"rms">>("rms_norm_zero");
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(normalizations) {
   agrees<param<"x", 2, 3, 2, 4> | nn::flatten | nn::linear_without_bias<"fc", 3>>("flatten");
 }
 BOOST_AUTO_TEST_CASE(embeddings_and_positions) {
-  const std::array<std::int32_t, 8> at{0, 1, 4, 2, 2, 4, 1, 0};  // squares, modulo 7
+  const std::array<std::int32_t, 8> at{0, 1, 4, 2, 2, 4, 1, 0};  // squares modulo 7
   constexpr auto tokens = indices<"tokens", 7, 2, 4>;
   constexpr auto table = param<"table", 7, 5>;
   constexpr auto rows = tokens | nn::embedding<"wte", 5, nn::embedding_options{.padding_idx = 1}>;
@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(pools) {
   agrees<global_average(x)>("global_average");
   agrees<upsample2d<2>(x)>("upsample2d");
 }
-BOOST_AUTO_TEST_CASE(attentions) {
+BOOST_AUTO_TEST_CASE(attention_with_masks) {
   constexpr auto q = param<"q", 2, 6, 4, 5>;
   constexpr auto k = param<"k", 2, 7, 4, 5>;
   constexpr auto v = param<"v", 2, 7, 4, 5>;
@@ -134,12 +134,12 @@ BOOST_AUTO_TEST_CASE(attentions) {
   agrees<nn::attention(param<"q", 1, 6, 1, 3>, param<"k", 1, 7, 1, 3>, param<"v", 1, 7, 1, 2>,
                        indices<"looks", 2, 6, 7>)>("attention_row_hidden", bind<"looks">(looks));
   agrees<nn::attention(q, k, v, param<"mask", 4, 1, 7>)>("attention_added");
-  // More than one tile.
+  // The rows take more than one tile.
   agrees<nn::attention(3_c * param<"q", 1, 130, 1, 2>, param<"k", 1, 130, 1, 2>, param<"v", 1, 130, 1, 1>,
                        nn::causal)>("attention_long");
   agrees<nn::attention(q, param<"k", 2, 6, 2, 5>, param<"v", 2, 6, 2, 5>, nn::causal)>("attention_grouped");
 }
-BOOST_AUTO_TEST_CASE(transformers) {
+BOOST_AUTO_TEST_CASE(transformer_layers) {
   constexpr auto x = param<"x", 2, 5, 8>;
   agrees<x | nn::self_attention<"attn", 2, nn::causal>>("self_attention");
   agrees<nn::cross_attention<"attn", 2>(x, param<"memory", 2, 4, 8>)>("cross_attention");
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(transformers) {
   agrees<x | nn::transformer_block<2, options{.dim_feedforward = 12, .causal = true}>>("encoder_norm_first_True");
   agrees<param<"x", 2, 3, 4> | nn::swiglu<"ff", 6>>("swiglu");
 }
-BOOST_AUTO_TEST_CASE(other_places) {
+BOOST_AUTO_TEST_CASE(split_pad_stack_and_flip) {
   agrees<param<"x", 4, 6> | layer([](auto x) {
            const auto [a, b, c] = split<-1, 3>(x);
            return stack<1>(pad<0, 1, 2>(a), flip<0, 1>(pad<-2, 3, 0>(b)), pad<0, 0, 3>(c * c));

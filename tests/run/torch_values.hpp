@@ -1,4 +1,4 @@
-// Values and gradients beside those of PyTorch, which tests/kept/torch_values.py wrote down.
+// Compares values and gradients with PyTorch's, which tests/kept/torch_values.py wrote.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -14,7 +14,7 @@
 
 using namespace cairn;
 
-/// What PyTorch computes, by name.
+/// Returns the numbers that PyTorch computed, by name.
 inline const std::vector<double>& kept(const std::string& name) {
   static const auto all = [] {
     std::map<std::string, std::vector<double>> lines;
@@ -30,14 +30,14 @@ inline const std::vector<double>& kept(const std::string& name) {
   return all.at(name);
 }
 
-/// The formula of both sides.
+/// Returns number i of the tensor `name`. PyTorch's script uses the same formula.
 inline double filled(std::string_view name, std::size_t i) {
   int start = 0;
   for (const char c : name) start += c;
   return std::sin(static_cast<double>(i) * 0.37 + start % 31);
 }
 
-/// To 1e-9 of the largest, or as near as is said.
+/// Compares up to an error of `within` of the largest number.
 inline void compare(const std::string& name, const auto& range, double within = 1e-9) {
   const std::vector<double>& wanted = kept(name);
   BOOST_REQUIRE(wanted.size() == range.size());
@@ -50,8 +50,8 @@ inline void compare(const std::string& name, const auto& range, double within = 
   BOOST_TEST(off <= within * most, name << " differs by " << off << " of " << most);
 }
 
-/// An expression of parameters, and inputs that are bound, against the case of this name; and after so many steps of
-/// training its running statistics and what it predicts.
+/// Compares an expression of parameters and bound inputs with the case of this name. After `Steps` training steps,
+/// compares its running statistics and its predictions, too.
 template <auto Y, int Steps = 0, class... Bound>
 void agrees(const std::string& name, const Bound&... inputs) {
   program<Y, cotangent<"cotangent">, real<double>> step;

@@ -1,5 +1,5 @@
-// The optimizer in the step: parameters, moments and losses have the bits of an optimizer beside the program, whatever
-// the model, its segments and its options; and a step that fails changes nothing.
+// The optimizer in the training step. Parameters, moments and losses have the same bits as with an optimizer next to
+// the program, for all models, segments and options. A training step that fails changes nothing.
 #include "cairn/cairn.hpp"
 
 #include <boost/test/unit_test.hpp>
@@ -10,7 +10,7 @@ using namespace cairn;
 
 namespace {
 
-/// Lion, Chen et al.: Symbolic discovery of optimization algorithms (2023); a rule as users write it.
+/// Lion, from Chen et al., Symbolic Discovery of Optimization Algorithms (2023), as a rule that a user writes.
 struct lion {
   double lr = 1e-2, beta1 = 0.9, beta2 = 0.99, weight_decay = 0;
 
@@ -22,7 +22,7 @@ struct lion {
     return std::tuple{keep * p - rate * sign(m + new1 * (g - m)), m + new2 * (g - m)};
   }
 };
-/// What shrinks small parameters to zero: choices and comparisons are part of rules, too.
+/// A rule that shrinks small parameters to zero. Rules may contain choices and comparisons.
 struct shrinking {
   double lr = 0.05;
   static constexpr std::array<std::string_view, 0> moments{};
@@ -46,7 +46,8 @@ std::vector<typename Program::real_type> all_parameters(Program& step) {
   return all;
 }
 
-/// Trains with the rule in the step and beside it, and compares losses, parameters and states.
+/// Trains with the rule in the training step and with an optimizer next to the program. Compares losses, parameters and
+/// states.
 template <auto Loss, auto Rule, class... Options>
 void compare(auto... make_bound) {
   program<Loss, Options...> beside;
@@ -65,7 +66,7 @@ void compare(auto... make_bound) {
   BOOST_TEST(inside.steps() == 4);
 }
 
-/// The same of gradients that are cut by their common length.
+/// Makes the same comparison for gradients that are clipped by their common norm.
 template <auto Loss, class... Options>
 void compare_clipped(auto... make_bound) {
   program<Loss, Options...> beside;
@@ -137,12 +138,14 @@ const auto picture_classes = [](int) {
   return bind<"y2">(two);
 };
 
-// Parameters that are read in every way: twice, through views and maps, by another's gradient, as a loss's penalty.
+// Parameters that are read in every way: twice, through views and maps, by the gradient of another parameter, and in a
+// penalty of the loss.
 constexpr auto w = param<"w", 12, 12>;
 constexpr auto scale = param_from<"scale", initial::constant(1.0), 12>;
 constexpr auto in_every_way = mean(square(matmul(matmul(x, w), transpose(w)) * scale + slice<0, 2, 3>(w))) +
                               0.1_c * sum(square(w)) + mean(reshape<1, 12>(scale) * x);
-// The loop that makes this gradient reads w at other places, too: it cannot be written over.
+// The fused loop that computes this gradient also reads elements of w at other positions. Therefore the gradient cannot
+// be written over w.
 constexpr auto turned = mean(x) + mean(w * transpose(w));
 constexpr auto number = param<"n">;
 constexpr auto scalar = mean(square(x * number)) + number;
@@ -153,7 +156,7 @@ const auto cotangents = [](int i) { return bind<"v">(std::span(batch_of<float>(i
 
 BOOST_AUTO_TEST_SUITE(update_in_step)
 
-BOOST_AUTO_TEST_CASE(every_rule_has_the_bits_of_an_optimizer) {
+BOOST_AUTO_TEST_CASE(updates_in_the_step_have_the_bits_of_an_optimizer) {
   compare<dense, adamw_options{.weight_decay = 0.1}>(rows, classes);
   compare<dense, sgd_options{}>(rows, classes);
   compare<dense, sgd_options{.momentum = 0.9, .weight_decay = 0.01}>(rows, classes);
@@ -161,7 +164,7 @@ BOOST_AUTO_TEST_CASE(every_rule_has_the_bits_of_an_optimizer) {
   compare<dense, lion{.weight_decay = 0.1}>(rows, classes);
   compare<dense, shrinking{}>(rows, classes);
 }
-BOOST_AUTO_TEST_CASE(whatever_the_segments_and_options) {
+BOOST_AUTO_TEST_CASE(updates_with_all_segments_and_options) {
   compare<dense, adamw_options{}, plain>(rows, classes);
   compare<nested, adamw_options{}>(rows, classes);
   compare<kept, adamw_options{}>(rows, classes);
@@ -178,7 +181,7 @@ BOOST_AUTO_TEST_CASE(whatever_the_segments_and_options) {
 #endif
 }
 
-BOOST_AUTO_TEST_CASE(rules_by_name) {
+BOOST_AUTO_TEST_CASE(several_rules_chosen_by_name) {
   program<dense, update<adamw_options{.weight_decay = 0.5}>, update<adamw_options{.weight_decay = 0}, "*.bias", "head">>
       step;
   program<dense> decayed, free;
@@ -203,7 +206,7 @@ BOOST_AUTO_TEST_CASE(rules_by_name) {
   BOOST_TEST(seen == 14);
 }
 
-BOOST_AUTO_TEST_CASE(rates_are_those_of_the_rules_where_none_is_given) {
+BOOST_AUTO_TEST_CASE(the_rate_of_the_rule_is_the_default) {
   program<dense, update<lion{.lr = 0.25}>> first, second;
   first.init(seed{1});
   second.init(seed{1});
@@ -224,9 +227,9 @@ BOOST_AUTO_TEST_CASE(gradients_are_clipped_as_in_pytorch) {
   descent.update();
   loose.train({.lr = 0.1}, rows(0), classes(0));
   BOOST_TEST(loose.gradient_norm() == std::sqrt(squares), boost::test_tools::tolerance(1e-6));
-  BOOST_TEST(all_parameters(loose) == all_parameters(beside));  // nothing is cut
+  BOOST_TEST(all_parameters(loose) == all_parameters(beside));  // nothing is clipped
 }
-BOOST_AUTO_TEST_CASE(clipped_gradients_are_those_of_any_model_times_one_number) {
+BOOST_AUTO_TEST_CASE(clipped_gradients_are_scaled_gradients) {
   compare_clipped<dense>(rows, classes);
   compare_clipped<dense, plain>(rows, classes);
   compare_clipped<dense, freeze<"block.1">>(rows, classes);
@@ -240,7 +243,7 @@ BOOST_AUTO_TEST_CASE(clipped_gradients_are_those_of_any_model_times_one_number) 
   compare_clipped<of_constants>();
   compare_clipped<x | nn::linear<"fc", 4>, cotangent<"v">>(rows, cotangents);
 }
-BOOST_AUTO_TEST_CASE(a_long_gradient_has_the_same_length_on_any_number_of_threads) {
+BOOST_AUTO_TEST_CASE(the_norm_of_gradients_does_not_depend_on_threads) {
   constexpr auto long_one = mean(square(param<"a", 300, 200> - param<"b", 200>));
   program<long_one, update<sgd_options{}>, clip<1.0>> one;
   one.init(seed{1});
@@ -255,7 +258,7 @@ BOOST_AUTO_TEST_CASE(a_long_gradient_has_the_same_length_on_any_number_of_thread
   BOOST_TEST(three.gradient_norm() == one.gradient_norm());
 #endif
 }
-// Gradients of all sizes have a length, of which the step makes the one that is asked for.
+// Gradients of all magnitudes have a norm, and the training step scales them to the requested norm.
 template <class Real, class... Options>
 void clip_gradients_of(std::initializer_list<double> sizes) {
   constexpr auto of_inputs = sum(param_from<"w", initial{}, 4> * input<"x", 4>);
@@ -273,12 +276,12 @@ void clip_gradients_of(std::initializer_list<double> sizes) {
     BOOST_TEST(w == (length > 0.5 ? -exact * (0.5 / length) : -exact), near);
   }
 }
-BOOST_AUTO_TEST_CASE(gradients_of_any_size_have_a_length) {
+BOOST_AUTO_TEST_CASE(gradients_of_any_magnitude_have_a_norm) {
   clip_gradients_of<float>({2e22, 1e19, 3.4e38, 1, 1e-20, 1e-25, 1e-40});
   clip_gradients_of<float, mixed<bf16>>({0x1p70, 0x1p-70});
   clip_gradients_of<double, real<double>>({2e22, 1e160, 1.7e308, 1e-150, 1e-170, 1e-310});
 }
-BOOST_AUTO_TEST_CASE(lengths_of_many_numbers) {
+BOOST_AUTO_TEST_CASE(norms_of_many_numbers) {
   constexpr std::int64_t most = 3'000'000;
   std::vector<float> same(most, 0.1F), large(most, 1e25F);
   std::vector<double> wide(most, 1e200), narrow(most, 1e-200);
@@ -298,7 +301,7 @@ BOOST_AUTO_TEST_CASE(lengths_of_many_numbers) {
   BOOST_TEST(std::isnan(kernel::length_of(narrow.data(), most, 1)));
 }
 BOOST_AUTO_TEST_CASE(an_infinite_gradient_is_refused_before_anything_is_updated) {
-  constexpr auto roots = sum(sqrt(param_from<"w", initial{}, 4> + input<"x", 4>));  // at 0 the slope alone is infinite
+  constexpr auto roots = sum(sqrt(param_from<"w", initial{}, 4> + input<"x", 4>));  // at 0, only the slope is infinite
   program<roots, update<adamw_options{}>, clip<0.5>, check_finite> step;
   step.init(seed{1});
   BOOST_CHECK_THROW(step.train(bind<"x">(std::vector<float>{1, 2, 3, 0})), gradient_error);
@@ -307,7 +310,7 @@ BOOST_AUTO_TEST_CASE(an_infinite_gradient_is_refused_before_anything_is_updated)
   BOOST_TEST(step.param<"w">()(0) == 0);
   BOOST_TEST((step.moment<"w", "exp_avg">()(0) == 0));
 }
-BOOST_AUTO_TEST_CASE(a_length_that_is_no_number_is_not_a_short_one) {
+BOOST_AUTO_TEST_CASE(a_norm_that_is_nan_makes_parameters_nan) {
   constexpr auto broken =
       mean(x * param_from<"a", initial::constant(1), 12>) + mean(sqrt(abs(x * param_from<"b", initial{}, 12>)));
   program<broken, update<sgd_options{}>, clip<1.0>> step;
@@ -337,7 +340,7 @@ BOOST_AUTO_TEST_CASE(gradients_are_clipped_by_value) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_rate_that_cannot_be_meant_changes_nothing) {
+BOOST_AUTO_TEST_CASE(a_meaningless_rate_changes_nothing) {
   program<dropped, update<adamw_options{}>> step;
   step.init(seed{1});
   const auto before = all_parameters(step);
@@ -364,10 +367,10 @@ BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_changes_nothing) {
   BOOST_TEST(step.steps() == 1);
   untouched.random().step = step.random().step;
   BOOST_TEST(step.train({.lr = 0.1}, rows(2), classes(2)) == untouched.train({.lr = 0.1}, rows(2), classes(2)));
-  BOOST_TEST(all_parameters(step) == all_parameters(untouched));  // the moments, too, are as they were
+  BOOST_TEST(all_parameters(step) == all_parameters(untouched));  // the moments have not changed either
 }
-BOOST_AUTO_TEST_CASE(kept_gradients_that_are_not_finite_change_nothing) {
-  constexpr auto loss = mean(sqrt(abs(x * param_from<"p", initial{}, 12>)));  // its slope at 0 is infinite times 0
+BOOST_AUTO_TEST_CASE(stored_gradients_that_are_not_finite_change_nothing) {
+  constexpr auto loss = mean(sqrt(abs(x * param_from<"p", initial{}, 12>)));  // the slope at 0 is infinity times 0
   program<loss, update<sgd_options{}>, clip<1.0>, check_finite> step;
   step.init(seed{1});
   const auto before = all_parameters(step);
@@ -376,7 +379,7 @@ BOOST_AUTO_TEST_CASE(kept_gradients_that_are_not_finite_change_nothing) {
   BOOST_TEST(step.steps() == 0);
 }
 
-BOOST_AUTO_TEST_CASE(a_wanted_gradient_of_an_input_is_there) {
+BOOST_AUTO_TEST_CASE(a_requested_gradient_of_an_input_is_stored) {
   program<dense, wrt<"x">> beside;
   program<dense, wrt<"x">, update<sgd_options{}>> inside;
   beside.init(seed{1});
@@ -388,7 +391,7 @@ BOOST_AUTO_TEST_CASE(a_wanted_gradient_of_an_input_is_there) {
   BOOST_TEST(inside.memory().gradient_bytes == 16 * 12 * 4);
 }
 
-BOOST_AUTO_TEST_CASE(a_result_that_shows_a_parameter_is_that_of_the_step) {
+BOOST_AUTO_TEST_CASE(a_parameter_as_result_has_the_value_that_the_step_read) {
   program<outputs(in_every_way, w), update<sgd_options{}>> step;
   step.init(seed{1});
   const auto before = all_parameters(step);
@@ -422,7 +425,7 @@ BOOST_AUTO_TEST_CASE(averages_are_exponential_and_can_be_run) {
   BOOST_TEST((step.moment<"head.bias", "momentum_buffer">().size() == 4U));
 }
 
-BOOST_AUTO_TEST_CASE(what_init_begins_anew) {
+BOOST_AUTO_TEST_CASE(init_restarts_parameters_moments_and_steps) {
   program<dense, update<adamw_options{}>> step;
   step.init(seed{1});
   const float first = step.train(rows(0), classes(0)), second = step.train(rows(0), classes(0));

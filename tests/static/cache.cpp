@@ -1,4 +1,4 @@
-// Caches: where they lie, and which become what comes next in their place.
+// Caches: their memory, and the conditions under which the new value of a cache is computed in place.
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/lang/gradient.hpp"
 #include "cairn/op/loss.hpp"
@@ -21,7 +21,7 @@ constexpr auto at = indices<"at", length, 1>;
 constexpr auto keys = cache<"keys", length, width>;
 constexpr auto h = cache<"h", 1, width>;
 
-/// How many caches a call copies in the end, and how many bytes of arena it takes; -1 where values overlap.
+/// The number of caches that a call copies at its end, and the bytes of its arena. The number is -1 if values overlap.
 struct cost {
   int copies;
   std::int64_t peak_bytes;
@@ -32,25 +32,27 @@ constexpr cost cost_of = {judged<forward_of<Model>>() == fault::none ? forward_o
                           forward_of<Model>::layout.peak_bytes};
 constexpr std::int64_t row = width * 4;
 
-// In place: by the kernel that writes over the table, by a loop that reads it last, and where it was read before.
+// New values that are computed in place. A kernel writes over the table; a fused loop reads the old value last; and the
+// old value was read before.
 constexpr auto table = placed<0>(keys, at, x);
 static_assert(cost_of<updated(sum<0>(table), keys, table)> == cost{0, row});
 static_assert(cost_of<updated(sum<0>(table), keys, reshape<length, width>(table))> == cost{0, row});
 constexpr auto faded = 0.5_c * h + x;
 static_assert(cost_of<updated(faded, h, faded)> == cost{0, 0});
-static_assert(cost_of<updated(x, h, x * 2_c)> == cost{0, row});  // the result, a copy of x
+static_assert(cost_of<updated(x, h, x * 2_c)> == cost{0, row});  // the result, which is a copy of x
 constexpr auto swapped = updated(updated(x, h, cache<"g", 1, width>), cache<"g", 1, width>, h);
-static_assert(cost_of<swapped> == cost{0, row});  // by one loop, which reads both
+static_assert(cost_of<swapped> == cost{0, row});  // one fused loop, which reads both caches
 
-// In the arena, and copied: what is read afterwards, what reads other elements, and what is an input or two caches.
+// New values that are computed in the arena and then copied. The old value is read afterwards, the new value reads
+// other elements of the old value, or the new value is an input or belongs to two caches.
 static_assert(cost_of<updated(matmul(table, transpose(keys)), keys, table)>.copies == 1);
 static_assert(cost_of<updated(sum(x), keys, flip<0>(keys))> == cost{1, length* row + 64});
 static_assert(cost_of<updated(x, h, x)>.copies == 1);
 constexpr auto next = tanh(matmul(h, frozen<"w", width, width>) + x);
-static_assert(cost_of<updated(next, h, next)>.copies == 1);  // the product reads all of a row
+static_assert(cost_of<updated(next, h, next)>.copies == 1);  // the product reads whole rows
 static_assert(cost_of<updated(updated(x, h, faded), cache<"g", 1, width>, faded)>.copies == 1);
 
-// A gradient in the predictor finds what was there before, in segments too.
+// A gradient in a predictor reads the old value of a cache, also in segments.
 constexpr auto inside = [](auto v) {
   const auto all = placed<0>(keys, at, tanh(v));
   return updated(sum(square(sum<0>(exp(all) * keys))), keys, all);
@@ -58,7 +60,7 @@ constexpr auto inside = [](auto v) {
 static_assert(cost_of<grad(inside(x), x)>.copies == 1 && cost_of<grad(ckpt<"s">(layer(inside))(x), x)>.copies == 1);
 static_assert(cost_of<outputs(grad(sum(square(table)), x), updated(x, keys, table))>.copies == 0);
 
-// Names have the prefixes of blocks; each is one, however often it is read.
+// Names of caches get the prefixes of blocks. Each cache exists once, however often it is read.
 constexpr auto layers =
     x | repeat<6, "block">([](auto) {
       return layer([](auto v) {
@@ -75,7 +77,8 @@ static_assert(detail::memory_in<six>.total_bytes() ==
 static_assert(judged<six>() == fault::none && six::layout.peak_bytes < 12 * length * row);
 static_assert(six::graph.find(graph::role::cache, "block.5.values") != graph::none);
 
-// No program has one, but where a predictor alone is asked.
+// A program must not read or update a cache. The second argument of in_training may, because only a predictor computes
+// it. Two updates of one cache to different values are a mistake.
 template <auto Model, bool Trains = true>
 constexpr bool sound_as = std::same_as<detail::problem_in<detail::compiled_of<Model, Trains>>, sound>;
 constexpr auto loss = sum(param<"p", 1, width> * x);

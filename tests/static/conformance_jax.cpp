@@ -1,5 +1,6 @@
-// What tests of jax.checkpoint count, counted here: RematTest and Remat3Test in its tests/api_test.py, by the name of
-// the test. docs/conformance.md says of each where the numbers differ and why.
+// The numbers that tests of jax.checkpoint count, counted here. The tests are RematTest and Remat3Test in JAX's
+// tests/api_test.py, and the headings below are their names. docs/conformance.md says for each test where the numbers
+// differ, and why.
 #include "cairn/lang/gradient.hpp"
 #include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
@@ -11,7 +12,7 @@ using namespace cairn::test;
 
 namespace own {
 
-// Operations of a user's, whose gradients JAX's tests count.
+// Operations that a user adds. JAX's tests count the operations in their gradients.
 struct sin_op;
 struct cos_op;
 template <an_expression X>
@@ -45,34 +46,35 @@ using own::add_one, own::cos, own::sin;
 
 namespace {
 
-constexpr std::int64_t row = 4 * 4 * sizeof(float);  // of every value here but losses
+constexpr std::int64_t row = 4 * 4 * sizeof(float);  // the bytes of all values here except losses
 template <class Step>
 constexpr std::int64_t residuals = stored<Step> % row == 0 ? stored<Step> / row : -1;
-// A computed value, by a kernel, so that a segment has to keep it; leaves it need not. Its gradient reads nothing.
+// A value that a kernel computes, so that a segment has to store it. A segment does not have to store leaves. The
+// gradient rule of transpose reads nothing.
 constexpr auto h = transpose(param<"w", 4, 4>);
 template <auto F, class... Policy>
 using segmented = step_of<sum(ckpt<"s", allow_useless, Policy...>(F, h))>;
 
-// ---- remat_basic. The last sin is not computed again, for no gradient reads it.
+// ---- remat_basic. The last sin is not recomputed, because no gradient reads it.
 constexpr auto sin_of_sin = [](auto v) { return sin(sin(v)); };
 static_assert(runs_of<segmented<sin_of_sin>>("sin") == runs{2, 1});
 static_assert(runs_of<segmented<sin_of_sin>>("cos") == runs{0, 2});
 
-// ---- no_redundant_flops. Of what needs no gradient there is none: no cos. JAX counts one sin, for it drops the value,
-// which a step returns.
+// ---- no_redundant_flops. Values that need no gradient have no cos. JAX counts one sin, because it drops the value of
+// the function. A training step returns this value.
 using of_a_constant = step_of<sum(ckpt<"s">([](auto x, auto y) { return sin(x) * y; }, exp(constant<2>), h))>;
 static_assert(runs_of<of_a_constant>("sin") == runs{1, 1} && runs_of<of_a_constant>("cos") == runs{});
 using of_an_input = step_of<sum(ckpt<"s">([](auto x, auto y) { return sin(x) * y; }, exp(input<"x", 4, 4>), h))>;
 static_assert(runs_of<of_an_input>("sin") == runs{1, 1} && runs_of<of_an_input>("cos") == runs{});
 
-// ---- eval_counter: 2, and 3 in JAX. Here the inner result is there from the outer recomputation.
+// ---- eval_counter: 2 here, and 3 in JAX. Here the inner result is available from the outer recomputation.
 constexpr auto twice = [](auto v) { return add_one(add_one(v)); };
 constexpr auto nested = [](auto v) { return add_one(ckpt<"f">([](auto u) { return add_one(u); }, v)); };
 static_assert(runs_of<segmented<twice>>("add_one") == runs{2, 2});
 static_assert(runs_of<segmented<nested>>("add_one") == runs{2, 2});
 
-// ---- custom_policy. JAX's forward pass makes the cosines too, and "save anything" keeps them; here backward makes
-// them, of values that are kept.
+// ---- custom_policy. In JAX, the forward pass also computes the cosines, and "save anything" stores them. Here the
+// backward pass computes the cosines from stored values.
 constexpr auto bent = [](auto v) { return tag<"sin">(sin(square(tag<"sin">(sin(v))))); };
 template <class... Policy>
 constexpr bool makes(int sines, int squares, int kept) {
@@ -84,8 +86,9 @@ static_assert(makes<save_everything>(0, 0, 3));
 static_assert(makes<>(1, 1, 1) && makes<save_nothing>(1, 1, 1));
 static_assert(makes<save<"sin">>(0, 1, 2));
 
-// ---- custom_policy_save_cos, custom_vjp_with_checkpoint_name_in_fwd: what only gradients compute cannot be kept, so a
-// policy that asks for it fits nothing, and a name that a rule gives is none.
+// ---- custom_policy_save_cos, custom_vjp_with_checkpoint_name_in_fwd. Values that only gradients compute cannot be
+// stored. A policy that asks for such a value fits nothing and is a mistake, and a tag in a gradient rule is not a tag
+// of the model.
 struct keeps_sin {
   constexpr bool operator()(const saveable& v) const { return v.operation == "sin"; }
 };
@@ -99,7 +102,7 @@ static_assert(!std::same_as<detail::problem_in<segmented<sin_of_sin, save<"cos">
 constexpr auto slope = grad(sum(sin_of_sin(param<"w", 4, 4>)), param<"w", 4, 4>);
 static_assert(runs_of<forward_of<slope>>("sin") == runs{1, 0} && runs_of<forward_of<slope>>("cos") == runs{2, 0});
 
-// ---- checkpoint_dots and its kin: 2 and 6, or 9 where products of batches are computed again.
+// ---- checkpoint_dots and its variants: 2 and 6, or 9 if batched products are recomputed.
 constexpr auto dots = [](auto v) {
   const auto dot_and_sin = [](auto u) { return sin(matmul(u, u)); };
   return dot_and_sin(dot_and_sin(dot_and_sin(v)));
@@ -115,8 +118,8 @@ constexpr auto batches = transpose(param<"w", 3, 2, 2>);
 static_assert(dots_are<dotted<h, save_matmuls>>(2, 6) && dots_are<dotted<h, save_unbatched_matmuls>>(2, 6));
 static_assert(dots_are<dotted<batches, save_matmuls>>(2, 6) && dots_are<dotted<batches, save_unbatched_matmuls>>(2, 9));
 
-// ---- checkpoint_dots_inside_scan and _outside_scan: 2 or 3 sines a body in JAX. What is carried from body to body is
-// a boundary where the body is the segment. The last sin has no reader, and x needs no gradient.
+// ---- checkpoint_dots_inside_scan and _outside_scan: 2 or 3 sines for each body in JAX. If the body is the segment,
+// the value that is carried from body to body is a boundary. The last sin is unused, and x needs no gradient.
 constexpr auto body = layer([](auto v) {
   const auto dot_and_sin = [](auto u) { return sin(matmul(u, param<"/w", 4, 4>)); };
   return dot_and_sin(dot_and_sin(dot_and_sin(v)));
@@ -134,8 +137,8 @@ static_assert(residuals<segmented<[](auto v) { return reshape<16>(transpose(v));
 static_assert(residuals<segmented<[](auto v) { return 0_c * v; }>> == 0);
 static_assert(residuals<segmented<[](auto v) { return 0_c * sin(v); }>> == 1);
 
-// ---- name_denylist, name_allowlist: four factors, of which three have names. JAX's list of what not to keep leaves
-// out what has no name, and ours does not.
+// ---- name_denylist, name_allowlist. There are four factors, and three of them have names. JAX's list of names that
+// are not stored also excludes values without a name. Ours does not exclude them.
 template <fixed_string Name>
 constexpr auto factor = softmax(frozen<Name, 4, 4>);
 constexpr auto factors = [](auto x) {
@@ -148,7 +151,7 @@ static_assert(factors_kept<save<"y", "z", "w">> == 3 && factors_kept<save<"y">, 
 static_assert(factors_kept<save_everything> == 4 && factors_kept<save_all_but<"w">> == 3);
 static_assert(factors_kept<save_all_but<"z", "w">> == 2 && factors_kept<save_all_but<"y", "z", "w">> == 1);
 
-// ---- name_saveable_input: the boundary, and what has the name.
+// ---- name_saveable_input: the boundary and the named value are stored.
 constexpr auto square_of_square = [](auto v) {
   const auto s = tag<"foo">(matmul(v, v));
   return matmul(s, s);
@@ -156,7 +159,7 @@ constexpr auto square_of_square = [](auto v) {
 static_assert(residuals<segmented<square_of_square, save<"foo">>> == 2 && residuals<segmented<square_of_square>> == 1);
 static_assert(recomputed<segmented<square_of_square, save<"foo">>>("s") == 0);
 
-// ---- of_jit_residual_forwarding: read in two blocks, stored once.
+// ---- of_jit_residual_forwarding. The value is read in two blocks and stored once.
 constexpr auto in_two_blocks = [](auto x) {
   const auto y = tag<"y">(factor<"1">);
   const auto times = layer([](auto a, auto b) { return a * b; });
@@ -164,8 +167,8 @@ constexpr auto in_two_blocks = [](auto x) {
 };
 static_assert(residuals<segmented<in_two_blocks, save<"y">>> == 1);
 
-// ---- output_to_residual_forwarding, of_jit_output_to_residual_forwarding: what is kept and a result is stored once,
-// as the result.
+// ---- output_to_residual_forwarding, of_jit_output_to_residual_forwarding. A stored value that is also a result is
+// stored once, as the result.
 constexpr auto named = [](auto v) { return tag<"y">(sin(v)); };
 constexpr auto of_named = ckpt<"s", allow_useless, save<"y">>(block<"b">(layer(named)))(h);
 using forwarded = step_of<outputs(sum(square(of_named)), of_named)>;
@@ -181,7 +184,7 @@ constexpr auto read_twice = [] {
 }();
 static_assert(residuals<step_of<read_twice>> == 2 && runs_of<step_of<read_twice>>("sin") == runs{1, 0});
 
-// ---- eqn_dce, checkpoint_dropvars: of a result that nobody reads there is nothing, and nothing of what led to it.
+// ---- eqn_dce, checkpoint_dropvars. An unused result is not computed, and neither are the operations that lead to it.
 constexpr auto one_is_read = [] {
   const auto [s, c] = ckpt<"s">([](auto v, auto u) { return std::tuple{sin(v), cos(u)}; }, h, softmax(h));
   return sum(s);
@@ -189,7 +192,7 @@ constexpr auto one_is_read = [] {
 using one_read = step_of<one_is_read>;
 static_assert(runs_of<one_read>("cos") == runs{0, 1} && runs_of<one_read>("softmax") == runs{});
 static_assert(residuals<one_read> == 1 && recomputed<one_read>("s") == 0);
-// ---- dce_input_to_output_forwarding: what passes through is the argument itself.
+// ---- dce_input_to_output_forwarding. A value that passes through the segment is the argument itself.
 constexpr auto passed = [] {
   const auto [x, y] = ckpt<"s">([](auto u, auto v) { return std::tuple{u, v * v}; }, h, sin(h));
   return sum(x * y);

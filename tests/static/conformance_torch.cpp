@@ -1,4 +1,4 @@
-// What PyTorch's tests of checkpoints check, counted in plans. docs/conformance.md lists them.
+// The properties that PyTorch's tests of checkpoints check, counted in plans. docs/conformance.md lists the tests.
 #include "cairn/op/matmul.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
@@ -12,11 +12,11 @@ using namespace cairn::test;
 
 namespace {
 
-constexpr std::int64_t row = 8 * 4 * sizeof(float);  // of every value here, if not said otherwise
+constexpr std::int64_t row = 8 * 4 * sizeof(float);  // the bytes of all values here, unless others are stated
 constexpr auto h = input<"x", 8, 4> | nn::linear<"in", 4>;
 
-// ---- What is computed again is what was computed: the same operation, so of the same shape and random numbers, in the
-// same segment or in one around it.
+// ---- A recomputed value is computed by the same operation as the original value. The operation has the same shape and
+// the same random numbers, in the same segment or in a segment around it.
 template <class Step>
 constexpr int repeated = [] {
   constexpr const auto& s = Step::schedule;
@@ -34,12 +34,14 @@ constexpr auto outer = ckpt<"inner">(inner) | nn::softmax | nn::tag<"t"> | nn::l
 using blocks = step_of<sum(h | repeat<3, "block">([](auto) { return ckpt<"outer", save<"t">>(outer); }))>;
 static_assert(repeated<blocks> > 0 && repeated<step_of<sum(h | outer), plain>> == 0);
 
-// ---- Memory falls as backward goes on: of four stored values each is read last before those that are older.
+// ---- Memory is freed as the backward pass proceeds. There are four stored values, and the last read of each comes
+// before the last reads of the older values.
 template <class Step>
 constexpr int freed_in_turn = [] {
   int n = 0, before = Step::steps.step_count;
   for (int v = 0; v < Step::schedule.turn; ++v) {
-    if (!Step::schedule.kept[v] || Step::ranges.last[v] == Step::steps.step_count) continue;  // results stay
+    // Results of the program stay.
+    if (!Step::schedule.kept[v] || Step::ranges.last[v] == Step::steps.step_count) continue;
     if (Step::ranges.last[v] >= before) return -1;
     before = Step::ranges.last[v];
     ++n;
@@ -50,7 +52,7 @@ constexpr auto unit = nn::linear<"fc", 4> | nn::softmax;
 constexpr auto chain = sum(h | repeat<4, "block">([](auto) { return ckpt<"s", allow_useless>(unit | unit); }));
 static_assert(freed_in_turn<step_of<chain>> == 4 && stored<step_of<chain>> == 4 * row);
 
-// ---- Arguments that are no tensors: numbers alone, of which one is a result again.
+// ---- All arguments of a segment are numbers, and one of them is also a result.
 constexpr auto of_numbers = [](auto a, auto b) { return std::tuple{exp(a) * param<"w", 8, 4> * b, b}; };
 constexpr auto numbers_only = [] {
   const auto [value, same] = ckpt<"s", allow_useless>(of_numbers, 0.5_c, 2_c);
@@ -59,18 +61,18 @@ constexpr auto numbers_only = [] {
 static_assert(std::same_as<detail::problem_in<step_of<numbers_only>>, sound>);
 static_assert(segment<step_of<numbers_only>>("s").boundary_bytes == 0);
 
-// ---- Several results that a policy keeps: none of them, nor what leads to it, runs again.
+// ---- A policy stores several results. Neither these results nor the operations that lead to them are recomputed.
 constexpr auto two = [](auto v) { return std::tuple{tag<"l">(softmax(exp(v))), tag<"r">(softmax<0>(tanh(v)))}; };
 template <class Policy>
 constexpr auto of_two = [] {
   const auto [l, r] = ckpt<"s", allow_useless, Policy>(two, h);
-  return sum(l * 2_c + r);  // reads neither
+  return sum(l * 2_c + r);  // the backward pass reads neither l nor r
 }();
 static_assert(runs_of<step_of<of_two<save_nothing>>>("softmax") == runs{2, 2});
 static_assert(runs_of<step_of<of_two<save<"l">>>>("softmax") == runs{2, 1});
 static_assert(runs_of<step_of<of_two<save<"l", "r">>>>("softmax") == runs{2, 0});
 
-// ---- A policy has no state, so what it says depends on the value alone.
+// ---- A policy has no state, so its answer depends only on the value.
 struct counting {
   int asked = 0;
   constexpr bool operator()(const saveable&) const { return asked == 0; }
@@ -80,7 +82,7 @@ struct asking {
 };
 static_assert(a_policy<asking> && !a_policy<counting>);
 
-// ---- Of two products of one size a policy keeps the dear one, and the cheap one is computed again.
+// ---- Two products have results of the same size. A policy stores the expensive one, and the cheap one is recomputed.
 struct keeps_what_is_dear {
   constexpr bool operator()(const saveable& v) const { return v.flops >= 100 * v.shape.count(); }
 };

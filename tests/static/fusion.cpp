@@ -1,4 +1,4 @@
-// Which operations run together: elementwise ones as loops, and equal loops as one kernel.
+// Which operations run together. Elementwise operations form fused loops, and equal fused loops share one kernel.
 #include "cairn/op/attention.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/concatenate.hpp"
@@ -22,41 +22,44 @@ constexpr auto x = input<"x", 4, 8>;
 constexpr auto y = input<"y", 4, 8>;
 constexpr auto w = param<"w", 4, 8>;
 
-// ---- A chain of elementwise operations is one loop; only what others read leaves its registers.
+// ---- A chain of elementwise operations is one fused loop. Only values that are read elsewhere are stored.
 using chain_plan = forward_of<tanh(exp(x) * 2_c + x)>;
 constexpr const auto& chained = chain_plan::loops;
-/// Argument i of value k of the first loop.
+/// Argument i of value k of the first fused loop.
 constexpr int argument(int k, int i) { return chained.arguments[chained.code[k].first + i]; }
 static_assert(steps<chain_plan> == "[exp mul add tanh]");
 static_assert(!chained.code[0].stored && !chained.code[1].stored && !chained.code[2].stored &&
               chained.code[3].stored);
-// Arguments: k >= 0 is the result of operation k, -1 the first input, -2 the second; x is one of them.
+// Arguments. k >= 0 is the result of operation k, -1 is the first input, and -2 is the second input. x is one of the
+// inputs.
 static_assert(argument(0, 0) == -1);
 static_assert(argument(1, 0) == 0 && argument(1, 1) == -2);
 static_assert(argument(2, 0) == 1 && argument(2, 1) == -1);
 static_assert(argument(3, 0) == 2 && chained.input_count == 2);
-// Constants are immediates: no operand, no memory. Also the 1 from which backward starts, whatever its shape.
+// Constants are immediates. They are no operands and take no memory. This includes the 1 from which the backward pass
+// starts, whatever its shape is.
 static_assert(chained.inputs[0].how == graph::access::contiguous && chained.inputs[1].how == graph::access::constant && chained.inputs[1].immediate == 2);
 static_assert(chain_plan::places.constant_count == 0);
 using training = step_of<sum(relu(w + x))>;
-// Backward computes relu again, in the loop that reads it.
+// The backward pass recomputes relu, in the fused loop that reads it.
 static_assert(steps<training> == "[add relu sum] | [expand add relu step mul]");
 static_assert(training::loops.inputs[2].how == graph::access::constant &&
               training::loops.inputs[2].immediate == 1);  // after w and x
 static_assert(training::places.constant_count == 0);
 static_assert(forward_of<sum(2_c)>::places.constant_count == 1);  // a kernel reads memory
 
-// ---- What ends a loop: a kernel that reads it, beside it where it takes rows,
+// ---- What ends a fused loop. A kernel that reads the fused loop ends it. If the kernel takes rows, it joins the plan
+// step.
 static_assert(steps_of<tanh(softmax(exp(x) + y))> == "[exp add softmax] [tanh]");
-// another shape,
+// Another shape ends a fused loop.
 static_assert(steps_of<exp(input<"row", 8>) + x> == "[exp] [add]");
 static_assert(steps_of<x / tanh(input<"column", 4, 1>)> == "[tanh] [div]");
-// a view of what it computes,
+// A view of a value that the fused loop computes ends it.
 static_assert(steps_of<exp(detach(exp(x)))> == "[exp] [exp]");
 static_assert(steps_of<exp(reshape<8, 4>(exp(x)))> == "[exp] [exp]");
-// the turn,
+// The turn ends a fused loop.
 static_assert(steps<step_of<relu(param<"s"> + 1_c)>> == "[add relu] | [step mul]");
-// and its own limits, 32 operations and 16 inputs.
+// The limits of 32 operations and 16 inputs end a fused loop.
 static_assert(steps_of < x | repeat<32, "r">([](auto) { return nn::tanh; }) >.count('[') == 1);
 static_assert(steps_of < x | repeat<33, "r">([](auto) { return nn::tanh; }) >.count('[') == 2);
 constexpr auto many =
@@ -72,11 +75,11 @@ constexpr bool within_limits = [] {
   return true;
 }();
 static_assert(within_limits<forward_of<x | many>> && within_limits<step_of<sum(x | many)>>);
-// What does not: a kernel that the loop has nothing to do with runs before it.
+// An unrelated kernel does not end a fused loop. It runs before the loop.
 static_assert(steps_of<exp(x) + softmax(y) * tanh(x)> == "softmax [exp tanh mul add]");
 
-// ---- A product hands its tiles to the loop that reads it first; what stands open before it and does not read it
-// follows it, unless the shapes differ.
+// ---- A product hands its tiles to the fused loop that reads the product first. Elementwise operations that are open
+// before the product and do not read it join this fused loop, unless the shapes differ.
 constexpr auto left = input<"a", 4, 2>;
 constexpr auto right = input<"b", 2, 8>;
 constexpr auto product_of = matmul(left, right);
@@ -84,22 +87,24 @@ static_assert(steps_of<relu(product_of + input<"row", 8>) * x> == "[matmul add r
 static_assert(steps_of<exp(x) + product_of> == "[matmul exp add]");
 static_assert(steps_of<exp(input<"row", 8>) + product_of> == "[exp] [matmul add]");
 static_assert(steps_of<exp(product_of + matmul(input<"c", 4, 3>, input<"d", 3, 8>))> == "matmul [matmul add exp]");
-// Not where another kernel comes first, where it is seen in another shape, or has one column; nor several products.
+// The product does not join the fused loop if another kernel comes first, if the product is read in another shape, or
+// if it has only one column. Batched products do not join either.
 static_assert(steps_of<softmax(product_of) + product_of> == "matmul softmax [add]");
 static_assert(steps_of<exp(reshape<8, 4>(product_of))> == "matmul [exp]");
 static_assert(steps_of<exp(product_of + matmul(softmax(left), right))> == "matmul softmax [matmul add exp]");
 static_assert(steps_of<exp(matmul(left, input<"b", 2, 1>))> == "matmul [exp]");
-static_assert(steps_of<exp(matmul(input<"a", 3, 4, 2>, right))> == "[matmul exp]");  // one, of 12 rows
+static_assert(steps_of<exp(matmul(input<"a", 3, 4, 2>, right))> == "[matmul exp]");  // this is one product of 12 rows
 static_assert(steps_of<exp(matmul(input<"a", 3, 4, 2>, input<"b", 3, 2, 8>))> == "matmul [exp]");
-// A product with more than one block of depth keeps its sums in its result, which is not written over an argument then:
-// what would be written over one by itself does not join.
+// A product with more than one block of depth keeps partial sums in its result. Therefore its result is not written
+// over an argument. A fused loop that could write over an argument without the product does not join the product.
 constexpr auto far = matmul(input<"a", 4, 800>, input<"b", 800, 8>);
 static_assert(steps_of<relu(far + input<"row", 8>) + x> == "[matmul add relu add]");  // x is not ours to write over
 static_assert(steps_of<softmax(y) + far> == "softmax matmul [add]");
 static_assert(steps_of<softmax(y) + product_of> == "softmax [matmul add]");
 
-// ---- An operation that takes rows has the loop make each row just before. Not where the rows are those of another
-// shape or one number long, where it reads something else of the loop, or where a product's tiles or a sum come first.
+// ---- A kernel that takes rows has the fused loop compute each row just before the kernel reads it. There are
+// exceptions: the rows have another shape or have one number each, the kernel reads another value of the fused loop, or
+// a product with tiles or a sum joined the fused loop first.
 static_assert(steps_of<log_softmax(exp(x))> == "[exp log_softmax]" && steps_of<softmax<1>(exp(x))> == "[exp softmax]");
 static_assert(steps_of<softmax<0>(exp(x))> == "[exp] softmax");
 static_assert(steps_of<softmax(reshape<2, 16>(exp(x)))> == "[exp] softmax");
@@ -110,11 +115,12 @@ static_assert(steps_of<softmax(matmul(input<"a", 3, 4, 2>, input<"b", 3, 2, 8>) 
 constexpr auto classes = labels<"l", 8, 4>;
 static_assert(steps_of<cross_entropy(exp(x) + y, classes)> == "[exp add cross_entropy]");
 static_assert(steps_of<accuracy(exp(x) + y, classes)> == "[exp add accuracy]");
-// Not stored in vain: who else reads the loop's value has it.
+// Nothing is stored in vain. Other readers of the row get the stored row.
 static_assert(steps_of<outputs(softmax(exp(x)), exp(x))> == "[exp softmax]");
 
-// ---- What tells of each row a number has the loop that reads it follow, row by row, with what that reads beside. Not
-// where rows are one number long, where a kernel reads it, or where it is read with another shape.
+// ---- A kernel that computes one number for each row is followed by the fused loop that reads this number, row by row.
+// The fused loop may read other values as well. It does not follow if the rows have one number each, if a kernel reads
+// the number, or if the number is read in another shape.
 constexpr auto normed = x | nn::layer_norm<"ln">;
 static_assert(steps_of<normed> == "[row_moments normalized]");
 static_assert(steps_of<y + gelu(x | nn::rms_norm<"ln">)> == "[row_scale scaled gelu add]");
@@ -124,40 +130,41 @@ constexpr auto of_rows = make<row_scale_op<>>(x);
 static_assert(steps_of<matmul(of_rows, input<"b", 1, 8>) + x> == "row_scale [matmul add]");
 static_assert(steps_of<reshape<4>(of_rows) + input<"z", 8, 4>> == "row_scale [add]");
 static_assert(steps_of<exp(of_rows) * x> == "row_scale [exp] [mul]");
-static_assert(steps_of<sum(x* of_rows)> == "[row_scale mul] sum");  // its columns would be cut for threads
+static_assert(steps_of<sum(x* of_rows)> == "[row_scale mul] sum");  // the columns of sum would be split for threads
 static_assert(steps_of<outputs(x * of_rows, y * make<row_scale_op<>>(y))> == "[row_scale mul] [row_scale mul]");
-// Where no loop follows, one makes the rows just before.
+// If no fused loop follows, a fused loop computes the rows just before.
 static_assert(steps_of<make<row_scale_op<>>(exp(x))> == "[exp row_scale]");
-// Backward makes all sums as it goes through rows, and adds what else there is of the gradient.
+// The backward pass computes all sums in one pass over the rows, and adds the rest of the gradient.
 static_assert(steps<step_of<sum(square((w | nn::layer_norm<"ln">)+w))>> ==
               "[row_moments normalized add square] sum | [expand mul normalized add mul] "
               "[normalized_sums normalized_slope add]");
 
-// Also before what updates weights by the sums, or adds to those of the steps before.
+// This also holds if an update follows, which reads the sums.
 constexpr auto of_norm = w + (gelu(w) | nn::layer_norm<"ln">);
 static_assert(steps<step_of<sum(square(of_norm)), update<adamw_options{}>>> ==
               "[gelu] [row_moments normalized add square] sum | [expand mul gelu normalized add mul] "
               "[normalized_sums normalized_slope gelu_slope mul add] [update] [update] [update]");
 
-// ---- A sum of what a loop computes is made as it goes: over everything, rows or columns; several over
-// the same axes.
+// ---- A sum joins the fused loop that computes its terms. It sums all numbers, rows or columns. Several sums may join
+// if they have the same axes.
 static_assert(steps_of<sum(exp(x) * y)> == "[exp mul sum]");
 static_assert(steps_of<mean(square(x - y))> == "[sub square sum] [mul]");
 static_assert(steps_of<sum<0>(exp(x))> == "[exp sum]" && steps_of<sum<-1>(exp(x))> == "[exp sum]");
-static_assert(steps_of<sum<0, 2>(exp(input<"x", 2, 3, 4>))> == "[exp] sum");  // neither
+// These axes are neither all numbers nor rows nor columns.
+static_assert(steps_of<sum<0, 2>(exp(input<"x", 2, 3, 4>))> == "[exp] sum");
 static_assert(steps_of<sum<0, 1>(exp(input<"x", 2, 3, 4>))> == "[exp sum]");
 static_assert(steps_of<outputs(sum(exp(x)), sum<0>(exp(x)))> == "[exp sum] sum");
 static_assert(steps_of<sum<0>(exp(x)) + sum<0>(x * exp(x))> == "[exp sum mul sum] [add]");
-static_assert(steps_of<exp(x) * sum(exp(x))> == "[exp sum] [mul]");  // what reads the sum comes after it
-// Its bits are a function of the summed shape, and so are those of a loop: not where an operand is repeated along one
-// axis, or a product comes first.
+static_assert(steps_of<exp(x) * sum(exp(x))> == "[exp sum] [mul]");  // the reader of the sum runs after it
+// The bits of a sum depend only on the summed shape, and fused loops keep these bits. Therefore the sum does not join
+// if an operand is repeated along one axis, or if a product joined first.
 static_assert(steps_of<sum(exp(x) + input<"row", 8>)> == "[exp add] sum");
 static_assert(steps_of<sum(exp(x) * input<"s">)> == "[exp mul sum]");
 static_assert(steps_of<sum(relu(product_of))> == "[matmul relu] sum");
-static_assert(steps_of<sum(reshape<32>(exp(x)))> == "[exp] sum");  // a view is not what the loop computes
+static_assert(steps_of<sum(reshape<32>(exp(x)))> == "[exp] sum");  // the fused loop does not compute the view
 
-// ---- Broadcasting: neighbouring axes that all operands treat alike are one, extents of 1 are none. Strides are those
-// of an input along the axes of the loop, 0 where it is repeated.
+// ---- Broadcasting. Neighbouring axes are merged if all operands treat them alike, and extents of 1 are removed. The
+// strides are the strides of an input along the axes of the fused loop. A stride is 0 where the input is repeated.
 template <class Plan>
 constexpr bool has_strides(int input, const shape& expected) {
   const auto& l = Plan::loops;
@@ -195,8 +202,8 @@ static_assert(runs_over<a<2, 3, 4> + b<2, 1, 4>>(shape{2, 3, 4}, shape{12, 4, 1}
 static_assert(runs_over<a<4, 1, 8> + b<1, 1>>(shape{32}, shape{1}, shape{0}));
 static_assert(forward_of<a<> + b<>>::loops.of[0].extents == shape{});
 
-// ---- A sum is made by the loop whose values it adds up, where that reads rows of all that it reads: the rows that are
-// added up, or those of the results.
+// ---- A sum joins the fused loop of its terms if this loop reads all of its inputs by rows. The rows are the summed
+// rows, or the rows of the result.
 constexpr auto cube = input<"cube", 2, 4, 8>;
 constexpr auto column = input<"column", 4, 1>;
 static_assert(steps_of<sum<-1>(square(x - mean<-1>(x, keepdim)))> == "sum [mul] [sub square sum]");
@@ -206,17 +213,17 @@ static_assert(steps_of<sum<0, 1>(cube * column)> == "[mul sum]" && steps_of<sum<
 static_assert(steps_of<sum<0>(cube * input<"row", 8>)> == "[mul] sum" && steps_of<sum<0>(cube * x)> == "[mul sum]");
 static_assert(steps_of<sum<1, 2>(cube * column)> == "[mul] sum" && steps_of<sum<1, 2>(cube * cube)> == "[mul sum]");
 static_assert(steps_of<sum(x + column)> == "[add] sum" && steps_of<sum(x + 2_c * y)> == "[mul add sum]");
-// What joins the loop of a sum after it reads rows, too.
+// Operations that join the fused loop of a sum afterwards read rows, too.
 static_assert(steps_of<outputs(sum<0>(x* y), tanh(x* y) + column)> == "[mul sum tanh add]");
 static_assert(steps_of<outputs(sum(x* y), tanh(x* y) + column)> == "[mul sum tanh] [add]");
-// What is made for a sum alone is left to the next loop, which makes both, if what it reads of a product is stored
-// anyway.
+// A value that is computed only for a sum is left to the next fused loop, which computes both, if the product that it
+// reads is stored anyway.
 constexpr auto scores = matmul(w, transpose(w));
 static_assert(steps_of<outputs(sum(scores * scores), softmax(scores))> == "matmul softmax [mul sum]");
 static_assert(steps_of<sum(scores * scores)> == "[matmul mul] sum");
 
-// ---- Generated arrays are computed where loops read them, broadcast or not; what is no loop reads a copy. Nothing of
-// them is stored: backward makes another.
+// ---- Generated arrays are computed in the fused loops that read them, broadcast or not. Kernels read a copy.
+// Generated arrays are not stored: the backward pass generates them again.
 constexpr auto distance = generated<8, 8>([](int i, int j) { return i - j; });
 static_assert(steps<forward_of<softmax(x - generated<8>([](int i) { return i; })) * zeros<4, 1>>> ==
               "[sub softmax] [mul]");
@@ -230,11 +237,13 @@ using by_distance = step_of<sum(
 static_assert(steps<by_distance> ==
               "[mul] [generated] [matmul add relu] [matmul add] sum | [expand sum] matmul [matmul step mul] "
               "[generated] [matmul mul] sum");
-static_assert(stored<by_distance> == stored<step_of<sum(x | nn::linear<"out", 3>)>> + 128);  // what leaves the segment
+// The difference is the boundary behind the segment.
+static_assert(stored<by_distance> == stored<step_of<sum(x | nn::linear<"out", 3>)>> + 128);
 
-// ---- What is joined along the last axis is read where its pieces are: by loops of its shape, with sums of columns but
-// not of rows, for kernels that take rows, beside tiles; by moments, by what joins more, and by convolutions that copy.
-// Others read a copy.
+// ---- A concatenation along the last axis is read from its pieces by the following readers. Fused loops of its shape
+// read the pieces, also if they compute rows for kernels or take tiles. They may contain sums of columns, but not sums
+// of rows. Kernels for moments, further concatenations, and convolutions that copy their input read the pieces as well.
+// All other readers read a copy.
 constexpr auto both = concatenate<-1>(x, y);
 static_assert(steps_of<tanh(both * 2_c)> == "[mul tanh]");
 static_assert(steps_of<sum<0>(tanh(both))> == "[tanh sum]");
@@ -251,15 +260,16 @@ constexpr auto image = reshape<1, 4, 4, 2>(x);
 static_assert(steps_of<concatenate<-1>(image, image) | nn::conv2d<"c", 3, 3, nn::window{.padding = 1}>> ==
               "[convolution add]");
 static_assert(steps_of<concatenate<-1>(image, image) | nn::conv2d<"c", 3, 1>> == "concatenate [matmul add]");
-// A convolution's tiles go to the loop that follows: bias, batch norm in prediction, relu, the sum of a residual block.
+// The tiles of a convolution are handed to the fused loop that follows. The loop may contain a bias, the batch norm of
+// a predictor, relu, or the sum of a residual block.
 constexpr auto pixels = input<"pixels", 2, 4, 4, 8>;
 constexpr auto unit = nn::conv2d_without_bias<"c", 8, 3, nn::window{.padding = 1}> | nn::batch_norm<"n">;
 static_assert(steps<forward_of<pixels | unit | nn::relu>> == "[mul add sqrt div] [convolution normalized relu]");
 static_assert(steps<forward_of<pixels | nn::residual(unit) | nn::relu>> ==
               "[mul add sqrt div] [convolution normalized add relu]");
 
-// ---- Heads of one projection are read where they lie, also through a reshape, and so are rows of a product; not what
-// has its heads elsewhere, nor what is computed elementwise.
+// ---- Heads of one projection are read in place, also through a reshape. Rows of a product are read in place as well.
+// Heads that are reordered and heads that are computed elementwise are copied.
 constexpr auto tokens = input<"tokens", 2, 5, 24>;
 constexpr auto heads = [](auto v) { return reshape<2, 5, 2, 4>(v); };
 constexpr auto split_first = [](auto all) {
@@ -280,10 +290,11 @@ static_assert(steps_of<nn::attention(some, flip<2>(heads(tanh(slice<-1, 8, 16>(t
 static_assert(steps_of<matmul(reshape<10, 8>(slice<-1, 8, 16>(tokens)), transpose(w))> == "matmul");
 static_assert(steps_of<tanh(reshape<10, 8>(slice<-1, 8, 16>(tokens)))> == "[slice] [tanh]");
 
-// ---- Truth values stay in the loop that chooses by them.
+// ---- Truth values stay in the fused loop that chooses by them.
 static_assert(steps_of<where(x > y, x, y * 2_c)> == "[less mul where]");
 
-// ---- Loops of equal code are one kernel, wherever they stand and whatever their extents. The first of them has it.
+// ---- Fused loops with equal code share one kernel, wherever they stand and whatever their extents are. The first of
+// them has the kernel.
 template <class Plan>
 constexpr int kernels = [] {
   constexpr const auto& f = Plan::steps;
@@ -295,7 +306,8 @@ constexpr auto hidden = nn::linear<"fc", 8> | nn::gelu;
 using three = forward_of<x | block<"1">(hidden) | block<"2">(hidden) | block<"3">(hidden)>;
 static_assert(steps<three> == "[matmul add gelu] [matmul add gelu] [matmul add gelu]");
 static_assert(three::loops.of[1].same_as == 0 && three::loops.of[2].same_as == 0 && kernels<three> == 1);
-// Not equal: another operation, constant, input that is repeated along rows, or something more that is read outside.
+// Fused loops differ if they have another operation, another constant, an input that is repeated along rows, or one
+// more value that is stored.
 constexpr auto apart = [](auto v, auto u) { return softmax(v) + softmax(u); };
 static_assert(kernels<forward_of<apart(exp(x), exp(y))>> == 2);  // [exp] twice, and [add]
 static_assert(kernels<forward_of<apart(exp(x), tanh(y))>> == 3);
@@ -307,16 +319,16 @@ static_assert(kernels<forward_of<along_rows>> == 3);
 constexpr auto doubly = [](auto v) { return tanh(exp(v)); };
 static_assert(kernels<forward_of<apart(doubly(x), doubly(y))>> == 2);
 static_assert(kernels<forward_of<apart(doubly(x), doubly(y)) + exp(y)>> ==
-              3);  // one of them also hands out exp
-// Recomputation runs the kernel of the forward pass, if backward reads no more of it than the forward pass
-// did: the gradient of a bias is a sum; the second product's weights come before its input, and their
-// gradient reads relu, so relu is computed right before.
+              3);  // one of the two fused loops also stores exp
+// Recomputation runs the kernel of the forward pass if the backward pass reads the same values of it as the forward
+// pass did. Here the gradient of a bias is a sum. The gradient of the second product's weights comes before the
+// gradient of its input, and reads relu. Therefore relu is computed right before.
 using again = step_of<sum(x | ckpt<"s">(nn::linear<"in", 8> | nn::relu | nn::linear<"out", 3>))>;
 static_assert(
     steps<again> ==
     "[matmul add relu] [matmul add] sum | [expand sum] [matmul add relu] matmul [matmul step mul] sum matmul");
 static_assert(again::loops.of[0].same_as == 0 && again::loops.of[4].same_as == 0);
-// Depth costs steps, not kernels.
+// Depth adds plan steps, but no kernels.
 template <int Depth>
 constexpr auto deep = sum(x | repeat<Depth, "b">([](auto) { return ckpt<"s">(nn::residual(hidden)); }));
 static_assert(kernels<step_of<deep<3>>> == kernels<step_of<deep<6>>>);

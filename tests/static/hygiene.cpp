@@ -1,4 +1,4 @@
-// Bodies see their own arguments and nothing else: what a nested body computes, written out as a formula.
+// Bodies see only their own arguments. The computations of nested bodies are written out as formulas.
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
@@ -11,10 +11,10 @@ namespace {
 
 constexpr auto x = input<"x", 8>;
 constexpr auto y = input<"y", 8>;
-constexpr auto w = param<"/w", 8>;  // one and the same in every block
+constexpr auto w = param<"/w", 8>;  // the same parameter in every block
 
-// One body in itself. Its two arguments must stay two: with placeholders of one type, the tanh of the inner
-// body would be taken for the tanh of the outer one, or read the gelu before it.
+// A body inside itself. The arguments of the two bodies must stay different. If both placeholders had one type, the
+// tanh of the inner body would be taken for the tanh of the outer body, or would read the gelu before it.
 constexpr auto f = [](auto v) { return gelu(v) * tanh(v); };
 static_assert(written<f(x)> == "mul(gelu(x), tanh(x))" && operations<f(x)>() == 3);
 static_assert(written<block<"a">(f)(x)> == "mul(gelu(x), tanh(x))" && operations<block<"a">(f)(x)>() == 3);
@@ -31,7 +31,7 @@ static_assert(written<x | block<"a">(f) | block<"b">(f)> == f_of_f_of_x);
 static_assert(written<ckpt<"s">(f_of_f, x)> == f_of_f_of_x && operations<ckpt<"s">(f_of_f, x)>() == 6);
 static_assert(written<x | repeat<2, "r">([](auto) { return layer(f); })> == f_of_f_of_x);
 
-// The very same function object inside its own body, at three levels.
+// One function object inside its own body, at three levels.
 struct nested {
   constexpr auto operator()(an_expression auto v) const {
     if constexpr (v.traits.level < 3)
@@ -43,8 +43,9 @@ struct nested {
 static_assert(written<block<"out">(nested{})(x)> == "mul(tanh(x), mul(tanh(gelu(x)), gelu(gelu(x))))");
 static_assert(operations<block<"out">(nested{})(x)>() == 6);
 
-// An inner call whose arguments are all from the top level has the level of the outer one, and here even its
-// body, so that both first arguments are placeholders of one type; tanh of either is still its own.
+// If all arguments of an inner call come from the top level, the inner call has the level of the outer call. Here it
+// even has the body of the outer call, so that the first arguments of both bodies are placeholders of one type. The
+// tanh of each placeholder must still be a value of its own.
 struct overloaded {
   constexpr auto operator()(an_expression auto a) const { return tanh(a); }
   constexpr auto operator()(an_expression auto a, an_expression auto b) const {
@@ -73,11 +74,11 @@ static_assert(written<block<"o">(side_by_side)(x, y)> == "mul(sub(x, y), sub(y, 
 static_assert(written<block<"o">(side_by_side)(x + y, tanh(y))> ==
               "mul(sub(add(x, y), tanh(y)), sub(tanh(y), add(x, y)))");
 
-// Levels that differ: one argument from the top, one from the body.
+// Arguments of different levels: one argument comes from the top level and one from the body.
 constexpr auto mixed = [](auto a) { return block<"m">(minus)(w, a) * block<"m">(minus)(a, w); };
 static_assert(written<block<"o">(mixed)(x)> == "mul(sub(w, x), sub(x, w))");
 
-// Results of a call keep their places.
+// The results of a call keep their order.
 constexpr auto two = [](auto a, auto b) { return std::tuple{tanh(b), gelu(a)}; };
 constexpr auto of_two = [](auto a, auto b) {
   auto [t, g] = block<"in">(two)(b, a);
@@ -86,20 +87,20 @@ constexpr auto of_two = [](auto a, auto b) {
 static_assert(written<block<"out">(of_two)(x, y)> == "sub(gelu(y), tanh(x))" &&
               operations<block<"out">(of_two)(x, y)>() == 3);
 
-// Equal expressions of one scope are one value; a call opens a scope of its own. One call twice is one call.
+// Equal expressions in one scope are one value. A call opens a scope of its own. Two equal calls are one call.
 static_assert(operations<tanh(x) + tanh(x)>() == 2 && operations<tanh(x) + tanh(y)>() == 3);
 static_assert(operations<f(x) + f(x)>() == 4 && operations<block<"a">(f)(x) + block<"a">(f)(x)>() == 4);
 static_assert(operations<block<"a">(f)(x) + block<"b">(f)(x)>() == 7);
 static_assert(operations<block<"a">(f)(x) + f(x)>() == 7);
 static_assert(operations<(x | nn::tanh | nn::exp) + (x | nn::tanh | nn::gelu)>() ==
-              4);  // chains share what is equal
+              4);  // chains share equal values
 constexpr auto twelve = repeat<12, "r">([](auto) { return nn::tanh; })(x);
-static_assert(operations<twelve * twelve>() == 13);  // and within, twelve scopes
+static_assert(operations<twelve * twelve>() == 13);  // the value is shared, and inside it there are twelve scopes
 static_assert(operations<block<"o">([](auto v) { return exp(v) + block<"i">(nn::exp)(v) + exp(v); })(x)>() ==
               4);
 static_assert(forward_of<x * x + x>::graph.leaf_count == 1);
 
-// A gradient rule is a body as well: over the arguments, the result and the cotangent of its operation.
+// A gradient rule is a body as well. Its arguments are the arguments, the result and the cotangent of its operation.
 static_assert(gradient_of<step_of<sum(w)>>("w") == "expand(reshape(constant))");
 static_assert(gradient_of<step_of<sum(w / x)>>("w") == "div(expand(reshape(constant)), x)");
 static_assert(gradient_of<step_of<sum(x / w)>>("w") ==
@@ -109,7 +110,8 @@ static_assert(gradient_of<step_of<sum(w - tanh(w))>>("w") ==
 static_assert(gradient_of<step_of<sum(block<"o">(minus)(x, block<"i">(nn::exp)(w)))>>("w") ==
               "mul(neg(expand(reshape(constant))), exp(w))");
 
-// A placeholder that leaves its body, here through decltype, is a mistake, whatever becomes of it.
+// A placeholder that leaves its body is a mistake, even if the value that is computed from it is unused. Here decltype
+// lets the placeholder leave.
 template <class Misuse, class E>
 constexpr bool is_mistake = false;
 template <class Misuse, class Owner, class Path, class... Facts>
@@ -135,8 +137,9 @@ constexpr auto checked = [](auto v) {
   static_assert(captures(ckpt<"in">(smuggler<own>{}, v)) && captures(ckpt<"in">(replacer<own>{})(v)));
   static_assert(captures(v | layer(smuggler<own>{})) && captures(v | block<"in">(smuggler<own>{})));
   static_assert(captures(block<"in">(smuggler<decltype(tanh(v))>{})(v)));
+  // A mistake travels through all values that are computed from it.
   static_assert(
-      captures(tanh(block<"in">(smuggler<own>{})(v)) + v));  // a mistake travels through what is made of it
+      captures(tanh(block<"in">(smuggler<own>{})(v)) + v));
   static_assert(!wrong<decltype(block<"in">(smuggler<decltype(w)>{})(v))>);  // a parameter is no placeholder
   return v;
 };
@@ -150,8 +153,8 @@ constexpr auto deeper = [](auto v) {
 };
 static_assert(written<block<"out">(deeper)(x)> == "gelu(x)");
 
-// What is computed from an input alone may be used in a body; only a segment, which would compute it once more, wants
-// it as an argument.
+// A value that is computed only from inputs may be used in a body without being an argument. A segment, which would
+// recompute the value, must take it as an argument.
 constexpr auto masked = layer([](auto v) { return v + (input<"mask", 4, 8> - 1_c) * 1000_c; });
 constexpr auto stretched = layer([](auto v) {
   const auto mask = exp(input<"mask", 4, 8>);

@@ -1,4 +1,5 @@
-// Index tensors keep their elements and their bound, whatever they go through; and reductions by order.
+// Index tensors keep their element type and their bound through all operations that move elements. There are also
+// reductions by order.
 #include "cairn/lang/block.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/concatenate.hpp"
@@ -22,8 +23,8 @@ constexpr auto tokens = indices<"tokens", 7, Extents...>;
 constexpr bool is(auto e, const shape& s, element_type element) { return e.shape == s && e.element == element; }
 constexpr element_type real_numbers{};
 
-// What moves elements moves indices, with their bound; of indices of two bounds the larger holds, and none where one of
-// them has none.
+// Operations that move elements also move indices, and the indices keep their bound. A concatenation of two index
+// tensors has the larger bound. It has no bound if one of the two has no bound.
 static_assert(is(tokens<3, 4>, shape{3, 4}, index_below(7)) && is(tokens<>, shape{}, index_below(7)));
 static_assert(is(reshape<2, -1>(tokens<3, 4>), shape{2, 6}, index_below(7)));
 static_assert(is(slice<1, 1, 3>(tokens<3, 4>), shape{3, 2}, index_below(7)));
@@ -35,7 +36,7 @@ static_assert(is(concatenate<0>(tokens<3>, as<std::int32_t>(t<2>)), shape{5}, {d
 static_assert(is(concatenate<0>(as<std::int32_t>(t<2>), tokens<3>), shape{5}, {dtype::i32}));
 static_assert(is(block<"b">(layer([](auto i) { return transpose(i); }))(tokens<3, 4>), shape{4, 3}, index_below(7)));
 
-// Their shape stands where the axis was.
+// In the result of a gather, the shape of the indices stands in place of the axis.
 static_assert(is(gather<0>(t<7, 5>, tokens<3, 4>), shape{3, 4, 5}, real_numbers));
 static_assert(is(gather<1>(t<2, 9, 5>, tokens<3, 4>), shape{2, 3, 4, 5}, real_numbers));
 static_assert(is(gather<-1>(t<2, 7>, tokens<1>), shape{2, 1}, real_numbers));
@@ -58,7 +59,7 @@ static_assert(is(one_hot(tokens<>), shape{7}, real_numbers));
 static_assert(one_hot_op::result(tensor_type(shape{3}, {dtype::i32})) == no_shape);
 static_assert(one_hot_op::result(tensor_type(shape{1, 1, 1, 1, 1, 1}, index_below(2))) == no_shape);
 
-// Reductions by order are written as sum is; a position is an index below the extent of its axis.
+// Reductions by order have the same form as sum. A position is an index below the extent of its axis.
 static_assert(is(max(t<4, 8>), shape{}, real_numbers) && is(min<-1>(t<4, 8>), shape{4}, real_numbers));
 static_assert(is(max<0, 2>(t<2, 3, 4>, keepdim), shape{1, 3, 1}, real_numbers));
 static_assert(is(argmax<-1>(t<4, 8>), shape{4}, index_below(8)) && is(argmin<0>(t<4, 8>), shape{8}, index_below(4)));
@@ -69,7 +70,8 @@ template <int Axis>
 constexpr shape positions = position_op<extremum::largest, Axis, false>::result(shape{4, 8});
 static_assert(positions<2> == no_shape && positions<-3> == no_shape && positions<-2> == shape{8});
 
-// A segment takes indices, and computes again what it makes of them; those that are bound are stored nowhere.
+// A segment takes indices as arguments, and recomputes the values that it computes from them. Indices that the user
+// binds are not stored.
 constexpr auto h = softmax(param<"h", 4, 6>);
 constexpr auto i = indices<"i", 4, 16>;
 constexpr auto looked_up = [](auto x, auto at) {
@@ -81,8 +83,9 @@ static_assert(runs_of<in_segment>("gather") == runs{2, 2} && runs_of<in_segment>
 static_assert(runs_of<in_segment>("one_hot") == runs{1, 1} && runs_of<in_segment>("argmax") == runs{1, 1});
 static_assert(runs_of<plainly>("gather") == runs{2, 0} && runs_of<plainly>("argmax") == runs{1, 0});
 static_assert(stored<in_segment> == 4 * 6 * sizeof(float));
-static_assert(stored<plainly> == (4 * 6 + 2 * 16 * 6 + 16) * sizeof(float));  // factors, and where one stood
-// A boundary may be of indices that were computed; a policy keeps them by their tag.
+// Stored are h, the two factors of the product, and the positions from argmax.
+static_assert(stored<plainly> == (4 * 6 + 2 * 16 * 6 + 16) * sizeof(float));
+// A boundary may consist of computed indices. A policy can store them by their tag.
 constexpr auto found = [](auto x, auto at) { return tanh(gather<0>(x, tag<"at">(argmax<-1>(one_hot(at))))); };
 static_assert(runs_of<step_of<sum(ckpt<"s">(found, h, i))>>("argmax") == runs{1, 1});
 static_assert(runs_of<step_of<sum(ckpt<"s", save<"at">>(found, h, i))>>("argmax") == runs{1, 0});

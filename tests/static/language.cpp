@@ -1,4 +1,4 @@
-// How models are put together, as types: `|`, layer, block, repeat, ckpt, and the names that parameters get.
+// How models are composed, as types: `|`, layer, block, repeat, ckpt, and the names of parameters.
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"
@@ -23,7 +23,7 @@ constexpr bool same(A, B) {
   return std::same_as<A, B>;
 }
 
-/// Stages of a flat chain, by itself or applied; -1 for anything else.
+/// The number of stages of a flat chain, which may be applied to an expression. It is -1 for all other types.
 template <class>
 constexpr int length = -1;
 template <class... L>
@@ -36,20 +36,20 @@ template <class Opaque>
 constexpr int length<renamed<Opaque>> = length<detail::revealed<Opaque>>;
 constexpr int length_of(auto e) { return length<decltype(e)>; }
 
-// `|` is associative and flat: one sequence of layers, or one chain on an expression.
+// `|` is associative and flat. Its result is one sequence of layers, or one chain on an expression.
 static_assert(length_of(f | g | h) == 3 && length_of(x | f | g | h) == 3);
 static_assert(same(f | g | h, f | (g | h)) && same((f | g) | (h | g), f | g | h | g));
 static_assert(same(x | f | g | h, x | (f | g | h)) && same(x | f | g | h, (x | f) | (g | h)));
 static_assert(of(x | f | g | h) == shape{4, 3} && of((f | g | h)(x)) == shape{4, 3});
 static_assert(same((f | g)(x), x | f | g));
 
-// A function object without captures is a layer; two of them need layer() to be composed.
+// A function object without captures is a layer. To compose two function objects, one of them needs layer().
 constexpr auto twice = [](auto v) { return v + v; };
 static_assert(length_of(x | twice | twice) == 2 && length_of(layer(twice) | twice) == 2);
 static_assert(length_of(twice | layer(twice) | g) == 3 && same(layer(twice)(x), x + x));
-static_assert(of(x + f(x)) == shape{4, 8});  // x + x | f would be (x + x) | f, and warns
+static_assert(of(x + f(x)) == shape{4, 8});  // x + x | f would be (x + x) | f, and compilers warn about it
 
-// repeat is one node of the type where the bodies agree and keep the shape, and a flat sequence where not.
+// repeat is one node of the type if its bodies are equal and keep the shape. Otherwise it is a flat sequence.
 template <class>
 constexpr int iterations = 0;
 template <int N, fixed_string Name, class L, class... X>
@@ -64,11 +64,12 @@ static_assert(iterations_of(repeat<12, "b">([](auto) { return ckpt<"s">(nn::resi
 constexpr auto widening = repeat<3, "b">([](auto i) { return nn::linear<"fc", 8 * (i + 1)>; })(x);
 static_assert(iterations_of(widening) == 0 && length_of(widening) == 3 && of(widening) == shape{4, 24});
 constexpr auto narrowing =
-    repeat<3, "b">([](auto) { return nn::linear<"fc", 5>; })(x);  // one body, but {4, 8} to {4, 5}
+    repeat<3, "b">([](auto) { return nn::linear<"fc", 5>; })(x);  // one body, but it maps {4, 8} to {4, 5}
 static_assert(length_of(narrowing) == 3 && of(narrowing) == shape{4, 5});
-static_assert(length_of(x | f | repeat<3, "b">([](auto) { return f; }) | h) == 3);  // one stage of a chain
+static_assert(length_of(x | f | repeat<3, "b">([](auto) { return f; }) | h) == 3);  // repeat is one stage of the chain
 
-// Chains longer than clang folds over: put together first, or onto a value one by one; and a long repeat.
+// Chains that are longer than the folds that clang accepts. They are composed first, or applied to a value one by one.
+// There is also a long repeat.
 template <int Length>
 constexpr auto chain_of(auto first, auto next) {
   if constexpr (Length == 0) return first;
@@ -79,7 +80,7 @@ static_assert(operations<sum(x | chain_of<299>(squash, squash))>("tanh") == 300)
 static_assert(operations<sum(chain_of<300>(x, squash))>("tanh") == 300);
 static_assert(operations<sum(x | repeat<300, "b">([](auto) { return squash; }))>("tanh") == 300);
 
-/// Whether these are the model's parameters, in the order in which they are first met.
+/// Returns true if the model has parameters with these names, in the order of their first occurrence.
 template <auto Model>
 constexpr bool has_parameters(auto... names) {
   constexpr const auto& graph = forward_of<Model>::graph;
@@ -101,7 +102,8 @@ constexpr bool has_segments(auto... names) {
   return equal;
 }
 
-// block and repeat prefix the names of parameters, not of inputs; ckpt does not; '/' makes a name absolute.
+// block and repeat prefix the names of parameters but not the names of inputs. ckpt prefixes no names. '/' makes a name
+// absolute.
 static_assert(has_parameters<x | f | h>("f.weight", "f.bias", "h.weight", "h.bias"));
 static_assert(has_parameters<x | block<"enc">(block<"in">(f) | h)>("enc.in.f.weight", "enc.in.f.bias",
                                                                    "enc.h.weight", "enc.h.bias"));
@@ -124,7 +126,7 @@ static_assert(has_segments<x | block<"a">(ckpt<"s">(f))>("a.s") && has_segments<
 static_assert(has_segments<x | repeat<2, "b">([](auto) { return ckpt<"s">(f); })>("b.0.s", "b.1.s"));
 static_assert(has_segments<x | ckpt<"outer">(block<"b">(ckpt<"inner">(f)))>("outer", "b.inner"));
 
-// The forms of ckpt: f applied to boundaries, a layer made checkpointed, a segment of parameters only.
+// The forms of ckpt: f applied to arguments, a checkpointed layer, and a segment that reads only parameters.
 constexpr auto product = [](auto a, auto b) { return a * b; };
 constexpr auto scale = [] { return square(param<"scale", 8>); };
 static_assert(same(ckpt<"s">(f, x), ckpt<"s">(f)(x)) && of(ckpt<"s">(product, x, x + x)) == shape{4, 8});
@@ -132,13 +134,13 @@ static_assert(of(x | f | ckpt<"s">(g | h) | g) == shape{4, 3} && length_of(f | c
 static_assert(of(ckpt<"s">(scale)) == shape{8} && has_parameters<ckpt<"s">(scale)>("scale"));
 static_assert(same(ckpt<"s">(ckpt<"t">(f))(x), ckpt<"s">(ckpt<"t">(f), x)));
 static_assert(!same(ckpt<"s">(f, x), ckpt<"t">(f, x)));
-// So does block, but for the segment.
+// block has the same forms, without the segment.
 static_assert(same(block<"b">(f, x), block<"b">(f)(x)) && of(block<"b">(product, x, x + x)) == shape{4, 8});
 static_assert(of(block<"b">(scale)) == shape{8} && has_parameters<block<"b">(scale)>("b.scale"));
 static_assert(has_parameters<block<"b">(f, x)>("b.f.weight", "b.f.bias") && has_segments<block<"b">(f, x)>());
 static_assert(!same(block<"b">(f, x), block<"c">(f, x)));
 
-// A tuple of results: one segment, each result an expression with its own shape.
+// A tuple of results. There is one segment, and each result is an expression with a shape of its own.
 constexpr auto cell = [](auto v, auto state) {
   const auto next = tanh(v + state);
   return std::tuple{sum<-1>(next), next};
@@ -159,7 +161,7 @@ static_assert(of(ckpt<"outer">(outer, x)) == shape{4} && of(block<"outer">(outer
 constexpr auto unmarked = block<"cell">(cell, x, square(x));
 static_assert(of(std::get<0>(unmarked)) == shape{4} && of(std::get<1>(unmarked)) == shape{4, 8});
 
-// repeat carries as many values as it is given: in one node of the type where the bodies agree and keep all shapes.
+// repeat carries as many values as it is given. It is one node of the type if its bodies are equal and keep all shapes.
 constexpr auto gated = [](auto v, auto state) {
   const auto next = tanh((v | nn::linear_without_bias<"v", 8>) + (state | nn::linear_without_bias<"state", 8>));
   return std::tuple{next * v, next};
@@ -179,7 +181,8 @@ static_assert(has_parameters<both_of(x)>("layer.0.v.weight", "layer.0.state.weig
                                          "layer.1.state.weight"));
 static_assert(has_segments<both_of(x)>("layer.0.cell", "layer.1.cell"));
 static_assert(has_segments<block<"b">(both_of, x)>("b.layer.0.cell", "b.layer.1.cell"));
-// With the index in the bodies they are calls one after the other, and may change the shapes; so does one that swaps.
+// If the bodies depend on the index, they are calls in sequence and may change the shapes. A body that swaps its
+// arguments is called in sequence, too.
 constexpr auto indexed = repeat<3, "layer">([](auto i) {
   return [](auto v, auto state) {
     return std::pair{v | nn::linear<"fc", 8 + decltype(i)::value>, concatenate<-1>(state, state)};
@@ -190,17 +193,17 @@ static_assert(of(std::get<0>(indexed)) == shape{4, 10} && of(std::get<1>(indexed
 constexpr auto swapped =
     repeat<3, "layer">([](auto) { return [](auto a, auto b) { return std::tuple{b, a}; }; }, x, input<"z", 5>);
 static_assert(of(std::get<0>(swapped)) == shape{5} && of(std::get<1>(swapped)) == shape{4, 8});
-// Indices are carried, too, here beside the table that they reorder.
+// Indices can also be carried, here together with the table that they reorder.
 constexpr auto look = [](auto at, auto table) { return std::tuple{flip<0>(at), gather<0>(table, at)}; };
 constexpr auto moved = repeat<4, "t">([](auto) { return look; }, indices<"at", 8, 8>, input<"table", 8, 3>);
 static_assert(of(std::get<1>(moved)) == shape{8, 3} && iterations_of(std::get<1>(moved)) == 4);
-// Of one value it is what | makes, and as a layer it is called with several.
+// With one value, repeat is equal to what `|` makes. As a layer, it can be called with several values.
 static_assert(same(repeat<3, "b">([](auto) { return f; })(x), repeat<3, "b">([](auto) { return f; }, x)));
 constexpr auto stack_of_two = repeat<2, "layer">([](auto) { return gated; });
 static_assert(same(stack_of_two(x, x), repeat<2, "layer">([](auto) { return gated; }, x, x)));
 static_assert(has_segments<sum(std::get<0>(ckpt<"stack">(stack_of_two, x, x)))>("stack"));
 
-// Several results of a program; labels and frozen parameters are leaves like others.
+// A program may have several results. Labels and frozen parameters are leaves like others.
 constexpr auto classes = labels<"classes", 3, 4>;
 constexpr auto logits = x | f | g | h;
 constexpr auto loss = cross_entropy(logits, classes);
@@ -209,10 +212,10 @@ static_assert(step_of<results>::graph.output_count == 3 && step_of<loss>::graph.
 static_assert(step_of<results>::graph.outputs[2] != step_of<results>::graph.outputs[0]);
 static_assert(operations<results>() == operations<loss>() + 1);  // the logits are the same values
 static_assert(!step_of<sum(x + frozen<"w", 8>)>::model::chosen.trained[1] && step_of<sum(x + param<"w", 8>)>::model::chosen.trained[1]);
-static_assert(!step_of<sum(x + param<"a.w", 8>), freeze<"a">>::model::chosen.trained[1]);  // by the name of a block
+static_assert(!step_of<sum(x + param<"a.w", 8>), freeze<"a">>::model::chosen.trained[1]);  // "a" is the name of a block
 static_assert(step_of<sum(x + param<"ab.w", 8>), freeze<"a">>::model::chosen.trained[1]);
 
-// Expressions, layers and outputs are empty and structural: they cost nothing and can be template arguments.
+// Expressions, layers and outputs are empty and structural types. They cost nothing and can be template arguments.
 template <class T>
 constexpr bool weightless = std::is_empty_v<T>&& std::is_trivially_copyable_v<T>&& std::is_trivial_v<T>;
 static_assert(weightless<decltype(x)> && weightless<decltype(x + x)> && weightless<decltype(classes)>);
@@ -220,12 +223,13 @@ static_assert(weightless<decltype(loss)> && weightless<decltype(results)> && wei
 static_assert(weightless<decltype(f)> && weightless<decltype(f | g)> && weightless<decltype(ckpt<"s">(f))>);
 static_assert(sizeof(loss) == 1 && sizeof(widening) == 1 && sizeof(f | g | h) == 1);
 
-// How deep lowering must go: through arguments and bodies, but not from stage to stage of a chain.
+// The depth of the recursion in lowering. It grows with arguments and bodies, but not with the stages of a chain.
 static_assert(x.traits.height == 1 && (x + x).traits.height == 2 && ((x + x) + x).traits.height == 3);
 static_assert(block<"b">(twice)(x + x).traits.height == 4 && block<"b">(f)(x).traits.height == 2 + f(x).traits.height);
 static_assert((x | twice).traits.height == (x | twice | twice | twice).traits.height);
 
-// A value used twice at every step costs one step each: neither names nor capacities grow with the paths through it.
+// Each step uses a value twice and costs one operation. Neither names nor capacities grow with the number of paths
+// through the expression.
 template <int Steps>
 constexpr auto doubled(auto y) {
   if constexpr (Steps == 0) return y;
@@ -234,7 +238,7 @@ constexpr auto doubled(auto y) {
 static_assert(operations<sum(doubled<40>(x + param<"w", 8>))>() == 42);
 static_assert(doubled<399>(x).traits.height == max_height && operations<sum(doubled<300>(doubled<96>(x)))>() == 397);
 
-// Nor do the results of calls, each made of all results of the one before.
+// Results of calls do not grow either, if each is computed from all results of the call before.
 constexpr auto mixed = [](auto a, auto b) { return std::tuple{a + b, a * b}; };
 template <int Steps>
 constexpr auto unrolled(auto a, auto b) {
@@ -245,7 +249,7 @@ static_assert(operations<sum(unrolled<24>(x, param<"w", 8>))>() == 2 * 24 + 2);
 constexpr auto recurrent = [](auto a) { return unrolled<24>(a, param<"w", 8>); };
 static_assert(operations<sum(block<"net">(recurrent)(x))>() == 2 * 24 + 2);  // in a body as well
 
-// Each value of the one step and of the one before it, as Fibonacci's numbers grow.
+// Each step reads the results of the two steps before, so that the number of paths grows like the Fibonacci numbers.
 template <int Steps>
 constexpr auto fibonacci(auto a, auto b) {
   if constexpr (Steps == 0) return b;
@@ -253,7 +257,7 @@ constexpr auto fibonacci(auto a, auto b) {
 }
 static_assert(operations<sum(fibonacci<40>(x, x + param<"w", 8>))>() == 42);
 
-// A body returns a std::pair as it does a std::tuple.
+// A body may return a std::pair or a std::tuple.
 constexpr auto as_pair = [](auto a) { return std::pair{tanh(a), mean(a)}; };
 constexpr auto as_results = [](auto a) { return std::tuple{tanh(a), mean(a)}; };
 static_assert(std::tuple_size_v<decltype(ckpt<"s">(as_pair, x))> == 2);
@@ -263,7 +267,7 @@ static_assert([] {
   return a.shape == c.shape && b.shape == d.shape && b.shape.rank == 0;
 }());
 
-// A body may ask for the shape of what it gets by value.
+// A body may ask for the shape of an argument that it takes by value.
 constexpr auto by_shape = [](auto v) {
   if constexpr (v.shape.rank == 2) return reshape<v.shape.count()>(v);
   else return v * constant<v.shape[0]>;
@@ -271,18 +275,18 @@ constexpr auto by_shape = [](auto v) {
 static_assert((param<"m", 3, 4> | layer(by_shape)).shape == shape{12} &&
               (param<"v", 3> | layer(by_shape)).shape == shape{3});
 
-// What ckpt_sequential is told stands in any order.
+// The options of ckpt_sequential may stand in any order.
 constexpr auto stages = hana::make_tuple(nn::linear<"a", 8>, nn::tag<"t"> | nn::tanh, nn::linear<"b", 8>);
 static_assert(std::same_as<decltype(ckpt_sequential<2, save<"t">, by_bytes, allow_useless>(stages)),
                            decltype(ckpt_sequential<2, by_bytes, save<"t">, allow_useless>(stages))>);
 
-// A power is one operation: a square, a root or what is called so.
+// A power is one operation. Some powers are the operations square and sqrt.
 constexpr auto w = param<"w", 8>;
 static_assert(operations<sum(pow(w, 8_c))>() == 1 + 1 && operations<sum(pow(w, -7.5_c))>() == 1 + 1);
 static_assert(std::same_as<decltype(pow(w, 2_c)), decltype(square(w))>);
 static_assert(std::same_as<decltype(pow(w, 0.5_c)), decltype(sqrt(w))> && pow(w, -1_c).shape == w.shape);
 
-// A number alone says not how a parameter starts.
+// A number alone does not say how a parameter is initialized.
 template <class Start>
 concept made_of_a_number = requires { Start{1.0}; };
 static_assert(!made_of_a_number<initial> && initial{} == initial::constant(0) &&

@@ -1,5 +1,5 @@
-// The law of the arena, for models that share it in as many ways as possible; tests/laws asserts it for all of theirs.
-// And little of the arena is lost between values.
+// The law of the arena, for models in which values share memory in as many ways as possible. The suite `laws` checks
+// the law for all of its models. In addition, this file checks that the packing leaves only small holes in the arena.
 #include "../overlap.hpp"
 
 #include "cairn/op/matmul.hpp"
@@ -13,7 +13,7 @@ using namespace cairn;
 using namespace cairn::test;
 
 namespace own {
-/// May lie over its second argument.
+/// An operation with a result that may be written over the second argument.
 struct minus_op : op {
   static constexpr fixed_string name = "minus";
   using rule = rule::equal_shapes;
@@ -24,10 +24,10 @@ struct minus_op : op {
 }  // namespace own
 namespace {
 
-/// Whether the arena is at most a twentieth larger than what lives at once.
+/// Returns true if the arena is at most a twentieth larger than the bytes that live at the same time.
 template <class Plan>
 constexpr bool compact = 20 * Plan::layout.peak_bytes <= 21 * Plan::slots.live_bytes;
-/// Whether all is well with the program of a loss, checkpointed and plain.
+/// Returns true if the law holds and the arena is compact, with segments and with `plain`.
 template <auto Loss>
 constexpr bool packed() {
   return lawful<Loss>() && compact<step_of<Loss>> && compact<step_of<Loss, plain>>;
@@ -46,11 +46,12 @@ constexpr auto deep = classified(repeat<4, "b">([](auto) { return ckpt<"s">(nn::
 static_assert(packed<deep>() && judged<step_of<deep, real<double>>>() == fault::none);
 static_assert(judged<forward_of<deep>>() == fault::none);
 static_assert(packed<sum(softmax(softmax(w + x)))>() && packed<sum(ckpt<"s">(nn::tanh, w + x))>());
-// The result of a kernel that takes rows lies over the loop's, and over nothing else that the loop may read again.
+// The result of a kernel that takes rows is written over the rows of the fused loop. It is written over no other value
+// that the fused loop may read again.
 constexpr auto product = matmul(input<"a", 32, 16>, input<"b", 16, 16>);
 constexpr auto first_row_and = slice<0, 0, 1>(product) + input<"z", 32, 16>;
 static_assert(judged<forward_of<make<own::minus_op>(first_row_and, product)>>() == fault::none);
-static_assert(packed<sum(tanh(w + param<"b", 16>))>());  // one gradient for two parameters
+static_assert(packed<sum(tanh(w + param<"b", 16>))>());  // two parameters with the same gradient
 constexpr auto widening =
     repeat<3, "b">([](auto i) { return ckpt<"s">(nn::linear<"fc", 3 + 6 * i> | nn::softmax); });
 static_assert(packed<classified(widening)>());
@@ -68,7 +69,8 @@ constexpr auto normalized = layer([](auto v) {
   return centred / sqrt(mean<-1>(square(centred), keepdim) + 1e-5_c) * param<"scale", 8> + param<"shift", 8>;
 });
 static_assert(packed<classified(ckpt<"n">(normalized) | nn::tanh | normalized)>());
-// What follows a kernel row by row is written over what both have read; not over what a map leads elsewhere.
+// A fused loop that follows a kernel row by row writes over values that both have read. It does not write over a value
+// that is read through a map.
 constexpr auto normed = layer([](auto v) { return v + (v | nn::layer_norm<"ln"> | nn::linear<"fc", 8> | nn::tanh); });
 static_assert(packed<classified(ckpt<"n">(normed) | nn::rms_norm<"rms"> | normed)>());
 constexpr auto first_row_too = layer([](auto v) { return slice<0, 0, 1>(v) + v * make<row_scale_op<>>(v); });
@@ -84,7 +86,8 @@ constexpr auto two_results = [] {
 static_assert(packed<two_results>());
 constexpr auto transposed = layer([](auto v) { return exp(transpose(transpose(v) | nn::softmax)); });
 static_assert(packed<classified(ckpt<"s">(transposed) | transposed)>());
-// What a product reads is not written over while its tiles are made, though the loop that takes them reads it last.
+// An argument of a product is not written over while the tiles of the product are computed, even if the fused loop that
+// takes the tiles is the last reader of the argument.
 constexpr auto dying = softmax(input<"square", 8, 8>);
 constexpr auto other = input<"other", 8, 8>;
 static_assert(judged<forward_of<matmul(dying, other) * dying>>() == fault::none);

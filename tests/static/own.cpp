@@ -1,4 +1,5 @@
-// What the plan makes of operations that are not the library's: what is one step, and what is not written.
+// The plan of operations that a user adds. It shows which operations share a plan step, and which results are not
+// written to memory.
 #include "../models/own.hpp"
 
 #include "plan.hpp"
@@ -15,7 +16,7 @@ constexpr auto result(auto made) {
   return std::get<I>(made);
 }
 
-/// Whether this result of the one operation of this name is written to memory.
+/// Returns true if this result of the only operation with this name is written to memory.
 template <class Plan>
 constexpr bool writes(std::string_view name, int number = 0) {
   int n = 0;
@@ -31,11 +32,12 @@ constexpr bool writes(std::string_view name, int number = 0) {
 template <class Plan>
 constexpr std::int64_t peak_of = Plan::layout.peak_bytes;
 
-// ---- Elementwise operations are members of loops; kernels are steps.
+// ---- Elementwise operations are parts of fused loops. Kernels are plan steps.
 static_assert(steps_of<tanh(own::log1pexp(x) * 2_c)> == "[log1pexp mul tanh]");
 static_assert(steps_of<tanh(own::running_sum(exp(x)))> == "[exp] running_sum [tanh]");
 
-// ---- A kernel that makes tiles hands them to the loop that reads them first, and has no memory for them.
+// ---- A kernel that computes tiles hands them to the first fused loop that reads them. The result of the kernel then
+// has no memory.
 constexpr auto fused = tanh(result<0>(own::normalized(x)) + 1_c);
 static_assert(steps_of<fused> == "[normalized add tanh]");
 static_assert(!writes<forward_of<fused>>("normalized"));
@@ -44,23 +46,23 @@ static_assert(steps_of<softmax(result<0>(own::normalized(x)))> == "normalized so
 static_assert(steps_of<result<0>(own::normalized(exp(x))) * 2_c> == "[exp normalized] [mul]");
 static_assert(steps_of<x + result<1>(own::normalized(x))> == "normalized [add]");
 
-// Each thread has its own scratch: a row, with room for whole registers.
+// Each thread has a workspace of its own. It is one row, rounded up to whole registers.
 constexpr auto wide = tanh(result<0>(own::normalized(input<"x", 1030, 515>)));
 static_assert(peak_of<forward_of<wide, threads<3>>> == peak_of<forward_of<wide>> + 2 * 528 * 4);
 static_assert(peak_of<forward_of<wide>> == (1030 * 515 * 4 + 63) / 64 * 64 + 528 * 4);
 
-// ---- Results that nobody reads are not written.
+// ---- Unused results are not written.
 constexpr auto most = result<0>(own::largest(x));
 constexpr auto at = result<1>(own::largest(x));
 static_assert(writes<forward_of<most>>("largest", 0) && !writes<forward_of<most>>("largest", 1));
 static_assert(!writes<forward_of<at>>("largest", 0) && writes<forward_of<at>>("largest", 1));
 static_assert(peak_of<forward_of<most>> == 64 && peak_of<forward_of<at>> == 64);
 static_assert(peak_of<forward_of<outputs(sum(most), at)>> == 128 + 64);
-// A gradient that reads one of two: of a step, the positions are stored.
+// The gradient reads one of two results. A training step stores the positions.
 using trained = step_of<sum(square(result<0>(own::largest(p))))>;
 static_assert(writes<trained>("largest", 1) && reads<trained>("largest"));
 static_assert(stored<step_of<sum(result<0>(own::largest(p)))>> == 8 * 4);
-// One kernel for three gradients, of which nobody reads that of what is frozen.
+// One kernel computes three gradients. The gradient of a frozen argument is unused.
 constexpr auto i = labels<"i", 5, 8>;
 template <auto B>
 constexpr auto scores = sum(own::scored(p, B, sigmoid(p), i, i, i, as<std::uint8_t>(i)));
@@ -70,12 +72,13 @@ static_assert(runs_of<of_two>("scored_gradients") == runs{0, 1} && runs_of<of_th
 static_assert(writes<of_two>("scored_gradients", 0) && !writes<of_two>("scored_gradients", 1) &&
               writes<of_two>("scored_gradients", 2));
 static_assert(writes<of_three>("scored_gradients", 1));
-// A predictor takes running statistics, and a step of a program writes what they become.
+// A predictor uses the running statistics. A training step of a program writes their new values.
 constexpr auto centered = own::centered<"mean">(p);
 static_assert(runs_of<forward_of<centered>>("centered") == runs{0, 0});
 static_assert(writes<step_of<sum(square(centered))>>("centered", 1));
 
-// ---- Maps are read where their argument lies: by loops, and by products where rows lie equally far apart.
+// ---- Maps are not computed. Fused loops read the argument of a map in place. Products read it in place if the rows
+// are equally far apart.
 static_assert(steps_of<tanh(own::flipped<1>(own::running_sum(x)) + x)> == "running_sum [add tanh]");
 static_assert(steps_of<own::rolled<0, 3>(x) * own::rolled<1, -2>(x)> == "[mul]");
 static_assert(steps_of<own::upsampled<1, 3>(x) * 2_c> == "[mul]");
@@ -85,7 +88,7 @@ static_assert(steps_of<matmul(own::rolled<0, 3>(x), param<"w", 12, 12>)> == "[ro
 static_assert(steps_of<softmax(own::upsampled<0, 2>(x))> == "[upsampled softmax]");
 static_assert(steps_of<own::flipped<0>(own::flipped<0>(x)) * x> == "[flipped] [mul]");
 
-// ---- Policies find what an operation declares.
+// ---- Policies find the properties that an operation declares.
 template <class... Policy>
 using kept_by = step_of<[] {
   return sum(ckpt<"s", Policy...>([](auto h, auto j) { return square(own::scored(h, h, h, j, j, j, j)) | nn::tanh; },
@@ -94,14 +97,14 @@ using kept_by = step_of<[] {
 static_assert(runs_of<kept_by<>>("scored") == runs{1, 1});
 static_assert(runs_of<kept_by<save_matmuls>>("scored") == runs{1, 0});
 
-// ---- A type of two bytes is stored in two bytes, and fused as others are.
+// ---- A type of two bytes is stored in two bytes. Its operations are fused like others.
 constexpr auto half = tanh(as<own::half>(x) * 2_c);
 static_assert(steps_of<as_real(half)> == "[as mul tanh as]");
 static_assert(peak_of<forward_of<half>> == 2 * 8 * 12 && half.element.type == dtype::own);
 static_assert(steps_of<as_real(transpose(half))> == "[as mul tanh] transpose [as]");
 static_assert(steps_of<sum(as<double>(x))> == "[as] sum");
 
-// ---- Misuse is found, by the rules of the operations and by the library's.
+// ---- Misuse is found by the rules of the added operations and by the rules of the library.
 template <class Op, class... A>
 constexpr bool accepted(A... a) {
   constexpr auto no_mistake = []<class... E>(std::tuple<E...>) { return !(wrong<E> || ...); };

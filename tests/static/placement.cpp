@@ -1,4 +1,5 @@
-// Placement by budget: known numbers of segments of equal blocks; and what a program takes with more and more bytes.
+// Placement by budget. For equal blocks, the least work under a budget is known. For models, programs are compared
+// under growing budgets.
 #include "cairn/cairn.hpp"
 
 #include "plan.hpp"
@@ -8,8 +9,8 @@ using namespace cairn::test;
 
 namespace {
 
-// Equal blocks whose values are of one byte, and whose work is one: rotor's chain, of which the forward executions in
-// so many bytes are known.
+// Equal blocks. Each value has one byte, and each block has a work of one. This is the chain of the tool rotor. For
+// this chain, the number of forward executions is known for each number of bytes.
 template <int Count>
 constexpr auto equal_blocks = [] {
   search::block_chain<Count> c;
@@ -26,7 +27,7 @@ constexpr auto equal_blocks = [] {
 template <int Count, int Starts>
 constexpr const auto& best = search::placements_inside<equal_blocks<Count>, Starts, 65>.of(0, Count - 1);
 
-/// Whether the least work within 3, 4, ... bytes is this.
+/// Returns true if `flops` lists the least work within 3, 4, ... bytes.
 template <int Count, int Starts>
 constexpr bool takes(std::initializer_list<std::int64_t> flops) {
   std::int64_t bytes = 3;
@@ -38,13 +39,13 @@ constexpr bool takes(std::initializer_list<std::int64_t> flops) {
     if (found != least) return false;
     ++bytes;
   }
-  return best<Count, Starts>.bytes[0] == 3;  // no placement needs less
+  return best<Count, Starts>.bytes[0] == 3;  // no placement needs fewer bytes
 }
 static_assert(takes<4, 4>({9, 6, 4}));
 static_assert(takes<6, 6>({20, 11, 9, 8, 6}));
 static_assert(takes<10, 10>({54, 26, 19, 17, 15, 14, 13, 12, 10}));
 
-// Of equal blocks it is enough to look at ranges from the first one on.
+// For equal blocks it is enough to search ranges that begin at the first block.
 template <int Count>
 constexpr bool alike_from_any = [] {
   if (best<Count, 1>.count != best<Count, Count>.count) return false;
@@ -62,11 +63,11 @@ constexpr std::int64_t unplaced_bytes = peak<step_of<Loss, Options...>>;
 template <auto Loss, class... Options>
 constexpr std::int64_t unplaced_work = search::figures_of<step_of<Loss, Options...>>.recomputed_flops;
 
-/// What is asked for and what a program takes.
+/// The bytes that are asked for, the bytes of the program, and the work that the program recomputes.
 struct fitting {
   std::int64_t asked, bytes, again;
 };
-/// Programs of some budgets, in parts of 32 of the bytes that are taken without placed segments.
+/// Programs with several budgets. The budgets are multiples of 1/32 of the bytes without placed segments.
 template <auto Loss, class... Options>
 constexpr auto fittings = []<int... Parts>(std::integer_sequence<int, Parts...>) {
   return std::array{[] {
@@ -76,8 +77,9 @@ constexpr auto fittings = []<int... Parts>(std::integer_sequence<int, Parts...>)
   }()...};
 }(std::integer_sequence<int, 1, 6, 10, 14, 19, 24, 28, 32>{});
 
-/// Whether some budget is too small, and from one on all are kept; more bytes are never more work; and as many as
-/// without placed segments take no more work than these do.
+/// Returns true if three conditions hold. The smallest budget is too small, and from some budget on all budgets are
+/// kept. A larger budget never has more recomputed work. With as many bytes as without placed segments, the program
+/// recomputes no more work than without placed segments.
 template <auto Loss, class... Options>
 constexpr bool monotone = [] {
   constexpr const auto& all = fittings<Loss, Options...>;
@@ -89,8 +91,8 @@ constexpr bool monotone = [] {
          all.back().again <= unplaced_work<Loss, Options...>;
 }();
 
-/// Whether the least bytes that the message has may be asked for, one fewer are too few, and no placement of the
-/// frontier is known to take fewer.
+/// Returns true if the least bytes in the error message can be asked for, if one byte less is too little, and if no
+/// placement of the frontier takes fewer bytes.
 template <auto Loss>
 constexpr bool least_is_found = [] {
   using too_few = search::fitted<typename step_of<Loss>::model, 0, 1, 1>;
@@ -99,7 +101,8 @@ constexpr bool least_is_found = [] {
          least <= too_few::type::layout.peak_bytes && least <= frontier<Loss>[0].peak_bytes;
 }();
 
-/// Whether the points of a frontier are sorted and unbeaten, and among them is one without placed segments, or better.
+/// Returns true if the points of a frontier are sorted and none is beaten by another, and if one point is at least as
+/// good as the program without placed segments.
 template <auto Loss, class... Options>
 constexpr bool sorted = [] {
   constexpr const auto& points = frontier<Loss, Options...>;
@@ -132,7 +135,7 @@ constexpr auto of_blocks = classified<(x | nn::linear<"embed", 64> | repeat<Coun
 static_assert(monotone<of_blocks<12>> && sorted<of_blocks<12>>);
 static_assert(monotone<of_blocks<48>>);
 
-/// Whether a nested segment has another name than the one around it, in all placements.
+/// Returns true if, in all placements, a nested segment has another name than the segment around it.
 template <auto Loss>
 constexpr bool nested_are_told_apart = [] {
   using all = search::candidates<typename step_of<Loss>::model, 0, 1>;
@@ -153,7 +156,8 @@ constexpr bool nested_are_told_apart = [] {
 }();
 static_assert(nested_are_told_apart<of_blocks<12>>);
 
-/// Whether segments that reach from one layer to another, between two others, are called so.
+/// Returns true if a segment has this name. The segment reaches from layer `first` to layer `last`, and lies between
+/// the layers `before` and `behind`.
 constexpr bool called(std::string_view name, std::string_view first, std::string_view last, std::string_view before,
                       std::string_view behind) {
   char text[64] = {};
@@ -172,7 +176,7 @@ static_assert(called("encoder.fc2 ... head", "encoder.fc2", "head", "encoder.fc1
 static_assert(called("stage.0.block.1 ... stage.1", "stage.0.block.1.fc", "stage.1.block.1.fc", "stage.0.block.0.fc",
                      "head"));
 
-// Beside segments and policies of the user, nested ones too.
+// Placed segments next to the user's own segments and policies, also nested ones.
 constexpr auto marked = classified<(
     x | block<"a">(mlp) | ckpt<"b">(block<"b">(nn::residual(mlp | ckpt<"inner">(block<"c">(mlp))))) | block<"d">(mlp) |
     ckpt<"e", save<"kept">, allow_useless>(
@@ -180,7 +184,7 @@ constexpr auto marked = classified<(
     nn::linear<"out", 10>)>;
 static_assert(monotone<marked> && sorted<marked>);
 
-// States, and random numbers that are drawn again.
+// A model with states, and with random numbers that are drawn again in the recomputation.
 constexpr auto normed =
     classified<(x | repeat<3, "block">([](auto) {
                   return nn::residual(nn::batch_norm<"bn"> | nn::linear<"fc", 64> | nn::gelu |
@@ -198,7 +202,7 @@ constexpr auto skips = [] {
 }();
 static_assert(monotone<skips> && sorted<skips> && least_is_found<skips>);
 
-// What a loop evaluates again is counted as a program counts it, whatever is placed.
+// The work that a scan recomputes is counted as the program counts it, whatever segments are placed.
 constexpr auto with_loop = classified<(
     x | block<"a">(mlp) | block<"loop">(layer([](auto h) {
       return scan<5, "step", revolve<2>>([](auto v) { return tanh(v | nn::linear<"fc", 64>); }, carried(h));
@@ -212,7 +216,8 @@ static_assert(program<with_loop, fit<1_GiB>>::flops().recomputed == program<with
 static_assert(program<with_loop, fit<frontier<with_loop>[0].peak_bytes>>::flops().recomputed ==
               frontier<with_loop>[0].recomputed_flops);
 
-// Of blocks that read what skips others, each choice that no segment takes is tried where there are at most three.
+// Blocks that read values across other blocks, so that no segment can contain them. If at most three blocks are of this
+// kind, each choice of blocks outside of segments is tried.
 template <int Far>
 constexpr auto reading_far = [] {
   const auto body = [](auto h, auto before) { return std::tuple{tanh(h | nn::linear<"fc", 64>) + before, h}; };

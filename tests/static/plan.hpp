@@ -1,21 +1,22 @@
-// What the static suite asks of a model: its graph as a formula, how often an operation runs, what is stored.
+// Helpers of the static suite. They return the graph of a model as a formula, how often an operation runs, and what is
+// stored.
 #pragma once
 
 #include "cairn/check/model.hpp"
 
 namespace cairn::test {
 
-/// The forward pass of a model, of any shape.
+/// The plan of a model's forward pass. The result may have any shape.
 template <auto Model, class... Options>
 using forward_of = detail::compiled_of<Model, false, Options...>;
-/// A training step.
+/// The plan of a training step.
 template <auto Loss, class... Options>
 using step_of = detail::compiled_of<Loss, true, Options...>;
 
 constexpr bool is_leaf(const graph::node& n) { return graph::is_leaf(n.op->what); }
 constexpr bool is_view(const graph::node& n) { return n.op->what == graph::role::view; }
 
-/// How many steps of a program join tensors by copies.
+/// Counts the plan steps that copy tensors for a concatenation.
 template <class Plan>
 constexpr int copies = [] {
   int n = 0;
@@ -26,7 +27,7 @@ constexpr int copies = [] {
   return n;
 }();
 
-/// A value as it is computed: "mul(gelu(x), tanh(x))".
+/// The computation of a value as text: "mul(gelu(x), tanh(x))".
 struct formula {
   char text[1000] = {};
   std::size_t length = 0;
@@ -65,8 +66,8 @@ struct formula {
   }
 };
 
-/// The steps in order, loops in brackets, `|` at the turn: "[exp add] softmax | [mul]". Operations of several results
-/// are named once.
+/// The plan steps in order. Fused loops stand in brackets, and `|` marks the turn: "[exp add] softmax | [mul]".
+/// Operations with several results are named once.
 template <class Plan>
 constexpr formula steps = [] {
   constexpr const auto& f = Plan::steps;
@@ -106,7 +107,8 @@ constexpr formula gradient_of(std::string_view parameter) {
   return f;
 }
 
-/// How many operations (all, or those of one name) a model has; leaves are none.
+/// Counts the operations of a model. With a name, only the operations of this name are counted. Leaves are not
+/// operations.
 template <auto Model>
 constexpr int operations(std::string_view name = {}) {
   constexpr const auto& g = forward_of<Model>::graph;
@@ -116,8 +118,8 @@ constexpr int operations(std::string_view name = {}) {
   return n;
 }
 
-/// How often operations of one name run in a step: in the forward pass, and in backward, recomputation
-/// included.
+/// How often the operations of one name run in a training step: in the forward pass, and in the backward pass including
+/// recomputation.
 struct runs {
   int forward = 0, backward = 0;
   friend constexpr bool operator==(const runs&, const runs&) = default;
@@ -132,7 +134,7 @@ constexpr runs runs_of(std::string_view name) {
   return n;
 }
 
-/// Whether backward reads a forward value of this operation as it is.
+/// Returns true if the backward pass reads a value that this operation computed in the forward pass.
 template <class Step>
 constexpr bool reads(std::string_view name) {
   constexpr const auto& s = Step::schedule;
@@ -150,7 +152,7 @@ constexpr std::int64_t stored = detail::memory_in<Step>.stored_bytes;
 template <class Step>
 constexpr std::int64_t peak = detail::memory_in<Step>.peak_bytes;
 
-/// The segment of a path.
+/// Returns the segment with this path.
 template <class Step>
 constexpr segment_plan segment(std::string_view path) {
   segment_plan found{};

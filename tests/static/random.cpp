@@ -1,4 +1,4 @@
-// Random operations: what they are made of, and that they cost no memory.
+// Random operations: their gradients and their keys. They cost no memory.
 #include "cairn/lang/gradient.hpp"
 #include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
@@ -11,9 +11,11 @@ using namespace cairn::test;
 
 namespace {
 
-constexpr std::int64_t row = 8 * sizeof(float);  // of a tensor {8}; what has no other shape below is one
+// The bytes of a tensor {8}, which is the shape of all values below unless another is stated.
+constexpr std::int64_t row = 8 * sizeof(float);
 constexpr auto x = input<"x", 8>;
-constexpr auto h = param<"w", 8> + x;  // a computed value; neither its own gradient nor that of sum reads any
+// A computed value. Neither its own gradient rule nor the rule of sum reads a value.
+constexpr auto h = param<"w", 8> + x;
 
 constexpr bool same(auto a, auto b) { return std::same_as<decltype(a), decltype(b)>; }
 static_assert(decltype(dropout<"d">(input<"x", 2, 3>))::shape == shape{2, 3});
@@ -21,7 +23,7 @@ static_assert(same(dropout<"d">(x), dropout<"d", 0.5>(x)) && same(dropout<"d", 0
 static_assert(same(nn::dropout<"d", 0.1>(x), dropout<"d", 0.1>(x)) && !same(dropout<"e">(x), dropout<"d">(x)));
 static_assert(same(nn::dropout<"d", 0>, nn::dropout<"d", 0.0>) && an_expression<decltype(dropout<"d", 0>(x))>);
 
-// Backward drops the same of the gradient: from the same key, and from nothing else.
+// The backward pass drops the same elements of the gradient. It draws them from the same key and reads nothing else.
 using simple = step_of<sum(dropout<"d">(h))>;
 static_assert(gradient_of<simple>("w") == "dropout(expand(reshape(constant)), d)");
 static_assert(runs_of<simple>("dropout") == runs{1, 1} && stored<simple> == 0);
@@ -29,29 +31,34 @@ static_assert(simple::graph.leaf_count == 3 && simple::graph.find(graph::role::r
 static_assert(simple::graph.find(graph::role::input, "d") == graph::none &&
               simple::graph.find(graph::role::parameter, "d") == graph::none);
 static_assert(detail::memory_in<simple>.parameter_bytes == 64 && detail::memory_in<simple>.gradient_bytes == 64);
-// In place: 32 numbers and the loss; backward needs no more than where the gradient lies.
+// The dropout runs in place. There are 32 numbers and the loss, and the backward pass needs only the memory of the
+// gradient.
 static_assert(peak<step_of<sum(dropout<"d">(param<"w", 32> + input<"x", 32>))>> == 128 + 64);
 
-// A mean over what is kept reads neither mask nor argument: with dropout, a step stores what it stores without.
+// The gradient of dropout reads neither the mask nor the argument. A training step with dropout stores the same bytes
+// as without dropout.
 constexpr auto network = [](auto v) { return softmax(softmax(v)); };
 constexpr auto dropping = [](auto v) { return dropout<"b", 0.2>(softmax(dropout<"a", 0.1>(softmax(v)))); };
 static_assert(stored<step_of<sum(network(h))>> == 2 * row && stored<step_of<sum(dropping(h))>> == 2 * row);
 
-// In a segment what backward reads is drawn again; what ends it is not, and no key is its boundary.
+// In a segment, the masks that the backward pass reads are drawn again. The last dropout of the segment is not
+// recomputed, and a key is not part of the boundary.
 using segmented = step_of<sum(ckpt<"s">(dropping, h))>;
 static_assert(stored<segmented> == row && segment<segmented>("s").boundary_bytes == row);
 static_assert(segment<segmented>("s").interior_bytes == 2 * row);
-static_assert(recomputed<segmented>("s") == 3 && runs_of<segmented>("dropout") == runs{2, 3});  // not the last dropout
+// The last dropout is not recomputed.
+static_assert(recomputed<segmented>("s") == 3 && runs_of<segmented>("dropout") == runs{2, 3});
 using trailing = step_of<sum(ckpt<"s">([](auto v) { return dropout<"d">(v); }, h))>;
 static_assert(recomputed<trailing>("s") == 0 && stored<trailing> == 0 && runs_of<trailing>("dropout") == runs{1, 1});
 using of_parameters = step_of<sum(ckpt<"s">([] { return exp(dropout<"d">(param<"p", 8>)); }))>;
 static_assert(stored<of_parameters> == 0 && recomputed<of_parameters>("s") == 2);
 
-// A gradient that is a value of the model draws again what its operation drew: no second operation with that key.
+// A gradient that is a value of the model draws the same masks as its operation. It does not count as a second
+// operation with the same key.
 constexpr auto sloped = sum(square(dropout<"d">(h)));
 static_assert(detail::checked<sloped + sum(square(grad(sloped, h)))>());
 
-// The key's name is prefixed like a parameter's.
+// The name of a key gets the prefixes of blocks, as the name of a parameter does.
 template <class Step>
 constexpr bool has_key(std::string_view name) {
   return Step::graph.find(graph::role::random, name) != graph::none;
@@ -61,12 +68,12 @@ constexpr auto deep =
 static_assert(has_key<step_of<deep>>("top.block.0.a") && has_key<step_of<deep>>("top.block.2.b"));
 static_assert(has_key<step_of<deep>>("all") && !has_key<step_of<deep>>("top.all") && lawful<deep>());
 
-// The same operation on the same value is one; and a name may be a parameter's too.
+// A dropout that is applied twice to one value is one operation. Its name may also be the name of a parameter.
 constexpr auto twice = sum(dropout<"w">(h) * dropout<"w">(h) + (h | nn::dropout<"w">));
 static_assert(std::same_as<detail::problem_in<step_of<twice>>, sound> && lawful<twice>());
 static_assert(runs_of<step_of<sum(dropout<"w">(h) * dropout<"w">(h))>>("dropout") == runs{1, 1});
 
-// A predictor has nothing of it.
+// A predictor contains no dropout.
 static_assert(written<sum(dropping(x))> == "sum(softmax(softmax(x)))" && forward_of<deep>::graph.leaf_count == 2);
 static_assert(written<ckpt<"s">(nn::dropout<"d">)(exp(x))> == "exp(x)" && written<exp(dropout<"d">(x))> == "exp(x)");
 static_assert(detail::flops_in<forward_of<sum(dropping(h))>>.total() ==

@@ -1,4 +1,5 @@
-// What a step stores without checkpoints: what gradients read, an argument, a result, both or nothing.
+// The values that a training step stores without segments. A gradient rule reads the argument of its operation, the
+// result, both or nothing.
 #include "cairn/op/matmul.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
@@ -12,14 +13,16 @@ using namespace cairn::test;
 
 namespace {
 
-constexpr std::int64_t row = 8 * sizeof(float);  // of a tensor {8}; what has no other shape below is one
+// The bytes of a tensor {8}, which is the shape of all values below unless another is stated.
+constexpr std::int64_t row = 8 * sizeof(float);
 constexpr auto x = input<"x", 8>;
-// A computed value, by a kernel, so that it is not computed again; neither its own gradient nor that of sum reads any.
+// A value that a kernel computes, so that the value is stored and not recomputed. Neither its own gradient rule nor the
+// rule of sum reads a value.
 constexpr auto h = reshape<8>(transpose(reshape<4, 2>(param<"w", 8>)));
 
 enum class read { nothing, argument, result, both };
 
-/// Where both are read, the result is computed again from the argument.
+/// If a gradient rule reads both, the result is recomputed from the argument.
 template <class F>
 constexpr read read_by(F) {
   using step = step_of<sum(F{}(h))>;
@@ -36,7 +39,7 @@ static_assert(read_by([](auto v) { return -v; }) == read::nothing);
 static_assert(read_by([](auto v) { return 1_c - v; }) == read::nothing);
 static_assert(read_by([](auto v) { return v * 2_c; }) == read::nothing);
 static_assert(read_by([](auto v) { return v / 2_c; }) == read::nothing);
-static_assert(read_by([](auto v) { return v * x; }) == read::nothing);  // x is a leaf, and needs no gradient
+static_assert(read_by([](auto v) { return v * x; }) == read::nothing);  // x is a leaf and needs no gradient
 static_assert(read_by([](auto v) { return v * param<"p", 8>; }) == read::argument);
 static_assert(read_by([](auto v) { return v * v; }) == read::argument);
 static_assert(read_by([](auto v) { return 2_c / v; }) == read::both);
@@ -60,7 +63,8 @@ static_assert(read_by([](auto v) { return matmul(input<"a", 3, 8>, reshape<8, 1>
 static_assert(read_by([](auto v) { return matmul(param<"a", 3, 8>, reshape<8, 1>(v)); }) == read::argument);
 static_assert(read_by([](auto v) { return nn::linear_without_bias<"l", 3>(reshape<1, 8>(v)); }) ==
               read::argument);
-// A loss reads what it is made of: cross_entropy its logits, mse the difference that it squares.
+// A loss stores the values that its gradient rule reads. For cross_entropy, they are the logits. For mse, it is the
+// difference that mse squares.
 constexpr auto label = labels<"label", 8>;
 static_assert(stored<step_of<cross_entropy(h, label)>> == row && reads<step_of<cross_entropy(h, label)>>("transpose"));
 static_assert(stored<step_of<mse(h, x)>> == row && reads<step_of<mse(h, x)>>("sub"));

@@ -1,4 +1,5 @@
-// Regions: what lowering records of blocks, stages, repeats and segments, and what the forms of one model share.
+// Regions: lowering records the blocks, stages, repeats and segments of a model. The programs of one model share its
+// graph and its gradient.
 #include "cairn/lang/block.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/op/loss.hpp"
@@ -18,7 +19,8 @@ constexpr auto layer = ckpt<"s">(nn::linear<"fc", 8> | nn::gelu);
 constexpr auto model = x | block<"a">(nn::relu | layer) | repeat<2, "b">([](auto) { return layer; });
 constexpr auto loss = mean<>(square(model));
 
-/// The regions of a model in the order in which they begin, each within the one before that holds it.
+/// The regions of a model as text, in the order in which they begin. A region stands in the parentheses of the region
+/// that contains it.
 template <class Plan>
 constexpr formula regions = [] {
   constexpr const auto& g = Plan::graph;
@@ -38,7 +40,7 @@ constexpr formula regions = [] {
   while (depth-- > 0) out.write(")");
   return out;
 }();
-/// The sort of the region in which the only value of an operation is computed, and of those around it.
+/// The kinds of the regions around the only value of an operation, the innermost first.
 template <class Plan>
 constexpr formula around(std::string_view operation) {
   constexpr const auto& g = Plan::graph;
@@ -55,7 +57,7 @@ constexpr formula around(std::string_view operation) {
   return out;
 }
 
-// A chain within a chain is one chain; what is called in a stage lies within it.
+// A chain inside a chain is part of the same chain. A region that is called in a stage lies inside the stage.
 using plan = step_of<loss>;
 static_assert(regions<plan> ==
               "program( stage( block( stage() stage( segment( stage() stage()))))"
@@ -63,7 +65,7 @@ static_assert(regions<plan> ==
 static_assert(around<plan>("relu") == "stage in block in stage in program");
 static_assert(around<plan>("square") == "program");
 
-// Which regions are segments, a pass decides; all forms of a model share its graph and its gradient.
+// A pass decides which regions are segments. All programs of a model share its graph and its gradient.
 using plain_plan = step_of<loss, plain>;
 static_assert(detail::segments_in<plan>.size() == 3 && detail::segments_in<plain_plan>.empty());
 static_assert(std::same_as<plan::model, plain_plan::model> && std::same_as<plan::model, step_of<loss, threads<2>>::model>);

@@ -1,4 +1,4 @@
-// What a loop makes and what it costs, as constants: shapes, evaluations, bytes and operations.
+// The results and costs of a scan, as constants: shapes, evaluations, bytes and operations.
 #include "cairn/check/scan.hpp"
 
 #include "cairn/run/program.hpp"
@@ -15,7 +15,7 @@ using namespace cairn;
 
 namespace {
 
-// F(n, s) of Griewank and Walther (2000), whose turn is the last step.
+// The number F(n, s) of Griewank and Walther (2000), if the turn is the last step.
 static_assert(reversal::evaluations(10, 1) == 55 && reversal::evaluations(10, 2) == 30);
 static_assert(reversal::evaluations(10, 3) == 25 && reversal::evaluations(10, 4) == 24);
 static_assert(reversal::evaluations(10, 5) == 23 && reversal::evaluations(10, 9) == 19);
@@ -25,14 +25,15 @@ static_assert(reversal::evaluations(100, 5) == 416 && reversal::evaluations(100,
 static_assert(reversal::evaluations(100'000, 10) == 932'040);
 static_assert(reversal::evaluations(2'000'000'000, 1) == 2'000'000'001'000'000'000);
 
-/// What a policy does, done: the actions of its schedule, each of which must be possible.
+/// Runs a policy: follows the actions of its schedule and checks that each action is possible. Returns the counts, or
+/// zeros if an action is impossible.
 template <class Policy, int T>
 constexpr loop_counts done = [] {
   using reversal::action;
   typename Policy::template schedule<T> schedule;
   loop_counts n;
   int state_in[Policy::template slots<T> + Policy::slots_of_backward + 1] = {}, at_hand = 0;
-  int left = T + 1, recorded = T;  // the turn counts as a step; steps from `recorded` on need no evaluation
+  int left = T + 1, recorded = T;  // the turn counts as an iteration; iterations from `recorded` on need no evaluation
   for (action a = schedule.next(); a.what != action::done; a = schedule.next()) {
     if (a.what == action::restore) {
       at_hand = state_in[a.slot];
@@ -40,7 +41,7 @@ constexpr loop_counts done = [] {
     } else if (a.what == action::reverse) {
       if ((a.from != at_hand && a.from < recorded) || a.from != --left) return loop_counts{};
       n.evaluations += a.from < recorded;
-      at_hand = T + 2;  // nothing is, until one is restored
+      at_hand = T + 2;  // no state is at hand until one is restored
     } else if (a.what == action::record) {
       if (a.from != at_hand || a.to != left || a.to - a.from > Policy::recorded_at_once) return loop_counts{};
       n.evaluations += a.to - a.from;
@@ -68,7 +69,8 @@ static_assert(does_what_it_says<two_level<10, 10>, 10, 11, 99, 100, 101>);
 static_assert(does_what_it_says<segment_every<1>, 1, 2, 5>);
 static_assert(does_what_it_says<segment_every<16>, 16, 17, 31, 32, 100>);
 
-// Of as many steps as there can be, too: those after the last whole period, the turn, and the first that are reversed.
+// The largest number of iterations. This checks the iterations after the last whole period, the turn, and the first
+// iterations that are reversed.
 constexpr int most = std::numeric_limits<int>::max();
 template <class Policy>
 constexpr bool begins_well = [] {
@@ -110,17 +112,18 @@ constexpr auto loss = [] {
   return mean(h) + mean(sums);
 }();
 
-// One value alone is no tuple.
+// A single value is no tuple.
 static_assert(scan<3, "s">([](auto h) { return tanh(h); }, carried(h0)).shape == shape(8, 16));
 static_assert(scan<3, "s">([](auto h) { return std::tuple{tanh(h)}; }, carried(h0)).shape == shape(8, 16));
-// The index of a step is a scalar below the number of steps.
+// The index of an iteration is a scalar below the number of iterations.
 static_assert(std::get<1>(scan<3, "s">([](auto h, auto i) { return std::tuple{h, i}; }, carried(h0), each(arange<3>)))
                   .element == index_below(3));
 
 template <class Policy, class... Options>
 using trained = program<loss<Policy>, Options...>;
 
-// Counts, and the bytes of open sums of gradients: those of `w` and `a` for more than 32 steps.
+// The counts, and the bytes of the open sums of gradients. The gradients of `w` and `a` have open sums because there
+// are more than 32 iterations.
 constexpr std::int64_t of_sums = (16 * 16 + 16) * 4;
 static_assert(trained<store_all>::loops() == loop_counts{50, 50, 50, of_sums});
 static_assert(trained<revolve<1>>::loops() == loop_counts{50 + 50 * 51 / 2, 0, 50, of_sums});
@@ -130,27 +133,29 @@ static_assert(trained<segment_every<10>>::loops() == loop_counts{100, 4, 5, of_s
 template <int T>
 constexpr auto decay = sum(scan<T, "step">([](auto h) { return h * param<"w", 16>; }, carried(input<"h", 16>)));
 static_assert(program<decay<32>>::loops().sum_bytes == 0 && program<decay<33>>::loops().sum_bytes == 64);
-static_assert(program<decay<33>>::memory().peak_bytes == program<decay<32>>::memory().peak_bytes + 64 + 64);  // a state
+// The difference is the open sum and one more state.
+static_assert(program<decay<33>>::memory().peak_bytes == program<decay<32>>::memory().peak_bytes + 64 + 64);
 
-// Operations: forward is the same; what is evaluated again is recomputed.
+// Operations. The forward pass is the same under all policies. Iterations that are evaluated again count as recomputed.
 constexpr flop_counts all = trained<store_all>::flops(), few = trained<revolve<1>>::flops();
 static_assert(all.recomputed == 0 && all.forward == few.forward && all.backward == few.backward);
 constexpr std::int64_t one_step = 2 * 8 * 16 * 16;
 static_assert(few.recomputed > 50 * 51 / 2 * one_step && few.recomputed < 50 * 51 / 2 * 2 * one_step);
 
-// Bytes: a snapshot has what a state has, whatever the body computes; and a step of the loop in which all is stored has
-// its state and what backward reads, here the argument of tanh.
+// Bytes. A snapshot has the bytes of the carried state, whatever the body computes. With `store_all`, each iteration
+// stores its state and the values that the backward pass reads. Here this is the argument of tanh.
 constexpr std::int64_t state = 8 * 16 * 4;
 constexpr auto peak = []<class Policy>(Policy) { return trained<Policy>::memory().peak_bytes; };
 static_assert(peak(revolve<9>{}) - peak(revolve<8>{}) == state && peak(revolve<50>{}) - peak(revolve<9>{}) == 41 * state);
-// A segment of P steps, of 50, has P - 1 states and P arguments of tanh, in addition to the 50 / P - 1 states that stay
-// before segments.
+// With segments of P iterations, a segment stores P - 1 states and P arguments of tanh. In addition, the 50 / P - 1
+// states before the later segments are stored.
 static_assert(peak(segment_every<10>{}) - peak(segment_every<5>{}) == 5 * state);
 static_assert(peak(segment_every<25>{}) - peak(segment_every<10>{}) == (12 + 15) * state);
 static_assert(peak(two_level<10, 1>{}) == peak(revolve<5>{}) && peak(two_level<10, 4>{}) == peak(revolve<8>{}));
 
-// What backward reads of results lies where these are: here the states that steps begin with, of which the first is an
-// input, and nothing else. What is collected twice does not count, nor a state that backward does not read.
+// If the backward pass reads results of the scan, it reads them where they are. Here it reads the states with which
+// iterations begin, and nothing else. The first of these states is an input. A value that is collected twice counts
+// once, and a state that the backward pass does not read is not stored.
 constexpr auto twice = [](auto h, auto sum) {
   const auto next = tanh(h * param<"w", 16>);
   return std::tuple{next, sum + next, next};
@@ -161,8 +166,9 @@ constexpr auto states_kept = [] {
 }();
 static_assert(program<states_kept>::memory().stored_bytes == 49 * state);
 
-// Nor is that state kept of the steps of a segment. A second time these evaluate what is carried on and what backward
-// reads, here three numbers for each of a state, but not the product, which is only collected. Backward computes the
+// In segments of iterations, a state that the backward pass does not read is not stored either. The second evaluation
+// computes only the carried values and the values that the backward pass reads. Here this takes three operations for
+// each number of a state. The product, which is only collected, is not computed again. The backward pass computes the
 // argument of tanh once more.
 template <class Policy>
 using collecting = program<[] {
@@ -178,27 +184,27 @@ static_assert(collecting<revolve<5>>::flops().recomputed > 50 * one_step);
 static_assert(collecting<segment_every<25>>::memory().peak_bytes - collecting<segment_every<10>>::memory().peak_bytes ==
               15 * state - 3 * 2 * state);
 
-// As many bytes as are asked for, also more than 128 GiB.
+// A scan can take any number of bytes, also more than 128 GiB.
 template <int T>
 constexpr auto wide = scan<T, "step">([](auto h) { return tanh(h * param<"w", 8192>); }, carried(param<"h0", 8, 8192>));
 template <int T>
 constexpr std::int64_t bytes_of_wide = program<sum(wide<T>)>::memory().peak_bytes;
 static_assert(bytes_of_wide<1'000'001> - bytes_of_wide<41> == 999'960 * std::int64_t{8 * 8192 * 4});
 
-// A gradient that nobody asks for is not summed, and has no memory.
+// A gradient that is not asked for is not summed, and has no memory.
 static_assert(trained<revolve<9>, freeze<"step">>::memory().peak_bytes == trained<revolve<9>>::memory().peak_bytes);
 static_assert(trained<revolve<9>, freeze<"step">>::memory().gradient_bytes == 16 * 4);
 
-// The gradient of what each step reads lies where that lay, where no gradient reads it.
+// The gradient of the rows that the iterations read takes the place of these rows, if no gradient rule reads the rows.
 template <class Policy>
 constexpr auto reading = mean(
     scan<50, "step", Policy>([](auto h, auto x) { return relu(h + x); }, carried(h0), each(xs | nn::linear<"in", 16>)));
 template <class Policy>
 constexpr std::int64_t bytes_read_in = program<reading<Policy>>::memory().peak_bytes;
 static_assert(bytes_read_in<revolve<5>> < 2 * 50 * state && bytes_read_in<segment_every<5>> < 2 * 50 * state);
-static_assert(bytes_read_in<store_all> < 3 * 50 * state);  // the states, too
+static_assert(bytes_read_in<store_all> < 3 * 50 * state);  // the states as well
 
-// Neither the plan nor what it costs to make it depends on the number of steps.
+// Neither the plan nor the cost of planning depends on the number of iterations.
 constexpr auto long_loss =
     mean(scan<100'000, "step", revolve<9>>([](auto h) { return tanh(h * param<"w", 16>); }, carried(h0)));
 constexpr auto short_loss =

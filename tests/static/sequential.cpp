@@ -1,4 +1,4 @@
-// ckpt_sequential: where chains are cut, and that it is what ckpt written by hand is.
+// ckpt_sequential: where it cuts chains. Its result is equal to a chain with ckpt written by hand.
 #include "cairn/search/sequential.hpp"
 
 #include "cairn/op/loss.hpp"
@@ -18,7 +18,7 @@ constexpr bool cut_at(const detail::cuts<N>& c, const int (&expected)[N + 1]) {
   return std::ranges::equal(c.begin, expected);
 }
 
-// By number: 2, 2, 2, 2, 1 and not 1, 1, 1, 1, 5.
+// Cuts by number. Nine layers in five segments are cut into 2, 2, 2, 2, 1 and not into 1, 1, 1, 1, 5.
 static_assert(cut_at<5>(detail::cut_evenly<5>(9), {0, 2, 4, 6, 8, 9}));
 static_assert(cut_at<4>(detail::cut_evenly<4>(10), {0, 3, 6, 8, 10}));
 static_assert(cut_at<1>(detail::cut_evenly<1>(7), {0, 7}));
@@ -37,7 +37,7 @@ constexpr bool even() {
 }
 static_assert(even<1>() && even<2>() && even<3>() && even<7>() && even<30>());
 
-// By cost: the largest sum of all possible cuts is the least, and no segment is empty.
+// Cuts by cost. The largest cost of a segment is the least that any cut reaches, and no segment is empty.
 template <int N, int Layers>
 constexpr std::int64_t least_by_search(const std::int64_t (&cost)[Layers], int begin = 0) {
   std::int64_t sum = 0, least = std::numeric_limits<std::int64_t>::max();
@@ -70,7 +70,7 @@ static_assert(cut_at<5>(detail::cut_by_cost<5>({1, 1, 1, 1, 1, 1, 1, 1, 1}), {0,
 static_assert(cut_at<3>(detail::cut_by_cost<3>({0, 0, 0, 0}), {0, 2, 3, 4}));
 static_assert(cut_at<2>(detail::cut_by_cost<2>({1, 1, 1, 1, 1, 9}), {0, 5, 6}));
 
-// A chain of narrow layers and a wide one; f3 reads and makes much, and computes most.
+// A chain of narrow layers and one wide layer. f3 reads and writes the most bytes and has the most work.
 constexpr auto x = input<"x", 8, 16>;
 constexpr auto y = labels<"y", 5, 8>;
 template <fixed_string Name, int Width>
@@ -82,7 +82,8 @@ template <class Layer>
 constexpr auto loss_of(Layer l) {
   return cross_entropy(x | l, y);
 }
-/// Whether two training steps compute the same in the same order, store the same and have equal segments but for names.
+/// Returns true if two training steps compute the same operations in the same order, store the same bytes, and have
+/// equal segments except for the names.
 template <auto A, auto B>
 constexpr bool equal_steps() {
   using a = step_of<A>;
@@ -119,7 +120,7 @@ static_assert(
     has_segments<loss_of(ckpt_sequential<1>(hana::make_tuple([](auto v) { return v | nn::linear<"a", 5>; })))>());
 static_assert(has_segments<loss_of(block<"b">(ckpt_sequential<2>(chain)))>("b.sequential.0"));
 
-// Policies pass through; each need fit one segment only.
+// Policies are passed on to the segments. Each policy needs to fit only one segment.
 constexpr auto tagged_chain = hana::make_tuple(nn::linear<"a", 16> | nn::softmax | nn::tag<"t"> | nn::softmax,
                                                nn::relu | nn::softmax, nn::linear<"head", 5>);
 template <class... Policy>
@@ -133,7 +134,8 @@ static_assert(recomputed_in_chain<by_bytes, save<"t">> == std::pair{0, 1});
 static_assert(recomputed_in_chain<save_matmuls> == std::pair{2, 1});
 static_assert(recomputed_in_chain<save_everything> == std::pair{0, 0});
 
-// By what is computed: f3 makes most, for its result is wide; f4 computes as much, for its argument is.
+// Cuts by what is computed. f3 computes the most bytes, because its result is wide. f4 has as much work as f3, because
+// its argument is wide.
 constexpr work of_f3 = work_of<
     call<stage_mark, std::remove_const_t<decltype(f<"f3", 128>)>, detail::stage_input<0, tensor_of<decltype(x)>>>>();
 static_assert(of_f3.bytes == 3 * 8 * 128 * 4 && of_f3.flops == 2 * 8 * 16 * 128 + 2 * 8 * 128);

@@ -1,4 +1,5 @@
-// The shape rule of every operation. Where shapes do not fit, the rule is asked: expressions do not compile.
+// The shape rule of every operation. Expressions with wrong shapes do not compile, so the shape rule itself is called
+// for them.
 #include "cairn/op/attention.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/concatenate.hpp"
@@ -29,7 +30,7 @@ template <class A, class B>
 constexpr bool same(A, B) {
   return std::same_as<A, B>;
 }
-/// Whether a form that does not report breaks this rule.
+/// Returns true if a call breaks this rule. The form returns the mistake and does not report it.
 template <class Rule>
 constexpr bool breaks(auto) {
   return false;
@@ -42,18 +43,18 @@ constexpr bool breaks(poison<Rule, Owner, Path, Facts...>) {
 // Leaves.
 static_assert(of(input<"x", 128, 784>) == shape{128, 784});
 static_assert(of(param<"w", 8, 4>) == shape{8, 4} && of(frozen<"w", 8, 4>) == shape{8, 4});
-static_assert(of(labels<"y", 10, 128>) == shape{128});  // ten classes, 128 of them
+static_assert(of(labels<"y", 10, 128>) == shape{128});  // 128 labels in [0, 10)
 static_assert(of(param<"scale">) == shape{});
 static_assert(labels<"y", 10, 128>.element == index_below(10) && input<"x", 128>.element == element_type{});
 
-// A shape.
+// Shapes.
 static_assert(shape{4, 8}.rank == 2 && shape{4, 8}.count() == 32 && shape{4, 8}[-1] == 8 &&
               shape{4, 8}[0] == 4);
 constexpr shape none = no_shape;
 static_assert(shape{}.rank == 0 && shape{}.count() == 1 && shape{}.valid() && !none.valid());
 static_assert(shape{4} != shape{4, 1});
 
-// Constants are scalars, and one number is one type however it is written.
+// Constants are scalars. One number is one type, however it is written.
 static_assert(of(constant<2>) == shape{});
 static_assert(same(constant<1>, constant<1.f>) && same(constant<1>, constant<1.0>) &&
               same(constant<1>, constant<1L>));
@@ -71,7 +72,7 @@ static_assert(of_number(12345_c) == 12345 && of_number(1'000'000_c) == 1e6 && of
 static_assert(of_number(1e-3_c) == 1e-3 && of_number(1E3_c) == 1e3 && of_number(2.5e+2_c) == 250);
 static_assert(of_number(1e-8_c) == 1e-8 && of_number(6.02e22_c) == 6.02e22 && of_number(0_c) == 0);
 
-// Elementwise operations broadcast as in NumPy: aligned at the last axis, an extent of 1 stretches.
+// Elementwise operations broadcast as in NumPy. Shapes are aligned at the last axis, and an extent of 1 is stretched.
 static_assert(of(t<4, 8> + t<4, 8>) == shape{4, 8});
 static_assert(of(t<4, 8> - t<8>) == shape{4, 8} && of(t<8> - t<4, 8>) == shape{4, 8});
 static_assert(of(t<4, 1> * t<1, 8>) == shape{4, 8} && of(t<4, 1> * t<8>) == shape{4, 8});
@@ -104,9 +105,10 @@ static_assert(of(clamp(t<4, 1>, t<8>, 6_c)) == shape{4, 8} && of(clamp(t<4>, 0_c
 static_assert(of(leaky_relu<0.2>(t<4>)) == shape{4} && of(leaky_relu(t<4, 8>)) == shape{4, 8} &&
               same(leaky_relu<1>(t<4>), leaky_relu<1.0>(t<4>)) && same(nn::leaky_relu<0>(t<4>), leaky_relu<0>(t<4>)));
 static_assert(expand_op<shape{4, 8}>::result(shape{4, 1}) == shape{4, 8});
-static_assert(expand_op<shape{4, 1}>::result(shape{4, 8}) == no_shape);  // it never shrinks
+static_assert(expand_op<shape{4, 1}>::result(shape{4, 8}) == no_shape);  // expand never shrinks
 
-// Comparisons give truth values, by which `where` takes one of two: real numbers, or indices with the larger bound.
+// Comparisons return truth values. `where` chooses one of two values by them. The values are real numbers, or indices,
+// and then the result has the larger bound.
 static_assert(of(t<4, 1> < t<8>) == shape{4, 8} && (t<4> >= 0_c).element == element_type{dtype::u8, 2});
 static_assert(same(t<4> > t<>, t<> < t<4>) && same(t<4> >= 0_c, 0_c <= t<4>));
 static_assert((to<4> == labels<"of_three", 3, 4>).element == (2_c != to<4>).element);
@@ -119,7 +121,8 @@ static_assert(where_op::result(shape{3}, shape{4}, shape{}) == no_shape);
 static_assert(where_op::result(shape{}, shape{3}, shape{4}) == no_shape &&
               where_op::result(shape{4, 3}, shape{4, 3}, shape{4}) == no_shape);
 
-// Reductions: any axes, negative ones from the last; all without a list; keepdim leaves extents of 1.
+// Reductions. They reduce any axes, and negative axes count from the last axis. Without a list they reduce all axes.
+// With keepdim, extents of 1 stay.
 static_assert(of(sum(t<4, 8>)) == shape{} && of(sum(t<>)) == shape{} &&
               of(sum(t<4, 8>, keepdim)) == shape{1, 1});
 static_assert(of(sum<0>(t<4, 8>)) == shape{8} && of(sum<1>(t<4, 8>)) == shape{4} &&
@@ -128,7 +131,7 @@ static_assert(of(sum<-2>(t<4, 8>)) == shape{8} && of(sum<-1>(t<4, 8>, keepdim)) 
 static_assert(of(sum<0, 2>(t<2, 3, 4>)) == shape{3} && of(sum<2, 0>(t<2, 3, 4>)) == shape{3});
 static_assert(of(sum<-1, 0>(t<2, 3, 4>, keepdim)) == shape{1, 3, 1} &&
               of(sum<0, 1, 2>(t<2, 3, 4>)) == shape{});
-static_assert(same(sum<-1>(t<4, 8>), sum<1>(t<4, 8>)));  // one operation, one name
+static_assert(same(sum<-1>(t<4, 8>), sum<1>(t<4, 8>)));  // one operation has one name
 static_assert(of(mean(t<4, 8>)) == shape{} && of(mean<-1>(t<4, 8>)) == shape{4});
 static_assert(of(mean<0>(t<4, 8>, keepdim)) == shape{1, 8} && of(mean<1, 2>(t<2, 3, 4>)) == shape{2});
 static_assert(of(var<0>(t<4, 8>, keepdim, biased)) == shape{1, 8} && of(var<-1>(t<4, 8>)) == shape{4} && of(var(t<1>)) == shape{});
@@ -139,7 +142,7 @@ static_assert(summed<shape{4, 8}, 2> == no_shape && summed<shape{4, 8}, -3> == n
 static_assert(summed<shape{4, 8}, 32> == no_shape && summed<shape{4, 8}, -40> == no_shape);
 static_assert(summed<shape{}, 0> == no_shape && summed<shape{}, -1> == no_shape);
 
-// Matrix products: {m, k} x {k, n}, leading axes broadcast. Transposed matrices are read as they lie.
+// Matrix products: {m, k} x {k, n}. Leading axes broadcast. Transposed matrices are read in place.
 static_assert(of(matmul(t<4, 8>, t<8, 3>)) == shape{4, 3});
 static_assert(of(matmul(t<4, 8>, transpose(t<3, 8>))) == shape{4, 3});
 static_assert(of(matmul(transpose(t<8, 4>), t<8, 3>)) == shape{4, 3});
@@ -153,7 +156,7 @@ static_assert(of(matmul(t<2, 4, 8>, t<2, 8, 3>)) == shape{2, 4, 3});
 static_assert(of(matmul(t<5, 1, 4, 8>, t<2, 8, 3>)) == shape{5, 2, 4, 3});
 static_assert(of(matmul(t<2, 4, 8>, transpose(t<2, 3, 8>))) == shape{2, 4, 3});
 static_assert(of(matmul(transpose<1, 0, 2>(t<4, 2, 8>), t<8, 3>)) ==
-              shape{2, 4, 3});  // a transposition of its own
+              shape{2, 4, 3});  // this transposition is an operation of its own
 template <bool A, bool B>
 constexpr shape product_of(shape a, shape b) {
   return matmul_op<A, B>::result(a, b);
@@ -167,11 +170,11 @@ static_assert(product_of<false, false>(shape{4, 8}, shape{8}) == no_shape);
 static_assert(product_of<false, false>(shape{2, 4, 8}, shape{3, 8, 3}) == no_shape);
 static_assert(matmul_op<false, false>::flops(shape{4, 8}, shape{8, 3}) == 2 * 4 * 8 * 3);
 static_assert(matmul_op<true, true>::flops(shape{2, 8, 4}, shape{3, 8}) == 2 * 2 * 4 * 8 * 3);
-// The rows of all leading axes are one product's, if an extent can be as many.
+// The rows of all leading axes form one product if their number fits into an extent.
 static_assert(matmul_op<false, false>::one(shape{1 << 15, 1 << 15, 2}, shape{2, 3}).m == 1 << 30);
 static_assert(matmul_op<false, false>::products(shape{1 << 16, 1 << 16, 2}, shape{2, 3}) == 1 << 16);
 
-// Other shapes of the same elements.
+// Views with another shape and the same elements.
 static_assert(of(reshape<8, 4>(t<4, 8>)) == shape{8, 4} && of(reshape<32>(t<4, 8>)) == shape{32});
 static_assert(of(reshape<-1>(t<4, 8>)) == shape{32} && of(reshape<2, -1, 2>(t<4, 8>)) == shape{2, 8, 2});
 static_assert(of(reshape<>(t<1, 1>)) == shape{} && of(reshape<1, 1>(t<>)) == shape{1, 1});
@@ -181,7 +184,8 @@ static_assert(reshape_op<detail::inferred<shape{4, 8}, -1, -1>()>::result(shape{
 static_assert(of(transpose(t<4, 8>)) == shape{8, 4} && of(transpose(t<2, 3, 4>)) == shape{2, 4, 3});
 static_assert(of(transpose<1, 0, 2>(t<2, 3, 4>)) == shape{3, 2, 4} &&
               of(transpose<0, 1>(t<4, 8>)) == shape{4, 8});
-static_assert(of(transpose<2, 0, 1>(t<2, 3, 4>)) == shape{4, 2, 3});  // result axis i is argument axis p[i]
+// Axis i of the result is axis p[i] of the argument.
+static_assert(of(transpose<2, 0, 1>(t<2, 3, 4>)) == shape{4, 2, 3});
 static_assert(transpose_op<std::array{2, 0, 1}>::inverse == std::array{1, 2, 0});
 static_assert(transpose_op<std::array{0, 0}>::result(shape{4, 8}) == no_shape);
 static_assert(transpose_op<std::array{1, 0}>::result(shape{2, 3, 4}) == no_shape);
@@ -189,7 +193,7 @@ static_assert(transpose_op<std::array{0, 2}>::result(shape{4, 8}) == no_shape);
 static_assert(transpose_op<detail::permutation<1>()>::result(shape{8}) == no_shape);
 static_assert(of(detach(t<4, 8>)) == shape{4, 8});
 
-// Joined along an axis that all have, where they are equal but along it.
+// Concatenations along an axis that all arguments have. All other extents must be equal.
 static_assert(of(concatenate<1>(t<4, 6>, t<4, 2>)) == shape{4, 8} && of(concatenate<0>(t<4>, t<1>)) == shape{5});
 static_assert(of(concatenate<-1>(t<4, 6>, t<4, 2>)) == shape{4, 8} &&
               of(concatenate<-2>(t<4, 6>, t<1, 6>)) == shape{5, 6});
@@ -206,14 +210,15 @@ static_assert(joined_shape<2>(shape{4, 6}, shape{4, 6}) == no_shape);
 static_assert(joined_shape<-3>(shape{4, 6}, shape{4, 6}) == no_shape);
 static_assert(joined_shape<0>(shape{}, shape{}) == no_shape && joined_shape<-1>(shape{}, shape{}) == no_shape);
 
-// As many as one likes are one operation.
+// A concatenation of any number of arguments is one operation.
 template <int N>
 constexpr auto n = param<"n", N, 2>;
 constexpr auto many = []<int... I>(std::integer_sequence<int, I...>) { return concatenate<-2>(n<I + 1>...); };
 constexpr auto seventeen = many(std::make_integer_sequence<int, 17>{});
 static_assert(of(seventeen) == shape{153, 2} && seventeen.traits.height == 2);
 
-// Parts of an axis: negative bounds count from its end, and without the second it goes there.
+// Slices along an axis. Negative bounds count from the end of the axis. Without a second bound, the slice extends to
+// the end.
 static_assert(of(slice<1, 2, 5>(t<4, 6>)) == shape{4, 3} && of(slice<0, 0, 4>(t<4, 6>)) == shape{4, 6});
 static_assert(of(slice<-1, 5, 6>(t<4, 6>)) == shape{4, 1} && of(slice<-2, 1, 2>(t<4, 6>)) == shape{1, 6});
 static_assert(of(slice<1, -4, -1>(t<4, 6>)) == shape{4, 3} && of(slice<1, -6, -5>(t<4, 6>)) == shape{4, 1});
@@ -230,13 +235,13 @@ constexpr auto middle_of_three = [](auto x) { return std::get<1>(split<-1, 3>(x)
 static_assert(same(middle_of_three(t<4, 6>), slice<-1, 2, 4>(t<4, 6>)));
 static_assert(std::tuple_size_v<decltype(split<0, 4>(t<4, 6>))> == 4 && of(std::get<0>(split<1, 1>(t<4, 6>))) == shape{4, 6});
 
-// Zeros around an axis, axes turned round, and new axes.
+// pad, flip and stack: zeros around an axis, reversed axes, and new axes.
 static_assert(of(pad<1, 2, 1>(t<4, 6>)) == shape{4, 9} && of(pad<-2, 0, 0>(t<4, 6>)) == shape{4, 6});
 static_assert(pad<0, 1, 0>(to<4>).element == index_below(10) && flip<0>(to<4>).element == index_below(10));
 static_assert(of(flip<0, -1>(t<4, 6>)) == shape{4, 6} && same(flip<0, 1>(t<4, 6>), flip<-1, -2>(t<4, 6>)));
 static_assert(flip_op<4>::result(shape{4, 6}) == no_shape && flip_op<1>::result(shape{}) == no_shape);
 
-// Along an axis nothing is lost but what leaves at an end; axes and distances that mean the same are the same.
+// roll and shift keep the shape. Axes and distances that mean the same are the same type.
 static_assert(of(roll<1, 2>(t<4, 6>)) == shape{4, 6} && of(nn::shift<0, -9>(t<4, 6>)) == shape{4, 6});
 static_assert(roll<0, 1>(to<4>).element == index_below(10) && nn::shift<0, 1>(to<4>).element == index_below(10));
 static_assert(same(roll<1, -1>(t<4, 6>), roll<-1, 5>(t<4, 6>)) && same(roll<0, 13>(t<4, 6>), roll<0, -3>(t<4, 6>)));
@@ -252,14 +257,14 @@ static_assert(of(stack<-1>(t<4, 6>, t<4, 6>)) == shape{4, 6, 2} && of(stack<-3>(
 static_assert(detail::with_axis(shape{4, 6}, 3) == no_shape && detail::with_axis(shape{4, 6}, -4) == no_shape);
 static_assert(detail::with_axis(shape{1, 2, 3, 4, 5, 6}, 0) == no_shape);
 
-// Softmax keeps the shape and needs its axis.
+// Softmax keeps the shape. Its axis must exist.
 static_assert(of(softmax(t<4, 8>)) == shape{4, 8} && of(log_softmax<0>(t<4, 8>)) == shape{4, 8});
 static_assert(softmax_op<-2>::result(shape{4, 8}) == shape{4, 8} &&
               softmax_op<-3>::result(shape{4, 8}) == no_shape);
 static_assert(softmax_op<2>::result(shape{4, 8}) == no_shape &&
               log_softmax_op<-1>::result(shape{}) == no_shape);
 
-// Losses are scalars. Labels have the shape of the logits without the classes, which are last.
+// Losses are scalars. Labels have the shape of the logits without the last axis, the axis of the classes.
 static_assert(of(cross_entropy(t<4, 10>, to<4>)) == shape{} &&
               of(cross_entropy(t<2, 4, 10>, to<2, 4>)) == shape{});
 static_assert(of(cross_entropy(t<10>, to<>)) == shape{} && of(accuracy(t<4, 10>, to<4>)) == shape{});
@@ -267,7 +272,7 @@ static_assert(cross_entropy_op::result(shape{4, 10}, shape{10}) == no_shape);
 static_assert(row_cross_entropy_op::result(shape{2, 4, 10}, shape{2, 4}) == shape{2, 4} &&
               label_logit_op::result(shape{4, 10}, shape{10}) == no_shape);
 static_assert(of(cross_entropy(t<2, 4, 10>, to<2, 4>, t<10>, t<2, 4>)) == shape{});
-static_assert(same(cross_entropy(t<4, 10>, to<4>), make<cross_entropy_op>(t<4, 10>, to<4>)));  // nothing is weighted
+static_assert(same(cross_entropy(t<4, 10>, to<4>), make<cross_entropy_op>(t<4, 10>, to<4>)));  // without weights
 static_assert(of(nn::l1(t<4, 8>, t<4, 8>)) == shape{} && of(huber<2.0>(t<4>, 0_c)) == shape{} &&
               of(binary_cross_entropy_with_logits(t<4>, t<4>)) == shape{});
 static_assert(same(huber<2>(t<4>, t<4>), huber<2.0>(t<4>, t<4>)) && same(huber<1>(t<4>, 0_c), huber(t<4>, 0_c)));
@@ -288,7 +293,8 @@ static_assert(cross_entropy_op::argument_kind(0) == kind::real &&
               cross_entropy_op::argument_kind(1) == kind::whole);
 static_assert(of(mse(t<4, 8>, t<4, 8>)) == shape{} && of(mse(t<4, 8>, 1_c)) == shape{});
 
-// Convolutions of images {N, H, W, C} with filters {O, C / groups, rows, columns}, as PyTorch counts them.
+// Convolutions of images {N, H, W, C} with filters {O, C / groups, rows, columns}. The extents of results are the same
+// as in PyTorch.
 static_assert(of(conv2d(t<2, 5, 6, 3>, t<4, 3, 3, 2>)) == shape{2, 3, 5, 4});
 static_assert(of(conv2d<nn::window{.stride = 2, .padding = 1, .groups = 2}>(t<2, 5, 6, 4>, t<6, 2, 3, 3>)) ==
               shape{2, 3, 3, 6});
@@ -316,7 +322,7 @@ static_assert(refused<rule::groups_divide, detail::conv2d_form<{.groups = 2}>, 3
 static_assert(refused<rule::filter_in_image, detail::conv2d_form<{}>, 3, 4, 6, 2> &&
               refused<rule::some_image_left, detail::conv_transpose2d_form<{.padding = 3}>, 4, 3, 2, 2> &&
               !refused<rule::some_image_left, detail::conv_transpose2d_form<{.padding = 2}>, 4, 3, 2, 2>);
-// Of a layer, whose filters follow from its channels: 5 results in 2 groups.
+// In a layer, the filters follow from the channels. Here 5 channels of the result do not divide into 2 groups.
 using in_halves = detail::conv_transpose2d_form<{.groups = 2}>;
 constexpr int fault = in_halves::broken(shape{2, 5, 6, 4}, in_halves::filters(4, 5, 3));
 static_assert(same(std::tuple_element_t<fault, in_halves::rules>{}, rule::groups_divide{}));
@@ -330,7 +336,8 @@ static_assert(filter_gradient_op<motion{{2, 2}, {1, 1}}, 3, 3>::result(shape{1, 
               shape{5, 3, 3, 3});
 static_assert(filter_gradient_op<motion{}, 3, 3>::result(shape{1, 4, 4, 3}, shape{2, 2, 2, 5}) == no_shape);
 
-// Attention of {N, T, H, D} at keys and values {N, S, heads, D}: heads divide H; a mask broadcasts to {N, H, T, S}.
+// Attention of queries {N, T, H, D} to keys and values {N, S, heads, D}. `heads` divides H, and a mask broadcasts to
+// {N, H, T, S}.
 constexpr auto q = t<2, 7, 6, 4>;
 static_assert(of(nn::attention(q, t<2, 9, 6, 4>, t<2, 9, 6, 4>)) == shape{2, 7, 6, 4});
 static_assert(of(nn::attention(q, t<2, 9, 2, 4>, t<2, 9, 2, 5>, nn::causal)) == shape{2, 7, 6, 5});
@@ -349,14 +356,15 @@ static_assert(takes_keys<2, 1, 1, 4> && !takes_keys<2, 9, 4, 4> && !takes_keys<2
               !takes_keys<1, 9, 6, 4> && !takes_keys<2, 9, 4>);
 static_assert(attention_op<attending{}>::flops(q.shape, q.shape, q.shape) == 2 * 6 * 7 * 7 * (4 * 4 + 5));
 static_assert(attention_op<attending{true}>::flops(q.shape, q.shape, q.shape) == 2 * 6 * 28 * (4 * 4 + 5));
-// However many heads share keys, backward has room for the queries of one.
+// The backward pass has a workspace for the queries of one head, however many heads share keys.
 template <int Heads, int Bytes = 4>
 constexpr std::int64_t room_for = [] {
   constexpr shape queries{1, 300, Heads, 16}, keys{1, 300, 2, 16};
   return attention_gradients_op<attending{}>::scratch(Bytes, queries, queries, keys, keys).each;
 }();
 static_assert(room_for<12> == room_for<4> && room_for<4> < 2 * room_for<2>);
-// Of bf16 as many bytes as of floats, where copies are of floats.
+// In bf16, the workspace has as many bytes as in floats, because the copies are floats. It may be smaller if the
+// processor multiplies bf16.
 static_assert(multiplies_bf16 || 2 * room_for<4, 2> == 4 * room_for<4>);
 static_assert(of(t<2, 7, 12> | nn::self_attention<"a", 6, nn::causal>) == shape{2, 7, 12});
 static_assert(of(nn::self_attention<"a", 6>(t<2, 7, 12>, reshape<2, 1, 1, 7>(indices<"real", 2, 2, 7>))) ==
@@ -367,7 +375,7 @@ static_assert(of(nn::cross_attention<"a", 6, nn::attention_options{.key_heads = 
               shape{2, 7, 12});
 static_assert(of(t<2, 7, 12> | nn::transformer_block<3> | nn::swiglu<"f", 5>) == shape{2, 7, 12});
 
-// Pools over images {N, H, W, C}: as many windows as fit, half of one outside at most.
+// Pools of images {N, H, W, C}. There are as many windows as fit, and at most half of a window lies outside the image.
 static_assert(of(max_pool2d<2>(t<2, 5, 6, 3>)) == shape{2, 2, 3, 3});
 static_assert(of(avg_pool2d<5>(t<1, 5, 6, 3>)) == shape{1, 1, 1, 3});
 static_assert(of(max_pool2d<3, nn::window{.stride = 2, .padding = 1}>(t<2, 5, 6, 3>)) == shape{2, 3, 3, 3});
@@ -391,7 +399,7 @@ static_assert(unpool_op<pooling{2}, 5, 6>::result(shape{2, 2, 3, 3}, shape{2, 2,
 static_assert(unpool_op<pooling{2}, 6, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) == no_shape);
 static_assert(pool_at_op<pooling{2}>::result(shape{2, 5, 6, 3}, shape{2, 2, 3, 1}) == no_shape);
 
-// Layers of images, whose filters have as many channels as the argument.
+// Layers of images. Their filters have as many channels as the argument.
 static_assert(of(t<2, 5, 6, 4> | nn::conv2d<"c", 6, 3, nn::window{.stride = 2, .padding = 1, .groups = 2}>) ==
               shape{2, 3, 3, 6});
 static_assert(of(t<2, 5, 6, 3> | nn::conv2d_without_bias<"c", 4, 2>) == shape{2, 4, 5, 4});
@@ -437,10 +445,10 @@ constexpr auto halved = nn::conv2d<"c", 4, 2, nn::window{.stride = 2}>;
 static_assert(of(t<2, 5, 6, 3> | nn::residual(nn::conv2d<"c", 3, 3, nn::window{.padding = 1}>)) == shape{2, 5, 6, 3});
 static_assert(of(t<2, 5, 6, 3> | nn::residual(halved, nn::avg_pool2d<2> | nn::conv2d<"s", 4, 1>)) == shape{2, 2, 3, 4});
 
-// What is made of tensors of too many axes has no shape either.
+// Tensors have at most six axes.
 static_assert(max_rank == 6 && of(t<1, 2, 3, 4, 5, 6> + 1_c) == shape{1, 2, 3, 4, 5, 6});
 
-// Extents that are computed stay below 2^31, and elements below 2^60.
+// Computed extents are below 2^31, and numbers of elements are below 2^60.
 constexpr auto long_axis = t<2'000'000'000, 1>;
 static_assert(concatenate_op<0>::result(tensor_type(of(long_axis)), tensor_type(of(long_axis))) == no_shape);
 static_assert(concatenate_op<0>::result(tensor_type(shape(2'000'000'000)), tensor_type(shape(147'483'647))) ==
@@ -448,7 +456,7 @@ static_assert(concatenate_op<0>::result(tensor_type(shape(2'000'000'000)), tenso
 static_assert(breaks<rule::zeros_around_axis>(detail::pad_form<0, 147'483'647, 1>::of(long_axis)));
 static_assert(of(pad<0, 147'483'647, 0>(long_axis)) == shape(2'147'483'647, 1));
 static_assert(breaks<rule::factor_of_pixels>(detail::upsample_form<60'000>::of(t<1, 60'000, 1, 1>)));
-static_assert(detail::inferred<shape(60'000, 60'000), -1>().extent[0] == 0);  // which no tensor has
+static_assert(detail::inferred<shape(60'000, 60'000), -1>().extent[0] == 0);  // no tensor has an extent of 0
 static_assert(!detail::proper<2'147'483'647, 2'147'483'647> && detail::proper<1 << 30, 1 << 30>);
 
 }  // namespace

@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Programs for devices print on an AArch64 processor, which QEMU emulates, what they print on this one with registers
-of the same width; and tests of kernels for bf16, and of modes of the processor, pass there."""
+"""Tests on an AArch64 processor, which QEMU emulates. Programs for devices must print there what they print here with
+registers of the same width. The tests of kernels for bf16 and of modes of the processor must pass there."""
 
 import subprocess
 import tempfile
@@ -15,11 +15,11 @@ flags = ["-std=c++20", "-O2", "-static", f"-I{top}/include"]
 for_devices = ["-fno-exceptions", "-fno-rtti"]
 there = "aarch64-linux-gnu-g++"
 runner = "#define BOOST_TEST_MODULE cairn\n#include <boost/test/included/unit_test.hpp>\n"
-libraries = ["boost", "xsimd"]  # headers alone; the others of /usr/include are this processor's
+libraries = ["boost", "xsimd"]  # these are headers only; the other libraries in /usr/include are for this processor
 
 
 def printed(made, compiler, *command):
-    """Whether the compiler makes it, and it runs well; and what it prints, or what is wrong."""
+    """Compiles and runs a program. Returns whether both succeed, and what the program or the compiler prints."""
     done = subprocess.run([compiler, *flags, *command, "-o", made], text=True, capture_output=True)
     if done.returncode == 0:
         run = ["qemu-aarch64"] if compiler == there else []

@@ -1,12 +1,14 @@
 #!/usr/bin/env -S python3 -B
-"""What must compile without a warning: accepts.py static|headers [PART OF A NAME]
+"""Compiles what must compile without a warning: accepts.py static|headers [PART OF A NAME]
 
-static   each file of tests/static, which are rows of static_assert: to compile is to pass. Headers are read once for all
-headers  each header alone, included twice, without the warnings that users ask for. Headers of which each includes the
-         one before are compiled at once, in that order: before each comes nothing but what it includes itself; and a
-         program for each of some processors that have code of their own, which few are built for
+static   Each file of tests/static. The files consist of static_assert, so that a file that compiles has passed.
+         The headers that most files include are read once.
+headers  Each header by itself, included twice, without the warnings that users ask for. A chain of headers is compiled
+         at once if each of them includes the one before. In a chain, only the headers that a header includes itself
+         stand before it. In addition, a program is compiled for some rare processors that have code of their own.
 
-With one compiler: an include that is missing is so for both, and matrix.py has what is static with the other.
+Only one compiler is used. A missing include is missing for all compilers, and matrix.py compiles the suite `static`
+with the other compiler.
 """
 
 import re
@@ -29,7 +31,8 @@ def headers():
             for chain in chains(names, lambda name: included.findall((root / name).read_text()))}
 
 
-processors = ["sandybridge", "sapphirerapids"]  # registers of AVX alone, and tiles of AMX
+# the first has only the registers of AVX, and the second has the tiles of AMX
+processors = ["sandybridge", "sapphirerapids"]
 program = """#include <cairn/cairn.hpp>
 using namespace cairn;
 constexpr auto loss = sum(input<"x", 8, 64> | nn::linear<"fc", 64> | nn::gelu);
@@ -38,7 +41,8 @@ int main() { program<loss, mixed<bf16, stochastic_rounding>, update<adamw_option
 
 
 def chains(names, included):
-    """All names in chains, the longest first: what a name includes, through others or not, comes before it."""
+    """Returns all names in chains, the longest chain first. In a chain, each name stands behind all names that it
+    includes, directly or not."""
     @cache
     def within(name):
         return {name}.union(*map(within, included(name)))

@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
-# Test programs on an AVX-512 processor, whichever this machine has: avx512.sh KERNEL PROGRAM... Bochs emulates
-# it and boots Linux from a CD; the first process runs the programs, which print on a serial port.
-# Not `learning`, which trains: too much for an emulator.
+# Runs test programs on an AVX-512 processor, whatever processor this machine has: avx512.sh KERNEL PROGRAM...
+# Bochs emulates the processor and boots Linux from a CD. The first process runs the programs, which print on a serial
+# port. The suite `learning` is left out, because training takes too long in an emulator.
 set -euo pipefail
 kernel=$(realpath "$1")
 mapfile -t programs < <(realpath "${@:2}")
 folder=$(mktemp -d) bochs= reader=
-trap 'for p in $bochs $reader; do kill -KILL "$p" || true; done; rm -rf "$folder"' EXIT  # Bochs outlives other signals
+# Bochs survives all other signals.
+trap 'for p in $bochs $reader; do kill -KILL "$p" || true; done; rm -rf "$folder"' EXIT
 cd "$folder"
 
 mkdir -p root/tmp disc
 cp -L "${programs[@]}" root
 ldd /bin/dash "${programs[@]}" | grep -o '/[^ ]* (' | cut -d' ' -f1 | sort -u | xargs cp -L --parents -t root
 cp --parents /bin/dash root
-# Functions are found before main: to find one at its first call, the loader saves registers with XSAVEC, and what Bochs
-# 2.7 saves so it may then refuse to restore.
+# LD_BIND_NOW makes the loader find all functions before main. To find a function at its first call, the loader would
+# save registers with XSAVEC, and Bochs 2.7 may refuse to restore what it has saved in this way.
 cat >root/init <<END
 #!/bin/dash
 export LD_BIND_NOW=1 OPENBLAS_NUM_THREADS=1
@@ -29,7 +30,7 @@ chmod +x root/init
 (cd root && find . | cpio --quiet -oH newc) >disc/initrd
 cp "$kernel" disc/linux
 cp /usr/lib/ISOLINUX/isolinux.bin /usr/lib/syslinux/modules/bios/ldlinux.c32 disc
-# Bochs 2.7 misstates the size of what XSAVEC and XSAVES save; Linux would then do without AVX.
+# Bochs 2.7 reports a wrong size for XSAVEC and XSAVES. Linux would therefore disable AVX.
 cat >disc/isolinux.cfg <<'END'
 default linux
 label linux
@@ -48,10 +49,10 @@ com1: enabled=1, mode=file, dev=serial
 display_library: term
 log: log
 END
-echo continue >commands  # Debian's Bochs starts in its debugger
+echo continue >commands  # Bochs of Debian starts in its debugger
 TERM=xterm bochs -q -f bochsrc -rc commands </dev/null >screen 2>&1 &
 bochs=$!
-# It draws the cursor on a terminal of its own, and waits where nobody reads what it draws.
+# Bochs draws the cursor on a terminal of its own, and waits until its output is read.
 until grep -qs '^Bochs connected' screen || ! kill -0 "$bochs" 2>/dev/null || ((SECONDS > 300)); do sleep 0.1; done
 cat "$(sed -n 's/^Bochs connected to screen "\(.*\)"/\1/p' screen)" >/dev/null &
 reader=$!

@@ -1,7 +1,9 @@
 #!/usr/bin/env -S python3 -B
-"""No compiler in the binary: of a model of two hundred steps nothing is left but kernels, and tables of leaves and steps.
+"""Checks that nothing of compile time is left in a binary. A model of two hundred iterations leaves only kernels, and
+tables of leaves and of plan steps.
 
-Graphs, gradient rules and passes are constants of the compiler; a pointer to one that run time reads would bring them all.
+Graphs, gradient rules and passes are constants of the compiler. A single pointer to one of them that is read at run
+time would bring all of them into the binary.
 """
 
 import re
@@ -27,7 +29,7 @@ run_time = re.compile(r"cairn::executable<")
 
 
 def look(compiler):
-    """What of compile time is there, and whether anything of run time is."""
+    """Returns the names of compile time that are in the binary, and whether the names of run time are there."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "model.cpp", Path(folder) / "model.o"
         source.write_text(model)

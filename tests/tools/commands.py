@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -B
-"""Every command that README, docs or `dev` itself name runs in a clean clone: commands.py [PART OF A COMMAND]
+"""Runs every command that README, docs or the help of `dev` name, in a clean clone: commands.py [PART OF A COMMAND]
 
-Each is run with the smallest arguments that it takes; together they take more than an hour, and `./dev bench peers`
-loads 4 GB. That each exists is looked up by tests/tools/readme.py, in no time.
+Each command runs with the smallest arguments that it accepts. All commands together take more than an hour, and `./dev
+bench peers` downloads 4 GB. tests/tools/readme.py checks in no time that the commands exist.
 """
 
 import os
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from compilers import finish, top
 
-# Instead of commands that would take hours, train for long, or install for everybody.
+# Replacements for commands that would run for hours, train for long, or install for all users.
 smallest = {
     "./dev demo": "./dev demo --epochs 1",
     "./dev demo gpt": "./dev demo gpt --epochs 1",
@@ -42,7 +42,8 @@ command = re.compile(r"(\./dev|build/[\w/]+|(tests|bench)/[\w/]+\.(py|sh))( [^|<
 
 
 def named(page):
-    """The commands of a page: in its shell blocks, also in their comments, and between backquotes."""
+    """Returns the commands of a page. They stand in its shell blocks, also in their comments, and between
+    backquotes."""
     fence = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
     spans = re.findall(r"`([^`]+)`", fence.sub("", page))
     for language, block in fence.findall(page):
@@ -55,26 +56,26 @@ def named(page):
 
 
 def suites(readme):
-    """The first column of the table of suites."""
+    """Returns the first column of the table of suites."""
     table = re.search(r"^\| suite \|.*\n\|.*\n((?:\|.*\n)+)", readme, re.MULTILINE)
     return [name for row in table[1].splitlines() for name in re.findall(r"`(\w+)`", row.split(" | ")[0])]
 
 
 def shown(dev):
-    """The commands that the help of `dev` shows."""
+    """Returns the commands that the help of `dev` shows."""
     lines = re.search(r"<<END\n(.*?)^END$", dev, re.MULTILINE | re.DOTALL)[1].splitlines()
     return [re.sub(r" \[.*", "", line.split("  ")[0]) for line in lines]
 
 
 def called(dev):
-    """The scripts that `dev` calls."""
+    """Returns the scripts that `dev` calls."""
     return re.findall(r"\$top/((?:tests/tools|bench)/\w+\.\w+)", dev)
 
 
 @cache
 def answer(words, dev):
-    """Returns what `dev`, whose text is given, says to arguments that it does not know. Where it would build or install,
-    nothing happens."""
+    """Returns what `dev`, whose text is given, answers to arguments that it does not know. Tools that would build or
+    install do nothing here."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "dev").write_text(dev)
@@ -87,7 +88,7 @@ def answer(words, dev):
 
 
 def problem(line, root):
-    """Why there is no such command, or nothing."""
+    """Returns why a command does not exist, or an empty text."""
     first, *words = line.split()
     path = Path(first)
     if first == "./dev":
@@ -105,7 +106,7 @@ def problem(line, root):
 
 
 def run_bits(root):
-    """Scripts in git that cannot be run, and what has the run bit though it is no script."""
+    """Yields scripts in git that are not executable, and executable files that are no scripts."""
     listed = subprocess.run(["git", "ls-files", "-s"], cwd=root, text=True, capture_output=True, check=True).stdout
     for mode, path in (re.split(r"[ \t]", line)[::3] for line in listed.splitlines()):
         with open(root / path, "rb") as file:
@@ -114,14 +115,14 @@ def run_bits(root):
 
 
 def collected(root):
-    """The commands of all pages and of the help, each once."""
+    """Returns the commands of all pages and of the help of `dev`, each once."""
     pages = [root / "README.md", *(root / "docs").glob("*.md")]
     found = [line for page in pages for line in named(page.read_text())]
     return sorted({*found, *shown((root / "dev").read_text())})
 
 
 def faults(root=top):
-    """Each command, and why it is none or nothing."""
+    """Yields each command, and why it does not exist or an empty text."""
     lines = collected(root)
     table = "./dev test " + " ".join(suites((root / "README.md").read_text()))
     for line in [*lines, *called((root / "dev").read_text()), table]:
@@ -131,7 +132,7 @@ def faults(root=top):
 
 
 def runs(lines, part=""):
-    """What is run for these commands, each once. A program is built first."""
+    """Yields what is run for these commands, each once. A program in build/ is built first."""
     for line in dict.fromkeys(smallest.get(line, line) for line in lines if part in line):
         program = re.match(r"build/([\w/]+)", line)
         yield f"./dev test layering && ninja -C build {program[1]} && {line}" if program else line

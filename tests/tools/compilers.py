@@ -1,4 +1,4 @@
-"""Both compilers, called alike, for the suites that only compile."""
+"""Calls both compilers in the same way, for the suites that only compile."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ _own_flags = {"g++": ["--param=ggc-min-heapsize=800000"], "clang++-19": []}
 
 
 def compile_file(compiler, source, *options, syntax_only=True):
-    """Whether the compiler accepts the file, and all it prints."""
+    """Returns whether the compiler accepts the file, and everything that it prints."""
     return _call(compiler, *["-fsyntax-only"] * syntax_only, *options, str(source))
 
 
@@ -23,8 +23,8 @@ def compile_text(compiler, text, *options):
 
 
 def precompiled(compiler, folder):
-    """Options with which what says and checks models is read already, for most of a small file's time goes there;
-    without kernels, which these do not need."""
+    """Returns options with which the headers that describe and check models are precompiled. Small files spend most of
+    their time in these headers. Kernels are not included, because small files do not need them."""
     without_kernels = (top / "include/cairn/embedded.hpp").read_text().partition('#include "cairn/run/')[0]
     header = Path(folder) / "models.hpp"
     header.write_text(f"{without_kernels}#include <xsimd/xsimd.hpp>\n")
@@ -39,16 +39,17 @@ def _call(compiler, *arguments, stdin=None):
     done = subprocess.run([compiler, *_flags, *_own_flags[compiler], *arguments], cwd=top,
                           env=os.environ | {"LC_ALL": "C"}, input=stdin, text=True, errors="replace",
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-    return done.returncode == 0, done.stdout.replace(f"{top}/", "")  # what is precompiled clang knows by whole paths
+    # clang knows the precompiled headers by absolute paths
+    return done.returncode == 0, done.stdout.replace(f"{top}/", "")
 
 
 def for_each(function, items):
-    """The results in order; two run at a time."""
+    """Yields the results in order. Two items are processed at a time."""
     with ThreadPoolExecutor(2) as pool:
         yield from pool.map(function, items)
 
 
 def finish(passed, failed):
-    """The last line of every suite, which tally.py adds up. To have checked nothing is to fail."""
+    """Prints the last line of every suite, which tally.py adds up. A suite that has checked nothing has failed."""
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0 or passed == 0)

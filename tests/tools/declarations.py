@@ -1,4 +1,5 @@
-"""What headers declare and define, outside of functions and classes, by plain reading: no compiler tells that."""
+"""Finds what headers declare and define outside of functions and classes. The text is read without a compiler, because
+no compiler reports this."""
 
 import re
 
@@ -10,8 +11,8 @@ no_function = re.compile(r"using|static_assert|friend|typedef|concept|extern|asm
 
 
 def statements(text):
-    """Each statement outside of functions and classes: its namespace, what it says up to the first brace or to its end,
-    and which of both `{` and `;` came."""
+    """Yields each statement outside of functions and classes: its namespace, its text up to the first brace or to its
+    end, and the character `{` or `;` that ended it."""
     namespaces, current, depth = [], "", 0
     for character in literal.sub("0", blank.sub("", text)):
         if depth:
@@ -34,7 +35,7 @@ def statements(text):
 
 
 def without_template(statement):
-    """The statement behind `template <...>`."""
+    """Returns the statement without a leading `template <...>`."""
     while statement.startswith("template"):
         depth = 0
         for end, character in enumerate(statement):
@@ -46,8 +47,8 @@ def without_template(statement):
 
 
 def names(text):
-    """Each type and function with its namespace, and whether it is "declared" or "defined" here; a class of which a
-    member is defined here, outside of the class, is "completed"."""
+    """Yields each type and function with its namespace, and whether it is "declared" or "defined" here. A class is
+    "completed" if one of its members is defined here, outside of the class."""
     for scope, statement, end in statements(text):
         said = without_template(statement)
         found = a_type.match(said)
@@ -61,7 +62,8 @@ def names(text):
 
 
 def defined_below(texts, rank):
-    """Each header and each name that it declares, or declares members of, where a folder below defines these."""
+    """Yields each header with each name that it declares, or declares members of, if a folder below defines the
+    name."""
     seen = {}
     for header, text in texts.items():
         for name, how in names(text):

@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -B
-"""What cairn writes, PyTorch's package safetensors reads, and the reverse, bit for bit; and modules of PyTorch predict
-the same in both, loaded from the file of either: exchange.py [keep]
+"""Exchanges files between cairn and PyTorch's package safetensors, bit for bit. Modules of PyTorch must make the same
+predictions in both, loaded from the files of both: exchange.py [keep]
 
-./dev test exchange runs it, with the packages torch, numpy and safetensors of ./dev bench peers.
-keep     writes the files of tests/kept that tests/run/safetensors.cpp and saving.cpp read, which need no Python
+./dev test exchange runs the script, with the packages torch, numpy and safetensors of ./dev bench peers.
+keep     Writes the files of tests/kept that tests/run/safetensors.cpp and saving.cpp read. Those tests need no Python.
 """
 
 import math
@@ -30,13 +30,13 @@ int main(int, char** arguments) {
 }
 """
 
-# Modules whose names and layouts are the same in both, called by those of the kept files.
+# Modules with the same names and layouts in PyTorch and in cairn. Their keys are the names of the kept files.
 modules = {
     "module": 'input<"x", 8, 6> | nn::linear<"fc1", 16> | nn::batch_norm<"bn"> | nn::linear<"fc2", 2>',
     "layers": 'input<"x", 2, 5, 8> | block<"before">(nn::transformer_block<2, before>) | '
               'block<"after">(nn::transformer_block<2, after, nn::relu>) | nn::lstm<"lstm", 5, stacked>',
 }
-# Loads a file, predicts, trains, saves, and predicts again; prints the predictions.
+# A program that loads a file, predicts, trains, saves, and predicts again. It prints the predictions.
 trains = """#include "cairn/cairn.hpp"
 #include "cairn/file/saving.hpp"
 #include <cstdio>
@@ -71,7 +71,8 @@ def loaded(path):
 
 
 def random_tensor(draw):
-    """Any bits, so also nan, infinities and what is below the smallest normal number; but bool has two values."""
+    """Returns a tensor with random bits. They may be NaN, infinite or denormal. Only bool is limited to its two
+    values."""
     type_, shape = draw.choice(types), [draw.choice([0, 1, 1, 2, 3, 5, 8]) for _ in range(draw.randint(0, 4))]
     count = math.prod(shape) * torch.empty(0, dtype=type_).element_size()
     data = torch.tensor(list(draw.randbytes(count)), dtype=torch.uint8)
@@ -83,7 +84,7 @@ def random_text(draw):
 
 
 def compare(folder, seed):
-    """What is different in a file of this seed that goes through cairn, or nothing."""
+    """Returns the difference if a file with this seed changes on its way through cairn, or an empty text."""
     draw = random.Random(seed)
     tensors = {f"{random_text(draw)}{i}": random_tensor(draw) for i in range(draw.randint(0, 9))}
     texts = {f"{random_text(draw)}{i}": random_text(draw) for i in range(draw.randint(0, 3))}
@@ -95,12 +96,12 @@ def compare(folder, seed):
         return "PyTorch does not read what it wrote"
     if loaded(ours) != wanted:
         return "PyTorch reads something else in ours"
-    # Of several texts, PyTorch's package draws the order.
+    # If there are several texts, PyTorch's package writes them in a random order.
     return "" if len(texts) > 1 or ours.read_bytes() == theirs.read_bytes() else "the bytes differ"
 
 
 class Layers(torch.nn.Module):
-    """Layers of several parameters, in a row."""
+    """Several layers with parameters, in sequence."""
 
     def __init__(self):
         super().__init__()
@@ -113,7 +114,8 @@ class Layers(torch.nn.Module):
 
 
 def module(name):
-    """A module whose parameters and statistics are not those with which it began, and its input."""
+    """Returns a module and its input. The parameters and statistics of the module have changed from their initial
+    values."""
     torch.manual_seed(1)
     if name == "layers":
         made, shape = Layers(), (2, 5, 8)
@@ -131,7 +133,7 @@ def module(name):
 
 
 def compare_module(folder, name):
-    """What a module predicts otherwise than cairn, or nothing."""
+    """Returns where the predictions of a module differ from cairn's, or an empty text."""
     made, x = module(name)
     theirs, ours = folder / "module", folder / "trained"
     save_file(made.state_dict(), theirs)
@@ -167,8 +169,8 @@ def main():
 
 
 def keep():
-    """The numbers are those that the test names. What is rounded to bf16 lies between two, on either side of the middle
-    or there, or is no number that bf16 has."""
+    """Writes the kept files. The test names these numbers. The numbers that are rounded to bf16 lie between two
+    neighbours: on both sides of the middle, or in the middle. Some numbers are outside of the range of bf16."""
     near = [1 + i / 1024 for i in range(9)] + [-3.1, 1 / 3, 1e-40, -1e-45, 65504.0, 3.4e38, math.inf, -math.inf, math.nan]
     rounded = torch.tensor(near, dtype=torch.float32)
     save_file({
@@ -186,7 +188,7 @@ def keep():
         save_file(made.state_dict() | {"x": x, "result": made(x).detach().contiguous()}, kept / f"{name}.safetensors")
     texts = {"a \"quoted\" name": "line\nline\ttab \\ \x01\x7f", "z": "", "é€": "𝄞"}
     order = [text.encode() for text in ('{"a', ',"z"', ',"é')]
-    while True:  # the package draws the order of the texts
+    while True:  # the package writes the texts in a random order
         save_file({'"\\/': torch.tensor([1.0]), "é\n": torch.tensor([2.0])}, kept / "names.safetensors", texts)
         places = [(kept / "names.safetensors").read_bytes().find(text) for text in order]
         if -1 not in places and places == sorted(places):

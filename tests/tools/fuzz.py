@@ -1,13 +1,13 @@
 #!/usr/bin/env -S python3 -B
-"""Random models, of which the laws must hold.
+"""Writes random models and checks that the laws hold for them.
 
-fuzz.py write OPERATIONS FIRST COUNT                prints the models of these seeds as tests
-fuzz.py COUNT [FIRST [OPERATIONS [gradients]]]      compiles and runs so many, on both compilers, some with sanitizers;
-                                                    `gradients`: only models with several roles, and their
-                                                    gradients alone, by one compiler
+`fuzz.py write OPERATIONS FIRST COUNT` prints the models with these seeds as tests.
+`fuzz.py COUNT [FIRST [OPERATIONS [gradients]]]` compiles and runs this number of models, on both compilers, and some
+with sanitizers. With `gradients`, only models with values in several roles are chosen, and only their gradients are
+checked, by one compiler.
 
-Whatever is written must compile: each parameter reaches the loss, each argument is read. So what a body computes and
-nothing reads is joined into its result in the end.
+All models that are written must compile. Each parameter must reach the loss, and each argument must be read. Therefore
+the values that a body computes and nothing reads are joined into its result at the end.
 """
 
 import collections
@@ -46,11 +46,11 @@ using in_less = decltype([] {
 }());"""
 extents = [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 31, 33]
 most_elements = 1500
-most_bound = 8  # of a number's magnitude: what may be larger is scaled
-most_depth = 4  # of nested segments
+most_bound = 8  # largest magnitude of a number; a value that may be larger is scaled
+most_depth = 4  # largest number of nested segments
 product_policies = {"save_matmuls", "save_unbatched_matmuls", "keeps_products"}
 loop_policies = ["store_all", "revolve<1>", "revolve<2>", "two_level<2, 1>", "segment_every<2>", "fit<4096>"]
-most_slopes = 1  # gradients as values: each lengthens all behind it
+most_slopes = 1  # largest number of gradients as values; each of them lengthens everything behind it
 
 
 def count(shape):
@@ -66,16 +66,17 @@ def braced(*numbers):
 
 
 def broadcast(a, b):
-    """NumPy's rule; None where the shapes do not fit."""
+    """Broadcasts shapes by NumPy's rule. Returns None if the shapes do not fit."""
     rank = max(len(a), len(b))
     pairs = list(zip((1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b))
     return tuple(map(max, pairs)) if all(x == y or 1 in (x, y) for x, y in pairs) else None
 
 
 class value:
-    """A variable of a body. `own` is one computed from the body's arguments; `of` are what it has gradients of. Indices
-    are below something; of real numbers, `below` is 0. Views, parts and tagged copies have the same `root` as their value;
-    `what` is the kind of the variable, for the count of values with several roles."""
+    """A variable of a body. `own` is true if it is computed from the arguments of the body. `of` are the variables with
+    respect to which it has gradients. Indices are less than `below`, and real numbers have `below` 0. Views, parts and
+    tagged copies have the same `root` as their value. `what` is the kind of the variable, for the count of values with
+    several roles."""
 
     def __init__(self, text, shape, bound, own=True, of=(), below=0, what="value"):
         self.text, self.shape, self.bound, self.own, self.of, self.below = text, shape, bound, own, {text, *of}, below
@@ -83,9 +84,9 @@ class value:
 
 
 class function:
-    """A body that can be called again. `names`: of its parameters, as seen from there; `has`: what policies ask for;
-    `applied`: the functions that it calls, which may be shared; `path`: the names of the blocks and loops around its
-    parameters, as a caller sees them."""
+    """A body that can be called again. `names` are the names of its parameters, as seen from inside. `has` is what
+    policies may ask for. `applied` are the functions that it calls, which may be shared. `path` consists of the names
+    of the blocks and loops around its parameters, as a caller sees them."""
 
     def __init__(self, text, of, results, main):
         self.text, self.arguments, self.results, self.main = text, [v.kind for v in of.arguments], results, main
@@ -93,7 +94,7 @@ class function:
         self.updates, self.once, self.applied, self.path = of.updates, of.once, of.applied, ""
 
     def under(self, prefix):
-        """Returns the function with this block or loop around its parameters, too."""
+        """Returns the function with one more block or loop around its parameters."""
         made = copy.copy(self)
         made.path = ".".join(filter(None, [prefix, self.path]))
         return made
@@ -104,8 +105,9 @@ class model:
         self.draw = random.Random(seed)
         self.left = self.draw.randint(operations // 3, operations)
         self.functions, self.shared, self.made, self.slopes = [], {}, 0, 0
-        self.loops = False  # whether a body is planned once
-        self.roles = set()  # kinds of values with several; "loop", where these are in one loop; "shared", where a layer is
+        self.loops = False  # true if a body is planned once
+        # kinds of values with several roles; "loop" means several roles in one loop, "shared" means a shared layer
+        self.roles = set()
         self.text = []
         self.labels = None
         if self.chance(0.5):
@@ -137,7 +139,8 @@ class model:
 
 
 class body:
-    """One body while it is written: the program or a function. In `depth` segments, of which it may be none itself."""
+    """A body while it is written: the program or a function. It is inside of `depth` segments, and may be a segment
+    itself."""
 
     def __init__(self, of, arguments, depth, segment):
         self.of, self.draw, self.depth, self.segment = of, of.draw, depth, segment
@@ -149,10 +152,10 @@ class body:
         if not arguments:
             self.fresh()
 
-    # What a body is made of. `has` are its tags, and what policies save by.
+    # What a body consists of. `has` contains its tags, and the policies that find something in it.
 
     def add(self, text, shape, bound, *reads):
-        """A new variable, scaled where its numbers may be large."""
+        """Adds a variable. It is scaled if its numbers may be large."""
         if bound > most_bound:
             squash = self.draw.choice(["tanh({})", "softmax({})", "({}) * constant<%g>" % (most_bound / 2 / bound)])
             text, bound = squash.format(text), most_bound / 2
@@ -167,7 +170,8 @@ class body:
         return made
 
     def add_places(self, text, shape, below, *reads):
-        """New indices. What they are found in stays unread, for no gradient goes there."""
+        """Adds indices. The value in which they are found stays unread, because no gradient goes to it through
+        indices."""
         if count(shape) > most_elements:
             return None
         made = value(self.of.name("i"), shape, below, any(v.own for v in reads), below=below)
@@ -184,7 +188,8 @@ class body:
         self.unread_places = [v for v in self.unread_places if v not in values]
 
     def leaf(self, shape, fit=None):
-        """The text of a parameter. `fit`: a key under which all bodies of the model share it."""
+        """Returns the text of a parameter. If there is `fit`, all bodies of the model that use the same key share the
+        parameter."""
         if fit and self.of.chance(0.2):
             name = self.of.shared.setdefault((fit, shape), "/" + self.of.name("w"))
             kind = "param"
@@ -201,11 +206,12 @@ class body:
         return made
 
     def any(self):
-        """A value, most likely one that nothing reads yet."""
+        """Returns a value, preferably one that is unread so far."""
         return self.draw.choice(self.unread if self.unread and self.of.chance(0.6) else self.values)
 
     def again(self, v):
-        """A second role for v: the value itself, tagged, or a part of it that fits beside it; most often None."""
+        """Returns a second role for v: the value itself, a tagged copy, or a part that fits next to v. Most often it
+        returns None."""
         if not self.of.chance(0.3):
             return None
         axes = [axis for axis, n in enumerate(v.shape) if n > 1]
@@ -218,15 +224,15 @@ class body:
         return self.moved(f"slice<{axis}, {begin}, {begin + 1}>({v.text})", shape, v, "slice")
 
     def role(self, v):
-        """A role of v where every shape fits: the value itself, tagged, a view, or a part."""
+        """Returns v in a role for which every shape fits: the value itself, a tagged copy, a view, or a part."""
         return (self.of.chance(0.4) and self.draw.choice([self.tag, self.view, self.slice])(v)) or v
 
     def any_places(self):
-        """Indices, or None; most likely some that nothing reads yet."""
+        """Returns indices or None, preferably indices that are unread so far."""
         from_unread = self.unread_places and self.of.chance(0.6)
         return self.draw.choice(self.unread_places if from_unread else self.places) if self.places else None
 
-    # Operations: each adds a value, or returns None where what was drawn does not fit.
+    # Operations. Each function adds a value, or returns None if the drawn values do not fit.
 
     def unary(self):
         v = self.any()
@@ -260,7 +266,7 @@ class body:
         return self.add(text.format(a.text, b.text), shape, bound, a, b)
 
     def with_generated(self):
-        """A constant array, which a loop or a product reads."""
+        """Adds an operation with a constant array, which a fused loop or a product reads."""
         v = self.any()
         if len(v.shape) > 1 and self.of.chance(0.3):
             n = v.shape[-1]
@@ -297,8 +303,8 @@ class body:
         return self.layer(layer, v, v.shape[:-1] + (out,), math.sqrt(v.shape[-1]) * v.bound + 1)
 
     def layer(self, layer, v, shape, bound, call=lambda x, layer: f"({x} | {layer})"):
-        """Adds the result of a layer, and sometimes others that the same layer gives as `shared`. `call` writes how the layer
-        is applied to a value of v's shape."""
+        """Adds the result of a layer, and sometimes further results of the same layer by `shared`. `call` writes how
+        the layer is applied to a value with the shape of v."""
         made = self.add(call(v.text, layer), shape, bound, v)
         for _ in range(self.draw.choice([0, 0, 0, 0, 1, 2])):
             w = self.draw.choice([w for w in self.values if w.shape == v.shape])
@@ -336,7 +342,7 @@ class body:
         return self.add(f"matmul({left}, {right})", lead + (m, n), k * a.bound * bound, *filter(None, [a, b]))
 
     def image(self):
-        """A value of two or three axes as an image of rows, columns and channels."""
+        """Adds an operation on a value of two or three axes, as an image of rows, columns and channels."""
         v, draw = self.any(), self.draw
         if len(v.shape) not in (2, 3):
             return None
@@ -374,7 +380,8 @@ class body:
         return self.add(f"{to}({text})", made, bound, v)
 
     def attention(self):
-        """The last axes of a value as tokens and features, which look at themselves or at parameters."""
+        """Adds attention. The last axes of a value are tokens and features, which look at themselves or at
+        parameters."""
         v, draw = self.any(), self.draw
         if len(v.shape) not in (2, 3):
             return None
@@ -382,7 +389,7 @@ class body:
         heads = draw.choice([n for n in (1, 2, 3) if features % n == 0])
         key_heads = draw.choice([n for n in (1, heads) if heads % n == 0])
         causal, dropped = draw.choice(["true", "false"]), 0.2 * self.of.chance(0.2)
-        self.reusable &= dropped == 0  # one name draws once
+        self.reusable &= dropped == 0  # a name may draw only once
         to = f"reshape{braced(*v.shape).replace(', ', '<', 1)}>"
         if self.of.chance(0.5):
             name = self.of.name("a")
@@ -405,7 +412,7 @@ class body:
             return self.layer(layer, v, v.shape, 3 * features * v.bound + 1,
                               lambda of, layer: f"{to}({layer}({x}({of}){behind}))")
         else:
-            own = self.of.chance(0.3)  # the queries are the keys, too
+            own = self.of.chance(0.3)  # the queries are also the keys
             keys = [images, tokens, heads] if own else [images, draw.choice(extents), key_heads]
             k = f"reshape<{images}, {tokens}, {heads}, {features // heads}>({v.text})" if own else self.leaf(
                 (*keys, features // heads))
@@ -417,13 +424,14 @@ class body:
             return self.add(f"{to}({text})", v.shape, 1.2 / (1 - dropped), *[v] * (3 if own else 1))
 
     def mask(self, queries, keys):
-        """What may follow the arguments of an attention: nothing, numbers, or truth values."""
+        """Returns what may follow the arguments of an attention: nothing, numbers, or truth values."""
         seen = f"generated<{queries}, {keys}>([](int i, int j) {{ return j % 3 == i % 3 || j == 0; }}) > 0.5_c"
-        kind = self.draw.choice(["", "numbers", "truths"])  # a leaf that is drawn, but not used, is no name of the model
+        # a leaf that is drawn but not used would be no name of the model
+        kind = self.draw.choice(["", "numbers", "truths"])
         return f", {self.leaf((queries, keys))}" if kind == "numbers" else f", {seen}" if kind else ""
 
     def transformer(self):
-        """A block of a transformer, of rows that are not all of one number: as in row_norm."""
+        """Adds a transformer block on rows that are not constant, as in row_norm."""
         v, draw, name = self.any(), self.draw, self.of.name("b")
         if len(v.shape) not in (2, 3) or v.shape[-1] < 3:
             return None
@@ -441,7 +449,8 @@ class body:
                           lambda of, layer: f"{to}({x}({of} + {apart}) | {layer})")
 
     def recurrent(self):
-        """The last axes of a value as steps and features: a loop over the steps; or one step, of the features alone."""
+        """Adds a recurrent layer. The last axes of a value are iterations and features. A cell takes the features of
+        one iteration."""
         v, draw, name = self.any(), self.draw, self.of.name("u")
         kind, hidden, layers = draw.choice(["rnn", "gru", "lstm"]), draw.choice(extents[:8]), draw.choice([1, 2])
         cell = self.of.chance(0.4)
@@ -460,7 +469,7 @@ class body:
             dropped, of_state = 0.2 * (layers == 2 and self.of.chance(0.3)), (layers, shape[0], hidden)
             options = f"nn::recurrent_options{{.num_layers = {layers}, .dropout = {dropped:g}}}"
             layer = f'nn::{kind}<"{name}", {hidden}, {options}, {draw.choice(loop_policies)}>'
-            self.reusable &= dropped == 0  # one name draws once
+            self.reusable &= dropped == 0  # a name may draw only once
             self.of.slopes, self.of.loops = most_slopes, True
         states, made = 1 + (kind == "lstm"), shape[:-1] + (hidden,)
         x = f"reshape{braced(*shape).replace(', ', '<', 1)}>({v.text})"
@@ -486,7 +495,7 @@ class body:
         return self.layer(f'nn::swiglu<"{name}", {hidden}>', v, v.shape, hidden * v.bound**2 + 1)
 
     def tied(self):
-        """A product with the weight of a linear layer, which others may share."""
+        """Adds a product with the weight of a linear layer. Other products may share the weight."""
         v, out = self.any(), self.draw.choice(extents)
         if len(v.shape) < 2 or count(v.shape[:-1]) * out > most_elements:
             return None
@@ -501,8 +510,8 @@ class body:
         return len(v.shape) > 1 and self.add(f"({v.text} | nn::sinusoidal_positions)", v.shape, v.bound + 1, v)
 
     def placed(self, v=None):
-        """Rows in place of those of a value: others of its kind, or parameters; at an index of the model, or a constant
-        one."""
+        """Replaces rows of a value. The new rows are a value of the same kind or a parameter. Their position is an
+        index of the model or a constant."""
         v = v or self.any()
         if not v.shape:
             return None
@@ -546,7 +555,7 @@ class body:
         listed = f"<{', '.join(str(i - len(v.shape) * self.of.chance(0.5)) for i in axes)}>" if axes else ""
         return self.add(f"{kind}{listed}({v.text}{', keepdim' if keep else ''})", shape, v.bound * scale, v)
 
-    # What moves real numbers moves indices.
+    # Operations that move real numbers and also indices.
 
     def moved(self, text, shape, v, what="view"):
         made = self.add_places(text, shape, v.below, v) if v.below else self.add(text, shape, v.bound, v)
@@ -610,7 +619,7 @@ class body:
         return v and self.draw.choice([self.view, self.slice, self.concatenate, self.placed])(v)
 
     def choose(self):
-        """Where the largest or the smallest stand."""
+        """Adds the positions of the largest or the smallest numbers."""
         v = self.any()
         if not v.shape:
             return None
@@ -621,7 +630,7 @@ class body:
         return self.add_places(text, shape, v.shape[axis], v)
 
     def gather(self, at=None):
-        """What stands at some indices along an axis of a value that is long enough, or of a parameter."""
+        """Adds a gather along an axis of a value that is long enough, or of a parameter."""
         at = at or self.any_places()
         if at is None:
             return None
@@ -647,20 +656,21 @@ class body:
 
     def dropout(self):
         v = self.any()
-        self.reusable = False  # one name draws once
+        self.reusable = False  # a name may draw only once
         return self.add(f'dropout<"{self.of.name("d")}", 0.25>({v.text})', v.shape, v.bound / 0.75, v)
 
     def batch_norm(self):
         v, name = self.any(), self.of.name("n")
-        if len(v.shape) < 2 or count(v.shape[:-1]) == 1:  # one row is refused in a program
+        if len(v.shape) < 2 or count(v.shape[:-1]) == 1:  # a program refuses a batch norm over one row
             return None
-        self.reusable, self.once = False, True  # a step updates its statistics once
+        self.reusable, self.once = False, True  # a training step updates its statistics once
         self.names += [name + ".weight", name + ".bias"]
         bound = 1 + math.sqrt(count(v.shape[:-1]))
         return self.add(f'({v.text} | nn::batch_norm<"{name}">)', v.shape, bound, v)
 
     def row_norm(self):
-        """A norm of rows that are not all of one number: there it is steep, and differences see that it is bent."""
+        """Adds a norm of rows that are not constant. For constant rows, the norm is so steep that difference quotients
+        notice its curvature."""
         v, name = self.any(), self.of.name("n")
         if len(v.shape) < 2 or v.shape[-1] < 3:
             return None
@@ -671,13 +681,13 @@ class body:
                           1 + math.sqrt(v.shape[-1]), lambda x, layer: f"({x} + {apart} | {layer})")
 
     def embedding(self):
-        """Rows of a table, perhaps one for padding; or those of as many positions as a value has."""
+        """Adds an embedding, possibly with a row for padding."""
         at, name, features = self.any_places(), self.of.name("e"), self.draw.choice(extents)
         if at is None or count(at.shape) * features > most_elements or len(at.shape) > 4:
             return None
         row = self.draw.randint(-at.below, at.below - 1)
         padding = self.draw.choice(["", "", f", nn::embedding_options{{.padding_idx = {row}}}"])
-        self.detaches |= bool(padding)  # of which differences see more than the gradient, as of a detach
+        self.detaches |= bool(padding)  # differences see more than the gradient, as with detach
         self.names.append(name + ".weight")
         return self.add(f'({at.text} | nn::embedding<"{name}", {features}{padding}>)', at.shape + (features,), 4, at)
 
@@ -690,11 +700,11 @@ class body:
         return self.add(f"nn::rotary<100>({v.text}{positions})", v.shape, 1.5 * v.bound, v)
 
     def state(self):
-        """A value with a mean of those of the steps so far, which each step moves on."""
+        """Adds a value plus a moving average over the training steps so far. Each training step updates the average."""
         v, name = self.any(), self.of.name("m")
-        self.reusable, self.updates, self.once = False, True, True  # a step updates it once
+        self.reusable, self.updates, self.once = False, True, True  # a training step updates it once
         past = f'state<"{name}", initial{{}}{braced(*v.shape)}>'
-        if self.of.chance(0.5):  # others read it, too
+        if self.of.chance(0.5):  # other values may read the state, too
             other = value(self.of.name("v"), v.shape, v.bound * 1.1, own=False, what="state")
             self.values.append(other)
             self.unread.append(other)
@@ -710,7 +720,8 @@ class body:
         return self.moved(f'tag<"{name}">({v.text})', v.shape, v, "tagged")
 
     def slope(self):
-        """A gradient as a value. What it is taken of stays unread, for its parameters might not reach the gradient."""
+        """Adds a gradient as a value. The differentiated value stays unread, because its parameters might not reach the
+        gradient."""
         pairs = [(w, v) for w in self.values for v in self.values if v is not w and v.text in w.of]
         if self.of.slopes == most_slopes or not pairs:
             return None
@@ -731,11 +742,11 @@ class body:
             self.unread.append(v)
         return made
 
-    # Calls.
+    # Calls of functions.
 
     def call(self, sharing=0.4):
-        """A function as a block, a segment, both, or repeated; or a segment of parameters only. `sharing` is the probability
-        that a function of this body is applied again, with the same parameters."""
+        """Calls a function as a block, as a segment, as both, or repeatedly. It may be a segment with only parameters.
+        `sharing` is the probability that a function of this body is applied again, with the same parameters."""
         segment = self.of.chance(0.75)
         if segment and self.depth >= most_depth:
             return None
@@ -764,7 +775,7 @@ class body:
             f = inside.function(self.draw.randint(1, 7), len(arguments) * repeated)
             if repeated:
                 return self.repeat(f, arguments, segment)
-        # Without a name of its own a body's layers would be those of its first use.
+        # Without a name of its own, a body would use the layers of its first use.
         if shared:
             prefix = f.path
             self.has |= f.has
@@ -790,7 +801,7 @@ class body:
         return self.taken_apart(f, text, arguments)
 
     def taken_apart(self, f, text, arguments):
-        """The several results of f, which are computed so."""
+        """Adds the results of f, which are computed by `text`."""
         own = any(v.own for v in arguments)
         names = [value(self.of.name("v"), shape, bound, own, (), below) for shape, bound, below in f.results]
         self.lines.append(f"const auto [{', '.join(v.text for v in names)}] = {text};")
@@ -801,7 +812,7 @@ class body:
         return names[f.main]
 
     def chain(self):
-        """Layers as ckpt_sequential cuts them."""
+        """Adds a chain of layers, which ckpt_sequential cuts."""
         v, layers = self.any(), []
         if len(v.shape) < 2 or self.depth >= most_depth:
             return None
@@ -818,8 +829,9 @@ class body:
         return self.add(f"tanh({v.text} | {text}(boost::hana::make_tuple({', '.join(layers)})))", shape, 1, v)
 
     def roles_in_loop(self, carried):
-        """The number of steps of a loop; values of which each step reads a part; values that are the same in all steps; and
-        the name of a parameter among the last, which the body reads, too. Most values are among those that it carries."""
+        """Returns the number of iterations of a loop, the values of which each iteration reads a part, the values that
+        are the same in all iterations, and the name of a parameter among the latter that the body also reads directly.
+        Most of the values are carried as well."""
         drawn = lambda: self.role(self.draw.choice(carried)) if self.of.chance(0.5) else self.any()
         first = drawn()
         times = first.shape[0] if first.shape and 1 < first.shape[0] < 6 else self.draw.randint(2, 5)
@@ -847,10 +859,11 @@ class body:
         return self.loop(f, carried, segment, times, each, same)
 
     def loop(self, f, arguments, segment, times=None, each=(), same=()):
-        """A body that is planned once. Policies outside see nothing of it, and it has no second gradient."""
+        """Calls a body that is planned once. Policies outside do not see its values, and it has no second gradient."""
         name, times, has = self.of.name("r"), times or self.draw.randint(2, 5), set(self.has)
         self.use(f, [name])
-        self.detaches |= f.updates  # differences see what a state hands on from step to step, and gradients do not
+        # differences see what a state passes on from one iteration to the next, and gradients do not
+        self.detaches |= f.updates
         self.has, self.of.slopes, self.of.loops = has, most_slopes, True
         body_of_step = self.segment_of(f, f"layer({f.text})") if segment else f"layer({f.text})"
         policy = self.draw.choice(loop_policies)
@@ -925,7 +938,7 @@ class body:
             operations -= max(before - self.of.left, 0.1)
 
     def joined(self):
-        """One value that depends on all that nothing reads yet."""
+        """Joins all unread values into one value that depends on all of them."""
         for at in list(self.unread_places):
             laid = self.gather(at) if self.of.chance(0.5) else self.ones(at)
             laid or self.add(f"mean(as_real({at.text}))", (), at.below, at)
@@ -935,13 +948,14 @@ class body:
         return self.unread[0] if self.unread else self.unary()
 
     def in_place_of(self, a, main):
-        """What a repeated body hands on for argument a."""
+        """Returns what a repeated body passes on for argument a."""
         alike = [v for v in self.values if v.kind == a.kind and v.own]
         return self.draw.choice(alike) if self.of.chance(0.5) else self.add(f"{a.text} * tanh(mean({main.text}))",
                                                                             a.shape, a.bound, a, main)
 
     def function(self, operations, carried):
-        """`carried`: how many arguments it returns in the same shapes, to be called again with these."""
+        """Finishes a function. `carried` is the number of arguments that it returns in the same shapes, so that it can
+        be called again with them."""
         self.grow(operations)
         main = self.joined()
         if main in self.arguments:
@@ -1009,14 +1023,15 @@ class body:
         if names and self.of.chance(0.25):
             self.of.frozen = [n.rsplit(".", self.draw.randint(0, n.count(".")))[0]
                               for n in self.draw.sample(names, min(len(names), self.draw.randint(1, 2)))]
-        self.of.updates = self.of.chance(0.2)  # a step changes the parameters itself
+        self.of.updates = self.of.chance(0.2)  # the training step updates the parameters itself
         self.of.placed = self.of.chance(0.25)
         self.of.mixed = self.of.chance(0.2)
         self.of.drawn = self.of.mixed and self.of.updates and not self.of.accumulates and self.of.chance(0.5)
 
 
 def written(models, counted=True, gradients=False):
-    """The tests of some models, by seed, as C++. `counted`: also how often they allocate; `gradients`: only these."""
+    """Returns the tests of some models, by seed, as C++. With `counted`, the tests also count allocations. With
+    `gradients`, they check only gradients."""
     text = ["// Written by tests/tools/fuzz.py.", '#include "laws/laws.hpp"', shared]
     for seed, m in models.items():
         options = f"seed_{seed}::loss" + (f", freeze<{', '.join(map(quoted, m.frozen))}>" if m.frozen else "")
@@ -1027,7 +1042,7 @@ def written(models, counted=True, gradients=False):
         stepping += rounding
         within = f", in_less<{stepping}>" * m.placed
         text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}"]
-        if not m.detaches:  # or what differences find is no gradient
+        if not m.detaches:  # otherwise difference quotients are not the gradient
             text.append(f"BOOST_AUTO_TEST_CASE(differences_of_{seed}) {{ follows_differences<{options}>(); }}")
         if gradients:
             continue
@@ -1035,19 +1050,19 @@ def written(models, counted=True, gradients=False):
         text.append(f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ {laws}(); }}")
         if m.updates and not m.accumulates and not m.drawn:
             text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}{rounding}>(); }}")
-        if counted and not m.drawn:  # a predictor over parameters of bf16 says so, too
+        if counted and not m.drawn:  # a predictor over parameters in bf16 would have to say so, too
             text.append(f"BOOST_AUTO_TEST_CASE(allocations_of_{seed}) {{ allocates_nothing<{options}{rounding}>(); }}")
     return "\n".join(text) + "\n"
 
 
-# The long run. Sanitizers have malloc for themselves.
+# Flags of the long run. Sanitizers replace malloc, so that allocations are not counted with them.
 flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-DBOOST_TEST_DYN_LINK", "-march=native",
          "-Iinclude", "-Itests"]
 sanitized = ["-O0", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 unoptimized, optimized = ["-O0", "-fopenmp"], ["-O3", "-fopenmp", "-Wno-restrict"]
 cells = [("g++", unoptimized), ("clang++-19", ["-O0"]), ("g++", optimized), ("clang++-19", ["-O2"]),
          ("g++", unoptimized), ("clang++-19", sanitized)]
-at_once = 200  # operations in one program: to read the headers takes as long as 40 of them
+at_once = 200  # operations in one program, because reading the headers takes as long as 40 operations
 
 
 def call(*command):
@@ -1057,7 +1072,8 @@ def call(*command):
 
 
 def judge(folder, compiler, options, models, gradients):
-    """What is printed where a model fails, by seed. A program that fails is taken apart."""
+    """Returns what is printed for each model that fails, by seed. If a program fails, its models are compiled one by
+    one."""
     counted = options != sanitized and not gradients
     source, program = Path(folder, "models.cpp"), f"{folder}/models"
     source.write_text(written(models, counted, gradients))
@@ -1072,7 +1088,7 @@ def judge(folder, compiler, options, models, gradients):
 
 
 def main(number, first=1, operations=40, *gradients):
-    """Which compiler and options a model gets depends on its seed alone."""
+    """Runs the models. The compiler and the options of a model depend only on its seed."""
     failed, roles, together = 0, collections.Counter(), max(1, at_once // operations)
     for group, seeds in itertools.groupby(range(first, first + number), lambda seed: seed // together):
         models = {seed: model(seed, operations) for seed in seeds}

@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""The tests of the tests: what checks by compiling, reading or adding up must be able to fail."""
+"""Tests of the tests. Scripts that check by compiling, by reading or by adding up must be able to fail."""
 
 import json
 import re
@@ -60,7 +60,7 @@ class small_changes(unittest.TestCase):
 
 class rejects_finds(in_a_folder):
     def faults(self, text):
-        """The faults of a case: the same with each compiler, and beside another case."""
+        """Returns the faults of a case. They must be the same with each compiler, and in a batch with another case."""
         case, other = self.write("case.cpp", text), self.write("other.cpp", good)
         found = [rejects.judged(cases, each, rejects.without_quotes[each])[case].faults
                  for each in compilers for cases in ([case], [other, case])]
@@ -70,7 +70,7 @@ class rejects_finds(in_a_folder):
         return alone_in_clang
 
     def faults_alone(self, text):
-        """The faults of a case with each compiler."""
+        """Returns the faults of a case with each compiler."""
         case = self.write("case.cpp", text)
         return [rejects.judged([case], each, rejects.without_quotes[each])[case].faults for each in compilers]
 
@@ -323,7 +323,8 @@ all`. Time it: `./dev bench scenario gemm`; `-O3` alone is no command.
         self.write(name, "#!/bin/sh\n").chmod(mode)
 
     def faults(self, page=good):
-        """What is wrong with commands and run bits, where README and a page of docs say so."""
+        """Returns what is wrong with the commands and executable bits in a repository with this README and this page of
+        docs."""
         self.write("README.md", page)
         self.write("docs/page.md", page)
         subprocess.run(["git", "add", "."], cwd=self.folder, check=True)
@@ -560,12 +561,13 @@ class tally_counts(in_a_folder):
 
 
 class scenario_finds(in_a_folder):
-    """No time is taken here: contestants are shell scripts, and say what the case is about."""
+    """Tests contests between programs. No time is measured here. The contestants are shell scripts that print what the
+    case needs."""
 
     speaks = """echo 'ready {"first": 1, "later": %s, "memory": 0, "flops": 0, "bytes": 0}'; """
 
     def rows(self, **scripts):
-        """The rows of a contest between scripts; `none` is not installed."""
+        """Returns the rows of a contest between scripts. The contestant `none` is not installed."""
         def command_of(who, *_):
             if who not in scripts:
                 raise scenario.failure("missing: nobody installed it")

@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -B
-"""docs/inside.md says what is: inside.py PROGRAM
+"""Checks that docs/inside.md agrees with the code: inside.py PROGRAM
 
-Its excerpts are lines of what examples/plan prints, in the same order; its operations are those that
-tests/own.hpp has, which are tested; and the files that it names exist.
+The excerpts of the page are lines that examples/plan prints, in the same order. The operations of the page are in
+tests/own.hpp, where they are tested. The files that the page names exist.
 """
 
 import re
@@ -17,7 +17,8 @@ def blocks(text, language):
 
 
 def first_missing(excerpt, printed):
-    """The first line of an excerpt that does not follow the ones before; between neighbours nothing is left out."""
+    """Returns the first line of an excerpt that does not follow the lines before. Only a line "..." may stand for
+    omitted lines."""
     at, gap = 0, True
     for line in excerpt.splitlines():
         if line == "...":
@@ -35,7 +36,7 @@ def faults(page, printed, tested):
         yield f"excerpt: {excerpt.splitlines()[0]}", first_missing(excerpt, printed)
     for operation in tested.split("// [")[1::2]:
         name, code = operation.split("]\n", 1)
-        code = code.rstrip(" ")  # before the mark that ends it
+        code = code.rstrip(" ")  # the code before the mark that ends it
         yield f"operation: {name}", "" if code in blocks(page, "cpp") else "not as in tests/own.hpp"
     for path in sorted(set(re.findall(r"`([\w/]+\.[chp]{3}|[\w/]+/)`", page))):
         known = any((top / folder / path).exists() for folder in ("", "include/cairn"))

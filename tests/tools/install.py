@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Anybody's build: cairn installed, within another Meson project, in several files, beside other names."""
+"""Builds cairn as users build it: installed, as a subproject of Meson, in programs of several files, and together with
+the names of other libraries."""
 
 import json
 import os
@@ -16,16 +17,16 @@ from compilers import compilers, finish, for_each, top
 outside = top / "tests/install"
 strict = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wundef", "-Wpedantic",
           "-Werror"]
-# As a device is compiled for, and looked over; with the last two, g++ cannot tell in constant evaluation whether the
-# addresses of two objects are equal.
+# Options for devices, and for checks of undefined behaviour. With the last two options, g++ cannot decide during
+# constant evaluation whether the addresses of two objects are equal.
 device = ["-fno-exceptions", "-fno-rtti", "-fno-sanitize-recover=undefined", "-fsanitize=undefined",
           "-fno-delete-null-pointer-checks"]
-# What embedded.hpp leaves to cairn.hpp.
+# Headers that cairn.hpp includes and embedded.hpp does not.
 large = {"chrono", "filesystem", "fstream", "iostream", "regex", "sys/ioctl.h", "thread", "zlib.h"}
 others = "#include <bits/stdc++.h>\n#include <sys/socket.h>\n#include <sys/mman.h>\n#include <unistd.h>\n"
 
-# What cairn shares with std or POSIX: functions, which overload, and names that must be qualified where both
-# namespaces are used.
+# Names that cairn shares with std or POSIX. The first are functions, which overload. The second must be qualified in
+# programs that use both namespaces.
 overloads = {"abs", "bind", "clamp", "cos", "exp", "log", "log1p", "max", "min", "pow", "sin", "sqrt", "tanh"}
 qualified = {"data", "literals", "real", "slice", "stack"}
 
@@ -35,7 +36,7 @@ class fault(Exception):
 
 
 def call(*command, folder, **environment):
-    """What the command prints; it must succeed, and without a warning."""
+    """Returns what a command prints. The command must succeed, without a warning."""
     done = subprocess.run([str(word) for word in command], cwd=folder,
                           env=os.environ | {"LC_ALL": "C"} | environment, text=True, errors="replace",
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -54,7 +55,8 @@ def files(folder):
 
 
 def installed(folder):
-    """All headers, and what pkg-config and CMake read, without what tests need; nothing is built."""
+    """Checks that all headers are installed, with the files for pkg-config and CMake. Nothing is built, and nothing
+    that only tests need is required."""
     prefix, build, known = folder / "prefix", folder / "build", folder / "known"
     known.mkdir()
     for name in ("xsimd", "zlib"):
@@ -77,13 +79,14 @@ def installed(folder):
 
 
 def described(folder):
-    """What pkg-config says that compiling and linking need."""
+    """Returns the options for compiling and for linking that pkg-config reports."""
     return (call("pkg-config", what, "cairn", folder=folder,
                  PKG_CONFIG_PATH=f"{folder}/prefix/share/pkgconfig").split() for what in ("--cflags", "--libs"))
 
 
 def linked(folder, compiler):
-    """By pkg-config: two files train the programs of one header alike, and each has a model of its own."""
+    """With pkg-config: two files train the programs of one header in the same way, and each file has a model of its
+    own."""
     flags, libraries = described(folder)
     objects = [folder / f"{name}-{compiler}.o" for name in ("first", "second")]
     for name, made in zip(("first.cpp", "second.cpp"), objects):
@@ -95,11 +98,11 @@ def linked(folder, compiler):
 
 
 def mixed(folder, compiler, flags, objects, libraries):
-    """A file for another processor, with OpenMP, or without exceptions ends a program that works without the file,
-    wherever the linker reads the file."""
+    """Checks that a program ends if one of its files was compiled for another processor, with OpenMP, or without
+    exceptions. The order in which the linker reads the files does not matter. Without that file, the program works."""
     source, other = folder / f"other-{compiler}.cpp", folder / f"other-{compiler}.o"
     source.write_text("#include <cairn/cost/blocking.hpp>\n")
-    others = ["-march=x86-64-v3", "-fno-exceptions"] + ["-fopenmp"] * (compiler == "g++")  # clang has none here
+    others = ["-march=x86-64-v3", "-fno-exceptions"] + ["-fopenmp"] * (compiler == "g++")  # clang has no OpenMP here
     for option in ("-march=x86-64", *others):
         call(compiler, *strict, *flags, option, "-c", source, "-o", other, folder=folder)
         for order in ([other, *objects], [*objects, other]):
@@ -116,7 +119,7 @@ def mixed(folder, compiler, flags, objects, libraries):
 
 
 def with_libraries(folder, compiler):
-    """What tests and benchmarks of users include, with the libraries that it is for."""
+    """Compiles users' tests and benchmarks with the libraries that they are for."""
     flags, libraries = described(folder)
     for name, option, library, *arguments in (
             ("checks", "-DBOOST_TEST_DYN_LINK", "-lboost_unit_test_framework"),
@@ -128,7 +131,7 @@ def with_libraries(folder, compiler):
 
 
 def found(folder):
-    """By CMake: find_package(cairn), of this version or an older one, also where what was installed is moved."""
+    """With CMake: find_package(cairn) finds this version and older ones, also after the installed files were moved."""
     call("cmake", "-S", outside, "-B", folder / "cmake", f"-DCMAKE_PREFIX_PATH={folder}/prefix",
          "-DCMAKE_CXX_COMPILER=g++", folder=folder)
     call("cmake", "--build", folder / "cmake", folder=folder)
@@ -143,7 +146,8 @@ def found(folder):
 
 
 def subproject(folder):
-    """The same files as another Meson project, linked with -flto; nothing of cairn is built or tested."""
+    """Compiles the same files as another Meson project, linked with -flto. Nothing of cairn is built or tested
+    there."""
     project, build = folder / "outside", folder / "outside/build"
     shutil.copytree(outside, project)
     cairn = project / "subprojects/cairn"
@@ -159,9 +163,9 @@ def subproject(folder):
 
 
 def beside(folder, compiler):
-    """`using namespace cairn; using namespace std;` in one program, with the standard library's checks, so that nothing
-    which the compiler evaluates fails them. Names are looked up alike whether code is made or not, and to g++ half of the
-    time goes into making it."""
+    """Compiles a program with `using namespace cairn; using namespace std;` and with the checks of the standard
+    library. The compiler must not find a violation during constant evaluation. g++ only checks the syntax, because
+    names are looked up in the same way and generating code takes half of the time."""
     program = folder / f"names-{compiler}"
     made = ["-fsyntax-only"] if compiler == "g++" else ["-o", program, "-lz"]
     call(compiler, *strict, "-D_GLIBCXX_DEBUG", f"-I{top}/include", outside / "names.cpp", *made, folder=folder)
@@ -170,8 +174,8 @@ def beside(folder, compiler):
 
 
 def embedded(folder, compiler):
-    """A program for a device: without exceptions, and what it cannot do is told to a function of the user's, or ends it
-    with a message; its header brings little."""
+    """Checks a program for a device. It is compiled without exceptions. An error is reported to a function of the user,
+    or ends the program with a message. The header includes little."""
     program, source = folder / f"embedded-{compiler}", outside / "embedded.cpp"
     call(compiler, *strict, *device, f"-I{top}/include", source, "-o", program, folder=folder)
     text = "cairn: bytes of memory: expected 1472, got 1471\n"
@@ -183,11 +187,11 @@ def embedded(folder, compiler):
 
 
 def names(folder, scope, text):
-    """What clang proposes after `scope::`."""
+    """Returns the names that clang proposes after `scope::`."""
     file = folder / f"names-{scope or 'global'}.cpp"
     file.write_text(f"{text}auto x = {scope}::\n;\n")
     place = f"{file}:{text.count(chr(10)) + 1}:{len(f'auto x = {scope}::') + 1}"
-    # It ends with a failure, for the program is not complete.
+    # clang ends with an error, because the program is not complete.
     printed = subprocess.run(["clang++-19", "-std=c++20", f"-I{top}/include", "-fsyntax-only", "-Xclang",
                               f"-code-completion-at={place}", file], capture_output=True, text=True).stdout
     found = set(re.findall(r"^COMPLETION: (\w+) :", printed, re.MULTILINE))
@@ -196,7 +200,8 @@ def names(folder, scope, text):
     return found
 
 
-# Declarations of a name that others have before cairn, and `using namespace std` as the only one.
+# Declarations that other libraries make for a name before cairn's headers. The kind "std" only has `using namespace
+# std`.
 declared = {
     "std": None,
     "object": "extern int {};",
@@ -208,12 +213,12 @@ keywords = set("""alignas alignof auto bool break case catch char char8_t class 
     if inline int long mutable namespace new noexcept not nullptr operator or private protected public
     reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this
     thread_local throw true try typedef typename union unsigned using void volatile while xor""".split())
-# Namespaces of libraries, and names that the system's headers make macros or declare as functions of the compiler.
+# Namespaces of libraries, and names that the system's headers define as macros or that are compiler built-ins.
 taken = {"boost", "cairn", "hana", "nlohmann", "std", "xsimd", "asm", "defined", "main"}
 
 
 def identifiers():
-    """All names in cairn's headers."""
+    """Returns all names in cairn's headers."""
     found = set()
     for header in (top / "include").rglob("*.hpp"):
         code = re.sub(r'R"(\w*)\((.|\n)*?\)\1"', "", header.read_text())
@@ -223,7 +228,8 @@ def identifiers():
 
 
 def hidden(folder, kind):
-    """Behind names of others: std's, or each name that cairn's headers contain and the system's do not."""
+    """Compiles cairn behind the names of others. These are std's names, or each name that cairn's headers contain and
+    the system's headers do not."""
     headers = ("fcntl.h", "nlohmann/json.hpp", "sys/ioctl.h", "sys/stat.h", "zlib.h")
     text = others + "".join(f"#include <{name}>\n" for name in headers)
     if kind == "std":
@@ -242,7 +248,7 @@ def hidden(folder, kind):
          folder=folder)
 
 
-# Macros of Qt, of X11, of Windows and of <complex.h>, and of those who call their sizes and types by one letter.
+# Macros of Qt, of X11, of Windows and of <complex.h>, and one-letter macros for sizes and types.
 macros = {
     "emit": "", "slots": "", "signals": "public", "forever": "for (;;)", "foreach(a, b)": "for (a : b)", "Above": "0",
     "None": "0L", "Bool": "int", "Status": "int", "Always": "2", "Success": "0", "True": "1", "False": "0",
@@ -254,7 +260,7 @@ macros = {
 
 
 def behind_macros(folder, compiler):
-    """Macros of others change nothing within cairn's headers, and are as they were behind these."""
+    """Checks that macros of others change nothing inside cairn's headers, and that they are unchanged behind them."""
     file = folder / f"macros-{compiler}.cpp"
     includes = [line for line in (outside / "hidden.cpp").read_text().splitlines() if line.startswith("#include")]
     after = 'static_assert(max(2, 3) + A + small(0) == 4, "macros are as they were");\nint main() {}\n'
@@ -264,7 +270,7 @@ def behind_macros(folder, compiler):
 
 
 def shared(folder):
-    """No name of cairn but those above is also a name of std or POSIX."""
+    """Checks that cairn shares only the names above with std and POSIX."""
     ours = names(folder, "cairn", "".join(f"#include <{header}>\n" for header in files(top / "include")))
     equal(ours & (names(folder, "std", others) | names(folder, "", others)), overloads | qualified)
 

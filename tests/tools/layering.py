@@ -1,13 +1,15 @@
 #!/usr/bin/env -S python3 -B
-"""The order of the library's folders: layering.py
+"""Checks the order of the library's folders: layering.py
 
-A folder includes itself and the folders above it in `order`; a header beside the folders may include them all. It does
-not declare what a folder below it defines either, but for `defined_below`.
-Each header first includes one of cairn's, so all begin with base/compiler.hpp, which refuses compilers and options.
-xsimd stays where `homes` says, xtensor outside, and what runs in constant evaluation keeps to plain arrays. The passes, the
-programs and the kernels that drive others know operations by what these declare: none is named there. Also, each
-program of tests, examples and bench is named in a build file, and each model of tests/models in a test of the
-laws, or it would never run; what bench/scenario.py runs, it finds itself. Lines of headers have at most 120 columns.
+A folder includes only itself and the folders above it in `order`. A header outside of the folders may include all
+folders. A header does not declare what a folder below it defines, except for `defined_below`.
+Each header first includes another header of cairn. Thus all headers begin with base/compiler.hpp, which refuses wrong
+compilers and options.
+xsimd is used only where `homes` says, and xtensor nowhere. Code for constant evaluation uses plain arrays. Passes,
+programs and kernels that drive other kernels know operations only by their declarations, and name no operation.
+Each program of tests, examples and bench is named in a build file, and each model of tests/models is named in a test of
+the laws. Otherwise it would never run. bench/scenario.py finds its programs itself. Lines of headers have at most 120
+columns.
 """
 
 import re
@@ -32,9 +34,9 @@ lists = {
     "examples": "examples/meson.build",
     "bench": "bench/meson.build",
 }
-at_run_time = ["heap", "kernels", "oracles", "processor", "stored"]  # built by bench/*.py
-# Tables of the graph hold pointers to what kernels run. A loop is planned while its body is lowered. A program saves where
-# the header for files is included, and knows the optimizer that trains it.
+at_run_time = ["heap", "kernels", "oracles", "processor", "stored"]  # bench/*.py builds these programs
+# Tables of the graph contain pointers to functions that run kernels. A scan is planned while its body is lowered. A
+# program can be saved if the header for files is included, and it knows the optimizer that trains it.
 defined_below = {
     "graph/operation.hpp": {"cairn::run", "cairn::run_lanes", "cairn::run_rows", "cairn::run_tiles"},
     "graph/scan.hpp": {"cairn::loop_hooks"},
@@ -50,7 +52,7 @@ model = re.compile(r"^constexpr auto (\w+) =(?!\s*(?:input|labels)<)", re.MULTIL
 
 
 def rank(header):
-    """The place of a header's folder in the order; a header beside the folders comes last."""
+    """Returns the position of a header's folder in the order. Headers outside of the folders come last."""
     folder = header.split("/")[0] if "/" in header else None
     return order.index(folder) if folder in order else len(order)
 
@@ -62,7 +64,8 @@ def begins_with_ours(text):
 
 
 def faults(header, text, operations):
-    """What is wrong with the header include/cairn/`header`; `operations` matches what names one."""
+    """Yields what is wrong with the header include/cairn/`header`. `operations` is a pattern that matches the name of
+    an operation."""
     folder = header.split("/")[0]
     if "/" in header and folder not in order:
         yield f"the folder {folder} has no place in the order"
@@ -83,7 +86,7 @@ def faults(header, text, operations):
         for name in sorted(set(operations.findall(code))):
             yield f"names the operation {name}"
     for number, line in enumerate(text.splitlines(), 1):
-        if len(line) > 120 and header != "misuse/table.hpp":  # messages are read in the compiler's output
+        if len(line) > 120 and header != "misuse/table.hpp":  # messages are read in the output of the compiler
             yield f"line {number} has {len(line)} columns, more than 120"
     if folder in ("graph", "plan", "search"):
         for name in slow_in_constexpr.findall(code):

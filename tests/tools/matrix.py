@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -B
-"""The laws, gradients, and kernels against plain loops, on every compiler, optimization and processor, and what is static
-on every compiler: matrix.py [PART OF A CELL]
+"""Runs the laws, the tests of gradients and the tests of kernels on every compiler, optimization level and processor.
+Compiles the suite `static` and the programs of the pages with every compiler: matrix.py [PART OF A CELL]
 
-Each cell of the grid is built by itself. What this processor cannot run is only compiled, and the table says so.
+Each cell of the grid is built separately. Code that this processor cannot run is only compiled, and the table says so.
 """
 
 import os
@@ -18,7 +18,7 @@ from accepts import accepted, static
 from compilers import compilers, finish, for_each, top
 
 optimizations = ["-O0", "-O2", "-O3", "-O3 -flto"]
-processors = {  # and what the processor must have
+processors = {  # with the features that the processor must have
     "x86-64": "",
     "sandybridge": "avx pclmulqdq aes xsave",
     "x86-64-v3": "avx avx2 bmi1 bmi2 f16c fma abm movbe xsave",
@@ -29,7 +29,8 @@ processors = {  # and what the processor must have
 flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-DBOOST_TEST_DYN_LINK", "-Iinclude"]
 false_alarms = {"g++": ["-Wno-restrict"], "clang++-19": []}  # GCC bug 105651
 
-elsewhere = ["allocation", "counted", "learning"]  # not of numbers: each is the same in every cell
+# these tests check no numbers, so they give the same result in every cell
+elsewhere = ["allocation", "counted", "learning"]
 patterns = ["laws/*.cpp", "run/kernel_*.cpp", "run/gradients_*.cpp", "run/joined.cpp", "run/scan.cpp",
             "run/scan_more.cpp", "run/stencils.cpp", "run/main.cpp"]
 sources = [file for pattern in patterns
@@ -43,7 +44,7 @@ def runs(processor):
 
 
 def call(command):
-    """All that a command prints, and its own time in seconds."""
+    """Returns whether a command succeeds, everything that it prints, and its time in seconds."""
     start = time.monotonic()
     done = subprocess.run(command, cwd=top, env=os.environ | {"LC_ALL": "C"}, text=True, errors="replace",
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -51,7 +52,7 @@ def call(command):
 
 
 def judge(compiler, optimization, processor):
-    """Whether a cell compiles, whether it passes (None where it cannot run), its seconds, and what is wrong."""
+    """Returns whether a cell compiles, whether it passes (None if it cannot run), its seconds, and what is wrong."""
     options = [*optimization.split(), f"-march={processor}"]
     with tempfile.TemporaryDirectory() as folder:
         jobs = [[compiler, *flags, *false_alarms[compiler], *options, "-c", str(source), "-o",
@@ -73,7 +74,7 @@ def judge(compiler, optimization, processor):
 
 
 def judge_static(compiler):
-    """The same of what only compiles, the programs of the pages, too."""
+    """Returns the same for the code that is only compiled, including the programs of the pages."""
     start = time.monotonic()
     found = for_each(accepted, [(compiler, name, text) for name, text in static().items()])
     faults = [printed for ok, printed in found if not ok]

@@ -1,5 +1,6 @@
-"""Whether docs/operations.md has every public name, and each row of it is true. Clang says which names there are, as
-an editor would propose them, and checks what the rows say of shapes, types and members; g++ does in matrix.py."""
+"""Checks that docs/operations.md has every public name, and that each row is true. Clang lists the names, as it would
+propose them to an editor. Clang also checks what the rows say about shapes, types and members. In matrix.py, g++ checks
+the rows."""
 
 import re
 import subprocess
@@ -13,7 +14,7 @@ headers = ["boost_test.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp
            *(f"data/{name}.hpp" for name in ("ahead", "draw", "text", "windows")),
            *(f"report/{name}.hpp" for name in ("tables", "residuals", "summary", "dot", "timeline", "dump"))]
 
-# What is in namespace cairn for the library itself: nodes of types, tools of passes and kernels, mistakes.
+# Names in namespace cairn that are for the library itself: nodes of types, tools of passes and kernels, and mistakes.
 suffixes = r"\w+_(op|leaf|mark|layer)"
 inner = set("""
     about argument axis_set bound chain_traits chained called call captured comparison derivative expr expression expression_traits
@@ -28,7 +29,7 @@ inner = set("""
     section_terms section_blocks most_block_pixels memory_alignment memory_block kept_run kept_tensor run_counters one_step executable step_tables runtime_step runtime_copy run run_lanes run_tiles run_rows compute lanewise
     detail fact rule well_formed graph plan search kernel nn data report dump file hana literals
 """.split())
-# Two programs, of which each has what the other cannot do.
+# There are two programs, because each of them has members that the other one cannot have.
 shown_by = {"step": {"step", "trainer"}, "trainer": {"step", "trainer"}}
 inner_of = {
     "data": {"text_of"},
@@ -39,7 +40,7 @@ inner_of = {
 
 
 def tables(page):
-    """The rows of all tables, each with the heading of its second column."""
+    """Yields the rows of all tables, each with the heading of its second column."""
     kind = ""
     for line in page.splitlines():
         cells = re.split(r"(?<!\\) \| ", line.strip("| ").replace("|---", "")) if line.startswith("|") else []
@@ -56,7 +57,7 @@ def code(cell):
 
 
 def statements(page):
-    """What the rows say, as a function that compiles."""
+    """Yields the claims of the rows, as parts of a function that compiles."""
     yield "void rows() {\n"
     for kind, first, second in tables(page):
         for span in first:
@@ -70,7 +71,7 @@ def statements(page):
 
 
 class editor:
-    """Clang, where a program begins with a text."""
+    """Clang, for programs that begin with a given text."""
 
     def __init__(self, folder, text):
         self.header, self.file = folder / "page.hpp", folder / "asked.cpp"
@@ -86,7 +87,7 @@ class editor:
         return self.call("-include-pch", f"{self.header}.pch", "-fsyntax-only", *arguments, self.file)
 
     def names(self, scope):
-        """What it proposes after `scope`, without the names of classes for themselves."""
+        """Returns the names that clang proposes after `scope`, without the names of classes inside themselves."""
         line = f"auto asked = {scope}"
         done = self.compiled(f"{line}\n;\n", "-Xclang", f"-code-completion-at={self.file}:1:{len(line) + 1}")
         inherited = r"(?: \(InBase\))?" if scope.endswith(".") else ""
@@ -94,14 +95,14 @@ class editor:
 
 
 def compared(where, there, said):
-    """Names that are there and that the page lacks, and the other way round."""
+    """Yields the names that exist and are not on the page, and the names on the page that do not exist."""
     for what, names in (("not on the page", there - said), ("only on the page", said - there)):
         if names:
             yield f"{where}: {what}: {' '.join(sorted(names))}"
 
 
 def wrong_names(page, clang):
-    """Names and members that the page lacks, or that there are none of."""
+    """Yields names and members that are missing on the page, or that the page has and that do not exist."""
     rows = list(tables(page))
     spans = [span for kind, *cells in rows for cell in cells[:2 if kind == "type" else 1] for span in cell]
     text = "\n".join([*spans, *blocks(page)])
@@ -129,13 +130,13 @@ def blocks(page):
 
 
 def beginning(page):
-    """The program in which the rows stand."""
+    """Returns the program in which the rows stand."""
     included = [*(f"cairn/{name}" for name in headers), "iostream"]
     return "".join([*(f"#include <{name}>\n" for name in included), *blocks(page)])
 
 
 def faults():
-    """Each thing that is checked, and what is wrong with it or nothing."""
+    """Yields each thing that is checked, and what is wrong with it or an empty text."""
     page = (top / page_name).read_text()
     with tempfile.TemporaryDirectory() as folder:
         clang = editor(Path(folder), beginning(page))
@@ -144,7 +145,7 @@ def faults():
 
 
 def faults_with(compiler):
-    """What another compiler has against the rows."""
+    """Returns the errors that another compiler finds in the rows."""
     page = (top / page_name).read_text()
     accepted, printed = compile_text(compiler, beginning(page) + "".join(statements(page)))
     return "" if accepted else f"not accepted\n{printed}"

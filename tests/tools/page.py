@@ -1,8 +1,10 @@
 #!/usr/bin/env -S python3 -B
-"""The page of a profile in a browser without a screen: page.py PROGRAM [FOLDER FOR PICTURES]
+"""Opens the page of a profile in a browser without a screen: page.py PROGRAM [FOLDER FOR PICTURES]
 
-PROGRAM prints the page when told `page`: examples/reports. In each width, light and dark, the page shows all that its
-data has, says nothing on the console, loads nothing, is no wider than its window, and each button of it works."""
+PROGRAM is examples/reports, which prints the page for the argument `page`. The page is opened in several widths, with
+light and dark colors. It must show all of its data, print nothing on the console, load nothing, be no wider than its
+window, and each of its buttons must work.
+"""
 
 import json
 import re
@@ -18,7 +20,7 @@ browser = ["chromium-headless-shell", "--headless", "--no-sandbox", "--disable-g
 windows = {"wide": 1280, "narrow": 420}
 schemes = {"dark": 0, "light": 1}
 
-# Presses each button, points at each shape, and notes what comes of it in the page itself.
+# This script presses each button, points at each shape, and records the results in the page itself.
 visit = """<script>
 const seen = {tips: 0, shapes: 0, sorted: 0, loaded: performance.getEntriesByType('resource').length};
 const press = button => button.dispatchEvent(new MouseEvent('click', {bubbles: true}));
@@ -56,7 +58,7 @@ document.body.append(noted);
 
 
 def load(page, width, scheme, *what):
-    """What the browser prints, and what it says on the console."""
+    """Returns what the browser prints, and the lines that it writes to the console."""
     size = f"--window-size={width},1000"
     done = subprocess.run([*browser, size, f"--blink-settings=preferredColorScheme={scheme}", *what, page.as_uri()],
                           text=True, capture_output=True, timeout=120)

@@ -1,8 +1,13 @@
 #!/usr/bin/env -S python3 -B
-"""The README says what is: its program, the message of its mistake, its table, its operation. So do the pages about the
-language, of recipes and of questions, each of whose blocks are one program, compiled by clang, which takes less time (by
-g++ in matrix.py), and that about conformance, whose links have the names quoted beside them. And every command that a
-page names exists (commands.py), and every operation (operations.py)."""
+"""Checks that the README agrees with the code: its program, the message of its mistake, its table and its operation.
+Other checks:
+
+- The code blocks of each page in `programs` are one program. clang compiles it, because clang takes less time. In
+  matrix.py, g++ compiles it.
+- The links on the page of conformance lead to files that contain the names quoted next to them.
+- The glossary is sorted and used.
+- Every command that a page names exists (commands.py), and so does every operation (operations.py).
+"""
 
 import re
 import subprocess
@@ -46,13 +51,13 @@ def words(text):
 
 
 def parts(message):
-    """What a quoted message says: its lines, where an indented one goes on."""
+    """Returns the parts of a quoted message. An indented line belongs to the line before."""
     return [words(part) for part in re.split(r"\n(?! )", message.strip())]
 
 
 def output(source):
-    """What a program prints; its errors where it does not compile or fails. With AVX2: a kernel's scratch depends on
-    the width of registers."""
+    """Returns what a program prints, or its errors if it does not compile or fails. The program is compiled for AVX2,
+    because the workspace of kernels depends on the width of registers."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / "program"
         command = ["g++", "-std=c++20", "-O1", "-march=x86-64-v3", "-Iinclude", "-x", "c++", "-", "-o", program, "-lz"]
@@ -63,7 +68,7 @@ def output(source):
 
 
 def faults(readme, quickstart):
-    """Each thing that is checked, and what is wrong with it or nothing."""
+    """Yields each thing that is checked, and what is wrong with it or an empty text."""
     program, mistake, operation = blocks(readme, "cpp")
     message, table = blocks(readme, "text")
     model = program[:program.index("int main")]
@@ -90,7 +95,8 @@ def faults(readme, quickstart):
 
 
 def program_faults(name, compiler):
-    """Of a page whose blocks are one program, and whose messages are all errors that it has."""
+    """Checks a page with code blocks that form one program. The messages on the page must be all errors of the
+    program."""
     page = (top / name).read_text()
     program = "".join(blocks(page, "cpp"))
     sentences = [words(message).split("static assertion failed: ")[-1] for message in blocks(page, "text")]
@@ -102,15 +108,16 @@ def program_faults(name, compiler):
 
 
 def printed_faults(name):
-    """Of a page whose blocks are one program, and whose text blocks are what the program prints."""
+    """Checks a page with code blocks that form one program. The text blocks on the page must be the output of the
+    program."""
     page = (top / name).read_text()
     printed, shown = output("".join(blocks(page, "cpp"))), "".join(blocks(page, "text"))
     return "" if printed == shown else f"it prints\n{printed}"
 
 
 def stale_references(page, folder):
-    """Of a page with tables: links to no file, and what the last cell of a row quotes that no file linked there has.
-    Each such cell has both, or says `none`."""
+    """Checks a page with tables. Yields links to missing files, and names in the last cell of a row that no file linked
+    there contains. Each last cell must have both links and names, or say `none`."""
     for line in page.splitlines():
         cell = line.rstrip(" |").split(" | ")[-1]
         linked, quoted = re.findall(r"\]\(([^)#]+)", line), re.findall(r"`([^`]+)`", cell)
@@ -129,8 +136,8 @@ def stale_references(page, folder):
 
 
 def glossary_faults(page, texts):
-    """What is wrong with the glossary: more than forty terms, a term that is not explained in two sentences or is out of
-    order, and a term that no other text uses."""
+    """Yields what is wrong with the glossary: more than forty terms, a term that is not explained in two sentences or
+    is out of order, and a term that no other text uses."""
     terms = re.findall(r"^\*\*([a-z ]+)\*\*: (.*(?:\n.+)*)", page, re.MULTILINE)
     if not 0 < len(terms) <= 40:
         yield f"{len(terms)} terms, not up to 40"

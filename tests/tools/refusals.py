@@ -1,8 +1,9 @@
 #!/usr/bin/env -S python3 -B
-"""What the demo must refuse: refusals.py PROGRAM
+"""Checks what the demo must refuse: refusals.py PROGRAM
 
-Wrong arguments and wrong files end it at once, with one line on stderr, nothing on stdout and a failure's status.
-What it accepts by mistake would train for minutes, so each case has a limit of time.
+Wrong arguments and wrong files must end the demo at once, with one line on stderr, nothing on stdout, and an exit
+status that reports a failure. If the demo accepted one of them by mistake, it would train for minutes. Therefore each
+case has a time limit.
 """
 
 import subprocess
@@ -20,7 +21,7 @@ arguments = """--nonsense|a b|--epochs|--epochs 0|--epochs 1.5|--epochs x|--epoc
 
 
 def cases(folder: Path):
-    """Arguments, and what the line must name."""
+    """Yields arguments, and the word that the line on stderr must name."""
     for words in "|".join(arguments).split("|"):
         yield words.split(), words.split()[0]
     yield ["--data", str(folder / "none")], "none"

@@ -1,8 +1,9 @@
 #!/usr/bin/env -S python3 -B
-"""That what trains goes on with the same bits: resume.py PROGRAM images|text
+"""Checks that training programs continue with the same bits: resume.py PROGRAM images|text
 
-On a small set of made-up images, or a short text, a run that is interrupted, and resumed by the command line that it
-prints, ends with the files and the log of one that never stopped, and has written the same text."""
+The data are a small set of made-up images or a short text. A run is interrupted, and resumed by the command line that
+it prints. It must end with the same files and the same log as a run that never stopped, and must write the same text.
+"""
 
 import csv
 import gzip
@@ -19,12 +20,13 @@ from pathlib import Path
 
 from compilers import finish
 
-steps = 60  # an epoch, of batches of 128 images; the program writes a row of its log after each 20
+# training steps of an epoch, with batches of 128 images; the program writes a row of its log after each 20 steps
+steps = 60
 sizes = {"train": steps * 128, "t10k": 200}
 
 
 def write_images(folder):
-    """Noise about a brightness that depends on the class, in files as Fashion-MNIST's."""
+    """Writes files like those of Fashion-MNIST. The images are noise around a brightness that depends on the class."""
     folder.mkdir()
     draw = random.Random(1)
     noise = draw.randbytes(28 * 28 * 64)
@@ -40,7 +42,8 @@ def write_images(folder):
 
 
 def write_text(file):
-    """Words of few letters: for two epochs of an LSTM of 32 letters a step, and a tenth to validate with."""
+    """Writes a text of few letters. It is long enough for two epochs of an LSTM with 32 letters in each training step,
+    and for a tenth of the text as validation."""
     draw = random.Random(1)
     letters = "abcdefgh \n"
     file.write_text("".join(draw.choice(letters) for _ in range((2 * steps * 32 + 1) * 10 // 9 + 1)))
@@ -51,7 +54,7 @@ def start(command):
 
 
 def ended(process):
-    """What it printed. A run that does not end in time is ended here."""
+    """Returns what a process printed. A process that does not end in time is killed."""
     try:
         printed = process.communicate(timeout=240)[0]
     finally:
@@ -62,8 +65,8 @@ def ended(process):
 
 
 def saved_all(process):
-    """What it printed until all was saved. What comes then, a profile, takes longer than all else where nothing is
-    optimized."""
+    """Returns what a process printed until everything was saved. The profile that the process computes afterwards would
+    take longer than everything else, because the program is not optimized."""
     printed = ""
     for line in process.stdout:
         printed += line
@@ -77,35 +80,35 @@ def saved_all(process):
 
 
 def written(printed):
-    """What a model wrote in the end, where it writes."""
+    """Returns the text that a model wrote at the end, if it writes text."""
     return printed.rpartition(" it writes\n")[2].partition("the best weights: ")[0]
 
 
 def interrupt(process, log):
-    """Once its log has a row below the titles."""
+    """Interrupts a process as soon as its log has a row below the titles."""
     while process.poll() is None and not (log.exists() and log.read_text().count("\n") > 1):
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
 
 
 def written_on(program, run, *arguments):
-    """What a model writes on from a prompt, by the best weights of a run."""
+    """Returns what a model writes after a prompt, with the best weights of a run."""
     return ended(start([program, "--run", str(run), "--prompt", "abc de", *arguments]))
 
 
 def saved(run):
-    """By their names, all that it saved with weights."""
+    """Returns the contents of all files with weights that a run saved, by their names."""
     return {file.name: file.read_bytes() for file in run.glob("*.safetensors")}
 
 
 def rows(run):
-    """The log, but for the seconds."""
+    """Returns the rows of the log, without the seconds."""
     with open(run / "log.csv", newline="") as file:
         return [{key: value for key, value in row.items() if key != "seconds"} for row in csv.DictReader(file)]
 
 
 def checks(program, kind, folder):
-    """What is checked, and whether it holds."""
+    """Yields what is checked, and whether it holds."""
     data, whole, parted = folder / "data set", folder / "whole", folder / "parted"
     write, to_end = {"images": (write_images, ended), "text": (write_text, saved_all)}[kind]
     write(data)

@@ -1,7 +1,8 @@
 #!/usr/bin/env -S python3 -B
-"""A program with other sizes: small.py FILE NAME=NUMBER... prints it. So a test can run what an example does in a blink.
+"""Prints a program with other sizes: small.py FILE NAME=NUMBER... A test can then run an example in a very short time.
 
-Each name stands once in `constexpr int ...;`, with its number."""
+Each name occurs once in a definition `constexpr int ...;`, with its number.
+"""
 
 import re
 import sys

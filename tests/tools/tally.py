@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -B
 """Adds up the cases that `meson test --logbase` has logged, by suite: tally.py LOG.json:SUITE,SUITE...
 
-A program says how many cases it has, in Boost.Test's short report or as a line "N passed, N failed"; one that says
-nothing is one case. A suite of which the log says nothing was not built: one failure.
+A program reports its number of cases in Boost.Test's short report, or in a line "N passed, N failed". A program that
+reports nothing counts as one case. A suite that is missing in the log was not built, and counts as one failure.
 """
 
 import json
@@ -19,7 +19,7 @@ boost_passed = re.compile(r"^ *(\d+) test cases? out of \d+ passed", re.MULTILIN
 
 
 def count(test):
-    """Passed and failed cases of one entry of the log."""
+    """Returns the passed and failed cases of one entry of the log."""
     printed = test.get("stdout", "") + test.get("stderr", "")
     if lines := own_line.findall(printed):
         passed, failed = map(int, lines[-1])
@@ -33,7 +33,7 @@ def count(test):
 
 
 def totals(log: Path, suites):
-    """Passed and failed cases by suite."""
+    """Returns the passed and failed cases of each suite."""
     found = dict.fromkeys(suites, (0, 0))
     for test in map(json.loads, log.read_text().splitlines() if log.exists() else []):
         suite = test["name"].split(" / ")[0].removeprefix("cairn:")

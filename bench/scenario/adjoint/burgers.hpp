@@ -1,4 +1,4 @@
-// The equation that all contestants step, and what the tapes share.
+// The equation that all contestants step, and the code that the peers with tapes share.
 #pragma once
 
 #include <cstddef>
@@ -18,14 +18,14 @@ inline std::vector<double> start(const contestant::arguments& given) {
   return out;
 }
 
-/// The slope along all parameters, u0 and nu.
+/// Returns the slope of the loss along all parameters, which are u0 and nu.
 inline double slope(const auto& gradient, const std::vector<double>& parameters) {
   double sum = 0;
   for (std::size_t i = 0; i < parameters.size(); ++i) sum += gradient[i] * parameters[i];
   return sum;
 }
 
-/// The sum of squares in the end; the last of the parameters is nu.
+/// Returns the sum of squares after the last step. The last parameter is nu.
 template <class Real>
 Real loss(const std::vector<Real>& parameters) {
   std::vector<Real> u(parameters.begin(), parameters.end() - 1), next(u.size());

@@ -1,4 +1,5 @@
-// Taped once, for nothing branches; a step replays the tape and reverses it. All of it lies in memory.
+// ADOL-C. The tape is recorded once, because nothing branches. A step replays the tape and reverses it. All of the tape
+// lies in memory.
 #include <adolc/adolc.h>
 
 #include "burgers.hpp"
@@ -8,7 +9,8 @@ int main(int count, char** words) {
   const auto parameters = burgers::start(given);
   const int n = static_cast<int>(parameters.size());
   const long before = contestant::heap("heap_live");
-  // Entries of the buffers for operations, places, constants and what is kept; what does not fit goes to files.
+  // The numbers of entries of the buffers for operations, locations, constants and stored values. Entries that do not
+  // fit go to files.
   trace_on(0, 0, 1U << 25, 1U << 26, 1U << 22, 1U << 25, 0);
   std::vector<adouble> taped(parameters.size());
   for (std::size_t i = 0; i < taped.size(); ++i) taped[i] <<= parameters[i];

@@ -1,4 +1,4 @@
-// Taped once, for nothing branches; a step replays the tape and reverses it.
+// CppAD. The tape is recorded once, because nothing branches. A step replays the tape and reverses it.
 #include <cppad/cppad.hpp>
 
 #include "burgers.hpp"

@@ -11,7 +11,7 @@ constexpr auto k = param<"k", 1, T, 8, 64>;
 template <int T>
 constexpr auto v = param<"v", 1, T, 8, 64>;
 
-/// The parameters are the first so many tokens of all.
+/// Runs the form with the value Y. Its parameters are the first tokens of the tensors in the files.
 template <auto Y, class... Numbers>
 void run_in(const contestant::arguments& given) {
   using attending_program = program<mean(square(Y)), threads<2>, Numbers...>;
@@ -24,7 +24,7 @@ void run(const contestant::arguments& given) {
   if (given.rounded) run_in<Y, mixed<bf16>>(given);
   else run_in<Y>(given);
 }
-/// A segment of an attention alone stores its result no less, where backward begins with that.
+/// A segment that contains only attention does not store less here, because the backward pass begins with its result.
 template <int T, auto... Causal>
 void run_length(const contestant::arguments& given, std::string form) {
   form += std::to_string(T);

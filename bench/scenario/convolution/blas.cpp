@@ -1,8 +1,10 @@
-// The convolutions of ResNet-50, forward and both gradients, of 4 images: cairn's kernels beside oneDNN's, in one
-// process, by turns. Images lie with channels last on both sides. Filters: "packed" is oneDNN with them in the layout
-// that it chooses, "OIHW" counts what brings them there and back from PyTorch's; so do "cairn packed" and "cairn".
-// Prints one line of JSON for each: the FLOP/s in the best of the runs, and what is wrong with a result. Arguments: the
-// number of threads, NumPy's OpenBLAS, oneDNN for OpenMP.
+// Compares cairn's kernels with oneDNN's for the convolutions of ResNet-50, on 4 images: the forward pass and both
+// gradients. Both run in one process and take turns. Both have images with channels last. The filters are handled in
+// two ways. In the figures "oneDNN packed" and "cairn packed", the filters have the layout of the library. The figures
+// "oneDNN OIHW" and "cairn" also count the time to convert the filters from PyTorch's layout and back.
+//
+// The program prints one line of JSON for each convolution: the FLOP/s of the best run, and what is wrong with a
+// result. Its arguments are the number of threads, NumPy's OpenBLAS, and oneDNN for OpenMP.
 #include "cairn/kernel/convolution.hpp"
 #include "cairn/kernel/matmul.hpp"
 
@@ -20,7 +22,7 @@ namespace {
 
 using cairn::motion, cairn::shape;
 
-/// oneDNN's C interface, version 3, as far as it is used here: https://uxlfoundation.github.io/oneDNN.
+/// The part of oneDNN's C interface, version 3, that this program uses: https://uxlfoundation.github.io/oneDNN.
 struct onednn {
   using handle = void*;
   using dims = std::int64_t[12];
@@ -104,7 +106,7 @@ void kernel(const float* a, const float* b, float* to, float* scratch, int threa
   cairn::run<Op, float, array<A>, array<B>>(nullptr, operands, threads);
 }
 
-/// What a convolution is for: its result, the gradient of its images, or that of its filters.
+/// The output of a kernel: the result of a convolution, the gradient of its images, or the gradient of its filters.
 enum pass { result, of_images, of_filters };
 
 template <pass Pass, motion Moves, shape Image, shape Filters>  // {O, C, rows, columns}
@@ -117,7 +119,7 @@ void measure(const onednn& dnn, int threads) {
   constexpr std::int64_t size = Pass == result ? made.count() : Pass == of_images ? Image.count() : Filters.count();
   std::vector<float> own(static_cast<std::size_t>(size)), theirs(own), scratch;
   const auto lent = [&scratch](std::int64_t numbers) {
-    // Before threads ask for their shares, a whole call did, for more.
+    // The whole call asks for more memory before threads ask for their shares, so threads never resize.
     if (std::ssize(scratch) < numbers + 16) scratch.resize(static_cast<std::size_t>(numbers) + 16);
     return reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(scratch.data()) + 63) / 64 * 64);
   };
@@ -147,7 +149,7 @@ void measure(const onednn& dnn, int threads) {
                                 threads);
     }
   };
-  // What of it brings filters from PyTorch's layout or to it: on as many threads, each a share.
+  // Converts filters from PyTorch's layout or to it. Each thread converts a share.
   const auto pack_share = [&](int part) {
     if constexpr (Pass == of_filters) {
       const cairn::range results = cairn::share(Filters[0], 16, part, threads);
@@ -166,7 +168,7 @@ void measure(const onednn& dnn, int threads) {
     }
   };
 
-  // oneDNN names extents {N, C, H, W}, wherever they lie.
+  // oneDNN lists the extents in the order {N, C, H, W}, whatever the layout is.
   const std::int64_t extents_x[]{Image[0], Image[3], Image[1], Image[2]},
       extents_y[]{made[0], made[3], made[1], made[2]};
   const std::int64_t extents_w[]{Filters[0], Filters[1], Filters[2], Filters[3]};

@@ -15,7 +15,7 @@ constexpr auto bottleneck = nn::batch_norm<"norm1"> | nn::relu | nn::conv2d_with
                             nn::conv2d_without_bias<"conv2", 24, 3, nn::window{.padding = 1}>;
 template <int Layer>
 constexpr auto name_of = fixed_string{"layer"} + digits<Layer>;
-/// Layers from number Layer on, each a segment of all that was made before it.
+/// The layers from number Layer on. Each is a segment that reads the results of all layers before it.
 template <int Layer = 0>
 constexpr auto grown(auto... made) {
   if constexpr (Layer == 12) {
@@ -28,7 +28,7 @@ constexpr auto grown(auto... made) {
 constexpr auto features = grown(input<"images", 32, 28, 28, 48>) | nn::batch_norm<"norm"> | nn::relu;
 constexpr auto loss = cross_entropy(global_average(features) | nn::linear<"head", 10>, labels<"classes", 10, 32>);
 
-constexpr adamw_options by_adamw{.lr = 1e-3};
+constexpr adamw_options by_adamw{.lr = 1e-7};
 constexpr auto feed = [](const contestant::arguments& given, auto steps_of) {
   const auto images = given.tensor<float>("images", 32 * 28 * 28 * 48);
   const auto classes = given.tensor<std::int32_t>("classes", 32);

@@ -1,8 +1,8 @@
-"""A block of 12 densely connected layers, of 32 images; ckpt: each layer is a segment of all that was made before it."""
+"""A block of 12 densely connected layers, 32 images; ckpt: each layer is a segment that reads all earlier results."""
 
 layers, first, growth, wide, side, batch = 12, 48, 24, 96, 28, 32
 
-# Uniform in [-bound, bound]: the bound, then the extents.
+# For each tensor: the bound, then the extents. The numbers are uniform in [-bound, bound].
 tensors = {"images": (1, batch, side, side, first)}
 for i in range(layers):
     read = first + growth * i
@@ -17,5 +17,5 @@ for i in range(layers):
 made = first + growth * layers
 tensors |= {"norm.weight": (1, made), "norm.bias": (1, made), "head.weight": (made**-0.5, 10, made),
             "head.bias": (made**-0.5, 10)}
-# The number of classes, then the extents.
+# For the labels: the number of classes, then the extents.
 labels = {"classes": (10, batch)}

@@ -14,7 +14,7 @@ template <class Program>
 void run(const contestant::arguments& given) {
   Program step;
   given.load(step);
-  // x is read going forward and coming back, its gradient is written, and what is stored is written and read.
+  // The forward pass and the backward pass read x. The gradient of x is written. Stored values are written and read.
   constexpr memory_plan plan = Program::memory();
   constexpr std::int64_t bytes = 2 * plan.parameter_bytes + plan.gradient_bytes + 2 * plan.stored_bytes;
   contestant::serve<Program>([&] { return step.value_and_grad(); }, bytes);

@@ -1,4 +1,4 @@
-"""2048 rows through 8 blocks x + fc2(gelu(fc1(x))), 256-1024-256, mean of squares, AdamW; ckpt: each block."""
+"""2048 rows, 8 blocks x + fc2(gelu(fc1(x))), 256-1024-256, mean of squares, AdamW; ckpt: each block is a segment."""
 
 tensors = {"x": (1, 2048, 256)}
 for i in range(8):

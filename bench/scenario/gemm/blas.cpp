@@ -1,7 +1,8 @@
-// Matrix products: cairn's kernel beside BLAS libraries, in one process, by turns. Prints one line of JSON for each
-// library that is not there, then for each product: the FLOP/s of each in the best of its runs, and what is wrong with
-// a result. Arguments: the number of threads, NumPy's OpenBLAS. Products are row-major: mxnxk is {m, k} times {k, n};
-// `t` is a transposed side; of bf16 sums are floats.
+// Compares cairn's kernel for matrix products with BLAS libraries. All run in one process and take turns. The program
+// prints one line of JSON for each library that is missing. Then it prints one line for each product: the FLOP/s of the
+// best run of each library, and what is wrong with a result. The arguments are the number of threads and NumPy's
+// OpenBLAS. Products are row-major, and mxnxk is {m, k} times {k, n}. A `t` marks a transposed side. Products of bf16
+// sum in float.
 #include "cairn/kernel/gemm.hpp"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 
 using cairn::bf16, cairn::product;
 
-/// A row-major product of op(A) {m, k} and op(B) {k, n}, whose numbers are floats or bf16.
+/// A function that computes a row-major product of op(A) {m, k} and op(B) {k, n}. The numbers are floats or bf16.
 template <class In>
 using blas = void (*)(void* function, const product&, const In* a, const In* b, float* c);
 
@@ -54,7 +55,7 @@ struct rival {
   void* function;
 };
 
-/// Those that are there.
+/// Returns the libraries that are installed, and prints a fault for each missing library.
 template <class In>
 std::vector<rival<In>> open(std::initializer_list<library<In>> libraries) {
   std::vector<rival<In>> rivals;
@@ -74,7 +75,8 @@ std::vector<In> drawn(std::int64_t size, std::uint32_t state) {
   return out;
 }
 
-/// Of one thread those of the processor, so that what else runs on it does not count.
+/// Returns the seconds of `work`. For one thread they are seconds of the processor, so that other programs do not
+/// count.
 double seconds(int threads, int times, auto work) {
   const auto now = [clock = threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC] {
     std::timespec t;
@@ -86,7 +88,7 @@ double seconds(int threads, int times, auto work) {
   return (now() - begin) / times;
 }
 
-/// As far as summing k products of numbers below 1 in another order may lead.
+/// Returns whether two results agree. A sum of k products of numbers below 1 depends on the order of its terms.
 bool agree(const std::vector<float>& c, const std::vector<float>& expected, int k) {
   for (std::size_t i = 0; i < c.size(); ++i) {
     if (!(std::abs(c[i] - expected[i]) <= 1e-6F * static_cast<float>(k) + 1e-5F)) return false;
@@ -124,7 +126,7 @@ void measure(const std::vector<rival<In>>& rivals, int threads) {
   const int rounds = std::clamp(static_cast<int>(0.1 / std::max(once, 1e-6)), 5, 25);
   for (int round = 0; round < rounds; ++round) {
     for (contestant& one : all) {
-      call(one);  // what the others left in the caches
+      call(one);  // not timed, because the caches hold the data of the other libraries
       one.taken.push_back(seconds(threads, times, [&] { call(one); }));
     }
   }

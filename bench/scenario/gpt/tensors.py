@@ -1,4 +1,5 @@
-"""A GPT: batches of 8 x 256 of 256 tokens, 6 blocks of 256 with 8 heads, a tied head, AdamW; ckpt: each block."""
+"""A GPT: batches of 8 x 256 of 256 tokens, 6 blocks of 256, 8 heads, a tied head, AdamW; ckpt: each block is a segment.
+"""
 
 width, blocks, vocabulary, batch, time = 256, 6, 256, 8, 256
 
@@ -24,5 +25,5 @@ for i in range(blocks):
     linear(f"block.{i}.fc1", width, 4 * width)
     linear(f"block.{i}.fc2", 4 * width, width)
 norm("ln_f")
-# The number of tokens, then the extents.
+# For the labels: the number of tokens, then the extents.
 labels = {"tokens": (vocabulary, batch, time), "next": (vocabulary, batch, time)}

@@ -1,4 +1,6 @@
-"""An LSTM of 256 units over 64 steps, 32 sequences of 256 features, mean of squares, gradients of parameters and input; ckpt: 16 steps are a segment."""
+"""An LSTM of 256 units, 64 iterations, 32 sequences of 256 features, loss: mean of squares, gradients of parameters and
+input; ckpt: every 16 iterations are a segment.
+"""
 
 tensors = {
     "x": (1, 32, 64, 256),

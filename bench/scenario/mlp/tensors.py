@@ -1,6 +1,6 @@
-"""A batch of 128 through 784-512-512-10, cross entropy, Adam; ckpt: each hidden layer is a segment."""
+"""A batch of 128 rows, layers 784-512-512-10, cross entropy, Adam; ckpt: each hidden layer is a segment."""
 
-# Uniform in [-bound, bound]: the bound, then the extents.
+# For each tensor: the bound, then the extents. The numbers are uniform in [-bound, bound].
 tensors = {
     "images": (1, 128, 784),
     "fc1.weight": (784**-0.5, 512, 784),
@@ -10,5 +10,5 @@ tensors = {
     "head.weight": (512**-0.5, 10, 512),
     "head.bias": (512**-0.5, 10),
 }
-# The number of classes, then the extents.
+# For the labels: the number of classes, then the extents.
 labels = {"classes": (10, 128)}

@@ -1,8 +1,8 @@
-"""ResNet-18's four stages of 32 images of 32 x 32 pixels; ckpt: each block of two convolutions is a segment."""
+"""The four stages of ResNet-18, 32 images of 32 x 32 pixels; ckpt: each block of two convolutions is a segment."""
 
 batch, side, widths = 32, 32, (64, 128, 256, 512)
 
-# Uniform in [-bound, bound]: the bound, then the extents.
+# For each tensor: the bound, then the extents. The numbers are uniform in [-bound, bound].
 tensors = {"images": (1, batch, side, side, 3)}
 
 
@@ -20,5 +20,5 @@ for stage, made in enumerate(widths, 1):
         if made != read:
             convolution(f"{name}.downsample.0", f"{name}.downsample.1", made, read, 1)
 tensors |= {"fc.weight": (512**-0.5, 10, 512), "fc.bias": (512**-0.5, 10)}
-# The number of classes, then the extents.
+# For the labels: the number of classes, then the extents.
 labels = {"classes": (10, batch)}

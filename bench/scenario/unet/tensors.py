@@ -2,7 +2,7 @@
 
 batch, side, widths = 16, 64, (32, 64, 128)
 
-# Uniform in [-bound, bound]: the bound, then the extents.
+# For each tensor: the bound, then the extents. The numbers are uniform in [-bound, bound].
 tensors = {"images": (1, batch, side, side, 1), "wanted": (1, batch, side, side, 1)}
 
 

@@ -107,8 +107,8 @@ struct exponential {
                                  0.0000248015049817247539, 0.00019841269718324563, 0.00138888889317922677,
                                  0.00833333333338997165,   0.0416666666665761192,  0.166666666666665885,
                                  0.500000000000000522};
-    const auto sum = exact_sum(x, low);
-    return sum.high + fused(sum.high * sum.high, polynomial(floats, doubles, sum.high), sum.low);
+    const V sum = x + low;
+    return fused(sum * sum, polynomial(floats, doubles, sum), sum);
   }
   [[gnu::always_inline]] V value() const { return scaled(either<V>(1) + rest, power); }
 };
@@ -275,31 +275,32 @@ template <class Real>
 [[gnu::always_inline]] inline normal_distribution<lanes<Real>> normal(lanes<Real> x) {
   using V = lanes<Real>;
   using namespace function_parts;
-  constexpr std::array floats{0.0168921599026, 0.0114786912112, -0.0502373581493, -0.0562009443944,
-                              0.0602021594827, 0.241615333581,  0.373046882615,   0.38713690082};
-  constexpr std::array doubles{-0.0012549935622841626,  0.00017812369247032319, 0.0038324599235130355,
-                               -0.0021065303136114865,  -0.0050600760140367545, 0.0051313160375100298,
-                               0.0043278989209702552,   -0.0083710750623995791, -0.0025609325892213465,
-                               0.012124185585432586,    0.00073213449433895697, -0.01799401986387187,
-                               -0.00048840802210204228, 0.029580147684951008,   0.0085340319039091738,
-                               -0.052186190505228659,   -0.055675077785668436,  0.060321511731485815,
-                               0.24158629956266456,     0.3730437159193308,     0.38713740074221948};
+  constexpr std::array floats{0.0167844817, 0.0202448778, -0.0429633036, -0.0750192925,
+                              0.0376059674, 0.255756497,  0.430059373,   0.455984831};
+  constexpr std::array doubles{-0.0012445122036183595, 0.00065247283090469723, 0.0036696512652193156,
+                               -0.0034210899045021967, -0.0041320739871712701, 0.0065929941357573104,
+                               0.0025682334179910503,  -0.009350066109026613,  -0.00021372817459791617,
+                               0.012470745001550865,   -0.0020890356660517285, -0.017852289928528858,
+                               0.0029867976076364015,  0.029360161036261524,   0.003863703461825913,
+                               -0.053057498243915514,  -0.049193387550778692,  0.065852626909383732,
+                               0.23603652961836613,    0.35624943979736218,    0.36790970649855287};
   const V one = V::fill(1), four = V::fill(4), half = V::fill(Real{0.5});
   const V size = at_most(abs(x), either<V>(14.5, 39));
-  const auto squared = exact_product(size, size);
-  const auto e = exponential<V>::of(squared.high * -half, squared.low * -half);
+  const V halved = size * -half, square = halved * size;
+  const auto e = exponential<V>::of(square, product_error(halved, size, square));
   const V density_at_zero = either<V>(0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2);
   const auto sum = exact_sum(four, size);
-  const V t = four / sum.high, u = t - half;
-  // The polynomial is P(t) = middle + u (slope + u (...)).
-  const V middle = either<V>(0.188821283848, 0.18882128260393787),
-          middle_low = either<V>(-2.1152855e-9, -9.28739308e-18);
-  const auto slope = exact_sum(either<V>(0.303948294149, 0.30394832098594602), u * polynomial(floats, doubles, u));
-  const auto step = exact_product(u, slope.high), p = exact_sum(middle, step.high), area = exact_product(t, p.high);
+  // The polynomial is P(t) = middle + u (slope + u (...)). P at its centre is a float, or a double, to a hundredth of a
+  // unit.
+  const V t = four / sum.high, u = t - either<V>(9129.0 / 16384, 247.0 / 512),
+          middle = either<V>(0.20754267275333404541, 0.18359605958047600649);
+  const V slope = fused(u, polynomial(floats, doubles, u), either<V>(0.352073103, 0.29067860327770517));
+  const auto step = exact_product(u, slope);
+  const V p = middle + step.high, area = t * p;
   const V off = fused(sum.high * either<V>(0.25), product_error(t, sum.high, four), sum.low);
-  const V lost = fused(t, fused(u, slope.low, step.low + (p.low + middle_low)), area.low);
-  const V low = lost - (density_at_zero - size * area.high) * off;
-  const V beyond = scaled(area.high + fused(area.high, e.rest, fused(low, e.rest, low)), e.power);
+  const V lost = fused(t, ((middle - p) + step.high) + step.low, product_error(t, p, area));
+  const V low = lost - (density_at_zero - size * area) * off;
+  const V beyond = scaled(area + fused(area, e.rest, fused(low, e.rest, low)), e.power);
   return {select(greater(x, V::fill(0)), one - beyond, beyond), e.value() * density_at_zero};
 }
 

@@ -97,7 +97,7 @@ struct own_plan : product_numbers<In>, tile_extents<In, P> {
   }
 };
 
-/// The plan of a product. Code of its own pays only for products that take some hundred nanoseconds (bench/NOTES.md).
+/// The plan of a product. Code of its own pays only for products that take some hundred nanoseconds (docs/design.md).
 template <class In, product P>
 inline constexpr auto plan_of = [] {
   if constexpr (std::int64_t{P.m} * P.n * P.k <= 48 * 48 * 48) return own_plan<In, P>{};
