@@ -1,6 +1,6 @@
 // The optimizer in the training step and the optimizer next to it compute the same bits, for all models of the laws.
-// The models must be compiled once more for this, so that only tests/matrix.py runs this file. tests/run/update.cpp
-// tests what only updates have.
+// The models must be compiled once more for this, so that only tests/tools/matrix.py runs this file.
+// tests/run/update.cpp tests what only updates have.
 #include "../models/arguments.hpp"
 #include "../models/images.hpp"
 #include "../models/indices.hpp"

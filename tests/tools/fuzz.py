@@ -1032,7 +1032,7 @@ class body:
 def written(models, counted=True, gradients=False):
     """Returns the tests of some models, by seed, as C++. With `counted`, the tests also count allocations. With
     `gradients`, they check only gradients."""
-    text = ["// Written by tests/fuzz.py.", '#include "laws/laws.hpp"', shared]
+    text = ["// Written by tests/tools/fuzz.py.", '#include "laws/laws.hpp"', shared]
     for seed, m in models.items():
         options = f"seed_{seed}::loss" + (f", freeze<{', '.join(map(quoted, m.frozen))}>" if m.frozen else "")
         options += f", wrt<{', '.join(map(quoted, m.inputs))}>" * m.wrt + ', cotangent<"v">' * m.pulled_back
@@ -1101,7 +1101,7 @@ def main(number, first=1, operations=40, *gradients):
         roles.update(kind for m in models.values() for kind in ["models", *["any"] * bool(m.roles), *m.roles])
         print(f"{', '.join(map(str, models))}: {compiler} {' '.join(options)}", flush=True)
         for seed, printed in faults.items():
-            print(f"FAILED: ./dev test fuzz 1 {seed} {operations}, which is tests/fuzz.py write {operations} {seed} 1")
+            print(f"FAILED: ./dev test fuzz 1 {seed} {operations}, which is tests/tools/fuzz.py write {operations} {seed} 1")
             print(printed[:6000], flush=True)
     print("several roles:", ", ".join(f"{kind} {n}" for kind, n in roles.most_common()))
     finish(number - failed, failed)

@@ -2,6 +2,7 @@
 """Compiles what must compile without a warning: accepts.py static|headers [PART OF A NAME]
 
 static   Each file of tests/static. The files consist of static_assert, so that a file that compiles has passed.
+         The headers that most files include are read once.
 headers  Each header by itself, included twice, without the warnings that users ask for. A chain of headers is compiled
          at once if each of them includes the one before. In a chain, only the headers that a header includes itself
          stand before it. In addition, a program is compiled for some rare processors that have code of their own.
@@ -12,9 +13,10 @@ with the other compiler.
 
 import re
 import sys
+import tempfile
 from functools import cache
 
-from compilers import compile_text, compilers, finish, for_each, top
+from compilers import compile_text, compilers, finish, for_each, precompiled, top
 
 
 def static():
@@ -60,20 +62,28 @@ def accepted(job):
     return ok and not printed, printed
 
 
-def main(suite, part=""):
-    texts, options = {"static": (static(), []), "headers": (headers(), ["-Wshadow", "-Wpedantic"])}[suite]
+def jobs_of(suite, folder):
+    if suite == "static":
+        texts, options = static(), precompiled(compilers[0], folder)
+    else:
+        texts, options = headers(), ["-Wshadow", "-Wpedantic"]
     jobs = [(compilers[0], name, texts[name], *options) for name in sorted(texts)]
     if suite == "headers":
         jobs += [(compiler, f"{compiler} for {processor}", program, f"-march={processor}")
                  for compiler in compilers for processor in processors]
-    jobs = [job for job in jobs if part in job[1]]
-    failed = 0
-    for (_, name, *_), (ok, printed) in zip(jobs, for_each(accepted, jobs)):
-        print("ok  " if ok else "FAIL", name, flush=True)
-        if not ok:
-            failed += 1
-            print(printed)
-    finish(len(jobs) - failed, failed)
+    return jobs
+
+
+def main(suite, part=""):
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = [job for job in jobs_of(suite, folder) if part in job[1]]
+        for (_, name, *_), (ok, printed) in zip(jobs, for_each(accepted, jobs)):
+            print("ok  " if ok else "FAIL", name, flush=True)
+            print("" if ok else f"{printed}\n", end="")
+            passed += ok
+            failed += not ok
+    finish(passed, failed)
 
 
 if __name__ == "__main__":

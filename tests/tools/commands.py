@@ -2,7 +2,7 @@
 """Runs every command that README, docs or the help of `dev` name, in a clean clone: commands.py [PART OF A COMMAND]
 
 Each command runs with the smallest arguments that it accepts. All commands together take more than an hour, and `./dev
-bench peers` downloads 4 GB. tests/readme.py checks in no time that the commands exist.
+bench peers` downloads 4 GB. tests/tools/readme.py checks in no time that the commands exist.
 """
 
 import os
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import cache
 from pathlib import Path
 
 from compilers import finish, top
@@ -69,15 +70,16 @@ def shown(dev):
 
 def called(dev):
     """Returns the scripts that `dev` calls."""
-    return re.findall(r"\$top/((?:tests|bench)/\w+\.\w+)", dev)
+    return re.findall(r"\$top/((?:tests/tools|bench)/\w+\.\w+)", dev)
 
 
-def answer(words, root):
-    """Returns what `dev` answers to arguments that it does not know. Tools that would build or install do nothing
-    here."""
+@cache
+def answer(words, dev):
+    """Returns what `dev`, whose text is given, answers to arguments that it does not know. Tools that would build or
+    install do nothing here."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        shutil.copy(root / "dev", folder)
+        (folder / "dev").write_text(dev)
         for tool in ("apt-cache", "apt-get", "dpkg-query", "meson", "ninja", "python3", "sudo"):
             (folder / tool).write_text("#!/bin/sh\n")
             (folder / tool).chmod(0o755)
@@ -92,7 +94,9 @@ def problem(line, root):
     path = Path(first)
     if first == "./dev":
         absent = [name for name in words[2:] if not (root / "bench/scenario" / name).is_dir()]
-        return f"no {absent[0]}" if words[:2] == ["bench", "scenario"] and absent else answer(words, root)
+        if words[:2] == ["bench", "scenario"] and absent:
+            return f"no {absent[0]}"
+        return answer(tuple(words), (root / "dev").read_text())
     if path.parts[0] == "build":
         build_file, source = (root / Path(*path.parts[1:-1], name) for name in ("meson.build", f"{path.name}.cpp"))
         exists = source.is_file() and f"'{path.name}'" in build_file.read_text()

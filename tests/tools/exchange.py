@@ -18,7 +18,7 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-top = Path(__file__).resolve().parents[1]
+top = Path(__file__).resolve().parents[2]
 kept = top / "tests/kept"
 files = 200
 types = [torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.int16, torch.int8,

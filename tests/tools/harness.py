@@ -9,6 +9,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest.mock import patch
 
 import accepts
 import cases
@@ -394,19 +395,58 @@ class readme_finds(in_a_folder):
 
 
 class operations_finds(in_a_folder):
-    def test_names_and_rows_that_are_wrong(self):
-        page = (top / operations.page_name).read_text()
-        wrong = {"| `detach(x)` ": "| `x` ", "`{8, 18}`": "`{8, 17}`", "`step.zero_grad()` | `void`": "`x` | `int`",
-                 "`rank`, `extent`": "`rank`, `size`"}
-        for line, other in wrong.items():
-            self.assertEqual(page.count(line), 1)
-            page = page.replace(line, other)
-        clang = operations.editor(self.folder, operations.beginning(page))
-        self.assertEqual(list(operations.wrong_names(page, clang)),
-                         ["cairn: not on the page: detach", "step: not on the page: zero_grad", "trainer: not on the page: zero_grad",
-                          "shape: not on the page: extent", "shape: only on the page: size"])
+    library = """#include <type_traits>
+namespace cairn {
+struct shape {
+  int rank, extent;
+  bool operator==(const shape&) const = default;
+};
+template <int Size>
+struct vector {
+  static constexpr cairn::shape shape{1, Size};
+};
+vector<8> detach(int);
+struct { void init(); void zero_grad(); } step, trainer;
+}
+using namespace cairn;
+"""
+    page = """
+| call | shape |
+|---|---|
+| `detach(1)` | `{1, 8}` |
+
+| call | type |
+|---|---|
+| `detach(1)` | `vector<8>` |
+| `step.init()` | `void` |
+| `trainer.zero_grad()` | `void` |
+
+| type | members |
+|---|---|
+| `shape` | `rank`, `extent` |
+"""
+
+    def found(self, page):
+        """Names that the page lacks or that do not exist, and the number of wrong rows."""
+        clang = operations.editor(self.folder, self.library)
+        with patch.object(operations, "inner", set()), patch.object(operations, "inner_of", {}):
+            names = list(operations.wrong_names(page, clang))
         errors = clang.compiled("".join(operations.statements(page))).stderr
-        self.assertEqual(len(re.findall("error: static assertion failed", errors)), 2)
+        return names, len(re.findall("error: static assertion failed", errors))
+
+    def test_nothing_wrong(self):
+        self.assertEqual(self.found(self.page), ([], 0))
+
+    def test_names_and_rows_that_are_wrong(self):
+        wrong = {"detach(1)": "vector<8>{}", "{1, 8}": "{1, 7}", "trainer.zero_grad()` | `void": "trainer.init()` | `int",
+                 "`extent`": "`size`"}
+        page = self.page
+        for right, other in wrong.items():
+            self.assertIn(right, page)
+            page = page.replace(right, other)
+        names = ["cairn: not on the page: detach", "step: not on the page: zero_grad", "trainer: not on the page: zero_grad",
+                 "shape: not on the page: extent", "shape: only on the page: size"]
+        self.assertEqual(self.found(page), (names, 2))
 
 
 class commands_finds(in_a_folder):
@@ -424,7 +464,7 @@ all`. Time it: `./dev bench scenario gemm`; `-O3` alone is no command.
 
     def setUp(self):
         super().setUp()
-        for name in ("docs", "tests", "examples", "bench/scenario/gemm"):
+        for name in ("docs", "tests/tools", "examples", "bench/scenario/gemm"):
             (self.folder / name).mkdir(parents=True)
         shutil.copy(top / "dev", self.folder)
         for name in commands.called((top / "dev").read_text()):
