@@ -33,7 +33,7 @@ smallest = {
     "./dev bench": "./dev bench memory",
     "./dev bench scenario": "./dev bench scenario elementwise",
     "bench/seeds.py fashion": "bench/seeds.py fashion 1 1",
-    "tests/rejects.py write": "tests/rejects.py fast-math",
+    "tests/tools/rejects.py write": "tests/tools/rejects.py fast-math",
     "meson setup build/package && meson install -C build/package":
         "meson setup build/package && DESTDIR=$PWD/there meson install -C build/package",
     "g++ -std=c++20 -O3 -march=native -Iinclude model.cpp -lz":

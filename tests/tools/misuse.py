@@ -11,7 +11,7 @@ from readme import blocks, parts, words
 
 page = top / "docs/misuse.md"
 headers = sorted(file for room in ("base", "misuse") for file in (top / "include/cairn" / room).glob("*.hpp"))
-marker = "<!-- `tests/rejects.py write` writes the rest of this page. -->\n"
+marker = "<!-- `tests/tools/rejects.py write` writes the rest of this page. -->\n"
 without_id = {"others"}  # the file of cases whose message has no id
 
 
