@@ -48,7 +48,7 @@ constexpr std::int64_t live_bytes() {
   constexpr const auto& f = Compiled::steps;
   constexpr const auto& l = Compiled::loops;
   constexpr const auto& live = Compiled::ranges;
-  constexpr const auto& p = Compiled::places;
+  constexpr const auto& p = Compiled::addresses;
   const auto bytes = [&](int v) { return plan::aligned(s.made(v).bytes); };
   bool alive[std::size(s.nodes)] = {};
   std::int64_t sum = 0, most = 0;

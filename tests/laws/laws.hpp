@@ -151,8 +151,8 @@ constexpr bool adds_up() {
   std::int64_t flops = 0;
   for (int v = 0; v < Plan::schedule.node_count; ++v) {
     const graph::node& n = Plan::schedule.nodes[v];
-    if (!Plan::schedule.again[v] && n.number == 0) flops += n.op->recomputed;  // of a loop
-    if (!Plan::schedule.again[v] || n.number > 0 || test::is_view(n)) continue;
+    if (Plan::schedule.recomputes[v] == graph::none && n.number == 0) flops += n.op->recomputed;  // of a loop
+    if (Plan::schedule.recomputes[v] == graph::none || n.number > 0 || test::is_view(n)) continue;
     ++operations;
     flops += Plan::schedule.nodes[v].op->flops;
   }

@@ -297,10 +297,10 @@ class planner {
     const auto steps = on_heap([&] { return plan::fuse(*s, *readers); });
     const auto loops = on_heap([&] { return plan::write_loops(*s, *steps); });
     const auto live = on_heap([&] { return plan::liveness(*s, *steps, *loops); });
-    const auto places =
-        on_heap([&] { return plan::place_fixed<unplaced::model::placed>(g, *s, *steps, *loops, *live); });
+    constexpr auto bases = unplaced::model::bases_of_results;
+    const auto addresses = on_heap([&] { return plan::find_fixed_addresses<bases>(g, *s, *steps, *loops, *live); });
     const auto slots =
-        on_heap([&] { return plan::share_slots<2 * size.nodes>(*s, *steps, *loops, *live, *places, 1); });
+        on_heap([&] { return plan::share_slots<2 * size.nodes>(*s, *steps, *loops, *live, *addresses, 1); });
     std::int64_t flops = 0;
     for (const auto& again : s->recomputed) flops += again.flops;
     return {slots->live_bytes, flops};

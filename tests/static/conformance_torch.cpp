@@ -22,8 +22,8 @@ constexpr int repeated = [] {
   constexpr const auto& s = Step::schedule;
   int n = 0;
   for (int v = s.turn; v < s.node_count; ++v) {
-    if (s.again[v] == 0) continue;
-    const int first = s.again[v] - 1;
+    if (s.recomputes[v] == graph::none) continue;
+    const int first = s.recomputes[v];
     if (first >= s.turn || s.origin[first] != s.origin[v] || s.nodes[first].op != s.nodes[v].op) return -1;
     ++n;
   }

@@ -37,14 +37,14 @@ static_assert(argument(2, 0) == 1 && argument(2, 1) == -1);
 static_assert(argument(3, 0) == 2 && chained.input_count == 2);
 // Constants are immediates: no operand, no memory. Also the 1 from which backward starts, whatever its shape.
 static_assert(chained.inputs[0].how == graph::access::contiguous && chained.inputs[1].how == graph::access::constant && chained.inputs[1].immediate == 2);
-static_assert(chain_plan::places.constant_count == 0);
+static_assert(chain_plan::addresses.constant_count == 0);
 using training = step_of<sum(relu(w + x))>;
 // Backward computes relu again, in the loop that reads it.
 static_assert(steps<training> == "[add relu sum] | [expand add relu step mul]");
 static_assert(training::loops.inputs[2].how == graph::access::constant &&
               training::loops.inputs[2].immediate == 1);  // after w and x
-static_assert(training::places.constant_count == 0);
-static_assert(forward_of<sum(2_c)>::places.constant_count == 1);  // a kernel reads memory
+static_assert(training::addresses.constant_count == 0);
+static_assert(forward_of<sum(2_c)>::addresses.constant_count == 1);  // a kernel reads memory
 
 // ---- What ends a loop: a kernel that reads it, beside it where it takes rows,
 static_assert(steps_of<tanh(softmax(exp(x) + y))> == "[exp add softmax] [tanh]");
@@ -64,7 +64,7 @@ constexpr auto many =
 template <class Plan>
 constexpr bool within_limits = [] {
   for (int i = 0; i < Plan::steps.step_count; ++i) {
-    const plan::step& s = Plan::steps.steps[i];
+    const plan::plan_step& s = Plan::steps.steps[i];
     const plan::loop& l = Plan::loops.of[i];
     if (s.end - s.begin > plan::max_loop_operations || l.input_end - l.input_begin > plan::max_loop_inputs)
       return false;
@@ -288,7 +288,7 @@ template <class Plan>
 constexpr int kernels = [] {
   constexpr const auto& f = Plan::steps;
   int n = 0;
-  for (int i = 0; i < f.step_count; ++i) n += f.steps[i].loop() && Plan::loops.of[i].same_as == i;
+  for (int i = 0; i < f.step_count; ++i) n += f.steps[i].has_loop() && Plan::loops.of[i].same_as == i;
   return n;
 }();
 constexpr auto hidden = nn::linear<"fc", 8> | nn::gelu;

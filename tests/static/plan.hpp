@@ -73,7 +73,7 @@ constexpr formula steps = [] {
   formula out;
   for (int i = 0; i < f.step_count; ++i) {
     if (i > 0) out.write(i == f.turn ? " | " : " ");
-    if (f.steps[i].loop()) out.write("[");
+    if (f.steps[i].has_loop()) out.write("[");
     bool first = true;
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const graph::node& n = Plan::schedule.nodes[f.members[m]];
@@ -82,7 +82,7 @@ constexpr formula steps = [] {
       out.write(n.op->name);
       first = false;
     }
-    if (f.steps[i].loop()) out.write("]");
+    if (f.steps[i].has_loop()) out.write("]");
   }
   return out;
 }();

@@ -90,7 +90,8 @@ constexpr bool equal_steps() {
   if (a::schedule.node_count != b::schedule.node_count || a::schedule.turn != b::schedule.turn) return false;
   for (int v = 0; v < a::schedule.node_count; ++v) {
     const graph::node &n = a::schedule.nodes[v], &m = b::schedule.nodes[v];
-    if (n.op != m.op || a::schedule.segment[v] != b::schedule.segment[v] || a::schedule.again[v] != b::schedule.again[v])
+    if (n.op != m.op || a::schedule.segment[v] != b::schedule.segment[v] ||
+        a::schedule.recomputes[v] != b::schedule.recomputes[v])
       return false;
     for (int i = 0; i < n.op->arguments; ++i) {
       if (a::schedule.argument(v, i) != b::schedule.argument(v, i)) return false;

@@ -360,7 +360,7 @@ inline constexpr int useless_segment_of = [] {
   constexpr const auto& in = Compiled::segments;
   constexpr const auto& s = Compiled::schedule;
   bool of_use[in.count] = {};
-  for (int v = 0; v < s.turn; ++v) of_use[s.segment[v]] |= s.again[v] > 0;
+  for (int v = 0; v < s.turn; ++v) of_use[s.segment[v]] |= s.recomputes[v] != graph::none;
   for (int i = 1; i < in.count; ++i) {
     of_use[i] |= in.all[i].placed || Compiled::graph.regions[in.all[i].region].may_be_useless;
     if (!of_use[i] && Compiled::costs.interior_bytes[i] <= Compiled::costs.only_bytes[i]) return i;

@@ -16,7 +16,7 @@ using graph::loop_value, graph::sums;
 struct loop_operand {
   dtype type = dtype::real;
   access how = access::contiguous;
-  bool joined = false;  ///< a concatenation along the columns, read from its pieces
+  bool in_pieces = false;  ///< a concatenation along the columns, read from its pieces
   double immediate = 0;
   const graph::generator* generate = nullptr;
 };
@@ -41,7 +41,7 @@ template <int I, class V>
 /// One pass over the elements of a fused loop. The pass loads the inputs, applies the operations in order and stores
 /// the results that are read elsewhere. `constants` points to a loop_table. The operands are, in this order:
 /// - the stored results;
-/// - the inputs that are not constants; a joined input is replaced by its pieces.
+/// - the inputs that are not constants; an input in pieces is replaced by its pieces.
 ///
 /// A result may have the address of a contiguous input, with two exceptions. Both concern a fused loop whose first
 /// value comes in tiles from a kernel:
@@ -169,7 +169,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }();
   using each_sum = std::make_integer_sequence<int, sum_count>;
 
-  static constexpr bool any_mapped = ((Input.how == access::mapped) || ...), any_joined = (Input.joined || ...);
+  static constexpr bool any_mapped = ((Input.how == access::mapped) || ...), any_in_pieces = (Input.in_pieces || ...);
   static constexpr auto all_streams = [] {
     std::array<stream, static_cast<std::size_t>(arrays) + 1> all{};
     const int result_bytes[]{static_cast<int>(sizeof(typename held<Code.type, Real>::number))...};
@@ -211,7 +211,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     cursor() = default;
     [[gnu::always_inline]] cursor(const loop_table& t, void* const* of, range rows)
         : row_range{rows.begin, rows.end, rows.end} {
-      if (t.outer > (any_mapped || any_joined ? 0 : 1)) {
+      if (t.outer > (any_mapped || any_in_pieces ? 0 : 1)) {
         turn_to_row(t, of);
         return;
       }
@@ -243,7 +243,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   };
 
-  /// A range of columns in which each joined input is one of its pieces. For these columns the piece is an ordinary
+  /// A range of columns in which each input in pieces is one of its pieces. For these columns the piece is an ordinary
   /// input.
   struct piece {
     loop_table table;
@@ -260,7 +260,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   };
   /// Calls run(table, operands, columns) for the columns of each piece.
   [[gnu::always_inline]] static void in_pieces(const loop_table& t, void* const* operands, range columns, auto run) {
-    if constexpr (!any_joined) {
+    if constexpr (!any_in_pieces) {
       run(t, operands, columns);
     } else {
       for (int r = 0; r < t.range_count; ++r) {
@@ -279,7 +279,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     for (int k = 0; k < sum_count; ++k) open.total[k] = static_cast<Real*>(operands[totals.at[k].result]);
     for (auto j = own.begin; j < own.end; j += open.most) {
       open.start({j, std::min(j + open.most, own.end)});
-      if constexpr (any_joined) {
+      if constexpr (any_in_pieces) {
         rows_of_pieces(t, operands, {0, t.rows}, open.columns, &open);
       } else {
         void* at[arrays];
@@ -297,7 +297,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   }
   static void rows(const loop_table& t, void* const* operands, range rows, range columns, open_sums* open = nullptr) {
-    if constexpr (any_joined) return rows_of_pieces(t, operands, rows, columns, open);
+    if constexpr (any_in_pieces) return rows_of_pieces(t, operands, rows, columns, open);
     for (cursor c(t, operands, rows); c.end > c.row; c.next(t, operands)) one_row(t, c, columns, open);
   }
   /// Runs the fused loop for rows that consist of pieces. All pieces of a row are processed before the next row begins,

@@ -73,7 +73,7 @@ struct row_range {
   }
 };
 
-/// Finds the addresses `at` of a fused loop's arrays for the columns `own`, in which each joined input is one of its
+/// Finds the addresses `at` of a fused loop's arrays for the columns `own`, in which each input in pieces is one of its
 /// pieces. The address of a piece is moved back so that the fused loop's column numbers are also valid for the piece.
 [[gnu::noinline]] inline void take_pieces(const stream* streams, int count, const graph::column_range& own,
                                           void* const* operands, void** at) {

@@ -46,11 +46,12 @@ struct compiled {
   static constexpr auto steps = fuse(schedule, readers);
   static constexpr auto loops = write_loops(schedule, steps);
   static constexpr auto ranges = liveness(schedule, steps, loops);
-  static constexpr auto places = place_fixed<Model::placed>(graph, schedule, steps, loops, ranges);
+  static constexpr auto addresses =
+      find_fixed_addresses<Model::bases_of_results>(graph, schedule, steps, loops, ranges);
   static constexpr auto slots =
-      share_slots<steps.member_count + steps.step_count + 1>(schedule, steps, loops, ranges, places, Threads);
+      share_slots<steps.member_count + steps.step_count + 1>(schedule, steps, loops, ranges, addresses, Threads);
   static constexpr const auto& packing = pack<slots>();
-  static constexpr auto layout = place_values(schedule, steps, places, slots, packing);
+  static constexpr auto layout = assign_addresses(schedule, steps, addresses, slots, packing);
 };
 
 }  // namespace cairn::plan

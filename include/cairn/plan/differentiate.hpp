@@ -13,10 +13,8 @@ using graph::none;
 template <int Nodes, int Arguments, int Leaves, int Regions>
 struct gradient_graph : graph::values<Nodes, Arguments> {
   int turn = 0;
-  int gradient[Leaves] = {};  ///< by leaf: the value that is the leaf's gradient, or none
-  /// By leaf: the value of the earlier gradient to which the leaf's gradient is added. 0 means none, because value 0
-  /// belongs to the forward pass.
-  int earlier[Leaves] = {};
+  int gradient[Leaves] = {};   ///< by leaf: the value that is the leaf's gradient, or none
+  int earlier[Leaves] = {};    ///< by leaf: the earlier gradient to which the leaf's gradient is added, or none
   bool reached[Regions] = {};  ///< by region: true if a gradient flows through it
   /// the pullback of a scan of which a gradient is requested, or none; the caller reports it
   int gradient_of_loop = none;
@@ -72,8 +70,10 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
   b.node_count = out.turn = g.node_count;
   b.argument_count = g.argument_count;
   graph::spread_wanted(b, g.node_count - 1, wanted);
-  for (int i = 0; !same_address(earlier, nullptr) && i < g.leaf_count; ++i) {
-    if (added_up[i]) gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
+  for (int i = 0; i < g.leaf_count; ++i) {
+    out.earlier[i] = none;
+    if (!same_address(earlier, nullptr) && added_up[i])
+      gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
   }
   for (int i = 0; i < start_count; ++i) {
     int& of_output = gradient[b.differentiated(starts[i].of)];
@@ -87,7 +87,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
   out.gradient_of_loop = b.wrong.gradient_of_loop;
   for (int i = 0; i < g.leaf_count; ++i) {
     const int found = gradient[g.leaves[i].node];
-    out.gradient[i] = wanted_leaf[i] && found != out.earlier[i] ? found : none;
+    out.gradient[i] = wanted_leaf[i] && found != 0 && found != out.earlier[i] ? found : none;
   }
   for (int r = g.region_count; r-- > 1;) out.reached[g.regions[r].parent] |= out.reached[r];
   return out;
@@ -100,6 +100,7 @@ constexpr auto undifferentiated(const Graph& g) {
   for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
   for (int i = 0; i < g.argument_count; ++i) out.arguments[i] = g.arguments[i];
   for (int& leaf : out.gradient) leaf = none;
+  for (int& leaf : out.earlier) leaf = none;
   out.node_count = out.turn = g.node_count;
   out.argument_count = g.argument_count;
   return out;

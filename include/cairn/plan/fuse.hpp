@@ -22,29 +22,32 @@ inline constexpr int max_loop_operations = 32;
 inline constexpr int widest_row = 16 * 1024;  ///< most bytes of a row that a kernel takes from a fused loop
 
 /// A plan step. It is a kernel that computes the results of one operation, a fused loop over several values, or both.
-struct step {
+struct plan_step {
   int begin = 0, end = 0;  ///< range of the step's values in `fused::members`
   /// range of the values of the fused loop in `fused::members`; the step's other values are results of its kernel
-  int code = 0, code_end = 0;
-  int kernel = none;     ///< first result of the kernel, or none
-  bool tiles = false;    ///< the kernel hands tiles of its result to the fused loop, as the loop's first value
-  bool follows = false;  ///< the fused loop reads each row right after the kernel has finished the row
+  int loop_begin = 0, loop_end = 0;
+  int kernel = none;              ///< first result of the kernel, or none
+  bool loop_reads_tiles = false;  ///< the kernel hands tiles of its result to the fused loop, as the loop's first value
+  bool loop_reads_rows = false;   ///< the fused loop reads each row right after the kernel has finished the row
 
-  constexpr bool loop() const { return code < code_end; }
+  constexpr bool has_loop() const { return loop_begin < loop_end; }
   /// Returns true if the kernel reads a value of the fused loop, row by row.
-  constexpr bool rows() const { return loop() && kernel != none && !tiles && !follows; }
+  constexpr bool kernel_reads_rows() const {
+    return has_loop() && kernel != none && !loop_reads_tiles && !loop_reads_rows;
+  }
 };
 
 /// The plan steps of a program, in order.
 template <int Nodes>
 struct fused {
   int members[Nodes] = {};  ///< values in the order of the plan steps
-  step steps[Nodes] = {};
+  plan_step steps[Nodes] = {};
   int step_of[Nodes] = {};  ///< by value: its plan step; none for leaves, views and values that are read in place
-  int root[Nodes] = {};  ///< by value: the value whose memory is read; the value itself, if it has memory or is joined
-  bool joined[Nodes] = {};    ///< by root: a concatenation that is read in place, from the memory of its arguments
-  int position[Nodes] = {};   ///< by value: its index in `members`
-  bool external[Nodes] = {};  ///< by value: true if it is read outside its plan step
+  int root[Nodes] =
+      {};  ///< by value: the value whose memory is read; the value itself, if it has memory or is read in pieces
+  bool in_pieces[Nodes] = {};  ///< by root: a concatenation that is read in place, from the memory of its arguments
+  int position[Nodes] = {};    ///< by value: its index in `members`
+  bool external[Nodes] = {};   ///< by value: true if it is read outside its plan step
   int member_count = 0, step_count = 0, turn = 0;
   /// First plan step that updates parameters, if updates wait until all gradients are complete. Otherwise equal to
   /// `turn`.
@@ -53,7 +56,7 @@ struct fused {
 
 /// Returns the bytes of workspace that a plan step needs on `threads` threads.
 template <class Schedule>
-constexpr std::int64_t scratch_of(const Schedule& s, const step& st, int threads) {
+constexpr std::int64_t workspace_of(const Schedule& s, const plan_step& st, int threads) {
   return st.kernel == none ? 0 : s.op(st.kernel).scratch_bytes(threads);
 }
 
@@ -71,7 +74,7 @@ struct fuser {
   bool open_tiles = false;  ///< true if the first value of the open group is computed in tiles
   /// true if the tiled operation keeps partial sums in its result, so that the memory must not be overwritten
   bool open_sums = false;
-  int open_joined = none;  ///< a concatenation that the open group reads in place, or none
+  int open_pieces = none;  ///< a concatenation that the open group reads in place, or none
   int open_kernel = none;  ///< kernel whose rows the open group reads right after the kernel, or none
   bool early[nodes] = {};  ///< by value: true if it was added before values that precede it in the schedule
 
@@ -102,32 +105,32 @@ struct fuser {
   /// Ends the open group. `taker` is an operation that reads rows of the group, or none.
   constexpr void close(int taker = none) {
     if (open_count == 0 && open_kernel == none) return;
-    step& made = out.steps[out.step_count++];
+    plan_step& made = out.steps[out.step_count++];
     made.begin = out.member_count;
     made.kernel = open_tiles ? open[0] : open_kernel != none ? open_kernel : taker;
-    made.tiles = open_tiles && open_count > 1;
-    made.follows = open_kernel != none && open_count > 0;
+    made.loop_reads_tiles = open_tiles && open_count > 1;
+    made.loop_reads_rows = open_kernel != none && open_count > 0;
     if (open_kernel != none) add_results(open_kernel);
-    if (open_tiles && !made.tiles) {
+    if (open_tiles && !made.loop_reads_tiles) {
       add_results(open[0]);
-      made.code = made.code_end = made.begin;
+      made.loop_begin = made.loop_end = made.begin;
     } else {
-      for (int r = 1; made.tiles && r < op_of(open[0]).results; ++r) add_member(open[0] + r);
-      made.code = out.member_count;
+      for (int r = 1; made.loop_reads_tiles && r < op_of(open[0]).results; ++r) add_member(open[0] + r);
+      made.loop_begin = out.member_count;
       for (int i = 0; i < open_count; ++i) add_member(open[i]);
-      made.code_end = out.member_count;
+      made.loop_end = out.member_count;
       if (taker != none) add_results(taker);
     }
     made.end = out.member_count;
     open_count = open_inputs = 0;
-    open_sum = open_joined = open_kernel = none;
+    open_sum = open_pieces = open_kernel = none;
     open_tiles = open_sums = false;
   }
 
   /// Adds kernel `v` as a plan step before the open group. The kernel does not read the group.
   constexpr void add_kernel(int v) {
-    step& made = out.steps[out.step_count];
-    made.begin = made.code = made.code_end = out.member_count;
+    plan_step& made = out.steps[out.step_count];
+    made.begin = made.loop_begin = made.loop_end = out.member_count;
     made.kernel = v;
     add_results(v);
     made.end = out.member_count;
@@ -167,7 +170,7 @@ struct fuser {
       const int here = k - (whole.rank - own.rank);
       (here < 0 || own.extent[here] == 1 ? one : some) = true;
     }
-    return reads_plainly(v, a) && !(some && one) && (!readers.joined[a] || row == own[-1]);
+    return reads_plainly(v, a) && !(some && one) && (!readers.in_pieces[a] || row == own[-1]);
   }
 
   constexpr bool joins(int v) const {
@@ -180,7 +183,7 @@ struct fuser {
     const bool any_fits = open_sum == none && !open_sums;
     for (int i = 0; i < n.op->arguments; ++i) {
       const int a = s.arguments[n.first + i], root = readers.root[a];
-      if (readers.joined[root] && waits_for(a)) return false;
+      if (readers.in_pieces[root] && waits_for(a)) return false;
       if (a == root && is_of_row(a) && reads_plainly(v, a)) continue;
       if (out.step_of[root] == out.step_count ? a != root || !in_registers(a) || !reads_plainly(v, a)
                                               : !any_fits && !fits_open(v, a))
@@ -199,7 +202,7 @@ struct fuser {
     bool reads_open = false;
     for (int i = 0; i < op_of(v).arguments; ++i) {
       const int a = s.argument(v, i);
-      if (row == none || !reads_rows(v, a, row) || (readers.joined[a] && sums_pieces(sum, a))) return false;
+      if (row == none || !reads_rows(v, a, row) || (readers.in_pieces[a] && sums_pieces(sum, a))) return false;
       if (in_open(a) && readers.last[a] <= v) return false;
       reads_open |= in_open(a);
     }
@@ -229,12 +232,12 @@ struct fuser {
   }
   /// Returns true if a fused loop that contains `v` may read `a`, which an earlier plan step computes.
   constexpr bool fits_open(int v, int a) const {
-    if (readers.joined[a] && open_sum != none && sums_pieces(open_sum, a)) return false;
+    if (readers.in_pieces[a] && open_sum != none && sums_pieces(open_sum, a)) return false;
     return (open_sum == none || reads_rows(v, a, sum_axes)) && !(open_sums && takes_over(v, a));
   }
-  /// Returns true if `sum` runs over the axis along which `joined` is concatenated.
-  constexpr bool sums_pieces(int sum, int joined) const {
-    return (op_of(sum).summed >> (made_by(joined).extents.rank - 1) & 1U) != 0;
+  /// Returns true if `sum` runs over the axis along which `concatenation` is put together.
+  constexpr bool sums_pieces(int sum, int concatenation) const {
+    return (op_of(sum).summed >> (made_by(concatenation).extents.rank - 1) & 1U) != 0;
   }
 
   constexpr void add_elementwise(int v) {
@@ -243,7 +246,7 @@ struct fuser {
     for (int i = 0; i < n.op->arguments; ++i) {
       const int a = s.arguments[n.first + i];
       open_inputs += out.step_of[a] != out.step_count;
-      if (readers.joined[a]) open_joined = a;
+      if (readers.in_pieces[a]) open_pieces = a;
     }
     for (int r = 0; r < n.op->results; ++r) add_open(v + r);
   }
@@ -287,7 +290,7 @@ struct fuser {
     const int row = row_of_sum(v);
     if (row == none || !in_open(s.argument(v, 0)) || open_tiles || open_kernel != none ||
         open_count == max_loop_operations || (open_sum != none && op_of(open_sum).summed != op_of(v).summed) ||
-        (open_joined != none && sums_pieces(v, open_joined)))
+        (open_pieces != none && sums_pieces(v, open_pieces)))
       return none;
     return open_reads_rows(row) ? row : none;
   }
@@ -375,7 +378,7 @@ struct fuser {
       bool waits = false, reads_open = false;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int root = readers.root[s.arguments[n.first + i]];
-        waits |= later[root] || readers.joined[root];
+        waits |= later[root] || readers.in_pieces[root];
         reads_open |= in_open(root) && early[root];
       }
       const bool follows = !waits && joins(v);
@@ -389,10 +392,10 @@ struct fuser {
     const graph::node& n = s.nodes[v];
     if (early[v]) return;
     out.root[v] = readers.root[v];
-    out.joined[v] = readers.joined[v];
+    out.in_pieces[v] = readers.in_pieces[v];
     if (n.number > 0) return;
     out.step_of[v] = none;
-    if (readers.joined[v]) return;
+    if (readers.in_pieces[v]) return;
     if (n.op->what == graph::role::elementwise || (n.op->what == graph::role::map && out.root[v] == v)) {
       add_elementwise(v);
     } else if (const int row = n.op->what == graph::role::kernel ? joins_as_sum(v) : none; row != none) {
@@ -434,10 +437,10 @@ struct fuser {
     for (int m = 0; m < out.member_count; ++m) {
       // readers in other plan steps come after readers in this one
       const int v = out.members[m], last = readers.last[v];
-      const step& made = out.steps[out.step_of[v]];
-      out.external[v] =
-          last == none ? s.made(v).always
-                       : out.step_of[last] != out.step_of[v] || made.kernel == last || (made.follows && m < made.code);
+      const plan_step& made = out.steps[out.step_of[v]];
+      out.external[v] = last == none ? s.made(v).always
+                                     : out.step_of[last] != out.step_of[v] || made.kernel == last ||
+                                           (made.loop_reads_rows && m < made.loop_begin);
     }
     for (int i = 0; i < s.output_count; ++i) out.external[readers.root[s.outputs[i]]] = true;
     for (int v : s.gradient) {

@@ -17,8 +17,8 @@ struct live_ranges {
 /// Calls `visit` with each value whose memory plan step `index` reads.
 template <class Schedule, class Fused, class Loops>
 constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, int index, auto visit) {
-  const step& st = f.steps[index];
-  if (st.loop()) {
+  const plan_step& st = f.steps[index];
+  if (st.has_loop()) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       if (l.inputs[i].how != access::constant) for_each_piece(s, f, l.inputs[i].source, visit);
     }

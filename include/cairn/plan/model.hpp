@@ -10,8 +10,8 @@ namespace cairn::plan {
 /// - `together`: in the arena and in one block of gradients.
 /// - `apart`: each at a base of its own. The body of a scan uses this, because results and gradients have other
 ///   addresses in each iteration.
-/// - `apart_and_kept`: as `apart`. The values that the backward pass reads lie outside the arena, too.
-enum class placing : std::uint8_t { together, apart, apart_and_kept };
+/// - `apart_and_stored`: as `apart`. The values that the backward pass reads lie outside the arena, too.
+enum class result_bases : std::uint8_t { together, apart, apart_and_stored };
 
 /// The purpose for which a model is lowered.
 template <class Numbers, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent,
@@ -112,7 +112,7 @@ struct model<Purpose, output_list<First, Rest...>> {
   using target = graph::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
                                (Purpose::wanted::count > 0 || order > 0)>;
   using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
-  static constexpr placing placed = placing::together;
+  static constexpr result_bases bases_of_results = result_bases::together;
 
   static constexpr auto graph = graph::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
   static constexpr auto chosen = choose_leaves<Purpose>(graph);

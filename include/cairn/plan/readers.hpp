@@ -10,8 +10,8 @@ namespace cairn::plan {
 /// Readers by value of the schedule.
 template <int Nodes>
 struct readers {
-  int root[Nodes] = {};     ///< the value whose memory is read; the value itself, if it has memory or is joined
-  bool joined[Nodes] = {};  ///< by root: a concatenation without memory of its own; its pieces are read instead
+  int root[Nodes] = {};  ///< the value whose memory is read; the value itself, if it has memory or is read in pieces
+  bool in_pieces[Nodes] = {};  ///< by root: a concatenation without memory of its own; its pieces are read instead
   int first[Nodes] = {}, last[Nodes] = {};  ///< by root: first and last reader, or none if unused
 };
 
@@ -19,7 +19,7 @@ struct readers {
 /// or `root` itself.
 template <class Schedule, class Found>
 constexpr void for_each_piece(const Schedule& s, const Found& found, int root, auto visit) {
-  if (!found.joined[root]) return visit(root);
+  if (!found.in_pieces[root]) return visit(root);
   const graph::node& n = s.nodes[root];
   for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
 }
@@ -111,7 +111,7 @@ struct reader_finder {
     int kernels_so_far = 0;
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      kernels[v] = kernels_so_far += n.op->what == graph::role::kernel && n.number == 0 && s.again[v] == 0;
+      kernels[v] = kernels_so_far += n.op->what == graph::role::kernel && n.number == 0 && s.recomputes[v] == none;
       if (n.op->what == graph::role::map) {
         in_place[v] = any = true;
         last[v] = v;
@@ -141,32 +141,32 @@ struct reader_finder {
     }
   }
 
-  /// Returns true if value `v` can read its argument `i`, the concatenation `joined`, piece by piece.
-  constexpr bool reads_pieces(int v, int i, int joined) const {
+  /// Returns true if value `v` can read its argument `i`, which is `concatenation`, piece by piece.
+  constexpr bool reads_pieces(int v, int i, int concatenation) const {
     const graph::operation& op = op_of(v);
     if (op.what == graph::role::elementwise)
-      return same_address(s.nodes[v].made->same_shape, s.nodes[joined].made->same_shape);
+      return same_address(s.nodes[v].made->same_shape, s.nodes[concatenation].made->same_shape);
     return op.what == graph::role::kernel && op.may_read_pieces(i);
   }
   /// Finds the concatenations that are read in place. All readers must be able to read pieces, and the pieces must have
   /// at least two columns each on average. The pieces have as many bytes as the concatenation, so reading in place
   /// never keeps more memory alive than a copy.
-  constexpr void find_joined() {
+  constexpr void find_pieces() {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      out.joined[v] = n.op->joins && n.made->extents[-1] >= 2 * n.op->arguments;
+      out.in_pieces[v] = n.op->joins && n.made->extents[-1] >= 2 * n.op->arguments;
       any |= n.op->joins;
       for (int i = 0; any && n.number == 0 && i < n.op->arguments; ++i) {
         const int a = s.arguments[n.first + i];
-        out.joined[a] = out.joined[a] && reads_pieces(v, i, a);
-        out.joined[v] = out.joined[v] && !graph::is_constant(op_of(s.root(a)).what);
+        out.in_pieces[a] = out.in_pieces[a] && reads_pieces(v, i, a);
+        out.in_pieces[v] = out.in_pieces[v] && !graph::is_constant(op_of(s.root(a)).what);
       }
     }
     if (!any) return;
-    for (int i = 0; i < s.output_count; ++i) out.joined[s.root(s.outputs[i])] = false;
+    for (int i = 0; i < s.output_count; ++i) out.in_pieces[s.root(s.outputs[i])] = false;
     for (const int v : s.gradient) {
-      if (v != none) out.joined[s.root(v)] = false;
+      if (v != none) out.in_pieces[s.root(v)] = false;
     }
   }
 
@@ -176,7 +176,7 @@ struct reader_finder {
       const bool elsewhere = n.op->what == graph::role::view || in_place[v];
       out.root[v] = elsewhere ? out.root[s.arguments[n.first]] : v;
       out.first[v] = out.last[v] = none;
-      if (elsewhere || out.joined[v] || n.number > 0) continue;
+      if (elsewhere || out.in_pieces[v] || n.number > 0) continue;
       for (int i = 0; i < n.op->arguments; ++i) {
         for_each_piece(s, out, out.root[s.arguments[n.first + i]], [&](int a) {
           if (out.first[a] == none) out.first[a] = v;
@@ -192,7 +192,7 @@ template <class Schedule>
 constexpr auto find_readers(const Schedule& s) {
   detail::reader_finder<Schedule> f{s};
   f.find_maps();
-  f.find_joined();
+  f.find_pieces();
   f.find_readers();
   return f.out;
 }

@@ -52,16 +52,14 @@ struct schedule : graph::values<Nodes, Arguments> {
     int operations = 0;
     std::int64_t flops = 0;
   };
-  bool kept[Nodes] = {};    ///< true for forward values that the backward pass reads without recomputation
-  int again[Nodes] = {};    ///< of recomputed values: 1 + the number of the first computation; 0 for other values
-  int origin[Nodes] = {};   ///< the value of the graph and its gradient from which it comes
-  int segment[Nodes] = {};  ///< the segment in which it lies; of a clone, the segment that recomputes it
+  bool kept[Nodes] = {};       ///< true for forward values that the backward pass reads without recomputation
+  int recomputes[Nodes] = {};  ///< of recomputed values: the value that is computed a second time; none for others
+  int origin[Nodes] = {};      ///< the value of the graph and its gradient from which it comes
+  int segment[Nodes] = {};     ///< the segment in which it lies; of a clone, the segment that recomputes it
   int turn = 0;
   int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf: its value and its gradient, or none
-  /// By leaf: the value of the earlier gradient to which the leaf's gradient is added. 0 means none, because value 0
-  /// belongs to the forward pass.
-  int earlier[Leaves] = {};
-  int tagged[Tags] = {};  ///< by tag: its value, or none if nothing needs the value
+  int earlier[Leaves] = {};  ///< by leaf: the earlier gradient to which the leaf's gradient is added, or none
+  int tagged[Tags] = {};     ///< by tag: its value, or none if nothing needs the value
   int outputs[Outputs] = {}, output_count = 0;
   carry carries[Carries] = {};
   int carry_count = 0;
@@ -76,7 +74,7 @@ struct schedule : graph::values<Nodes, Arguments> {
   constexpr plan_work work_of(int v) const {
     const graph::operation& by = this->op(v);
     if (this->nodes[v].number > 0) return {};
-    return {by.flops, again[v] != 0 ? by.flops : by.recomputed, by.recomputed, by.counts};
+    return {by.flops, recomputes[v] != none ? by.flops : by.recomputed, by.recomputed, by.counts};
   }
 };
 
@@ -154,6 +152,7 @@ struct rematerializer {
     for (int r = 0; r < n.op->results; ++r) {
       out.origin[out.node_count] = v + r;
       out.segment[out.node_count] = segment;
+      out.recomputes[out.node_count] = none;
       out.nodes[out.node_count] = d.nodes[v + r];
       out.nodes[out.node_count++].first = first;
     }
@@ -255,10 +254,10 @@ struct rematerializer {
       const int made = emit(top.value, home);
       for (int r = 0; r < n.op->results; ++r) {
         clone[in.all[home].depth * nodes + top.value + r] = made + r + 1;
-        if (computed[top.value]) out.again[made + r] = moved[top.value + r] + 1;
+        if (computed[top.value]) out.recomputes[made + r] = moved[top.value + r];
       }
       if (!computed[top.value] && out.turn == 0) move(top.value, made);
-      if (out.again[made] > 0 && !is_view(top.value)) {
+      if (out.recomputes[made] != none && !is_view(top.value)) {
         ++out.recomputed[home].operations;
         out.recomputed[home].flops += n.op->flops;
       }
@@ -286,12 +285,13 @@ struct rematerializer {
 
   constexpr void note_leaves() {
     for (int& gradient : out.gradient) gradient = none;
+    for (int& gradient : out.earlier) gradient = none;
     for (int i = 0; i < g.leaf_count; ++i) {
       const int v = g.leaves[i].node;
       out.leaf_value[i] = need.live[v] ? moved[v] : none;
       if (d.gradient[i] == none) continue;
       out.gradient[i] = moved[d.gradient[i]];
-      if (d.earlier[i] != 0) out.earlier[i] = moved[d.earlier[i]];
+      if (d.earlier[i] != none) out.earlier[i] = moved[d.earlier[i]];
     }
     for (int i = 0; i < g.tag_count; ++i) {
       const int v = g.tags[i].node;

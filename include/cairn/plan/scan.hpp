@@ -23,7 +23,8 @@ struct loop_model {
   static constexpr int order = Loop::body::inside.order;
   /// the backward pass recomputes and records several iterations before it reads them
   static constexpr bool records = Loop::policy::recorded_at_once > 0;
-  static constexpr placing placed = Loop::policy::keeps_steps || records ? placing::apart_and_kept : placing::apart;
+  static constexpr result_bases bases_of_results =
+      Loop::policy::keeps_steps || records ? result_bases::apart_and_stored : result_bases::apart;
   static constexpr const auto& graph = of::g;
 
   static constexpr auto starts = [] {
@@ -68,7 +69,7 @@ struct loop_plan {
   static constexpr const auto& g = model::graph;
   static constexpr const auto& s = compiled::schedule;
   static constexpr const auto& f = compiled::steps;
-  static constexpr const auto& places = compiled::places;
+  static constexpr const auto& addresses = compiled::addresses;
 
   // First numbers of the bases: see places.hpp.
   static constexpr int result_base = leaf_base + g.leaf_count;
@@ -103,7 +104,7 @@ struct loop_plan {
   /// Returns true if the backward pass reads result `r` at the result's own address. Returns false for a leaf, and for
   /// a value that is also an earlier result.
   static constexpr bool reads_result(int r) {
-    return is_read(s.outputs[r]) && places.of[f.root[s.outputs[r]]].base == result_base + r;
+    return is_read(s.outputs[r]) && addresses.of[f.root[s.outputs[r]]].base == result_base + r;
   }
 
   /// By plan step: the leaf whose gradient is the only purpose of the step, or none. Such a step may be left out if the
@@ -120,7 +121,7 @@ struct loop_plan {
     for (int i = 0; i < g.leaf_count; ++i) {
       if (s.gradient[i] == none) continue;
       const int v = f.root[s.gradient[i]];
-      const bool in_place = places.of[v].base == gradient_base + i;
+      const bool in_place = addresses.of[v].base == gradient_base + i;
       add(readers[v], i < Loop::carried_count || !in_place ? several : i);
     }
     for (int i = f.step_count; i-- > f.turn;) {
@@ -140,7 +141,7 @@ struct loop_plan {
     bool made = false;
     for (int i = f.turn; i < f.step_count; ++i) {
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-        if (places.of[f.members[m]].base != gradient_base + leaf) continue;
+        if (addresses.of[f.members[m]].base != gradient_base + leaf) continue;
         if (only_for.of[i] != leaf) return false;
         made = true;
       }
@@ -215,7 +216,7 @@ struct loop_plan {
   /// Returns the bytes that `steps` iterations store for the backward pass: the parts of carried states that it reads,
   /// and the other values that it reads.
   static constexpr std::int64_t kept_bytes(std::int64_t steps) {
-    return (steps - 1) * carried.kept_bytes + steps * places.kept_bytes;
+    return (steps - 1) * carried.kept_bytes + steps * addresses.stored_bytes;
   }
   /// Gradients that are summed over many iterations are summed in sections. `at` is, by leaf, the offset in the
   /// workspace of the sum of the open section, or none. A gradient whose type is not the program's real type has no
@@ -249,7 +250,7 @@ struct loop_plan {
   };
   static constexpr parts parts_of(bool back) {
     using policy = typename Loop::policy;
-    if (!back) return {forward_arena, 2 * state_bytes, 0, 0, places.kept_bytes, unread<false>.bytes, 0, 0};
+    if (!back) return {forward_arena, 2 * state_bytes, 0, 0, addresses.stored_bytes, unread<false>.bytes, 0, 0};
     parts out{compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unread<true>.bytes, zero_bytes, open_sums.bytes};
     if constexpr (!policy::keeps_steps) {
       // 1: the state behind the recorded iterations; `kept` has all earlier states
@@ -262,9 +263,10 @@ struct loop_plan {
     }
     return out;
   }
-  static constexpr std::int64_t scratch_of_steps(bool back, int threads) {
+  static constexpr std::int64_t workspace_of_steps(bool back, int threads) {
     std::int64_t most = 0;
-    for (int i = 0; i < (back ? f.step_count : f.turn); ++i) most = std::max(most, scratch_of(s, f.steps[i], threads));
+    for (int i = 0; i < (back ? f.step_count : f.turn); ++i)
+      most = std::max(most, workspace_of(s, f.steps[i], threads));
     return most;
   }
 
@@ -317,7 +319,7 @@ template <class Loop, class Target>
 template <bool Backward>
 constexpr std::int64_t loop_hooks<Loop, Target>::scratch(int threads) {
   using scan_plan = plan::loop_plan<Loop, Target>;
-  return scan_plan::parts_of(Backward).bytes() + scan_plan::scratch_of_steps(Backward, threads);
+  return scan_plan::parts_of(Backward).bytes() + scan_plan::workspace_of_steps(Backward, threads);
 }
 
 }  // namespace cairn

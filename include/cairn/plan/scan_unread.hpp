@@ -23,7 +23,7 @@ struct unread_placer {
   static constexpr const auto& g = Plan::g;
   static constexpr const auto& s = Plan::s;
   static constexpr const auto& f = Plan::f;
-  static constexpr const auto& places = Plan::places;
+  static constexpr const auto& addresses = Plan::addresses;
   static constexpr bool evaluates = !Back || !loop::policy::keeps_steps;  ///< true if forward plan steps run, too
   enum class use : std::uint8_t { none, written, read, read_back };
   unread_places<Plan::base_count> out{};
@@ -40,20 +40,20 @@ struct unread_placer {
       const int leaf = i >= f.turn ? Plan::only_for.of[i] : none;
       const int own = leaf != none ? Plan::gradient_base + leaf : none;
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-        if (const int base = places.of[f.members[m]].base; base != own) note(base, use::written);
+        if (const int base = addresses.of[f.members[m]].base; base != own) note(base, use::written);
       }
       for_each_read(s, f, Plan::compiled::loops, i, [&](int v) {
-        if (const int base = places.of[v].base; base != own) note(base, i < f.turn ? use::read : use::read_back);
+        if (const int base = addresses.of[v].base; base != own) note(base, i < f.turn ? use::read : use::read_back);
       });
     }
   }
   constexpr void look_at_copies() {
-    for (int i = 0; i < places.copy_count; ++i) {
-      const auto& [value, to] = places.copies[i];
+    for (int i = 0; i < addresses.copy_count; ++i) {
+      const auto& [value, to] = addresses.copies[i];
       const bool back = to.base >= Plan::gradient_base;
       if (back ? !Back : !evaluates) continue;
       note(to.base, use::written);
-      note(places.of[f.root[value]].base, back ? use::read_back : use::read);
+      note(addresses.of[f.root[value]].base, back ? use::read_back : use::read);
     }
   }
 

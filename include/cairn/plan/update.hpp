@@ -86,7 +86,7 @@ struct update_writer {
       for (int i = 0; i < n.op->arguments; ++i) out.arguments[out.argument_count++] = moved[s.arguments[n.first + i]];
     }
     out.kept[at] = s.kept[v];
-    out.again[at] = s.again[v] == 0 ? 0 : moved[s.again[v] - 1] + 1;
+    out.recomputes[at] = s.recomputes[v] == none ? none : moved[s.recomputes[v]];
     out.origin[at] = s.origin[v];
     out.segment[at] = s.segment[v];
   }
@@ -97,6 +97,7 @@ struct update_writer {
     out.nodes[at].made = made;
     out.nodes[at].first = out.argument_count;
     out.nodes[at].number = 0;
+    out.recomputes[at] = none;
     out.origin[at] = s.origin[like];
     return at;
   }

@@ -35,7 +35,7 @@ struct value {
   int home;        ///< for a recomputed value: the segment in the backward pass of which it is needed
   int order;       ///< 0 for a value of the model, 1 for a value of a gradient, 2 for a gradient of a gradient
   bool stored;     ///< the value is counted in memory_plan::stored_bytes
-  bool joined;     ///< the value has no memory of its own, because its arguments are read in place
+  bool in_pieces;  ///< the value has no memory of its own, because its arguments are read in place
   bool converted;  ///< the value is its argument, converted to another type
   bool result;     ///< the value is the first result of its operation
   // The next three fields are -1 if no plan step computes the value, as for a leaf. `step` is the plan step that
@@ -156,18 +156,18 @@ inline constexpr auto tables = [] {
     made.arguments = n.op->arguments;
     made.first = n.first;
     made.segment = in.of[s.origin[v]];
-    made.again = s.again[v];
+    made.again = s.recomputes[v] + 1;
     made.order = n.order;
-    made.home = s.again[v] > 0 ? s.segment[v] : 0;
-    made.joined = f.joined[v];
+    made.home = s.recomputes[v] != graph::none ? s.segment[v] : 0;
+    made.in_pieces = f.in_pieces[v];
     made.converted = n.op->converts;
     made.result = n.number == 0;
     made.step = f.step_of[v];
-    const bool held = made.step != graph::none && f.external[v] && !Compiled::places.fixed[v];
+    const bool held = made.step != graph::none && f.external[v] && !Compiled::addresses.fixed[v];
     made.last = held ? Compiled::ranges.last[v] : graph::none;
     made.offset = held ? Compiled::layout.of[v].offset : graph::none;
     made.stored = v < s.turn && f.step_of[v] != graph::none && Compiled::ranges.last[v] >= f.turn &&
-                  !Compiled::places.output[v] && !n.made->elsewhere;
+                  !Compiled::addresses.output[v] && !n.made->elsewhere;
   }
   for (int i = g.tag_count; i-- > 0;) {
     if (s.tagged[i] != graph::none) out.values[s.tagged[i]].tag = i + 1;
@@ -178,15 +178,15 @@ inline constexpr auto tables = [] {
     const int total = s.gradient[i];
     if (total == graph::none) continue;
     out.values[total].gradient = i + 1;
-    for (int k = 0; s.earlier[i] != 0 && k < s.op(total).arguments; ++k)
+    for (int k = 0; s.earlier[i] != graph::none && k < s.op(total).arguments; ++k)
       out.values[s.root(s.argument(total, k))].gradient = i + 1;
   }
   for (int i = 0; i < f.step_count; ++i) {
     step& made = out.steps[i];
     made.live = Compiled::slots.live[i];
-    made.segment = in.of[s.origin[f.members[f.steps[i].code]]];
-    made.scratch = plan::aligned(plan::scratch_of(s, f.steps[i], Compiled::threads));
-    made.at = Compiled::layout.scratch[i];
+    made.segment = in.of[s.origin[f.members[f.steps[i].loop_begin]]];
+    made.scratch = plan::aligned(plan::workspace_of(s, f.steps[i], Compiled::threads));
+    made.at = Compiled::layout.workspace[i];
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int v = f.members[m];
       made.flops += out.values[v].flops;

@@ -150,13 +150,13 @@ inline std::vector<readers> readers_of(const account& a) {
   const auto for_each = [&](auto visit) {
     const auto read = [&](auto& self, int by, int value, int segment) -> void {
       const int root = a.root(value);
-      const bool passed = a[root].joined || (a[root].converted && root >= a.value_turn);
+      const bool passed = a[root].in_pieces || (a[root].converted && root >= a.value_turn);
       for (int i = 0; passed && i < a[root].arguments; ++i) self(self, by, a.argument(root, i), segment);
       if (root < a.value_turn && a[root].stored) visit(found[static_cast<std::size_t>(root)], by, segment);
     };
     for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
       if (a[v].gradient > 0) read(read, v, v, 0);  // a forward value may itself be a gradient
-      const bool reads = v >= a.value_turn && a[v].what != graph::role::view && !a[v].joined;
+      const bool reads = v >= a.value_turn && a[v].what != graph::role::view && !a[v].in_pieces;
       for (int i = 0; reads && i < a[v].arguments; ++i) read(read, v, a.argument(v, i), a.around(a[v].segment, 1));
     }
   };

@@ -20,7 +20,7 @@ struct kept_tensor {
   std::string_view moment;  ///< name of the moment; empty for a parameter or state
   shape extents;
   dtype type;  ///< bf16, or the type of the program's real numbers
-  plan::place at;
+  plan::address at;
 };
 
 /// How far the training of a program has come:

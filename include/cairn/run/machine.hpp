@@ -47,7 +47,7 @@ struct runtime_leaf {
   initial start;
   std::uint32_t hash;    ///< 32-bit hash of the leaf's name
   std::uint64_t number;  ///< 64-bit hash of the leaf's name
-  plan::place next;      ///< address of the next value, for a state that the training step updates
+  plan::address next;    ///< address of the next value, for a state that the training step updates
 };
 
 /// The common part of program and predictor: the memory of a compiled model, its inputs and its results.
@@ -72,8 +72,8 @@ class machine {
               op.made->extents.rank > 0 ? op.made->extents[0] : 1,
               op.made->count,
               op.made->bytes,
-              Compiled::places.offset[i],
-              Compiled::places.gradients[i],
+              Compiled::addresses.leaf_offset[i],
+              Compiled::addresses.gradient_offset[i],
               op.start,
               hash_of(name),
               number_of(name),
@@ -114,7 +114,7 @@ class machine {
   }
   std::byte*& base(int which) { return bases_[which]; }
   std::byte*& leaf_base(int i) { return bases_[plan::leaf_base + i]; }
-  std::byte* at(const plan::place& p) const { return bases_[p.base] + p.offset; }
+  std::byte* at(const plan::address& p) const { return bases_[p.base] + p.offset; }
 
   /// The kinds of contents that a part of memory can have.
   /// - `values`: values of one training step.
@@ -133,9 +133,9 @@ class machine {
         shared = common_bytes(memory, {bases_[which], static_cast<std::size_t>(bytes)});
     };
     look(plan::arena_base, Compiled::layout.peak_bytes, holding::values);
-    look(plan::gradient_base, Compiled::places.gradient_bytes, holding::changed);
-    look(plan::moment_base, Compiled::places.moment_bytes, holding::changed);
-    look(plan::elsewhere_base, Compiled::places.elsewhere_bytes, holding::snapshots);
+    look(plan::gradient_base, Compiled::addresses.gradient_bytes, holding::changed);
+    look(plan::moment_base, Compiled::addresses.moment_bytes, holding::changed);
+    look(plan::elsewhere_base, Compiled::addresses.elsewhere_bytes, holding::snapshots);
     for (int i = 0; i < leaf_count; ++i) {
       const bool changed = leaf(i).updated || (updates && leaf(i).trained);
       if (graph::is_kept(leaf(i).what))
@@ -156,7 +156,7 @@ class machine {
     if (elsewhere_bytes > 0 && bases_[plan::elsewhere_base] == nullptr)
       refuse(program_error("cairn: the snapshots of a loop lie elsewhere; say where by keep_snapshots_in(memory)"));
   }
-  static constexpr auto elsewhere_bytes = static_cast<std::size_t>(Compiled::places.elsewhere_bytes);
+  static constexpr auto elsewhere_bytes = static_cast<std::size_t>(Compiled::addresses.elsewhere_bytes);
 
   /// Makes the next runs read the given inputs. All inputs are checked before any input is used.
   template <class... Bound>
@@ -195,7 +195,7 @@ class machine {
   /// numbers are const, because a parameter must not be written through the view of a result.
   template <int I>
   auto numbers() const {
-    constexpr plan::place place = Compiled::layout.of[Compiled::schedule.outputs[I]];
+    constexpr plan::address place = Compiled::layout.of[Compiled::schedule.outputs[I]];
     using made = stored_as<graph.made(graph.outputs[I]).element.type, real>;
     using number = std::conditional_t<(place.base >= plan::leaf_base), const made, made>;
     return std::span(reinterpret_cast<number*>(at(place)), static_cast<std::size_t>(extents_of_result<I>.count()));

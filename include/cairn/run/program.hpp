@@ -466,7 +466,7 @@ class program {
   friend struct detail::trained_blocks;
   static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().total_bytes());
   static constexpr std::size_t block_size =
-      static_cast<std::size_t>(compiled::places.trained_bytes) / sizeof(parameter_type);
+      static_cast<std::size_t>(compiled::addresses.trained_bytes) / sizeof(parameter_type);
 
   static constexpr const auto& rules = graph::rules_of<typename compiled::model>;
   static constexpr bool checks = detail::request<Options...>::template has<check_finite>;

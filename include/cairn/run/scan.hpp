@@ -58,19 +58,19 @@ class loop_runner {
       }
     }
     if constexpr (Backward) nothing_ = next();
-    std::byte* scratch = next();
-    const auto part = [&scratch](std::int64_t bytes) { return std::exchange(scratch, scratch + bytes); };
+    std::byte* next_bytes = next();
+    const auto part = [&next_bytes](std::int64_t bytes) { return std::exchange(next_bytes, next_bytes + bytes); };
     bases_[plan::constant_base] = const_cast<std::byte*>(body::constants.at);
     bases_[plan::position_base] = graph::first_position();
     bases_[plan::arena_base] = part(parts.arena);
     states_ = part(parts.states);
     snapshots_ = part(parts.snapshots);
     pulls_ = part(parts.pulled);
-    bases_[plan::kept_base] = recorded_ = part(parts.kept);
+    bases_[plan::stored_base] = recorded_ = part(parts.kept);
     unread_ = part(parts.unread);
     zeros_ = part(parts.zeros);
     open_ = part(parts.sums);
-    bases_[plan::scratch_base] = scratch;
+    bases_[plan::workspace_base] = next_bytes;
     for (int i = 0; i < of::arguments; ++i) bases_[plan::leaf_base + i] = arguments_[i];
     for (int k = 0; k < scan_plan::carried_count; ++k) first_.at[k] = arguments_[carried[k].leaf];
   }
@@ -82,7 +82,7 @@ class loop_runner {
       state now = first_;
       for (int t = 0; t < steps; ++t) {
         const state next = t + 1 == steps ? last_state(now) : kept_state(t + 1, other_than(now));
-        if (kept_ != nullptr) bases_[plan::kept_base] = kept_step(t);
+        if (kept_ != nullptr) bases_[plan::stored_base] = kept_step(t);
         evaluate(t, now, next);
         now = next;
       }
@@ -160,7 +160,7 @@ class loop_runner {
   /// all iterations. The values before the first iteration of a segment are not among them.
   std::byte* kept_step(int t) const {
     return recorded_ + (recorded_end_ - recorded_begin_ - 1) * scan_plan::carried.kept_bytes +
-           (t - recorded_begin_) * scan_plan::places.kept_bytes;
+           (t - recorded_begin_) * scan_plan::addresses.stored_bytes;
   }
   state kept_state(int t, state others) const {
     for (int k = 0; k < scan_plan::carried_count; ++k) {
@@ -208,7 +208,7 @@ class loop_runner {
     recorded_end_ = a.to;
     for (int t = a.from; t < a.to; ++t) {
       const state next = t + 1 == a.to ? other_than(now) : kept_state(t + 1, other_than(now));
-      bases_[plan::kept_base] = kept_step(t);
+      bases_[plan::stored_base] = kept_step(t);
       record(t, now, next);
       body::write_late(bases_, [](int base) { return base < scan_plan::gradient_base; });
       now = next;
@@ -216,7 +216,7 @@ class loop_runner {
     left_ = now;
   }
   void pull_back_recorded(int t) {
-    bases_[plan::kept_base] = kept_step(t);
+    bases_[plan::stored_base] = kept_step(t);
     place(t, t == recorded_begin_ ? entered_ : kept_state(t, entered_),
           t + 1 == recorded_end_ ? left_ : kept_state(t + 1, entered_));
     pull_back(t);

@@ -20,7 +20,7 @@ struct step_tables {
   /// Returns true if a kernel that reads `v` reads the argument of a map instead of the map's result. `v` is the map
   /// or a view of it.
   static constexpr bool is_mapped(int v) { return s.op(s.root(v)).what == graph::role::map && f.root[v] != s.root(v); }
-  static constexpr bool is_joined(int v) { return f.joined[v]; }
+  static constexpr bool is_in_pieces(int v) { return f.in_pieces[v]; }
   static constexpr bool reads_any(int v, bool (*of_sort)(int)) {
     for (int i = 0; v != graph::none && i < s.op(v).arguments; ++i) {
       if (of_sort(s.argument(v, i))) return true;
@@ -28,19 +28,19 @@ struct step_tables {
     return false;
   }
 
-  // The pieces of joined tensors: of concatenations that are read in place.
+  // The pieces of concatenations that are read in place.
 
   static constexpr int piece_count = [] {
     int n = 0;
     for (int v = 0; v < s.node_count; ++v) {
-      if (f.joined[v]) plan::for_each_piece(s, f, v, [&n](int) { ++n; });
+      if (f.in_pieces[v]) plan::for_each_piece(s, f, v, [&n](int) { ++n; });
     }
     return n;
   }();
   struct piece_table {
     int columns[piece_count + 1] = {};  ///< number of columns of each piece
 
-    /// By value: the pieces of a joined value are [begin, end).
+    /// By value: the pieces of a value in pieces are [begin, end).
     int begin[Compiled::schedule.capacity + 1] = {}, end[Compiled::schedule.capacity + 1] = {};
   };
   static constexpr piece_table pieces = [] {
@@ -48,7 +48,8 @@ struct step_tables {
     int n = 0;
     for (int v = 0; v < s.node_count; ++v) {
       out.begin[v] = n;
-      if (f.joined[v]) plan::for_each_piece(s, f, v, [&](int piece) { out.columns[n++] = s.made(piece).extents[-1]; });
+      if (f.in_pieces[v])
+        plan::for_each_piece(s, f, v, [&](int piece) { out.columns[n++] = s.made(piece).extents[-1]; });
       out.end[v] = n;
     }
     return out;
@@ -56,7 +57,7 @@ struct step_tables {
   /// The position at which a fused loop reads one of its inputs, while the columns are visited. It starts at the first
   /// column.
   struct reading {
-    int piece = 0, last = 0;  ///< indices in the table of pieces; equal if the input is not joined
+    int piece = 0, last = 0;  ///< indices in the table of pieces; equal if the input is not in pieces
     int operand = 0, column = 0;
 
     constexpr int end(int whole) const { return piece == last ? whole : column + pieces.columns[piece]; }
@@ -71,7 +72,7 @@ struct step_tables {
   /// Returns how many results a fused loop stores.
   static constexpr int stored_results(int step) {
     int results = 0;
-    for (int m = f.steps[step].code; m < f.steps[step].code_end; ++m) results += l.code[m].stored;
+    for (int m = f.steps[step].loop_begin; m < f.steps[step].loop_end; ++m) results += l.code[m].stored;
     return results;
   }
   /// Writes the positions of all inputs of a fused loop at its first column. Returns the number of the loop's
@@ -81,20 +82,20 @@ struct step_tables {
     for (int k = 0; k < inputs_of(step); ++k) {
       const plan::loop_input& in = l.inputs[l.of[step].input_begin + k];
       of[k] = {0, 0, operand, 0};
-      if (in.joined) of[k] = {pieces.begin[in.value], pieces.end[in.value], operand, 0};
-      operand += in.joined ? of[k].last - of[k].piece : in.how != graph::access::constant;
+      if (in.in_pieces) of[k] = {pieces.begin[in.value], pieces.end[in.value], operand, 0};
+      operand += in.in_pieces ? of[k].last - of[k].piece : in.how != graph::access::constant;
     }
     return operand;
   }
-  static constexpr bool loop_reads_joined(int step) {
+  static constexpr bool loop_reads_pieces(int step) {
     for (int k = l.of[step].input_begin; k < l.of[step].input_end; ++k) {
-      if (l.inputs[k].joined) return true;
+      if (l.inputs[k].in_pieces) return true;
     }
     return false;
   }
   /// Calls visit(begin, end, readings) for each range of a fused loop's columns in which no piece begins or ends.
   static constexpr void for_each_range(int step, auto visit) {
-    if (!loop_reads_joined(step)) return;
+    if (!loop_reads_pieces(step)) return;
     reading all[plan::max_loop_inputs] = {};
     begin_reading(step, all);
     for (int begin = 0, end = 0; begin < columns_of(step); begin = end) {
@@ -107,12 +108,12 @@ struct step_tables {
     }
   }
   /// Calls visit(columns) for each piece of the arguments of `v` that a kernel may read in pieces. An argument that is
-  /// not joined counts as one piece.
+  /// not in pieces counts as one piece.
   static constexpr void for_each_column_count(int v, auto visit) {
     for (int i = 0; i < s.op(v).arguments; ++i) {
       const int a = s.argument(v, i);
       for (int k = pieces.begin[a]; k < pieces.end[a]; ++k) visit(pieces.columns[k]);
-      if (!f.joined[a] && s.op(v).may_read_pieces(i)) visit(s.made(a).extents[-1]);
+      if (!f.in_pieces[a] && s.op(v).may_read_pieces(i)) visit(s.made(a).extents[-1]);
     }
   }
 
@@ -125,8 +126,8 @@ struct step_tables {
   };
   /// Adds the entries of a plan step.
   static constexpr void count(counts& n, int step) {
-    const plan::step& st = f.steps[step];
-    if (st.loop()) {
+    const plan::plan_step& st = f.steps[step];
+    if (st.has_loop()) {
       int ranges = 0;
       for_each_range(step, [&](int, int, const reading*) { ++ranges; });
       n.strides += inputs_of(step) * outer_axes(step);
@@ -136,10 +137,10 @@ struct step_tables {
         if (l.inputs[k].how == graph::access::mapped) n.maps += outer_axes(step) + 1;
       }
     }
-    const bool apart = reads_any(st.kernel, is_mapped), joined = reads_any(st.kernel, is_joined);
+    const bool apart = reads_any(st.kernel, is_mapped), in_pieces = reads_any(st.kernel, is_in_pieces);
     if (apart) n.apart += s.op(st.kernel).arguments;
-    if (joined) for_each_column_count(st.kernel, [&](int) { ++n.pieces; });
-    n.tables += st.loop() || apart || joined;
+    if (in_pieces) for_each_column_count(st.kernel, [&](int) { ++n.pieces; });
+    n.tables += st.has_loop() || apart || in_pieces;
   }
   static constexpr counts all = [] {
     counts n;
@@ -163,7 +164,7 @@ struct step_tables {
     int pieces[all.pieces + 1] = {};
   };
   static constexpr void write_strides(numbers& out, counts& at, int step, const plan::loop_input& in) {
-    const shape& whole = s.made(f.members[f.steps[step].code]).extents;
+    const shape& whole = s.made(f.members[f.steps[step].loop_begin]).extents;
     for (int axis = 0; axis < outer_axes(step); ++axis) {
       if (in.how != graph::access::constant)
         out.strides[at.strides] = plan::axis_of_operand(s, in, whole, l.of[step].last_axis[axis]).stride;
@@ -172,7 +173,7 @@ struct step_tables {
   }
   static constexpr void write_loop(numbers& out, counts& at, int step) {
     const plan::loop& here = l.of[step];
-    const shape& whole = s.made(f.members[f.steps[step].code]).extents;
+    const shape& whole = s.made(f.members[f.steps[step].loop_begin]).extents;
     for (int k = here.input_begin; k < here.input_end; ++k) {
       write_strides(out, at, step, l.inputs[k]);
       if (l.inputs[k].how != graph::access::mapped) continue;
@@ -181,8 +182,8 @@ struct step_tables {
     }
     for_each_range(step, [&](int, int, const reading* all) {
       for (int k = 0; k < inputs_of(step); ++k) {
-        const bool joined = l.inputs[here.input_begin + k].joined;
-        out.reads[at.reads++] = {all[k].operand, all[k].column, joined ? pieces.columns[all[k].piece] : 1};
+        const bool in_pieces = l.inputs[here.input_begin + k].in_pieces;
+        out.reads[at.reads++] = {all[k].operand, all[k].column, in_pieces ? pieces.columns[all[k].piece] : 1};
       }
     });
   }
@@ -191,12 +192,12 @@ struct step_tables {
     counts n;
     for (int i = 0; i < f.step_count; ++i) {
       counts at = n;
-      if (f.steps[i].loop()) write_loop(out, at, i);
+      if (f.steps[i].has_loop()) write_loop(out, at, i);
       const int v = f.steps[i].kernel;
       for (int a = 0; reads_any(v, is_mapped) && a < s.op(v).arguments; ++a)
         out.apart[at.apart++] =
             is_mapped(s.argument(v, a)) ? plan::rows_apart(s, s.root(s.argument(v, a)), plan::row_read(s, v, a)) : 0;
-      if (reads_any(v, is_joined)) for_each_column_count(v, [&](int columns) { out.pieces[at.pieces++] = columns; });
+      if (reads_any(v, is_in_pieces)) for_each_column_count(v, [&](int columns) { out.pieces[at.pieces++] = columns; });
       count(n, i);
     }
     return out;
@@ -239,18 +240,18 @@ struct step_tables {
     } out;
     counts n;
     for (int i = 0; i < f.step_count; ++i) {
-      const plan::step& st = f.steps[i];
+      const plan::plan_step& st = f.steps[i];
       const counts before = n;
       count(n, i);
       out.number[i] = graph::none;
       if (n.tables == before.tables) continue;
       out.number[i] = before.tables;
       kernel::step_table& made = out.of[before.tables];
-      if (st.loop()) made.loop = table_of(i, before);
+      if (st.has_loop()) made.loop = table_of(i, before);
       reading all[plan::max_loop_inputs] = {};
-      if (st.loop()) made.loop_operands = begin_reading(i, all);
-      if (st.loop() && st.kernel != graph::none)
-        made.beside = st.tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
+      if (st.has_loop()) made.loop_operands = begin_reading(i, all);
+      if (st.has_loop() && st.kernel != graph::none)
+        made.beside = st.loop_reads_tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
       if (n.apart > before.apart) made.arguments.rows_apart = all_numbers.apart + before.apart;
       if (n.pieces > before.pieces) made.arguments.pieces = all_numbers.pieces + before.pieces;
       made.arguments.piece_count = n.pieces - before.pieces;
@@ -261,7 +262,7 @@ struct step_tables {
   static constexpr const void* constants_of(int step) {
     if (tables.number[step] == graph::none) return nullptr;
     const kernel::step_table& own = tables.of[tables.number[step]];
-    if (!f.steps[step].loop()) return &own.arguments;
+    if (!f.steps[step].has_loop()) return &own.arguments;
     if (f.steps[step].kernel == graph::none) return &own.loop;
     return &own;
   }

@@ -130,7 +130,7 @@ struct values_of_blocks {
   static constexpr const auto& s = Compiled::schedule;
   static constexpr const auto& f = Compiled::steps;
   static constexpr const auto& live = Compiled::ranges;
-  static constexpr const auto& p = Compiled::places;
+  static constexpr const auto& p = Compiled::addresses;
   static constexpr int count = Blocks.count, values = std::remove_cvref_t<decltype(s)>::capacity;
 
   static constexpr int block_of(int v) {

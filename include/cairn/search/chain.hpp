@@ -73,7 +73,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   static constexpr const auto& slots = Compiled::slots;
   block_chain<count> out{};
   // By value of the graph.
-  bool joined[nodes] = {};     ///< a concatenation that is read in place; its readers read its pieces
+  bool in_pieces[nodes] = {};  ///< a concatenation that is read in place; its readers read its pieces
   bool read_back[nodes] = {};  ///< the backward pass reads the value
   bool read_own[nodes] = {};   ///< the backward pass of its own block reads the value
   int until[nodes] = {};       ///< the last block that reads the value
@@ -89,12 +89,12 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   int first_step[count + 1] = {};
 
   constexpr bool computed(int v) const {
-    return Blocks.of[v] != none && need.root[v] == v && !joined[v] && !need.output[v];
+    return Blocks.of[v] != none && need.root[v] == v && !in_pieces[v] && !need.output[v];
   }
   /// Calls `visit` with the values from whose memory `v` is read.
   constexpr void for_each_source(int v, auto visit) const {
     const int root = need.root[v];
-    if (!joined[root]) return visit(root);
+    if (!in_pieces[root]) return visit(root);
     const graph::node& n = d.nodes[root];
     for (int i = 0; i < n.op->arguments; ++i) for_each_source(d.arguments[n.first + i], visit);
   }
@@ -105,11 +105,11 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
 
   constexpr void find_readers() {
     for (int v = 0; v < s.node_count; ++v) {
-      if (s.again[v] == 0 && s.origin[v] < d.turn) joined[s.origin[v]] = f.joined[v];
+      if (s.recomputes[v] == none && s.origin[v] < d.turn) in_pieces[s.origin[v]] = f.in_pieces[v];
     }
     for (int v = 0; v < d.node_count; ++v) {
       const graph::node& n = d.nodes[v];
-      if (!need.live[v] || n.number > 0 || (v < d.turn && joined[v])) continue;
+      if (!need.live[v] || n.number > 0 || (v < d.turn && in_pieces[v])) continue;
       const bool back = v >= d.turn;
       const int found = back ? Blocks.of_region[n.region] : Blocks.of[v];
       const int by = found != none ? found : back ? count - 1 : 0;
@@ -136,7 +136,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   constexpr int find_block(int i) const {
     int found = none;
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-      const int b = s.again[f.members[m]] == 0 ? block_of(f.members[m]) : none;
+      const int b = s.recomputes[f.members[m]] == none ? block_of(f.members[m]) : none;
       if (b != none) found = b;
     }
     return found;
@@ -160,7 +160,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         const int origin = s.origin[s.arguments[n.first + i]];
         if (origin >= d.turn || f.step_of[v] == none) continue;
         for_each_source(origin, [&](int a) {
-          if (s.again[v] == 0) last_back[a] = std::max(last_back[a], f.step_of[v]);
+          if (s.recomputes[v] == none) last_back[a] = std::max(last_back[a], f.step_of[v]);
           else back_until[a] = std::max(back_until[a], block_of(v));
         });
       }
@@ -230,7 +230,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       });
       const bool replaces = f.steps[i].kernel == none;
       const std::int64_t most = (replaces ? std::max(alive, alive + made - freed) : alive + made) +
-                                aligned(scratch_of(s, f.steps[i], Compiled::threads));
+                                aligned(workspace_of(s, f.steps[i], Compiled::threads));
       std::int64_t& noted = keeps ? out.of[now].inside.forward : out.of[now].passed;
       noted = std::max(noted, most);
       alive += made - freed;
@@ -299,9 +299,9 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         inside = out.of[b].kept_inside;
       }
       const auto count_value = [&](int v, std::int64_t by) {
-        if (s.again[v] == 0) gradients += by;
+        if (s.recomputes[v] == none) gradients += by;
         else clones += by;
-        if (s.again[v] > 0 && block_of(v) < b) others += by;
+        if (s.recomputes[v] != none && block_of(v) < b) others += by;
       };
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
         if (in_arena(f.members[m])) count_value(f.members[m], bytes(f.members[m]));
@@ -354,7 +354,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     int needless_until[values];
     for (int& last : needless_until) last = count;
     for (int v = s.node_count; v-- > s.turn;) {
-      const int b = s.again[v] > 0 ? block_of(v) : none;
+      const int b = s.recomputes[v] != none ? block_of(v) : none;
       const int held = b != none && s.segment[v] == 0 ? std::max(needless_until[v], held_until[s.origin[v]]) : none;
       const auto read = [&](int a) { needless_until[a] = std::min(needless_until[a], block_of(a) == b ? held : none); };
       const graph::node& n = s.nodes[v];

@@ -25,9 +25,9 @@ constexpr bool reads_forward(int step) {
   const auto& s = Compiled::schedule;
   const auto& f = Compiled::steps;
   bool found = false;
-  for (int m = f.steps[step].begin; m < f.steps[step].end; ++m) found |= s.again[f.members[m]] > 0;
+  for (int m = f.steps[step].begin; m < f.steps[step].end; ++m) found |= s.recomputes[f.members[m]] != none;
   for_each_read(s, f, Compiled::loops, step,
-                [&](int v) { found |= f.step_of[v] != none && (v < s.turn || s.again[v] > 0); });
+                [&](int v) { found |= f.step_of[v] != none && (v < s.turn || s.recomputes[v] != none); });
   return found;
 }
 /// Returns how many bytes fewer are live if the slices of gradients that a fused loop reads last are copied before.
@@ -38,9 +38,9 @@ constexpr std::int64_t saved_by_copies(int step) {
   const auto& s = Compiled::schedule;
   const auto& f = Compiled::steps;
   std::int64_t saved = 0;
-  for (int m = f.steps[step].code; m < f.steps[step].code_end; ++m) {
+  for (int m = f.steps[step].loop_begin; m < f.steps[step].loop_end; ++m) {
     const int v = f.members[m];
-    if (s.op(v).what != graph::role::map || s.again[v] > 0) continue;
+    if (s.op(v).what != graph::role::map || s.recomputes[v] != none) continue;
     const int of = f.root[s.argument(v, 0)];
     if (of >= s.turn && f.step_of[of] != none && Compiled::ranges.last[of] == step)
       saved += aligned(s.made(of).bytes) - aligned(s.made(v).bytes);
@@ -56,14 +56,14 @@ constexpr auto measure_single_blocks() {
   constexpr const auto& s = of_plan::s;
   constexpr const auto& f = of_plan::f;
   const auto block_of = [](int v) { return of_plan::block_of(v); };
-  const auto is_gradient = [&](int v) { return v >= s.turn && s.again[v] == 0 && of_plan::in_arena(v); };
+  const auto is_gradient = [&](int v) { return v >= s.turn && s.recomputes[v] == none && of_plan::in_arena(v); };
   const auto note = [](std::int64_t& most, std::int64_t bytes) { most = std::max(most, bytes); };
   single_costs<count> out;
   for (int v = 0; v < s.node_count; ++v) {
     const int b = block_of(v);
     if (b == none) continue;
     if (v < s.turn && of_plan::is_kept(v)) out.stored[b] += of_plan::bytes(v);
-    if (s.again[v] > 0 && s.nodes[v].number == 0) out.flops[b] += s.op(v).flops;
+    if (s.recomputes[v] != none && s.nodes[v].number == 0) out.flops[b] += s.op(v).flops;
   }
   std::int64_t before[count + 1] = {};
   for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.stored[b];
