@@ -113,7 +113,8 @@ constexpr std::int64_t kept_for_segments = [] {
   for (const segment_plan& segment : detail::segments_in<Plan>) bytes += segment.boundary_bytes;
   for (int v = 0; v < s.turn; ++v) {
     const int origin = s.origin[v];
-    if (Plan::segments.saved[origin] || Plan::segments.visible[origin] < Plan::segments.depth_of(origin))
+    if (Plan::segments.stored_by_policy[origin] ||
+        Plan::segments.visible_from_depth[origin] < Plan::segments.depth_of(origin))
       bytes += s.made(v).bytes;
   }
   return bytes;
@@ -129,9 +130,10 @@ constexpr int kept_inside = [] {
   for (int v = 0; v < s.turn; ++v) {
     const graph::node& n = s.nodes[v];
     const int origin = s.origin[v];
-    const bool inside = Plan::segments.visible[origin] >= Plan::segments.depth_of(origin) && s.segment[v] != 0;
-    count +=
-        s.kept[v] && inside && !Plan::segments.saved[origin] && !result[v] && !test::is_leaf(n) && !test::is_view(n);
+    const bool inside =
+        Plan::segments.visible_from_depth[origin] >= Plan::segments.depth_of(origin) && s.segment[v] != 0;
+    count += s.stored[v] && inside && !Plan::segments.stored_by_policy[origin] && !result[v] && !test::is_leaf(n) &&
+             !test::is_view(n);
   }
   return count;
 }();

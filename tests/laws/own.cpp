@@ -22,7 +22,7 @@ template <class Step>
 int kept_by_tag() {
   const auto& s = Step::schedule;
   int n = 0;
-  for (int i = 0; i < Step::graph.tag_count; ++i) n += s.tagged[i] != graph::none && s.kept[s.root(s.tagged[i])];
+  for (int i = 0; i < Step::graph.tag_count; ++i) n += s.tagged[i] != graph::none && s.stored[s.root(s.tagged[i])];
   return n;
 }
 

@@ -39,7 +39,7 @@ template <class Step>
 constexpr int freed_in_turn = [] {
   int n = 0, before = Step::steps.step_count;
   for (int v = 0; v < Step::schedule.turn; ++v) {
-    if (!Step::schedule.kept[v] || Step::ranges.last[v] == Step::steps.step_count) continue;  // results stay
+    if (!Step::schedule.stored[v] || Step::ranges.last[v] == Step::steps.step_count) continue;  // results stay
     if (Step::ranges.last[v] >= before) return -1;
     before = Step::ranges.last[v];
     ++n;

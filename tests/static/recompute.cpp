@@ -250,7 +250,7 @@ constexpr auto exp_of_relu = [](auto v) { return reshape<2, 4>(exp(relu(v))); };
 constexpr auto wasted = sum(square(ckpt<"s">(exp_of_relu, h)));
 static_assert(stored<step_of<wasted>> == 2 * row && stored<step_of<wasted, plain>> == row);
 static_assert(step_of<wasted>::costs.interior_bytes[1] == row);
-static_assert(step_of<wasted>::costs.only_bytes[1] == 2 * row);
+static_assert(step_of<wasted>::costs.extra_bytes[1] == 2 * row);
 
 // What is made of such a result outside has no more bytes and is kept in its place, as with any value: no more is kept
 // than without the segment, but for its boundary.

@@ -363,7 +363,7 @@ inline constexpr int useless_segment_of = [] {
   for (int v = 0; v < s.turn; ++v) of_use[s.segment[v]] |= s.recomputes[v] != graph::none;
   for (int i = 1; i < in.count; ++i) {
     of_use[i] |= in.all[i].placed || Compiled::graph.regions[in.all[i].region].may_be_useless;
-    if (!of_use[i] && Compiled::costs.interior_bytes[i] <= Compiled::costs.only_bytes[i]) return i;
+    if (!of_use[i] && Compiled::costs.interior_bytes[i] <= Compiled::costs.extra_bytes[i]) return i;
   }
   return 0;
 }();
@@ -371,12 +371,12 @@ inline constexpr int useless_segment_of = [] {
 template <class Compiled>
 struct unfrozen;
 template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent, class Updates,
-          class Outputs, int Blocks, int Threads, class Placed>
+          class Outputs, int BlockLevels, int Threads, class Placed>
 struct unfrozen<
     plan::compiled<plan::model<plan::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates>, Outputs>,
-                   Blocks, Threads, Placed>> {
+                   BlockLevels, Threads, Placed>> {
   using purpose = plan::purpose<Real, Trains, Accumulates, name_list<>, Wanted, Cotangent>;
-  using type = plan::compiled<plan::model<purpose, Outputs>, Blocks, Threads, Placed>;
+  using type = plan::compiled<plan::model<purpose, Outputs>, BlockLevels, Threads, Placed>;
 };
 /// Rejects a useless segment. If parameters are frozen, the segment must also be useless without freezing, because
 /// another program may train these parameters.
@@ -392,7 +392,7 @@ struct segments_are_of_use {
       constexpr auto path = region_name<Compiled, Compiled::segments.all[useless].region>;
       return mistake<useless_segment, top_scope, about<fact::segment, path>,
                      fact::frees<Compiled::costs.interior_bytes[useless]>,
-                     fact::keeps<Compiled::costs.only_bytes[useless]>>{};
+                     fact::keeps<Compiled::costs.extra_bytes[useless]>>{};
     }
   }
 };

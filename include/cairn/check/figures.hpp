@@ -89,7 +89,7 @@ inline constexpr auto segments_in = [] {
 /// it.
 template <class Compiled>
 inline constexpr peak_plan peak_in = [] {
-  using plain = plan::compiled<typename Compiled::model, plan::all_blocks, Compiled::threads>;
+  using plain = plan::compiled<typename Compiled::model, plan::all_levels, Compiled::threads>;
   constexpr const auto& f = Compiled::steps;
   constexpr const auto& live = Compiled::slots.live;
   const auto fullest = std::max_element(live, live + f.step_count) - live;

@@ -49,16 +49,16 @@ using purpose_of =
 template <auto Output, bool Trains, class... Options>
 using model_of = plan::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>;
 template <class... Options>
-inline constexpr int blocks_in = request<Options...>::template has<plain> ? plan::all_blocks : 0;
+inline constexpr int blocks_in = request<Options...>::template has<plain> ? plan::all_levels : 0;
 
 /// A plan with the marked segments, and with the segments that fit<...> places.
-template <class Model, int Blocks, class Request, bool Fits = Request::fits>
+template <class Model, int BlockLevels, class Request, bool Fits = Request::fits>
 struct planned {
-  using type = plan::compiled<Model, Blocks, Request::threads>;
+  using type = plan::compiled<Model, BlockLevels, Request::threads>;
 };
-template <class Model, int Blocks, class Request>
-struct planned<Model, Blocks, Request, true> {
-  using type = typename search::fitted<Model, Blocks, Request::threads, Request::fit>::type;
+template <class Model, int BlockLevels, class Request>
+struct planned<Model, BlockLevels, Request, true> {
+  using type = typename search::fitted<Model, BlockLevels, Request::threads, Request::fit>::type;
 };
 template <auto Output, bool Trains, class... Options>
 using compiled_of =

@@ -113,7 +113,7 @@ struct need_finder {
       const bool recomputed =
           out.cheap[v] && segments.of[v] == 0 && (is_read_by_backward || reads.recomputed_readers[v] > 0);
       const bool recomputed_in_segment = in_forward && segments.of[v] != 0 && reads.depth[v] != 0 &&
-                                         (is_read_by_backward || reads.by_interior[v]) && !segments.saved[v];
+                                         (is_read_by_backward || reads.by_interior[v]) && !segments.stored_by_policy[v];
       for (int i = 0; i < n.op->arguments; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
         const int a = out.root[d.arguments[n.first + i]];
@@ -125,7 +125,8 @@ struct need_finder {
           reads.by_interior[a] |= recomputed_in_segment;
           if (recomputed_in_segment && segments.of[a] == 0) reads.depth[a] = 0;
         } else {
-          reads.depth[a] = std::min(reads.depth[a], segments.saved[a] ? 0 : segments.all[shared_segment].depth);
+          reads.depth[a] =
+              std::min(reads.depth[a], segments.stored_by_policy[a] ? 0 : segments.all[shared_segment].depth);
           if (reads.region_of_kernel[a] == none && n.op->what == graph::role::kernel)
             reads.region_of_kernel[a] = n.region;
         }

@@ -33,60 +33,62 @@ struct update_writer {
   static constexpr const auto& g = Model::graph;
   const Schedule& s;
   typename Schedule::template resized<Size.nodes, Size.arguments, Size.updates + 1> out{};
-  int moved[nodes + 1] = {};
-  bool shows[nodes] = {};  ///< true for an updated parameter, and for a value that may be read in place from one
-  int last[nodes] = {};    ///< by updated parameter: the last value that reads it
+  int new_number[nodes + 1] = {};
+  bool shows_parameter[nodes] =
+      {};                       ///< true for an updated parameter, and for a value that may be read in place from one
+  int last_reader[nodes] = {};  ///< by updated parameter: the last value that reads it
   /// lists of leaves, by the value after which their update can come
-  int next[Model::graph.leaf_count + 1] = {}, first[nodes + 1] = {};
+  int next_leaf[Model::graph.leaf_count + 1] = {}, first_leaf[nodes + 1] = {};
 
   constexpr bool is_updated(int leaf) const { return Model::rules.of[leaf] != none && s.gradient[leaf] != none; }
 
   constexpr void note_read(int a, int by) {
-    if (!shows[a]) return;
-    last[a] = by;
+    if (!shows_parameter[a]) return;
+    last_reader[a] = by;
     for (int i = 0; i < s.op(a).arguments; ++i) note_read(s.argument(a, i), by);
   }
   constexpr void find_last_reads() {
     for (int i = 0; i < g.leaf_count; ++i) {
-      if (is_updated(i)) shows[s.leaf_value[i]] = true;
+      if (is_updated(i)) shows_parameter[s.leaf_value[i]] = true;
     }
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
       if (n.number > 0) continue;
       for (int i = 0; i < n.op->arguments; ++i) {
         const int a = s.arguments[n.first + i];
-        if (!shows[a]) continue;
+        if (!shows_parameter[a]) continue;
         note_read(a, v);
-        shows[v] |= n.op->what == graph::role::view || n.op->what == graph::role::map || n.op->joins;
+        shows_parameter[v] |= n.op->what == graph::role::view || n.op->what == graph::role::map || n.op->joins;
       }
     }
   }
   /// Finds the value after which each update comes. An update comes after the last result of an operation, and never in
   /// the forward pass.
-  constexpr void find_places() {
-    for (int& leaf : first) leaf = none;
+  constexpr void find_update_points() {
+    for (int& leaf : first_leaf) leaf = none;
     for (int i = g.leaf_count; i-- > 0;) {
       if (!is_updated(i)) continue;
-      int at = std::max({s.gradient[i], last[s.leaf_value[i]], s.turn});
+      int at = std::max({s.gradient[i], last_reader[s.leaf_value[i]], s.turn});
       if (waits || at >= s.node_count) at = s.node_count;
       else at = s.head(at) + s.op(at).results - 1;
-      next[i] = first[at];
-      first[at] = i;
+      next_leaf[i] = first_leaf[at];
+      first_leaf[at] = i;
     }
   }
 
   constexpr void copy(int v) {
     const graph::node& n = s.nodes[v];
-    const int at = moved[v] = out.node_count++;
+    const int at = new_number[v] = out.node_count++;
     out.nodes[at] = n;
     if (n.number > 0) {
       out.nodes[at].first = out.nodes[at - 1].first;
     } else {
       out.nodes[at].first = out.argument_count;
-      for (int i = 0; i < n.op->arguments; ++i) out.arguments[out.argument_count++] = moved[s.arguments[n.first + i]];
+      for (int i = 0; i < n.op->arguments; ++i)
+        out.arguments[out.argument_count++] = new_number[s.arguments[n.first + i]];
     }
-    out.kept[at] = s.kept[v];
-    out.recomputes[at] = s.recomputes[v] == none ? none : moved[s.recomputes[v]];
+    out.stored[at] = s.stored[v];
+    out.recomputes[at] = s.recomputes[v] == none ? none : new_number[s.recomputes[v]];
     out.origin[at] = s.origin[v];
     out.segment[at] = s.segment[v];
   }
@@ -121,9 +123,9 @@ struct update_writer {
     for (int r = 0; r < all::updates[i].results; ++r) {
       out.nodes[append(all::updates[i], all::updates[i].made + r, like)].number = r;
     }
-    const int before = moved[s.leaf_value[leaf]];
+    const int before = new_number[s.leaf_value[leaf]];
     out.arguments[out.argument_count++] = before;
-    out.arguments[out.argument_count++] = moved[like];
+    out.arguments[out.argument_count++] = new_number[like];
     for (int k = 0; k < rule.numbers; ++k)
       out.arguments[out.argument_count++] = out.first_number + rule.first_number + k;
     for (int k = 0; k < rule.moments; ++k) out.arguments[out.argument_count++] = moments + k;
@@ -135,7 +137,7 @@ struct update_writer {
   }
 
   constexpr void copy_tables() {
-    const auto at = [&](int v) { return v == none ? none : moved[v]; };
+    const auto at = [&](int v) { return v == none ? none : new_number[v]; };
     out.turn = s.turn;
     for (int i = 0; i <= g.leaf_count; ++i) {
       out.leaf_value[i] = at(s.leaf_value[i]);
@@ -148,12 +150,12 @@ struct update_writer {
   }
   constexpr void write() {
     find_last_reads();
-    find_places();
+    find_update_points();
     for (int v = 0; v <= s.node_count; ++v) {
       if (v == s.turn) append_numbers();
       if (v < s.node_count) copy(v);
       else if (waits) out.all_gradients = out.node_count;
-      for (int leaf = first[v]; leaf != none; leaf = next[leaf]) append_update(leaf);
+      for (int leaf = first_leaf[v]; leaf != none; leaf = next_leaf[leaf]) append_update(leaf);
     }
     copy_tables();
   }

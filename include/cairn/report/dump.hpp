@@ -66,7 +66,10 @@ void schedule(std::ostream& out) {
     while (leaf-- > 0 && s.leaf_value[leaf] != v) {
     }
     const bool computed = s.op(v).arguments > 0;
-    report::print_column(out, 11, s.recomputes[v] != graph::none ? "  again" : computed && s.kept[v] ? "  stored" : "");
+    report::print_column(out, 11,
+                         s.recomputes[v] != graph::none ? "  again"
+                         : computed && s.stored[v]      ? "  stored"
+                                                        : "");
     report::print(out, g, s, v, leaf, path_of<Compiled>(Compiled::segments.of[s.origin[v]]));
   }
 }
