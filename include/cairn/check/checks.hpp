@@ -85,7 +85,7 @@ struct gradients_depend {
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
     constexpr int by = g.wrong.independent;
-    if constexpr (g.wrong.gradient_of_loop != graph::none || Compiled::gradient.gradient_of_loop != graph::none) {
+    if constexpr (g.wrong.gradient_of_scan != graph::none || Compiled::gradient.gradient_of_scan != graph::none) {
       return mistake<loop_differentiated_twice, top_scope>{};
     } else if constexpr (by == graph::none) {
       return sound{};

@@ -19,7 +19,7 @@ struct gradient_graph : graph::values<Nodes, Arguments> {
   int earlier[Leaves] = {};
   bool reached[Regions] = {};  ///< by region: true if a gradient flows through it
   /// the pullback of a scan of which a gradient is requested, or none; the caller reports it
-  int gradient_of_loop = none;
+  int gradient_of_scan = none;
 };
 
 /// Returns upper bounds of the numbers of nodes and arguments after differentiation.
@@ -84,7 +84,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
                           [&](int v) { out.reached[out.nodes[v].region] = true; });
   out.node_count = b.node_count;
   out.argument_count = b.argument_count;
-  out.gradient_of_loop = b.wrong.gradient_of_loop;
+  out.gradient_of_scan = b.wrong.gradient_of_scan;
   for (int i = 0; i < g.leaf_count; ++i) {
     const int found = gradient[g.leaves[i].node];
     out.gradient[i] = wanted_leaf[i] && found != out.earlier[i] ? found : none;

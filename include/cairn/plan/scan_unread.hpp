@@ -24,7 +24,7 @@ struct unread_placer {
   static constexpr const auto& s = Plan::s;
   static constexpr const auto& f = Plan::f;
   static constexpr const auto& places = Plan::places;
-  static constexpr bool evaluates = !Back || !loop::policy::keeps_steps;  ///< true if forward plan steps run, too
+  static constexpr bool evaluates = !Back || !loop::policy::stores_iterations;  ///< true if forward plan steps run, too
   enum class use : std::uint8_t { none, written, read, read_back };
   unread_places<Plan::base_count> out{};
   use of_base[Plan::base_count] = {};
