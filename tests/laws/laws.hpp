@@ -29,7 +29,7 @@ struct batch {
 
   explicit batch(std::uint64_t number) {
     for (int i = 0; i < g.leaf_count; ++i) {
-      const graph::result& read = *g.leaf_op(i).made;
+      const graph::result_info& read = g.leaf_op(i).results[0];
       if (g.leaf_op(i).what != graph::role::input) continue;
       random_sequence draw(seed{7 + static_cast<std::uint64_t>(i)}, number);
       const auto count = static_cast<std::size_t>(read.count);
@@ -57,7 +57,7 @@ struct batch {
  private:
   template <int Leaf>
   const auto& array_of() const {
-    if constexpr (kind_of(g.leaf_op(Leaf).made->element.type) == kind::real) return numbers[Leaf];
+    if constexpr (kind_of(g.leaf_op(Leaf).results[0].element.type) == kind::real) return numbers[Leaf];
     else return positions[Leaf];
   }
 };
@@ -114,7 +114,7 @@ constexpr std::int64_t kept_for_segments = [] {
   for (int v = 0; v < s.turn; ++v) {
     const int origin = s.origin[v];
     if (Plan::segments.saved[origin] || Plan::segments.visible[origin] < Plan::segments.depth_of(origin))
-      bytes += s.made(v).bytes;
+      bytes += s.result(v).bytes;
   }
   return bytes;
 }();
@@ -167,9 +167,9 @@ constexpr bool kernels_get_their_types() {
   for (int v = 0; v < g.node_count; ++v) {
     const graph::operation& op = g.op(v);
     if (op.rounded != graph::rounding::takes && op.rounded != graph::rounding::widens) continue;
-    for (int i = 0; i < op.arguments; ++i) {
+    for (int i = 0; i < op.argument_count; ++i) {
       if (graph::is_constant(g.op(g.argument(v, i)).what)) continue;  // for a loop: there is no such gradient
-      const element_type given = g.made(g.argument(v, i)).element;
+      const element_type given = g.result(g.argument(v, i)).element;
       const bool wanted = op.takes_bf16(i);
       if (std::is_same_v<typename Plan::real, float> && (given.type == dtype::bf16) != wanted) return false;
     }

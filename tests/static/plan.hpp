@@ -45,15 +45,15 @@ struct formula {
       if (&g.leaf_op(i) == &op && g.leaves[i].node == v) return write(g.name(g.leaves[i]));
     }
     write(op.name);
-    if (op.results > 1) {
+    if (op.result_count > 1) {
       write(".");
       write_number(values.nodes[v].number);
     }
-    for (int i = 0; i < op.arguments; ++i) {
+    for (int i = 0; i < op.argument_count; ++i) {
       write(i == 0 ? "(" : ", ");
       write(g, values, values.argument(v, i));
     }
-    if (op.arguments > 0) write(")");
+    if (op.argument_count > 0) write(")");
   }
   constexpr int count(char wanted) const {
     int n = 0;
@@ -137,7 +137,7 @@ template <class Step>
 constexpr bool reads(std::string_view name) {
   constexpr const auto& s = Step::schedule;
   for (int v = s.turn; v < s.node_count; ++v) {
-    for (int i = 0; i < s.op(v).arguments; ++i) {
+    for (int i = 0; i < s.op(v).argument_count; ++i) {
       const int a = s.root(s.argument(v, i));
       if (a < s.turn && !is_leaf(s.nodes[a]) && s.op(a).name == name) return true;
     }

@@ -92,7 +92,7 @@ constexpr bool equal_steps() {
     const graph::node &n = a::schedule.nodes[v], &m = b::schedule.nodes[v];
     if (n.op != m.op || a::schedule.segment[v] != b::schedule.segment[v] || a::schedule.again[v] != b::schedule.again[v])
       return false;
-    for (int i = 0; i < n.op->arguments; ++i) {
+    for (int i = 0; i < n.op->argument_count; ++i) {
       if (a::schedule.argument(v, i) != b::schedule.argument(v, i)) return false;
     }
   }

@@ -75,11 +75,11 @@ struct builder {
   /// are functions of this kind, the user wants the segment to recompute its interior, so its values are not shared.
   constexpr int compute(const operation* op, const int* of) {
     op = form_for(op, of);
-    bool fixed = op->arguments > 0 && !same_address(tags, nullptr) && !regions[home_now].own_parameters;
-    for (int i = 0; fixed && i < op->arguments; ++i) fixed = is_fixed(of[i]);
+    bool fixed = op->argument_count > 0 && !same_address(tags, nullptr) && !regions[home_now].own_parameters;
+    for (int i = 0; fixed && i < op->argument_count; ++i) fixed = is_fixed(of[i]);
     if (!fixed) return append(op, of);
     std::uint32_t hash = op->hash;
-    for (int i = 0; i < op->arguments; ++i) {
+    for (int i = 0; i < op->argument_count; ++i) {
       const operation& made_by = *nodes[of[i]].op;
       hash = mix(hash, is_constant(made_by.what) ? made_by.hash : static_cast<std::uint32_t>(of[i]));
     }
@@ -104,10 +104,10 @@ struct builder {
     if (op->rounded == rounding::follows) return append_following(op, of);
     op = form_for(op, of);
     stack<int> taken;
-    for (int i = 0; i < op->arguments; ++i) taken.push(op->takes_bf16(i) ? in_bf16(of[i]) : widened(of[i]));
+    for (int i = 0; i < op->argument_count; ++i) taken.push(op->takes_bf16(i) ? in_bf16(of[i]) : widened(of[i]));
     const int made = append_as_it_is(op, taken.begin());
-    for (int v = made; v < made + op->results; ++v) {
-      if (nodes[v].made->rounds) nodes[v].rounded = append_as_it_is(nodes[v].made->round, &v);
+    for (int v = made; v < made + op->result_count; ++v) {
+      if (nodes[v].result->rounds) nodes[v].rounded = append_as_it_is(nodes[v].result->round, &v);
     }
     return made;
   }
@@ -156,15 +156,15 @@ struct builder {
     while (moves(v)) v = argument(v, 0);
     return nodes[v].op->what == role::parameter;
   }
-  constexpr bool is_bf16(int v) const { return nodes[v].made->element.type == dtype::bf16; }
+  constexpr bool is_bf16(int v) const { return nodes[v].result->element.type == dtype::bf16; }
   constexpr int widened(int v) {
-    const operation* const by = nodes[v].made->widen;
+    const operation* const by = nodes[v].result->widen;
     return is_bf16(v) && !same_address(by, nullptr) ? converted(by, v) : v;
   }
   constexpr int in_bf16(int v) {
     if (nodes[v].op->converts && !is_bf16(v)) return argument(v, 0);
-    if (is_bf16(v) || same_address(nodes[v].made->round, nullptr)) return v;
-    return nodes[v].rounded != none ? nodes[v].rounded : converted(nodes[v].made->round, v);
+    if (is_bf16(v) || same_address(nodes[v].result->round, nullptr)) return v;
+    return nodes[v].rounded != none ? nodes[v].rounded : converted(nodes[v].result->round, v);
   }
   /// Returns v converted by operation `by`. A region and the regions inside of it share one conversion. A conversion
   /// that was appended for a gradient is shared only with values that have the same home.
@@ -189,13 +189,13 @@ struct builder {
   constexpr int made_in_floats(int v, int first) {
     const operation* const by = in_floats_by(v);
     stack<int> of;
-    for (int i = 0; i < by->arguments; ++i) of.push(moves(v) ? in_floats(argument(v, i), first) : argument(v, i));
+    for (int i = 0; i < by->argument_count; ++i) of.push(moves(v) ? in_floats(argument(v, i), first) : argument(v, i));
     for (int u = v + 1; u < node_count; ++u) {
       const bool same = same_address(nodes[u].op, by) && nodes[u].region == region_now && !is_bf16(u);
       if (same && nodes[u].number == nodes[v].number && computes(u, by, of.begin())) return u;
     }
     const int number = nodes[v].number, made = append_as_it_is(by, of.begin());
-    for (int r = 0; r < by->results; ++r) {
+    for (int r = 0; r < by->result_count; ++r) {
       nodes[made + r].copy_of = v - number + r;
       nodes[made + r].order = nodes[v].order;
     }
@@ -206,20 +206,21 @@ struct builder {
   constexpr int append_following(const operation* op, const int* of) {
     bool rounded = false;
     const bool moves = op->what != role::elementwise;
-    for (int i = 0; i < op->arguments; ++i) rounded |= is_bf16(of[i]) && (moves || !is_weight(of[i]));
+    for (int i = 0; i < op->argument_count; ++i) rounded |= is_bf16(of[i]) && (moves || !is_weight(of[i]));
     const int made = append_as_it_is(op, of);
-    for (int v = made; rounded && v < made + op->results; ++v) {
-      const result& r = *nodes[v].made;
-      if (r.rounds || (moves && !same_address(r.round, nullptr))) nodes[v].made = r.round->made;
+    for (int v = made; rounded && v < made + op->result_count; ++v) {
+      const result_info& r = *nodes[v].result;
+      if (r.rounds || (moves && !same_address(r.round, nullptr))) nodes[v].result = r.round->results;
     }
     return made;
   }
   constexpr int append_as_it_is(const operation* op, const int* of) {
-    if (node_count + op->results > room) grow(nodes, node_count, room);
-    if (argument_count + op->arguments > argument_room) grow(arguments, argument_count, argument_room);
+    if (node_count + op->result_count > room) grow(nodes, node_count, room);
+    if (argument_count + op->argument_count > argument_room) grow(arguments, argument_count, argument_room);
     const int first = argument_count, made = node_count;
-    for (int i = 0; i < op->arguments; ++i) arguments[argument_count++] = of[i];
-    for (int r = 0; r < op->results; ++r) nodes[node_count++] = {op, op->made + r, first, r, region_now, home_now, 0};
+    for (int i = 0; i < op->argument_count; ++i) arguments[argument_count++] = of[i];
+    for (int r = 0; r < op->result_count; ++r)
+      nodes[node_count++] = {op, op->results + r, first, r, region_now, home_now, 0};
     return made;
   }
 
@@ -396,7 +397,7 @@ struct builder {
   /// Returns true if v is a result of this operation, applied to these values or to equal constants.
   constexpr bool computes(int v, const operation* op, const int* of) const {
     bool equal = same_address(nodes[v].op, op);
-    for (int i = 0; equal && i < op->arguments; ++i) {
+    for (int i = 0; equal && i < op->argument_count; ++i) {
       const int a = argument(v, i);
       equal = a == of[i] || unconverted(a) == of[i] ||
               (is_constant(nodes[a].op->what) && same_address(nodes[a].op, nodes[of[i]].op));
@@ -416,11 +417,11 @@ struct builder {
   constexpr void move_out(int v, int to) {
     if (nodes[v].region == to || is_leaf(nodes[v].op->what)) return;
     const int head = v - nodes[v].number;
-    for (int u = head; u < head + nodes[v].op->results; ++u) {
+    for (int u = head; u < head + nodes[v].op->result_count; ++u) {
       nodes[u].region = nodes[u].home = to;
       if (const int r = nodes[u].rounded; r != none) nodes[r].region = nodes[r].home = to;
     }
-    for (int i = 0; i < nodes[v].op->arguments; ++i) {
+    for (int i = 0; i < nodes[v].op->argument_count; ++i) {
       const int a = argument(v, i);
       move_out(a, common(nodes[a].region, to));
     }

@@ -11,8 +11,8 @@ constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
   for (int v = 0; v <= last; ++v) {
     const operation& op = *b.nodes[v].op;
     if (same_address(op.vjp, nullptr) && !op.converts) continue;
-    if (kind_of(b.nodes[v].made->element.type) != kind::real) continue;
-    for (int i = 0; i < op.arguments; ++i) wanted[v] |= wanted[b.argument(v, i)];
+    if (kind_of(b.nodes[v].result->element.type) != kind::real) continue;
+    for (int i = 0; i < op.argument_count; ++i) wanted[v] |= wanted[b.argument(v, i)];
   }
 }
 
@@ -25,9 +25,9 @@ constexpr void append_gradients(builder& b, int last, const bool* wanted, int* g
     if (b.nodes[v].number > 0 || same_address(op.vjp, nullptr)) continue;
     int cotangents = 0, differentiable = 0;
     bool any = false, first_alone = !same_address(op.vjp_first, nullptr);
-    for (int r = 0; r < op.results; ++r) {
+    for (int r = 0; r < op.result_count; ++r) {
       any |= wanted[v + r];
-      if (kind_of(op.made[r].element.type) != kind::real) continue;
+      if (kind_of(op.results[r].element.type) != kind::real) continue;
       cotangents += gradient[v + r] != 0;
       first_alone &= differentiable++ == 0 || gradient[v + r] == 0;
     }

@@ -76,7 +76,7 @@ enum class rounding : std::uint8_t {
 struct operation;
 
 /// A result of an operation.
-struct result {
+struct result_info {
   shape extents;
   element_type element;
   std::int64_t count = 0, bytes = 0;
@@ -93,9 +93,9 @@ struct result {
 
   /// Returns the same result with elements of type float. It describes the result's gradient, and also the value
   /// before it is rounded.
-  constexpr const result& in_floats() const;
+  constexpr const result_info& in_floats() const;
   /// Returns true if this result can overwrite `other`, each element one element.
-  constexpr bool covers(const result& other) const { return bytes == other.bytes && count == other.count; }
+  constexpr bool covers(const result_info& other) const { return bytes == other.bytes && count == other.count; }
 };
 
 /// An operation with its shapes and its functions. It is made where the operation's type is known. There is one object
@@ -103,8 +103,8 @@ struct result {
 struct operation {
   std::string_view name;
   role what = role::kernel;
-  int arguments = 0, results = 1;
-  const result* made = nullptr;  ///< by result
+  int argument_count = 0, result_count = 1;
+  const result_info* results = nullptr;  ///< by result
   std::int64_t flops = 0;
   std::uint32_t hash = 0;
 
@@ -157,23 +157,25 @@ struct operation {
   }
   /// Returns true if the kernel can read argument number i in place if it is a concatenation.
   constexpr bool may_read_pieces(int i) const { return i < 64 && (reads_pieces >> i & 1U) != 0; }
-  constexpr int operands() const { return results + arguments + (has_scratch() ? 1 : 0); }
+  constexpr int operands() const { return result_count + argument_count + (has_scratch() ? 1 : 0); }
 
   constexpr bool says_start() const { return start.drawn != initial::law::unsaid; }
   /// Returns true if two leaves with one name can be the same leaf.
   constexpr bool same_leaf(const operation& other) const {
-    return made->extents == other.made->extents && made->element == other.made->element &&
+    return results[0].extents == other.results[0].extents && results[0].element == other.results[0].element &&
            trainable == other.trainable && (start == other.start || !says_start() || !other.says_start());
   }
 };
 
-constexpr const result& result::in_floats() const { return same_address(widen, nullptr) ? *this : *widen->made; }
+constexpr const result_info& result_info::in_floats() const {
+  return same_address(widen, nullptr) ? *this : *widen->results;
+}
 
 /// A value: one result of an operation that is applied to earlier values. The results of one application are
 /// neighbours in the table.
 struct node {
   const operation* op;
-  const result* made;
+  const result_info* result;
   int first;   ///< where its arguments begin in the table of arguments
   int number;  ///< which result of the operation it is
   int region;  ///< the innermost region; a gradient is in the region of the value that it is the gradient of
@@ -278,7 +280,7 @@ struct values {
 
   constexpr int argument(int v, int i) const { return arguments[nodes[v].first + i]; }
   constexpr const operation& op(int v) const { return *nodes[v].op; }
-  constexpr const result& made(int v) const { return *nodes[v].made; }
+  constexpr const result_info& result(int v) const { return *nodes[v].result; }
   /// Returns the first result of the application of an operation that computes v.
   constexpr int head(int v) const { return v - nodes[v].number; }
   /// Returns the value in memory that v is a view of. If v is not a view, returns v.

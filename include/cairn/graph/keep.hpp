@@ -58,20 +58,20 @@ class closing_segment {
   /// - a conversion that was added for an operation that reads another type.
   constexpr bool is_computed(int v) const {
     const operation& op = *b.nodes[v].op;
-    return op.arguments > 0 && op.what != role::view && b.nodes[v].rounded == none && b.unconverted(v) == v;
+    return op.argument_count > 0 && op.what != role::view && b.nodes[v].rounded == none && b.unconverted(v) == v;
   }
   /// Describes v for a predicate of the user.
   constexpr saveable described(int v) const {
     if (b.nodes[v].op->converts) v = b.argument(v, 0);
     const operation& op = *b.nodes[v].op;
-    const auto rank = [&](int i) { return b.nodes[b.argument(v, i)].made->extents.rank; };
-    const bool batched = op.arguments > 1 && rank(0) > 2 && rank(1) > 2;
-    return {op.name, b.nodes[v].made->extents, op.flops, op.contraction, batched};
+    const auto rank = [&](int i) { return b.nodes[b.argument(v, i)].result->extents.rank; };
+    const bool batched = op.argument_count > 1 && rank(0) > 2 && rank(1) > 2;
+    return {op.name, b.nodes[v].result->extents, op.flops, op.contraction, batched};
   }
 
   /// Marks a value as stored. If the value is a view, also marks the value in memory that it is a view of.
   constexpr void save(int v) {
-    for (; v >= first_node_ && b.nodes[v].op->arguments > 0; v = b.argument(v, 0)) {
+    for (; v >= first_node_ && b.nodes[v].op->argument_count > 0; v = b.argument(v, 0)) {
       kept_[v - first_node_] = true;
       if (b.nodes[v].op->what != role::view) return;
     }

@@ -131,7 +131,8 @@ struct scan_facts {
     }(std::type_identity<typename Scan::arguments>{});
     for (int i = first_leaf; i < arguments; ++i) {
       const operation& leaf = g.leaf_op(i);
-      const bool asked = leaf.what == role::input && kind_of(leaf.made->element.type) == kind::real && Target::inputs;
+      const bool asked =
+          leaf.what == role::input && kind_of(leaf.results[0].element.type) == kind::real && Target::inputs;
       out.by_leaf[i] = leaf.trainable || asked;
     }
     return out;

@@ -45,31 +45,31 @@ template <dtype T, class Real>
 inline constexpr std::int64_t bytes_of = sizeof(stored_as<T, Real>);
 
 /// Describes a result with the properties that results of all operations have. `only` is the_shape of the result.
-constexpr result described(const tensor_type& made, std::int64_t bytes, const shape& only, int overwrites = none) {
+constexpr result_info described(const tensor_type& made, std::int64_t bytes, const shape& only, int overwrites = none) {
   return {only, made.element, only.count(), only.count() * bytes, &only, overwrites};
 }
 
 /// Describes a conversion of elements to or from bf16, for values that are stored rounded.
 template <dtype To, dtype From, class Real>
-constexpr operation described_conversion(const result& made) {
+constexpr operation described_conversion(const result_info& made) {
   operation o;
   o.name = as_op<To>::name;
   o.hash = hash_of(o.name);
   o.what = role::elementwise;
-  o.arguments = 1;
-  o.made = &made;
+  o.argument_count = 1;
+  o.results = &made;
   o.flops = made.count;
   o.lanes = &lanes_of<as_op<To>, Real, type_list<To>, From>;
   o.converts = true;
   return o;
 }
 template <class Real, shape S>
-inline constexpr result wide_result = described({S, {}}, bytes_of<dtype::real, Real>, the_shape<S>);
+inline constexpr result_info wide_result = described({S, {}}, bytes_of<dtype::real, Real>, the_shape<S>);
 template <class Real, shape S>
 inline constexpr operation widening = described_conversion<dtype::real, dtype::bf16, Real>(wide_result<Real, S>);
 template <class Real, shape S>
-inline constexpr result rounded_result = [] {
-  result r = described({S, {dtype::bf16}}, bytes_of<dtype::bf16, Real>, the_shape<S>);
+inline constexpr result_info rounded_result = [] {
+  result_info r = described({S, {dtype::bf16}}, bytes_of<dtype::bf16, Real>, the_shape<S>);
   r.widen = &widening<Real, S>;
   return r;
 }();
@@ -152,19 +152,19 @@ constexpr bool is_next_state(int result, std::size_t arguments) {
 ///   then says whether a conversion to bf16 follows. It does not follow for sums, for next states, and for single
 ///   numbers, unless the user gave a single number the type bf16.
 template <class Op, class Numbers, bool Wide, rounding Rounded, tensor_type Made, int R, class... Tensors>
-constexpr result result_described() {
+constexpr result_info result_described() {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
   constexpr bool taken = Rounded == rounding::takes && kind_of(Made.element.type) == kind::real;
   constexpr bool makes = makes_bf16<Op, Rounded, Tensors...>(Made, R);
   if constexpr ((taken && Op::argument_kind(0) == kind::any) || (makes && !Wide)) {
-    result r = rounded_result<real, only>;
+    result_info r = rounded_result<real, only>;
     r.overwrites = Op::overwrites(R);
     return r;
   }
   constexpr bool rounds = !makes && (taken || (Rounded != rounding::typed && Made.element.type == dtype::real));
   constexpr dtype type = taken ? dtype::real : Made.element.type;
-  result r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
+  result_info r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
   if constexpr (rounds) r.round = &rounding_to_bf16<real, only>;
   const bool is_typed = Made.element.type == dtype::bf16;  // the user gave the result this type
   r.rounds = rounds && !Op::sums(R) && (is_typed || Made.count() > 1) && !is_next_state<Op>(R, sizeof...(Tensors));
@@ -178,7 +178,7 @@ inline constexpr auto results_made = []<std::size_t... R>(std::index_sequence<R.
 }(std::make_index_sequence<cairn::detail::results_of<Op, Tensors...>.size()>{});
 
 /// Returns true if all results have one shape. The results of an elementwise operation must.
-constexpr bool shaped_alike(const result* made, int count) {
+constexpr bool shaped_alike(const result_info* made, int count) {
   for (int r = 1; r < count; ++r) {
     if (made[r].extents != made[0].extents) return false;
   }
@@ -291,9 +291,9 @@ constexpr operation described_operation() {
   o.name = Op::name;
   o.hash = hash_of(Op::name);
   o.what = Op::view ? role::view : Op::mapped ? role::map : Op::elementwise ? role::elementwise : role::kernel;
-  o.arguments = static_cast<int>(sizeof...(Tensors));
-  o.results = static_cast<int>(made.size());
-  o.made = made.data();
+  o.argument_count = static_cast<int>(sizeof...(Tensors));
+  o.result_count = static_cast<int>(made.size());
+  o.results = made.data();
   o.rounded = rounded;
   o.takes_bf16 = &kernel::takes_bf16;
   if constexpr (makes) o.wide = &wide_operation_of<Op, Target, Tensors...>;
@@ -325,7 +325,7 @@ constexpr operation described_operation() {
     o.joins = Op::joins(Tensors::shape...);
     o.of_single_numbers = Op::of_single_numbers(Tensors::shape...);
     o.reads_rows = &Op::reads_rows;
-    for (int i = 0; i < std::min(o.arguments, 64); ++i)
+    for (int i = 0; i < std::min(o.argument_count, 64); ++i)
       o.reads_pieces |= std::uint64_t{Op::reads_pieces(i, Tensors::shape...)} << i;
   }
   if constexpr (Target::order > 0) {
@@ -337,18 +337,18 @@ constexpr operation described_operation() {
 /// The result of a leaf. `Tensor` is the leaf's own tensor type, except for constants. A constant has the element type
 /// of the values with which it is combined.
 template <class Numbers, class Tensor>
-inline constexpr result leaf_result = [] {
+inline constexpr result_info leaf_result = [] {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr dtype type = Tensor::element.type;
-  result r = described({Tensor::shape, Tensor::element}, bytes_of<type, real>, the_shape<Tensor::shape>);
+  result_info r = described({Tensor::shape, Tensor::element}, bytes_of<type, real>, the_shape<Tensor::shape>);
   if constexpr (!std::is_same_v<Numbers, real> && type == dtype::real) r.round = &rounding_to_bf16<real, Tensor::shape>;
   return r;
 }();
 template <class Leaf>
-constexpr operation described_leaf(const result& made) {
+constexpr operation described_leaf(const result_info& made) {
   operation o;
   o.name = "leaf";
-  o.made = &made;
+  o.results = &made;
   lowering<Leaf>::describe(o);
   return o;
 }

@@ -61,9 +61,9 @@ struct scan_operations {
   static constexpr int pullback_arguments = first_argument + facts::arguments + facts::sum_count + 1;
 
   template <class Tensor>
-  static constexpr result described_as() {
+  static constexpr result_info described_as() {
     using real = typename Target::real;
-    result r =
+    result_info r =
         described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, real>, the_shape<Tensor::shape>);
     if constexpr (Target::rounds && Tensor::element.type == dtype::real)
       r.round = &rounding_to_bf16<real, the_shape<Tensor::shape>>;
@@ -74,14 +74,14 @@ struct scan_operations {
   static constexpr std::int64_t row_bytes = figures.stored_bytes / 64 <= std::numeric_limits<int>::max() ? 64 : 1 << 20;
   static constexpr shape stored_shape{(figures.stored_bytes + row_bytes - 1) / row_bytes, row_bytes};
   /// The results of the scan.
-  static constexpr auto made = [] {
-    std::array<result, facts::results + 1> out{};
+  static constexpr auto scan_results = [] {
+    std::array<result_info, facts::results + 1> out{};
     [&]<std::size_t... R>(std::index_sequence<R...>) {
       ((out[R] = described_as<tensor_of<pick<static_cast<int>(R), Scan>>>()), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(g.result_count)>{});
     std::size_t r = static_cast<std::size_t>(g.result_count);
     for (int i = 0; i < g.leaf_count; ++i) {
-      if (g.leaves[i].after != none) out[r++] = *g.leaf_op(i).made;
+      if (g.leaves[i].after != none) out[r++] = g.leaf_op(i).results[0];
     }
     out[r] = described({stored_shape, {dtype::u8}}, 1, stored_shape);
     out[r].elsewhere = Scan::policy::snapshots_in_user_memory;
@@ -97,14 +97,14 @@ struct scan_operations {
   /// The results of the pullback: one gradient for each wanted argument. A gradient that is summed over the iterations
   /// may overwrite the sum so far.
   static constexpr auto pullback_results = [] {
-    std::array<result, facts::gradient_count + 1> out{};
+    std::array<result_info, facts::gradient_count + 1> out{};
     std::size_t n = 0;
     [&]<class... A>(std::type_identity<std::tuple<A...>>) {
       int i = 0;
       ((facts::wanted.by_leaf[i++] ? void(out[n++] = described_as<tensor_of<A>>()) : void()), ...);
     }(std::type_identity<typename Scan::arguments>{});
     for (int i = facts::first_leaf; i < facts::arguments; ++i) {
-      if (facts::wanted.by_leaf[i]) out[n++] = g.leaf_op(i).made->in_floats();
+      if (facts::wanted.by_leaf[i]) out[n++] = g.leaf_op(i).results[0].in_floats();
     }
     n = 0;
     int so_far = first_argument + facts::arguments;
@@ -117,7 +117,7 @@ struct scan_operations {
   }();
 
   /// Returns the pullback's result that is the gradient of a leaf.
-  static constexpr const result& gradient_of(int leaf) {
+  static constexpr const result_info& gradient_of(int leaf) {
     return pullback_results[static_cast<std::size_t>(
         std::count(facts::wanted.by_leaf, facts::wanted.by_leaf + leaf, true))];
   }
@@ -125,16 +125,16 @@ struct scan_operations {
   /// Returns true if argument number i of the scan is bf16: the user gave it this type, or parameters are stored as
   /// bf16. pullback_takes_bf16 is the same function for the pullback.
   static constexpr bool takes_bf16(int i) {
-    return i < facts::arguments && g.leaf_op(i).made->element.type == dtype::bf16;
+    return i < facts::arguments && g.leaf_op(i).results[0].element.type == dtype::bf16;
   }
   static constexpr auto pullback_bf16_arguments = [] {
     std::array<bool, pullback_arguments> out{};
     std::size_t n = 0, wanted = 0;
     for (int r = 0; r < g.result_count; ++r) {
-      if (g.cotangents[r] != none) out[n++] = made[static_cast<std::size_t>(r)].element.type == dtype::bf16;
+      if (g.cotangents[r] != none) out[n++] = scan_results[static_cast<std::size_t>(r)].element.type == dtype::bf16;
     }
     for (int r = 0; r < facts::results; ++r) {
-      if (hooks::backward_reads(r)) out[n++] = made[static_cast<std::size_t>(r)].element.type == dtype::bf16;
+      if (hooks::backward_reads(r)) out[n++] = scan_results[static_cast<std::size_t>(r)].element.type == dtype::bf16;
     }
     n += stores_memory;
     for (int i = 0; i < facts::arguments; ++i) out[n++] = takes_bf16(i);
@@ -161,9 +161,9 @@ struct scan_operations {
   static constexpr void refuse(builder& b, int node, const bool*, int*) { b.wrong.gradient_of_scan = node; }
   static constexpr operation pullback = [] {
     operation o = common("scan_gradients", true);
-    o.arguments = pullback_arguments;
-    o.results = facts::gradient_count;
-    o.made = pullback_results.data();
+    o.argument_count = pullback_arguments;
+    o.result_count = facts::gradient_count;
+    o.results = pullback_results.data();
     o.recomputed = figures.recomputed_flops;
     o.scratch_of_plan = &hooks::template workspace_bytes<true>;
     o.run = &hooks::template run<true>;
@@ -186,8 +186,8 @@ struct scan_operations {
       if (!facts::wanted.by_leaf[i]) continue;
       operation& o = out[static_cast<std::size_t>(i)];
       o = i < facts::first_leaf ? *own_gradient_sums[static_cast<std::size_t>(i)] : sum_of<element_type{}>;
-      o.made = &pullback_results[n++];
-      o.flops = o.made->count;
+      o.results = &pullback_results[n++];
+      o.flops = o.results[0].count;
     }
     return out;
   }();
@@ -245,9 +245,9 @@ struct scan_operations {
 
   static constexpr operation scan = [] {
     operation o = common("scan", false);
-    o.arguments = facts::arguments;
-    o.results = facts::results + stores_memory;
-    o.made = made.data();
+    o.argument_count = facts::arguments;
+    o.result_count = facts::results + stores_memory;
+    o.results = scan_results.data();
     o.scratch_of_plan = &hooks::template workspace_bytes<false>;
     o.run = &hooks::template run<false>;
     if constexpr (Target::order > 0 && facts::cotangent_count > 0 && facts::gradient_count > 0) {

@@ -27,7 +27,7 @@ constexpr work work_of() {
   for (int v = 0; v < b.node_count; ++v) {
     const graph::node& n = b.nodes[v];
     if (n.op->what <= graph::role::view) continue;
-    sum.bytes += n.made->bytes;
+    sum.bytes += n.result->bytes;
     if (n.number == 0) sum.flops += n.op->flops;
   }
   return sum;

@@ -37,7 +37,8 @@ struct need_finder {
   /// Returns true if `v` is a map (a slice, a transpose) with as many bytes as its argument. Reading the argument
   /// through such a map would mean writing all of the argument again.
   constexpr bool moves_all(int v) const {
-    return d.nodes[v].op->what == graph::role::map && d.nodes[v].made->bytes == d.nodes[d.argument(v, 0)].made->bytes;
+    return d.nodes[v].op->what == graph::role::map &&
+           d.nodes[v].result->bytes == d.nodes[d.argument(v, 0)].result->bytes;
   }
 
   /// Returns true if `v` is a leaf converted to another type. The leaf is always there to be converted again.
@@ -59,7 +60,7 @@ struct need_finder {
       if (!out.live[v]) continue;
       const graph::node& n = d.nodes[v];
       if (n.number > 0) out.live[v - n.number] = true;
-      for (int i = 0; i < n.op->arguments; ++i) out.live[d.arguments[n.first + i]] = true;
+      for (int i = 0; i < n.op->argument_count; ++i) out.live[d.arguments[n.first + i]] = true;
     }
     for (int v = 0; v < d.node_count; ++v) {
       if (d.nodes[v].number > 0) out.live[v] = out.live[d.head(v)];
@@ -70,8 +71,9 @@ struct need_finder {
     for (int v = 0; v < d.turn; ++v) {
       const graph::node& n = d.nodes[v];
       out.root[v] = n.op->what == graph::role::view ? out.root[d.arguments[n.first]] : v;
-      out.constant[v] = graph::is_constant(n.op->what) || (n.op->arguments > 0 && n.op->what != graph::role::kernel);
-      for (int i = 0; i < n.op->arguments; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
+      out.constant[v] =
+          graph::is_constant(n.op->what) || (n.op->argument_count > 0 && n.op->what != graph::role::kernel);
+      for (int i = 0; i < n.op->argument_count; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
     }
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
@@ -109,12 +111,12 @@ struct need_finder {
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
       const graph::node& n = d.nodes[v];
-      out.cheap[v] = v < d.turn && (in_loops(v) || is_view(v)) && n.op->results == 1 && in.depth_of(v) <= 1 &&
+      out.cheap[v] = v < d.turn && (in_loops(v) || is_view(v)) && n.op->result_count == 1 && in.depth_of(v) <= 1 &&
                      !out.constant[v] && !out.output[out.root[v]] && !boundary[out.root[v]] && may_be_cheap(v);
       const bool asks = out.cheap[v] && in.of[v] == 0 && (kept[v] != nowhere || shares[v] > 0);
       const bool read_inside = asked[v] || kept[v] != nowhere;
       const bool again = v < d.turn && in.of[v] != 0 && kept[v] != 0 && read_inside && !in.saved[v];
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
         const int a = out.root[d.arguments[n.first + i]], shared = in.common(in.of[a], in.of[v]);
         shares[a] += asks;
@@ -132,7 +134,7 @@ struct need_finder {
       const graph::node& n = d.nodes[v];
       const int depth = in.depth_of(v);
       bool again = false;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = out.root[d.arguments[n.first + i]];
         const bool inside = in.of[a] == in.of[v];
         again = out.cheap[a] && inside;
@@ -140,11 +142,11 @@ struct need_finder {
         const bool lives = again && written[a] != none && (written[a] == 0 || written[a] != n.region);
         const bool read = kept[a] <= depth && (inside || depth == 0);
         if (is_leaf(a) || out.constant[a] || out.output[a] || (read && !lives)) continue;
-        const std::int64_t bytes = again && !lives ? cost[a] : d.nodes[a].made->bytes;
+        const std::int64_t bytes = again && !lives ? cost[a] : d.nodes[a].result->bytes;
         cost[v] += shares[a] > 1 ? (bytes + shares[a] - 1) / shares[a] : bytes;
       }
       if (is_view(v)) out.cheap[v] &= again || cost[v] == 0;
-      else out.cheap[v] &= ++row[v] <= longest_row && cost[v] < (depth == 0 ? n.made->bytes : 1);
+      else out.cheap[v] &= ++row[v] <= longest_row && cost[v] < (depth == 0 ? n.result->bytes : 1);
     }
   }
 };

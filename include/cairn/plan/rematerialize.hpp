@@ -105,12 +105,12 @@ constexpr graph::sizes schedule_size(const Gradient& d, const Segments& in, int 
     const int clones = v < d.turn ? times * (1 + in.depth_of(v)) : 0;
     size.nodes += clones;
     if (n.number > 0) continue;
-    size.arguments += clones * n.op->arguments;
-    for (int i = 0; i < n.op->arguments; ++i) {
+    size.arguments += clones * n.op->argument_count;
+    for (int i = 0; i < n.op->argument_count; ++i) {
       const graph::node& read = d.nodes[d.arguments[n.first + i]];
-      if (!read.made->rewritten) continue;
-      size.nodes += (1 + clones) * read.op->results;
-      size.arguments += (1 + clones) * read.op->arguments;
+      if (!read.result->rewritten) continue;
+      size.nodes += (1 + clones) * read.op->result_count;
+      size.arguments += (1 + clones) * read.op->argument_count;
     }
   }
   return size;
@@ -150,16 +150,16 @@ struct rematerializer {
   constexpr int emit(int v, int segment) {
     const graph::node& n = d.nodes[v];
     const int made = out.node_count, first = out.argument_count;
-    out.argument_count += n.op->arguments;
-    for (int r = 0; r < n.op->results; ++r) {
+    out.argument_count += n.op->argument_count;
+    for (int r = 0; r < n.op->result_count; ++r) {
       out.origin[out.node_count] = v + r;
       out.segment[out.node_count] = segment;
       out.nodes[out.node_count] = d.nodes[v + r];
       out.nodes[out.node_count++].first = first;
     }
-    for (int i = 0; i < n.op->arguments; ++i) {
+    for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = d.arguments[n.first + i];
-      if (d.nodes[a].made->rewritten) write_over(a, out.arguments[first + i]);
+      if (d.nodes[a].result->rewritten) write_over(a, out.arguments[first + i]);
     }
     return made;
   }
@@ -172,7 +172,7 @@ struct rematerializer {
     }
   }
   constexpr void move(int v, int made) {
-    for (int r = 0; r < d.nodes[v].op->results; ++r) {
+    for (int r = 0; r < d.nodes[v].op->result_count; ++r) {
       moved[v + r] = made + r;
       computed[v + r] = v < d.turn;
     }
@@ -184,7 +184,7 @@ struct rematerializer {
       const graph::node& n = d.nodes[v];
       own[v] |= is_leaf(v);
       if (n.number > 0) own[v - n.number] |= own[v];
-      for (int i = 0; own[v] && i < n.op->arguments; ++i) {
+      for (int i = 0; own[v] && i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         own[a] |= d.nodes[a].order >= n.order;
       }
@@ -198,11 +198,11 @@ struct rematerializer {
     for (int v = 0; v < d.turn; ++v) {
       const graph::node& n = d.nodes[v];
       if (n.number > 0 || !need.live[v] || (order > 0 && !own[v])) continue;
-      for (int i = 0; order > 0 && i < n.op->arguments; ++i) {
+      for (int i = 0; order > 0 && i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         if (d.nodes[a].order < n.order) resolve(a, in.of[v]);
       }
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         out.arguments[out.argument_count + i] = d.nodes[a].order < n.order ? lookup(a, in.of[v]) : moved[a];
       }
@@ -243,7 +243,7 @@ struct rematerializer {
       const int home = in.common(in.of[top.value], top.segment);
       const graph::node& n = d.nodes[top.value];
       bool ready = true;
-      for (int i = 0; i < n.op->arguments && ready; ++i) {
+      for (int i = 0; i < n.op->argument_count && ready; ++i) {
         const int a = d.arguments[n.first + i], there = lookup(a, home);
         if (there == none) {
           pending[count++] = {d.head(a), home};
@@ -253,7 +253,7 @@ struct rematerializer {
       }
       if (!ready) continue;
       const int made = emit(top.value, home);
-      for (int r = 0; r < n.op->results; ++r) {
+      for (int r = 0; r < n.op->result_count; ++r) {
         clone[in.all[home].depth * nodes + top.value + r] = made + r + 1;
         if (computed[top.value]) out.again[made + r] = moved[top.value + r] + 1;
       }
@@ -270,10 +270,10 @@ struct rematerializer {
     for (int v = d.turn; v < d.node_count; ++v) {
       const graph::node& n = d.nodes[v];
       if (n.number > 0 || !need.live[v]) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         if (d.arguments[n.first + i] < d.turn) resolve(d.arguments[n.first + i], in.of[v]);
       }
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         out.arguments[out.argument_count + i] = a < d.turn ? lookup(a, in.of[v]) : moved[a];
       }

@@ -165,7 +165,7 @@ struct loop_plan {
     } out;
     int n = 0;
     const auto add = [&](int leaf, int result) {
-      carried_value& made = out.of[n++] = {leaf, result, g.leaf_op(leaf).made->bytes, out.bytes};
+      carried_value& made = out.of[n++] = {leaf, result, g.leaf_op(leaf).results[0].bytes, out.bytes};
       out.bytes += aligned(made.bytes);
       if (!is_read(s.leaf_value[leaf]) && !reads_result(result)) return;
       made.kept = out.kept_bytes;
@@ -186,7 +186,7 @@ struct loop_plan {
   static constexpr std::int64_t zero_bytes = [] {
     std::int64_t most = 0;
     for (int r = 0; r < g.result_count; ++r) {
-      if (g.cotangents[r] != none) most = std::max(most, g.made(g.outputs[r]).bytes);
+      if (g.cotangents[r] != none) most = std::max(most, g.result(g.outputs[r]).bytes);
     }
     return aligned(most);
   }();
@@ -226,7 +226,7 @@ struct loop_plan {
       std::int64_t at[of::arguments + 1] = {}, bytes = 0;
     } out;
     for (int i = 0; i < of::arguments; ++i) {
-      const auto& made = g.leaf_op(i).made->in_floats();
+      const auto& made = g.leaf_op(i).results[0].in_floats();
       const bool summed = of::summed.by_leaf[i] && s.gradient[i] != none;
       const bool opens = Loop::iterations > section_terms && summed && made.element.type == dtype::real;
       out.at[i] = opens ? std::exchange(out.bytes, out.bytes + aligned(made.bytes)) : none;

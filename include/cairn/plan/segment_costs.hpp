@@ -53,7 +53,7 @@ struct cost_counter {
         if (found == 0 || in.all[found].depth > in.all[s.segment[v]].depth) found = s.segment[v];
       }
       if (n.number > 0) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[d.nodes[of].first + i];
         if (clone) keep(a, s.segment[v]);
         else if (a < d.turn) read[need.root[a]] = true;
@@ -67,17 +67,17 @@ struct cost_counter {
       if (!need.live[v] || is_leaf(v) || need.constant[v]) continue;
       const graph::node& n = d.nodes[v];
       const bool wanted = read[v] || keeper[v] != nobody;
-      if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[outermost[v]] += n.made->bytes;
-      if (wanted && stored[v] && need.cheap[v]) out.only_bytes[in.of[v]] += n.made->bytes;
-      else if (keeper[v] > nobody && !read[v] && !need.output[v]) out.only_bytes[keeper[v]] += n.made->bytes;
-      for (int i = 0; n.number == 0 && i < n.op->arguments; ++i) {
+      if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[outermost[v]] += n.result->bytes;
+      if (wanted && stored[v] && need.cheap[v]) out.only_bytes[in.of[v]] += n.result->bytes;
+      else if (keeper[v] > nobody && !read[v] && !need.output[v]) out.only_bytes[keeper[v]] += n.result->bytes;
+      for (int i = 0; n.number == 0 && i < n.op->argument_count; ++i) {
         const int a = need.root[d.arguments[n.first + i]];
         const bool made_again = need.cheap[a] && in.of[a] == 0;  // in a segment: `a` is a converted leaf
         if (is_leaf(a) || need.constant[a] || made_again || in.of[a] == in.of[v]) continue;
         const int shared = in.common(in.of[a], in.of[v]);
         for (int at = in.of[v]; at != shared; at = in.all[at].parent) {
           int& seen = counted[(in.all[at].depth - 1) * nodes + a];
-          if (seen != at) out.boundary_bytes[at] += d.nodes[a].made->bytes;
+          if (seen != at) out.boundary_bytes[at] += d.nodes[a].result->bytes;
           seen = at;
         }
       }

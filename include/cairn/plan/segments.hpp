@@ -101,7 +101,7 @@ struct segment_finder {
     for (int v = d.turn; v-- > 0;) {
       const graph::node& n = d.nodes[v];
       const bool view = n.op->what == graph::role::view;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         if (n.order > d.nodes[a].order) continue;
         int seen = out.all[out.common(home(a), home(v))].depth;

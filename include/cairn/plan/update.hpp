@@ -44,7 +44,7 @@ struct update_writer {
   constexpr void note_read(int a, int by) {
     if (!shows[a]) return;
     last[a] = by;
-    for (int i = 0; i < s.op(a).arguments; ++i) note_read(s.argument(a, i), by);
+    for (int i = 0; i < s.op(a).argument_count; ++i) note_read(s.argument(a, i), by);
   }
   constexpr void find_last_reads() {
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -53,7 +53,7 @@ struct update_writer {
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
       if (n.number > 0) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = s.arguments[n.first + i];
         if (!shows[a]) continue;
         note_read(a, v);
@@ -69,7 +69,7 @@ struct update_writer {
       if (!is_updated(i)) continue;
       int at = std::max({s.gradient[i], last[s.leaf_value[i]], s.turn});
       if (waits || at >= s.node_count) at = s.node_count;
-      else at = s.head(at) + s.op(at).results - 1;
+      else at = s.head(at) + s.op(at).result_count - 1;
       next[i] = first[at];
       first[at] = i;
     }
@@ -83,18 +83,19 @@ struct update_writer {
       out.nodes[at].first = out.nodes[at - 1].first;
     } else {
       out.nodes[at].first = out.argument_count;
-      for (int i = 0; i < n.op->arguments; ++i) out.arguments[out.argument_count++] = moved[s.arguments[n.first + i]];
+      for (int i = 0; i < n.op->argument_count; ++i)
+        out.arguments[out.argument_count++] = moved[s.arguments[n.first + i]];
     }
     out.kept[at] = s.kept[v];
     out.again[at] = s.again[v] == 0 ? 0 : moved[s.again[v] - 1] + 1;
     out.origin[at] = s.origin[v];
     out.segment[at] = s.segment[v];
   }
-  constexpr int append(const graph::operation& op, const graph::result* made, int like) {
+  constexpr int append(const graph::operation& op, const graph::result_info* made, int like) {
     const int at = out.node_count++;
     out.nodes[at] = s.nodes[like];
     out.nodes[at].op = &op;
-    out.nodes[at].made = made;
+    out.nodes[at].result = made;
     out.nodes[at].first = out.argument_count;
     out.nodes[at].number = 0;
     out.origin[at] = s.origin[like];
@@ -102,23 +103,23 @@ struct update_writer {
   }
   constexpr void append_numbers() {
     out.first_number = out.node_count;
-    for (int k = 0; k < all::rules.numbers; ++k) append(all::number, all::number.made, 0);
+    for (int k = 0; k < all::rules.numbers; ++k) append(all::number, all::number.results, 0);
     out.number_count = all::rules.numbers;
   }
   constexpr void append_update(int leaf) {
     const auto i = static_cast<std::size_t>(leaf);
     const graph::rule_facts& rule = all::rule(leaf);
     const int like = s.gradient[leaf], moments = out.node_count;
-    for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].made, like);
+    for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].results, like);
     const int drawn = out.node_count;
     if (all::rounds) {
-      append(all::places[i], all::places[i].made, like);
-      append(all::word, all::word.made, like);
-      append(all::word, all::word.made, like);
+      append(all::places[i], all::places[i].results, like);
+      append(all::word, all::word.results, like);
+      append(all::word, all::word.results, like);
     }
     const int made = out.node_count, arguments = out.argument_count;
-    for (int r = 0; r < all::updates[i].results; ++r) {
-      out.nodes[append(all::updates[i], all::updates[i].made + r, like)].number = r;
+    for (int r = 0; r < all::updates[i].result_count; ++r) {
+      out.nodes[append(all::updates[i], all::updates[i].results + r, like)].number = r;
     }
     const int before = moved[s.leaf_value[leaf]];
     out.arguments[out.argument_count++] = before;

@@ -65,7 +65,7 @@ void schedule(std::ostream& out) {
     int leaf = g.leaf_count;
     while (leaf-- > 0 && s.leaf_value[leaf] != v) {
     }
-    const bool computed = s.op(v).arguments > 0;
+    const bool computed = s.op(v).argument_count > 0;
     report::print_column(out, 11, s.again[v] > 0 ? "  again" : computed && s.kept[v] ? "  stored" : "");
     report::print(out, g, s, v, leaf, path_of<Compiled>(Compiled::segments.of[s.origin[v]]));
   }
@@ -121,7 +121,7 @@ void memory(std::ostream& out) {
       const int v = f.members[m];
       if (!f.external[v]) continue;
       report::print_column(out, 24, "  %", v, ' ', s.op(v).name);
-      row(a.of[v], s.made(v).bytes, i, Compiled::ranges.last[v]);
+      row(a.of[v], s.result(v).bytes, i, Compiled::ranges.last[v]);
     }
     const std::int64_t scratch = plan::scratch_of(s, f.steps[i], Compiled::threads);
     if (scratch == 0) continue;

@@ -182,10 +182,10 @@ class loop_runner {
       std::byte* const whole = results_[r];
       const int base = scan_plan::result_base + r;
       const std::int64_t kept = unread.at[base] < unread.kept ? 0 : recorded * (unread.bytes - unread.kept);
-      bases_[base] = whole == nullptr ? unread_ + unread.at[base] + kept : whole + t * g.made(g.outputs[r]).bytes;
+      bases_[base] = whole == nullptr ? unread_ + unread.at[base] + kept : whole + t * g.result(g.outputs[r]).bytes;
     }
     for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
-      bases_[plan::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).made->bytes;
+      bases_[plan::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).results[0].bytes;
     draw(t);
   }
   void evaluate(int t, const state& now, const state& next) {
@@ -246,15 +246,16 @@ class loop_runner {
       std::byte* const whole = cotangents_[r];
       bases_[plan::leaf_base + g.cotangents[r]] = r < Loop::carried_count ? pulled_.at[r]
                                                   : whole == nothing_     ? zeros_
-                                                                          : whole + t * g.made(g.outputs[r]).bytes;
+                                                                          : whole + t * g.result(g.outputs[r]).bytes;
     }
     for (int i = Loop::carried_count; i < of::arguments; ++i) {
       std::byte* const whole = gradients_[i];
       const bool of_step = i < Loop::carried_count + Loop::each_count;
       const int base = scan_plan::gradient_base + i;
-      bases_[base] = whole == nullptr                            ? unread_ + unread.at[base]
-                     : scan_plan::open_sums.at[i] != graph::none ? open_ + scan_plan::open_sums.at[i]
-                                                                 : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
+      bases_[base] = whole == nullptr ? unread_ + unread.at[base]
+                     : scan_plan::open_sums.at[i] != graph::none
+                         ? open_ + scan_plan::open_sums.at[i]
+                         : whole + (of_step ? t * g.leaf_op(i).results[0].bytes : 0);
     }
     for (int i = turn; i < scan_plan::f.step_count; ++i) {
       const int leaf = scan_plan::only_for.of[i];
@@ -275,7 +276,7 @@ class loop_runner {
       if (gradients_[i] == nullptr || scan_plan::open_sums.at[i] == graph::none) continue;
       auto* const total = reinterpret_cast<real*>(gradients_[i]);
       auto* const open = reinterpret_cast<real*>(open_ + scan_plan::open_sums.at[i]);
-      const std::int64_t n = g.leaf_op(i).made->count;
+      const std::int64_t n = g.leaf_op(i).results[0].count;
       kernel::shares{4 * 40 * n, n, kernel::lanes<real>::width}(threads_, [=](range own) {
         kernel::join_columns<kernel::adding>(open + own.begin, total + own.begin, own.end - own.begin);
       });
@@ -289,9 +290,9 @@ class loop_runner {
     if constexpr (of::wanted.by_leaf[Leaf]) {
       constexpr bool none = scan_plan::compiled::gradient.gradient[Leaf] == graph::none,
                      sums = of::summed.by_leaf[Leaf];
-      const graph::result& made = graph::scan_operations<Loop, Target>::gradient_of(Leaf);
+      const graph::result_info& made = graph::scan_operations<Loop, Target>::gradient_of(Leaf);
       using real = typename scan_plan::compiled::real;
-      using number = stored_as<g.leaf_op(Leaf).made->in_floats().element.type, real>;
+      using number = stored_as<g.leaf_op(Leaf).results[0].in_floats().element.type, real>;
       std::byte* const at = gradients_[Leaf];
       if (at == nullptr || !(sums || none)) return;
       if (!sums || so_far_[Leaf] == nothing_)

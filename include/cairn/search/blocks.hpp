@@ -45,15 +45,15 @@ struct block_finder {
     for (const bool all : {false, true}) {
       for (int v = 0; v < d.turn; ++v) {
         const graph::node& n = d.nodes[v];
-        flows[v] = n.op->what == graph::role::input || (all && n.op->arguments > 0);
-        for (int i = 0; i < n.op->arguments; ++i) flows[v] |= flows[d.arguments[n.first + i]];
+        flows[v] = n.op->what == graph::role::input || (all && n.op->argument_count > 0);
+        for (int i = 0; i < n.op->argument_count; ++i) flows[v] |= flows[d.arguments[n.first + i]];
         flows[v] &= need.live[v];
-        any |= flows[v] && n.op->arguments > 0;
+        any |= flows[v] && n.op->argument_count > 0;
       }
       if (any) break;
     }
     for (int v = 0; v < d.turn; ++v) {
-      flows[v] &= d.nodes[v].op->arguments > 0;
+      flows[v] &= d.nodes[v].op->argument_count > 0;
       loose[d.nodes[v].region] |= flows[v] && d.nodes[v].op->what != graph::role::view;
     }
     for (int r = 1; r < g.region_count; ++r) ++inside[g.regions[r].parent];
@@ -140,7 +140,7 @@ struct values_of_blocks {
   static constexpr bool in_arena(int v) { return f.step_of[v] != none && f.external[v] && !p.fixed[v]; }
   /// Returns true if forward value `v` is stored for the backward pass in the arena and is no result of the program.
   static constexpr bool is_kept(int v) { return in_arena(v) && live.last[v] >= f.turn && !p.output[v]; }
-  static constexpr std::int64_t bytes(int v) { return aligned(s.made(v).bytes); }
+  static constexpr std::int64_t bytes(int v) { return aligned(s.result(v).bytes); }
 };
 
 }  // namespace cairn::search

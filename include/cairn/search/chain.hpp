@@ -96,7 +96,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     const int root = need.root[v];
     if (!joined[root]) return visit(root);
     const graph::node& n = d.nodes[root];
-    for (int i = 0; i < n.op->arguments; ++i) for_each_source(d.arguments[n.first + i], visit);
+    for (int i = 0; i < n.op->argument_count; ++i) for_each_source(d.arguments[n.first + i], visit);
   }
   constexpr bool crosses(int v) const {
     const int origin = s.origin[v];
@@ -113,7 +113,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       const bool back = v >= d.turn;
       const int found = back ? Blocks.of_region[n.region] : Blocks.of[v];
       const int by = found != none ? found : back ? count - 1 : 0;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
         for_each_source(d.arguments[n.first + i], [&](int a) {
           if (Blocks.of[a] == none) return;
@@ -156,7 +156,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     for (int v = s.turn; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
       if (n.number > 0) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int origin = s.origin[s.arguments[n.first + i]];
         if (origin >= d.turn || f.step_of[v] == none) continue;
         for_each_source(origin, [&](int a) {
@@ -171,7 +171,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     for (int v = 0; v < d.turn; ++v) {
       if (!computed(v)) continue;
       const int b = Blocks.of[v], last = std::min(forward_until[v], held_until[v]);
-      const std::int64_t size = aligned(d.nodes[v].made->bytes);
+      const std::int64_t size = aligned(d.nodes[v].result->bytes);
       for (int j = b + 1; j <= until[v]; ++j) out.made[b][j] += size;
       for (int j = b + 1; j <= held_until[v]; ++j) out.held[b][j] += size;
       for (int j = held_until[v] + 1; held_until[v] > b && j <= forward_until[v]; ++j) out.passing[j] += size;
@@ -187,7 +187,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     for (int j = 0; j < count; ++j) out.unkept[j] = out.held[0][j];
     for (int v = 0; v < d.turn; ++v) {
       if (!computed(v)) continue;
-      for (int j = Blocks.of[v] + 1; j <= forward_until[v]; ++j) out.gradients[j] += aligned(d.nodes[v].made->bytes);
+      for (int j = Blocks.of[v] + 1; j <= forward_until[v]; ++j) out.gradients[j] += aligned(d.nodes[v].result->bytes);
     }
     for (int v = 0; v < s.turn; ++v) {
       if (!is_kept(v) || !computed(s.origin[v])) continue;
@@ -202,8 +202,8 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     }
     for (int v = 0; v < d.turn; ++v) {
       if (!computed(v) || !(read_back[v] || until[v] > Blocks.of[v])) continue;
-      out.of[Blocks.of[v]].kept_inside += aligned(d.nodes[v].made->bytes);
-      if (until[v] > Blocks.of[v]) out.of[Blocks.of[v]].results += aligned(d.nodes[v].made->bytes);
+      out.of[Blocks.of[v]].kept_inside += aligned(d.nodes[v].result->bytes);
+      if (until[v] > Blocks.of[v]) out.of[Blocks.of[v]].results += aligned(d.nodes[v].result->bytes);
     }
   }
 
@@ -287,7 +287,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     std::int64_t clones = 0, others = 0;
     std::int64_t ends[values + 1] = {};  // by plan step: bytes that a segment would store and that the step reads last
     for (int v = 0; v < d.turn; ++v) {
-      if (computed(v) && read_back[v] && last_back[v] > 0) ends[last_back[v]] += aligned(d.nodes[v].made->bytes);
+      if (computed(v) && read_back[v] && last_back[v] > 0) ends[last_back[v]] += aligned(d.nodes[v].result->bytes);
     }
     now = count;
     for (int i = f.turn; i < f.step_count; ++i) {
@@ -343,7 +343,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         }
         if (!wanted[v] || (asked == 1 && held_until[root] > b)) continue;
         out.of[b].*figures[asked] += n.op->flops;
-        for (int i = 0; i < n.op->arguments; ++i) {
+        for (int i = 0; i < n.op->argument_count; ++i) {
           const int a = d.arguments[n.first + i];
           if (Blocks.of[a] == b) wanted[a] = true;
         }
@@ -362,7 +362,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         read(v - n.number);
         continue;
       }
-      for (int i = 0; i < n.op->arguments; ++i) read(s.arguments[n.first + i]);
+      for (int i = 0; i < n.op->argument_count; ++i) read(s.arguments[n.first + i]);
       if (b == none) continue;
       out.of[b].again_flops += s.op(v).flops;
       if (held > b) out.again[b + 1] += s.op(v).flops;

@@ -43,7 +43,7 @@ constexpr std::int64_t saved_by_copies(int step) {
     if (s.op(v).what != graph::role::map || s.again[v] > 0) continue;
     const int of = f.root[s.argument(v, 0)];
     if (of >= s.turn && f.step_of[of] != none && Compiled::ranges.last[of] == step)
-      saved += aligned(s.made(of).bytes) - aligned(s.made(v).bytes);
+      saved += aligned(s.result(of).bytes) - aligned(s.result(v).bytes);
   }
   return saved;
 }
