@@ -65,7 +65,7 @@ constexpr void for_each_operand(int index, int w, auto visit) {
     const bool in_order = s.op(in.value).what != graph::role::map || in.value == in.source;
     const bool by_element = in_order && s.result(in.value).count == s.result(head).count;
     const bool in_turn =
-        of_loop ? s.nodes[w].number == 0 || s.op(w).updates : s.result(w).overwrites == 0 && !step.follows;
+        of_loop ? s.nodes[w].result_index == 0 || s.op(w).updates : s.result(w).overwrites == 0 && !step.follows;
     read(in.source, !sums && by_element && in_turn);
   }
   if (kernel == graph::none) return;
@@ -173,7 +173,7 @@ constexpr fault judged() {
       const int w = f.members[m];
       if (!f.external[w]) continue;
       const bool taken = step.rows() ? s.argument(step.kernel, 0) == w : step.follows && m < step.code;
-      if (dies[w] <= i && !taken && !s.result(w).always) return fault::never_read;
+      if (dies[w] <= i && !taken && !s.result(w).always_in_memory) return fault::never_read;
       const range mine = range_of(w);
       bool over_another = false;
       for (int k = 0; k < count; ++k) {

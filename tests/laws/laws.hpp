@@ -151,8 +151,8 @@ constexpr bool adds_up() {
   std::int64_t flops = 0;
   for (int v = 0; v < Plan::schedule.node_count; ++v) {
     const graph::node& n = Plan::schedule.nodes[v];
-    if (!Plan::schedule.again[v] && n.number == 0) flops += n.op->recomputed;  // of a loop
-    if (!Plan::schedule.again[v] || n.number > 0 || test::is_view(n)) continue;
+    if (!Plan::schedule.again[v] && n.result_index == 0) flops += n.op->recomputed;  // of a loop
+    if (!Plan::schedule.again[v] || n.result_index > 0 || test::is_view(n)) continue;
     ++operations;
     flops += Plan::schedule.nodes[v].op->flops;
   }
@@ -166,7 +166,7 @@ constexpr bool kernels_get_their_types() {
   constexpr const auto& g = Plan::gradient;
   for (int v = 0; v < g.node_count; ++v) {
     const graph::operation& op = g.op(v);
-    if (op.rounded != graph::rounding::takes && op.rounded != graph::rounding::widens) continue;
+    if (op.bf16_handling != graph::rounding::reads_bf16 && op.bf16_handling != graph::rounding::reads_float) continue;
     for (int i = 0; i < op.argument_count; ++i) {
       if (graph::is_constant(g.op(g.argument(v, i)).what)) continue;  // for a loop: there is no such gradient
       const element_type given = g.result(g.argument(v, i)).element;

@@ -46,7 +46,7 @@ template <int Argument = -1>
 constexpr types types_of(const auto& values, std::string_view name) {
   types found;
   for (int v = 0; v < values.node_count; ++v) {
-    if (values.op(v).name != name || values.nodes[v].number > 0) continue;
+    if (values.op(v).name != name || values.nodes[v].result_index > 0) continue;
     const int of = Argument < 0 ? v : values.argument(v, Argument);
     (values.result(of).element.type == dtype::bf16 ? found.rounded : found.others) += 1;
   }

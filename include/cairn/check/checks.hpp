@@ -53,7 +53,7 @@ constexpr same_key find_same_key(const Graph& g) {
     const graph::node& n = g.nodes[v];
     // Two kinds of values may repeat a draw: a gradient repeats the draw of its operation, and a value may be
     // recomputed in float32.
-    if (n.order > 0 || n.number > 0 || n.copy_of != graph::none) continue;
+    if (n.order > 0 || n.result_index > 0 || n.float_version_of != graph::none) continue;
     for (int i = 0; i < n.op->argument_count; ++i) {
       const int key = g.argument(v, i);
       if (g.op(key).what != graph::role::random) continue;

@@ -61,7 +61,7 @@ constexpr void lower_body(builder& b, int* results) {
   body::template into<Target>(b, arguments, count, results);
   for (int r = 0; r < Scan::result_count; ++r) {
     const bool real = Scan::body::results[static_cast<std::size_t>(r)].element.type == dtype::real;
-    if (real) results[r] = b.in_floats(results[r]);
+    if (real) results[r] = b.as_float(results[r]);
   }
 }
 /// Returns the sizes of the body's graph. If the body takes gradients itself, it is lowered once to find out how much

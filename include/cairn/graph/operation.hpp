@@ -70,7 +70,7 @@ inline constexpr operation widening = described_conversion<dtype::real, dtype::b
 template <class Real, shape S>
 inline constexpr result_info rounded_result = [] {
   result_info r = described({S, {dtype::bf16}}, bytes_of<dtype::bf16, Real>, the_shape<S>);
-  r.widen = &widening<Real, S>;
+  r.to_float = &widening<Real, S>;
   return r;
 }();
 template <class Real, shape S>
@@ -125,16 +125,17 @@ inline constexpr rounding rounding_of = [] {
   bool takes = false;
   for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i) takes |= takes_bf16<Op, Numbers>(i);
   if (takes && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
-    return rounding::takes;
-  if (!mixed) return rounding::typed;
-  return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
+    return rounding::reads_bf16;
+  if (!mixed) return rounding::as_typed;
+  return Op::elementwise || Op::view || Op::mapped ? rounding::follows_arguments : rounding::reads_float;
 }();
 
 /// Returns true if a kernel computes a result in floats and rounds it to bf16 itself.
 template <class Op, rounding Rounded, class... Tensors>
 constexpr bool makes_bf16(const tensor_type& made, int result) {
-  if (Rounded != rounding::takes && (Rounded != rounding::widens || made.element.type != dtype::real)) return false;
-  if (Rounded == rounding::takes && Op::argument_kind(0) == kind::any) return false;
+  if (Rounded != rounding::reads_bf16 && (Rounded != rounding::reads_float || made.element.type != dtype::real))
+    return false;
+  if (Rounded == rounding::reads_bf16 && Op::argument_kind(0) == kind::any) return false;
   return Op::makes_bf16(result, Tensors::shape...);
 }
 
@@ -155,19 +156,19 @@ template <class Op, class Numbers, bool Wide, rounding Rounded, tensor_type Made
 constexpr result_info result_described() {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
-  constexpr bool taken = Rounded == rounding::takes && kind_of(Made.element.type) == kind::real;
+  constexpr bool taken = Rounded == rounding::reads_bf16 && kind_of(Made.element.type) == kind::real;
   constexpr bool makes = makes_bf16<Op, Rounded, Tensors...>(Made, R);
   if constexpr ((taken && Op::argument_kind(0) == kind::any) || (makes && !Wide)) {
     result_info r = rounded_result<real, only>;
     r.overwrites = Op::overwrites(R);
     return r;
   }
-  constexpr bool rounds = !makes && (taken || (Rounded != rounding::typed && Made.element.type == dtype::real));
+  constexpr bool rounds = !makes && (taken || (Rounded != rounding::as_typed && Made.element.type == dtype::real));
   constexpr dtype type = taken ? dtype::real : Made.element.type;
   result_info r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
-  if constexpr (rounds) r.round = &rounding_to_bf16<real, only>;
+  if constexpr (rounds) r.to_bf16 = &rounding_to_bf16<real, only>;
   const bool is_typed = Made.element.type == dtype::bf16;  // the user gave the result this type
-  r.rounds = rounds && !Op::sums(R) && (is_typed || Made.count() > 1) && !is_next_state<Op>(R, sizeof...(Tensors));
+  r.is_rounded = rounds && !Op::sums(R) && (is_typed || Made.count() > 1) && !is_next_state<Op>(R, sizeof...(Tensors));
   return r;
 }
 template <class Op, class Numbers, bool Wide, class... Tensors>
@@ -245,9 +246,9 @@ template <class Op, class Numbers, rounding Rounded, bool Makes, class Indices, 
 struct kernel_taking;
 template <class Op, class Numbers, rounding Rounded, bool Makes, std::size_t... I, class... Tensors>
 struct kernel_taking<Op, Numbers, Rounded, Makes, std::index_sequence<I...>, Tensors...>
-    : kernel_with<Op, std::conditional_t<Makes, cairn::detail::floats_rounded, cairn::detail::real_type_of<Numbers>>,
-                  typename argument_taken<Rounded == rounding::takes && takes_bf16<Op, Numbers>(I), Tensors>::type...> {
-};
+    : kernel_with<
+          Op, std::conditional_t<Makes, cairn::detail::floats_rounded, cairn::detail::real_type_of<Numbers>>,
+          typename argument_taken<Rounded == rounding::reads_bf16 && takes_bf16<Op, Numbers>(I), Tensors>::type...> {};
 }  // namespace detail
 
 /// True if an operation's kernel rounds any of its results to bf16 itself.
@@ -294,18 +295,18 @@ constexpr operation described_operation() {
   o.argument_count = static_cast<int>(sizeof...(Tensors));
   o.result_count = static_cast<int>(made.size());
   o.results = made.data();
-  o.rounded = rounded;
+  o.bf16_handling = rounded;
   o.takes_bf16 = &kernel::takes_bf16;
-  if constexpr (makes) o.wide = &wide_operation_of<Op, Target, Tensors...>;
-  if constexpr (Op::exact >= 0 && Target::rounds && rounded == rounding::takes &&
+  if constexpr (makes) o.with_float_results = &wide_operation_of<Op, Target, Tensors...>;
+  if constexpr (Op::exact >= 0 && Target::rounds && rounded == rounding::reads_bf16 &&
                 ((Tensors::element.type == dtype::real) && ...)) {
-    o.exact = &operation_of<exact_operation<Op>, Target, Tensors...>;
-    o.exact_argument = Op::exact;
+    o.with_float_arguments = &operation_of<exact_operation<Op>, Target, Tensors...>;
+    o.precision_argument = Op::exact;
   }
   if constexpr (detail::says_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = made[0].count;
   o.contraction = Op::contraction;
-  o.multiplies_halves = Op::contraction && rounded == rounding::takes;
+  o.multiplies_halves = Op::contraction && rounded == rounding::reads_bf16;
   if constexpr (Op::mapped) {
     o.map = axes_read<Op, Tensors...>.data();
   }
@@ -341,7 +342,8 @@ inline constexpr result_info leaf_result = [] {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr dtype type = Tensor::element.type;
   result_info r = described({Tensor::shape, Tensor::element}, bytes_of<type, real>, the_shape<Tensor::shape>);
-  if constexpr (!std::is_same_v<Numbers, real> && type == dtype::real) r.round = &rounding_to_bf16<real, Tensor::shape>;
+  if constexpr (!std::is_same_v<Numbers, real> && type == dtype::real)
+    r.to_bf16 = &rounding_to_bf16<real, Tensor::shape>;
   return r;
 }();
 template <class Leaf>

@@ -66,7 +66,7 @@ struct scan_operations {
     result_info r =
         described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, real>, the_shape<Tensor::shape>);
     if constexpr (Target::rounds && Tensor::element.type == dtype::real)
-      r.round = &rounding_to_bf16<real, the_shape<Tensor::shape>>;
+      r.to_bf16 = &rounding_to_bf16<real, the_shape<Tensor::shape>>;
     return r;
   }
   /// Bytes of a row of the stored memory: a cache line. If the number of cache lines exceeds the largest extent, a row
@@ -84,8 +84,8 @@ struct scan_operations {
       if (g.leaves[i].after != none) out[r++] = g.leaf_op(i).results[0];
     }
     out[r] = described({stored_shape, {dtype::u8}}, 1, stored_shape);
-    out[r].elsewhere = Scan::policy::snapshots_in_user_memory;
-    out[r].rewritten = Scan::policy::overwrites_snapshots;
+    out[r].in_user_memory = Scan::policy::snapshots_in_user_memory;
+    out[r].overwritten_by_reader = Scan::policy::overwrites_snapshots;
     return out;
   }();
   /// Returns true if the gradient of an argument of each(...) may overwrite the argument. This is possible because
@@ -104,13 +104,13 @@ struct scan_operations {
       ((facts::wanted.by_leaf[i++] ? void(out[n++] = described_as<tensor_of<A>>()) : void()), ...);
     }(std::type_identity<typename Scan::arguments>{});
     for (int i = facts::first_leaf; i < facts::arguments; ++i) {
-      if (facts::wanted.by_leaf[i]) out[n++] = g.leaf_op(i).results[0].in_floats();
+      if (facts::wanted.by_leaf[i]) out[n++] = g.leaf_op(i).results[0].as_float();
     }
     n = 0;
     int so_far = first_argument + facts::arguments;
     for (int i = 0; i < facts::arguments; ++i) {
       if (!facts::wanted.by_leaf[i]) continue;
-      out[n].always = facts::summed.by_leaf[i] && !hooks::gradient_can_be_left_out(i);
+      out[n].always_in_memory = facts::summed.by_leaf[i] && !hooks::gradient_can_be_left_out(i);
       out[n++].overwrites = facts::summed.by_leaf[i] ? so_far++ : may_be_overwritten(i) ? first_argument + i : none;
     }
     return out;
@@ -152,7 +152,7 @@ struct scan_operations {
     o.hash = hash_of(name);
     o.flops = backward ? figures.backward_flops : figures.forward_flops;
     o.counts = backward ? figures.backward : figures.forward;
-    o.rounded = Target::rounds ? rounding::takes : rounding::typed;
+    o.bf16_handling = Target::rounds ? rounding::reads_bf16 : rounding::as_typed;
     o.takes_bf16 = backward ? &pullback_takes_bf16 : &takes_bf16;
     for (int v = 0; v < g.node_count; ++v) o.multiplies_halves |= g.op(v).multiplies_halves;
     return o;
@@ -195,7 +195,7 @@ struct scan_operations {
   /// Returns true if the gradient of argument number `argument` is summed over the iterations, and no earlier argument
   /// with a summed gradient is the same value. The sum then begins with the gradient that the value has so far.
   static constexpr bool continues_sum(const builder& b, int node, int argument) {
-    const auto value = [&](int i) { return b.differentiated(b.argument(node, i)); };
+    const auto value = [&](int i) { return b.gradient_owner(b.argument(node, i)); };
     bool first = facts::summed.by_leaf[argument];
     for (int i = 0; i < argument; ++i) first &= !facts::summed.by_leaf[i] || value(i) != value(argument);
     return first;
@@ -218,7 +218,7 @@ struct scan_operations {
     for (int i = 0; i < facts::arguments; ++i) operands[n++] = b.argument(node, i);
     for (int i = 0; i < facts::arguments; ++i) {
       if (!facts::summed.by_leaf[i]) continue;
-      const int argument = b.differentiated(b.argument(node, i)), so_far = gradient[argument];
+      const int argument = b.gradient_owner(b.argument(node, i)), so_far = gradient[argument];
       operands[n++] = so_far != 0 && continues_sum(b, node, i) ? so_far : zero;
     }
     operands[n++] = zero;
@@ -229,7 +229,7 @@ struct scan_operations {
       int next = first_gradient;
       for (int i = 0; i < facts::arguments; ++i) {
         if (!facts::wanted.by_leaf[i]) continue;
-        const int argument = b.differentiated(b.argument(node, i)), both[]{gradient[argument], next++};
+        const int argument = b.gradient_owner(b.argument(node, i)), both[]{gradient[argument], next++};
         if (!wanted[argument] || continues_sum(b, node, i) != first) continue;
         gradient[argument] =
             first || both[0] == 0 ? both[1] : b.append(&gradient_sums[static_cast<std::size_t>(i)], both);
@@ -304,7 +304,7 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, each_values<E.
     static_assert(report_of<decltype(scan_hooks<fitting, within>::problem())>{}.shown);
     using operations = scan_operations<fitting, within>;
     constexpr const auto& g = operations::g;
-    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
+    const top_level_expression here{b, std::same_as<typename type::owner, top_scope>};
     stack<int> arguments;
     (arguments.push(lowering<C>::template into<Target>(b)), ...);
     (arguments.push(lowering<E>::template into<Target>(b)), ...);
@@ -321,7 +321,7 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, each_values<E.
     const int made = b.append(&operations::scan, arguments.begin());
     int next = made + g.result_count;
     for (int i = operations::facts::first_leaf; i < operations::facts::arguments; ++i) {
-      if (g.leaves[i].after != none) b.update(leaves[i], next++);
+      if (g.leaves[i].after != none) b.set_next_value(leaves[i], next++);
     }
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (b.known.add(&id_of<pick<static_cast<int>(I), type>>, height, made + static_cast<int>(I)), ...);

@@ -102,7 +102,7 @@ struct update_operations {
   static constexpr auto updated_results = [] {
     std::array<results, static_cast<std::size_t>(g.leaf_count) + 1> out{};
     for (int i = 0; i < g.leaf_count; ++i) {
-      for (result_info& r : out[static_cast<std::size_t>(i)].of) r = g.leaf_op(i).results[0].in_floats();
+      for (result_info& r : out[static_cast<std::size_t>(i)].of) r = g.leaf_op(i).results[0].as_float();
       out[static_cast<std::size_t>(i)].of[0] = g.leaf_op(i).results[0];
     }
     return out;
@@ -130,7 +130,7 @@ struct update_operations {
       out[static_cast<std::size_t>(i)] = g.leaf_op(i);
       out[static_cast<std::size_t>(i)].name = "moment";
       out[static_cast<std::size_t>(i)].what = role::earlier;
-      out[static_cast<std::size_t>(i)].results = &g.leaf_op(i).results[0].in_floats();
+      out[static_cast<std::size_t>(i)].results = &g.leaf_op(i).results[0].as_float();
     }
     return out;
   }();

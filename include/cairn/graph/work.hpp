@@ -28,7 +28,7 @@ constexpr work work_of() {
     const graph::node& n = b.nodes[v];
     if (n.op->what <= graph::role::view) continue;
     sum.bytes += n.result->bytes;
-    if (n.number == 0) sum.flops += n.op->flops;
+    if (n.result_index == 0) sum.flops += n.op->flops;
   }
   return sum;
 }

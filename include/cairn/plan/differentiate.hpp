@@ -29,7 +29,7 @@ constexpr graph::sizes gradient_size(const Graph& g) {
   size.nodes = g.node_count + 1;
   size.arguments = g.argument_count + 1;
   for (int v = 0; v < g.node_count; ++v) {
-    if (g.nodes[v].number > 0) continue;
+    if (g.nodes[v].result_index > 0) continue;
     size.nodes += g.op(v).vjp_nodes;
     size.arguments += g.op(v).vjp_arguments;
   }
@@ -76,7 +76,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
     if (added_up[i]) gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
   }
   for (int i = 0; i < start_count; ++i) {
-    int& of_output = gradient[b.differentiated(starts[i].of)];
+    int& of_output = gradient[b.gradient_owner(starts[i].of)];
     const int both[]{of_output, starts[i].cotangent != none ? starts[i].cotangent : b.append_leaf(one)};
     of_output = both[0] == 0 ? both[1] : b.append(starts[i].add, both);
   }

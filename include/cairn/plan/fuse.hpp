@@ -371,7 +371,7 @@ struct fuser {
       const graph::node& n = s.nodes[v];
       if (n.op->what == graph::role::kernel) break;
       later[v] = n.op->what == graph::role::map && readers.root[v] == v;
-      if (n.op->what != graph::role::elementwise || n.number > 0) continue;
+      if (n.op->what != graph::role::elementwise || n.result_index > 0) continue;
       bool waits = false, reads_open = false;
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int root = readers.root[s.arguments[n.first + i]];
@@ -390,7 +390,7 @@ struct fuser {
     if (early[v]) return;
     out.root[v] = readers.root[v];
     out.joined[v] = readers.joined[v];
-    if (n.number > 0) return;
+    if (n.result_index > 0) return;
     out.step_of[v] = none;
     if (readers.joined[v]) return;
     if (n.op->what == graph::role::elementwise || (n.op->what == graph::role::map && out.root[v] == v)) {
@@ -436,7 +436,7 @@ struct fuser {
       const int v = out.members[m], last = readers.last[v];
       const step& made = out.steps[out.step_of[v]];
       out.external[v] =
-          last == none ? s.result(v).always
+          last == none ? s.result(v).always_in_memory
                        : out.step_of[last] != out.step_of[v] || made.kernel == last || (made.follows && m < made.code);
     }
     for (int i = 0; i < s.output_count; ++i) out.external[readers.root[s.outputs[i]]] = true;

@@ -174,7 +174,7 @@ struct loop_writer {
     for (int m = st.code; m < st.code_end; ++m) {
       const int v = f.members[m];
       const graph::node& n = s.nodes[v];
-      const bool computed = n.number == 0 && (m > st.code || !st.tiles);
+      const bool computed = n.result_index == 0 && (m > st.code || !st.tiles);
       const int count = computed ? n.op->argument_count : 0;
       out.code[m] = {computed ? n.op->lanes : nullptr, n.result->element.type, out.argument_count, count,
                      f.external[v]};

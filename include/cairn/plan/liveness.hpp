@@ -34,7 +34,7 @@ constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
   live_ranges<Schedule::capacity> out;
   for (int i = 0; i < f.step_count; ++i) {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-      if (s.result(f.members[m]).always) out.last[f.members[m]] = i;
+      if (s.result(f.members[m]).always_in_memory) out.last[f.members[m]] = i;
     }
     for_each_read(s, f, l, i, [&](int v) { out.last[v] = i; });
   }

@@ -68,7 +68,7 @@ inline constexpr auto earlier_gradients = [] {
     out.of[i] = Graph.leaf_op(i);
     out.of[i].name = "gradient so far";
     out.of[i].what = graph::role::earlier;
-    out.of[i].results = &Graph.leaf_op(i).results[0].in_floats();
+    out.of[i].results = &Graph.leaf_op(i).results[0].as_float();
   }
   return out;
 }();

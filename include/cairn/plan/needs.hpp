@@ -59,11 +59,11 @@ struct need_finder {
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
       const graph::node& n = d.nodes[v];
-      if (n.number > 0) out.live[v - n.number] = true;
+      if (n.result_index > 0) out.live[v - n.result_index] = true;
       for (int i = 0; i < n.op->argument_count; ++i) out.live[d.arguments[n.first + i]] = true;
     }
     for (int v = 0; v < d.node_count; ++v) {
-      if (d.nodes[v].number > 0) out.live[v] = out.live[d.head(v)];
+      if (d.nodes[v].result_index > 0) out.live[v] = out.live[d.head(v)];
     }
   }
 

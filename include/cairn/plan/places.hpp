@@ -149,7 +149,7 @@ struct fixed_placer {
   /// Returns the offset in the block of gradients that corresponds to `offset` in the block of parameters.
   constexpr std::int64_t in_gradients(int leaf, std::int64_t offset) const {
     const graph::result_info& made = g.leaf_op(leaf).results[0];
-    return offset * (made.in_floats().bytes / made.bytes);
+    return offset * (made.as_float().bytes / made.bytes);
   }
   constexpr void place_leaves() {
     bool trained[Graph::size.leaves + 1] = {};
@@ -188,7 +188,7 @@ struct fixed_placer {
   constexpr void place_constants() {
     for (int m = 0; m < f.member_count; ++m) {
       const graph::node& n = s.nodes[f.members[m]];
-      if (n.op->what != graph::role::kernel || n.number > 0) continue;
+      if (n.op->what != graph::role::kernel || n.result_index > 0) continue;
       for (int i = 0; i < n.op->argument_count; ++i) place_constant(f.root[s.arguments[n.first + i]]);
     }
     for (int i = 0; i < l.input_count; ++i) {
@@ -211,7 +211,7 @@ struct fixed_placer {
   constexpr void place_elsewhere() {
     for (int m = 0; m < f.member_count; ++m) {
       const int v = f.members[m];
-      if (!s.result(v).elsewhere || !f.external[v]) continue;
+      if (!s.result(v).in_user_memory || !f.external[v]) continue;
       out.fixed[v] = true;
       out.of[v] = {elsewhere_base, out.elsewhere_bytes};
       out.elsewhere_bytes += aligned(s.result(v).bytes);

@@ -111,12 +111,12 @@ struct reader_finder {
     int kernels_so_far = 0;
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      kernels[v] = kernels_so_far += n.op->what == graph::role::kernel && n.number == 0 && s.again[v] == 0;
+      kernels[v] = kernels_so_far += n.op->what == graph::role::kernel && n.result_index == 0 && s.again[v] == 0;
       if (n.op->what == graph::role::map) {
         in_place[v] = any = true;
         last[v] = v;
       }
-      if (!any || n.number > 0 || n.op->what == graph::role::view) continue;
+      if (!any || n.result_index > 0 || n.op->what == graph::role::view) continue;
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = s.root(s.arguments[n.first + i]);
         if (!in_place[a]) continue;
@@ -157,7 +157,7 @@ struct reader_finder {
       const graph::node& n = s.nodes[v];
       out.joined[v] = n.op->joins && n.result->extents[-1] >= 2 * n.op->argument_count;
       any |= n.op->joins;
-      for (int i = 0; any && n.number == 0 && i < n.op->argument_count; ++i) {
+      for (int i = 0; any && n.result_index == 0 && i < n.op->argument_count; ++i) {
         const int a = s.arguments[n.first + i];
         out.joined[a] = out.joined[a] && reads_pieces(v, i, a);
         out.joined[v] = out.joined[v] && !graph::is_constant(op_of(s.root(a)).what);
@@ -176,7 +176,7 @@ struct reader_finder {
       const bool elsewhere = n.op->what == graph::role::view || in_place[v];
       out.root[v] = elsewhere ? out.root[s.arguments[n.first]] : v;
       out.first[v] = out.last[v] = none;
-      if (elsewhere || out.joined[v] || n.number > 0) continue;
+      if (elsewhere || out.joined[v] || n.result_index > 0) continue;
       for (int i = 0; i < n.op->argument_count; ++i) {
         for_each_piece(s, out, out.root[s.arguments[n.first + i]], [&](int a) {
           if (out.first[a] == none) out.first[a] = v;

@@ -75,7 +75,7 @@ struct schedule : graph::values<Nodes, Arguments> {
   /// each operation counts once.
   constexpr plan_work work_of(int v) const {
     const graph::operation& by = this->op(v);
-    if (this->nodes[v].number > 0) return {};
+    if (this->nodes[v].result_index > 0) return {};
     return {by.flops, again[v] != 0 ? by.flops : by.recomputed, by.recomputed, by.counts};
   }
 };
@@ -104,11 +104,11 @@ constexpr graph::sizes schedule_size(const Gradient& d, const Segments& in, int 
     const graph::node& n = d.nodes[v];
     const int clones = v < d.turn ? times * (1 + in.depth_of(v)) : 0;
     size.nodes += clones;
-    if (n.number > 0) continue;
+    if (n.result_index > 0) continue;
     size.arguments += clones * n.op->argument_count;
     for (int i = 0; i < n.op->argument_count; ++i) {
       const graph::node& read = d.nodes[d.arguments[n.first + i]];
-      if (!read.result->rewritten) continue;
+      if (!read.result->overwritten_by_reader) continue;
       size.nodes += (1 + clones) * read.op->result_count;
       size.arguments += (1 + clones) * read.op->argument_count;
     }
@@ -159,7 +159,7 @@ struct rematerializer {
     }
     for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = d.arguments[n.first + i];
-      if (d.nodes[a].result->rewritten) write_over(a, out.arguments[first + i]);
+      if (d.nodes[a].result->overwritten_by_reader) write_over(a, out.arguments[first + i]);
     }
     return made;
   }
@@ -183,7 +183,7 @@ struct rematerializer {
     for (int v = d.turn; v-- > 0;) {
       const graph::node& n = d.nodes[v];
       own[v] |= is_leaf(v);
-      if (n.number > 0) own[v - n.number] |= own[v];
+      if (n.result_index > 0) own[v - n.result_index] |= own[v];
       for (int i = 0; own[v] && i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         own[a] |= d.nodes[a].order >= n.order;
@@ -197,7 +197,7 @@ struct rematerializer {
     for (int v = 0; v < d.turn; ++v) stored[v] = need.output[v];
     for (int v = 0; v < d.turn; ++v) {
       const graph::node& n = d.nodes[v];
-      if (n.number > 0 || !need.live[v] || (order > 0 && !own[v])) continue;
+      if (n.result_index > 0 || !need.live[v] || (order > 0 && !own[v])) continue;
       for (int i = 0; order > 0 && i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         if (d.nodes[a].order < n.order) resolve(a, in.of[v]);
@@ -269,7 +269,7 @@ struct rematerializer {
   constexpr void backward() {
     for (int v = d.turn; v < d.node_count; ++v) {
       const graph::node& n = d.nodes[v];
-      if (n.number > 0 || !need.live[v]) continue;
+      if (n.result_index > 0 || !need.live[v]) continue;
       for (int i = 0; i < n.op->argument_count; ++i) {
         if (d.arguments[n.first + i] < d.turn) resolve(d.arguments[n.first + i], in.of[v]);
       }

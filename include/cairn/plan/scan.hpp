@@ -226,7 +226,7 @@ struct loop_plan {
       std::int64_t at[of::arguments + 1] = {}, bytes = 0;
     } out;
     for (int i = 0; i < of::arguments; ++i) {
-      const auto& made = g.leaf_op(i).results[0].in_floats();
+      const auto& made = g.leaf_op(i).results[0].as_float();
       const bool summed = of::summed.by_leaf[i] && s.gradient[i] != none;
       const bool opens = Loop::iterations > section_terms && summed && made.element.type == dtype::real;
       out.at[i] = opens ? std::exchange(out.bytes, out.bytes + aligned(made.bytes)) : none;

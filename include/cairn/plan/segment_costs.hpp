@@ -52,7 +52,7 @@ struct cost_counter {
         int& found = outermost[of];
         if (found == 0 || in.all[found].depth > in.all[s.segment[v]].depth) found = s.segment[v];
       }
-      if (n.number > 0) continue;
+      if (n.result_index > 0) continue;
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[d.nodes[of].first + i];
         if (clone) keep(a, s.segment[v]);
@@ -70,7 +70,7 @@ struct cost_counter {
       if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[outermost[v]] += n.result->bytes;
       if (wanted && stored[v] && need.cheap[v]) out.only_bytes[in.of[v]] += n.result->bytes;
       else if (keeper[v] > nobody && !read[v] && !need.output[v]) out.only_bytes[keeper[v]] += n.result->bytes;
-      for (int i = 0; n.number == 0 && i < n.op->argument_count; ++i) {
+      for (int i = 0; n.result_index == 0 && i < n.op->argument_count; ++i) {
         const int a = need.root[d.arguments[n.first + i]];
         const bool made_again = need.cheap[a] && in.of[a] == 0;  // in a segment: `a` is a converted leaf
         if (is_leaf(a) || need.constant[a] || made_again || in.of[a] == in.of[v]) continue;

@@ -95,7 +95,7 @@ struct segment_finder {
   /// Finds the depth at which each value is seen. A value is seen by all values that read it, with one exception: a
   /// gradient of it in the forward pass finds the value in the same way as the backward pass.
   constexpr void find_visible() {
-    const auto home = [&](int v) { return out.of_region[d.nodes[v].home]; };
+    const auto home = [&](int v) { return out.of_region[d.nodes[v].open_region]; };
     for (int v = 0; v < d.turn; ++v) out.visible[v] = out.all[home(v)].depth;
     for (int i = 0; i < g.output_count; ++i) out.visible[g.outputs[i]] = 0;
     for (int v = d.turn; v-- > 0;) {
@@ -118,7 +118,7 @@ struct segment_finder {
     for (int v = 0; v < d.turn; ++v) {
       const segment& by = out.all[out.of[v]];
       if (!by.saves || !d.nodes[v].op->contraction) continue;
-      keep(d.nodes[v].rounded != none ? d.nodes[v].rounded : v, by);
+      keep(d.nodes[v].bf16_version != none ? d.nodes[v].bf16_version : v, by);
     }
   }
 };

@@ -52,7 +52,7 @@ struct update_writer {
     }
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      if (n.number > 0) continue;
+      if (n.result_index > 0) continue;
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = s.arguments[n.first + i];
         if (!shows[a]) continue;
@@ -79,7 +79,7 @@ struct update_writer {
     const graph::node& n = s.nodes[v];
     const int at = moved[v] = out.node_count++;
     out.nodes[at] = n;
-    if (n.number > 0) {
+    if (n.result_index > 0) {
       out.nodes[at].first = out.nodes[at - 1].first;
     } else {
       out.nodes[at].first = out.argument_count;
@@ -97,7 +97,7 @@ struct update_writer {
     out.nodes[at].op = &op;
     out.nodes[at].result = made;
     out.nodes[at].first = out.argument_count;
-    out.nodes[at].number = 0;
+    out.nodes[at].result_index = 0;
     out.origin[at] = s.origin[like];
     return at;
   }
@@ -119,7 +119,7 @@ struct update_writer {
     }
     const int made = out.node_count, arguments = out.argument_count;
     for (int r = 0; r < all::updates[i].result_count; ++r) {
-      out.nodes[append(all::updates[i], all::updates[i].results + r, like)].number = r;
+      out.nodes[append(all::updates[i], all::updates[i].results + r, like)].result_index = r;
     }
     const int before = moved[s.leaf_value[leaf]];
     out.arguments[out.argument_count++] = before;

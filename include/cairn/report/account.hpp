@@ -151,7 +151,7 @@ inline constexpr auto tables = [] {
     made.extents = n.result->extents;
     made.type = n.result->element.type;
     made.bytes = n.result->bytes;
-    made.flops = n.number == 0 ? n.op->flops : 0;
+    made.flops = n.result_index == 0 ? n.op->flops : 0;
     made.number = n.op->value;
     made.arguments = n.op->argument_count;
     made.first = n.first;
@@ -161,13 +161,13 @@ inline constexpr auto tables = [] {
     made.home = s.again[v] > 0 ? s.segment[v] : 0;
     made.joined = f.joined[v];
     made.converted = n.op->converts;
-    made.result = n.number == 0;
+    made.result = n.result_index == 0;
     made.step = f.step_of[v];
     const bool held = made.step != graph::none && f.external[v] && !Compiled::places.fixed[v];
     made.last = held ? Compiled::ranges.last[v] : graph::none;
     made.offset = held ? Compiled::layout.of[v].offset : graph::none;
     made.stored = v < s.turn && f.step_of[v] != graph::none && Compiled::ranges.last[v] >= f.turn &&
-                  !Compiled::places.output[v] && !n.result->elsewhere;
+                  !Compiled::places.output[v] && !n.result->in_user_memory;
   }
   for (int i = g.tag_count; i-- > 0;) {
     if (s.tagged[i] != graph::none) out.values[s.tagged[i]].tag = i + 1;
@@ -190,7 +190,7 @@ inline constexpr auto tables = [] {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int v = f.members[m];
       made.flops += out.values[v].flops;
-      if (s.nodes[v].number == 0) made.again += s.work_of(v).recomputed;
+      if (s.nodes[v].result_index == 0) made.again += s.work_of(v).recomputed;
       if (f.external[v]) made.written += s.result(v).bytes;
     }
     made.read = bytes_read<Compiled>(i, reader);

@@ -61,7 +61,7 @@ struct formula_of {
       return out << what << f.graph.name(named);
     }
     out << op.name;
-    if (op.result_count > 1) out << '.' << f.values.nodes[f.value].number;
+    if (op.result_count > 1) out << '.' << f.values.nodes[f.value].result_index;
     if (op.argument_count == 0) return out;
     out << '(';
     for (int i = 0; i < op.argument_count; ++i) out << (i > 0 ? ", %" : "%") << f.values.argument(f.value, i);

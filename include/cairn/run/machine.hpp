@@ -138,7 +138,7 @@ class machine {
     look(plan::elsewhere_base, Compiled::places.elsewhere_bytes, holding::snapshots);
     for (int i = 0; i < leaf_count; ++i) {
       const bool changed = leaf(i).updated || (updates && leaf(i).trained);
-      if (graph::is_kept(leaf(i).what))
+      if (graph::is_persistent(leaf(i).what))
         look(plan::leaf_base + i, leaf(i).bytes, changed ? holding::changed : holding::fixed);
     }
     return shared;

@@ -292,7 +292,7 @@ class loop_runner {
                      sums = of::summed.by_leaf[Leaf];
       const graph::result_info& made = graph::scan_operations<Loop, Target>::gradient_of(Leaf);
       using real = typename scan_plan::compiled::real;
-      using number = stored_as<g.leaf_op(Leaf).results[0].in_floats().element.type, real>;
+      using number = stored_as<g.leaf_op(Leaf).results[0].as_float().element.type, real>;
       std::byte* const at = gradients_[Leaf];
       if (at == nullptr || !(sums || none)) return;
       if (!sums || so_far_[Leaf] == nothing_)

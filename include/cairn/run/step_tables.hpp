@@ -252,7 +252,7 @@ struct step_tables {
       if (st.loop()) made.loop_operands = begin_reading(i, all);
       if (st.loop() && st.kernel != graph::none)
         made.beside = st.tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
-      if (n.apart > before.apart) made.arguments.rows_apart = all_numbers.apart + before.apart;
+      if (n.apart > before.apart) made.arguments.row_strides = all_numbers.apart + before.apart;
       if (n.pieces > before.pieces) made.arguments.pieces = all_numbers.pieces + before.pieces;
       made.arguments.piece_count = n.pieces - before.pieces;
     }

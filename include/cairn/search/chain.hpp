@@ -109,7 +109,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     }
     for (int v = 0; v < d.node_count; ++v) {
       const graph::node& n = d.nodes[v];
-      if (!need.live[v] || n.number > 0 || (v < d.turn && joined[v])) continue;
+      if (!need.live[v] || n.result_index > 0 || (v < d.turn && joined[v])) continue;
       const bool back = v >= d.turn;
       const int found = back ? Blocks.of_region[n.region] : Blocks.of[v];
       const int by = found != none ? found : back ? count - 1 : 0;
@@ -155,7 +155,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     }
     for (int v = s.turn; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      if (n.number > 0) continue;
+      if (n.result_index > 0) continue;
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int origin = s.origin[s.arguments[n.first + i]];
         if (origin >= d.turn || f.step_of[v] == none) continue;
@@ -337,8 +337,8 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         wanted[v] |= (asked != 1 && until[root] > b) ||
                      (asked != 0 && (asked == 1 ? read_own[root] && held_until[root] <= b : read_back[root])) ||
                      (asked == 0 && need.output[root]);
-        if (n.number > 0) {
-          wanted[v - n.number] |= wanted[v];
+        if (n.result_index > 0) {
+          wanted[v - n.result_index] |= wanted[v];
           continue;
         }
         if (!wanted[v] || (asked == 1 && held_until[root] > b)) continue;
@@ -358,8 +358,8 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       const int held = b != none && s.segment[v] == 0 ? std::max(needless_until[v], held_until[s.origin[v]]) : none;
       const auto read = [&](int a) { needless_until[a] = std::min(needless_until[a], block_of(a) == b ? held : none); };
       const graph::node& n = s.nodes[v];
-      if (n.number > 0) {
-        read(v - n.number);
+      if (n.result_index > 0) {
+        read(v - n.result_index);
         continue;
       }
       for (int i = 0; i < n.op->argument_count; ++i) read(s.arguments[n.first + i]);

@@ -63,7 +63,7 @@ constexpr auto measure_single_blocks() {
     const int b = block_of(v);
     if (b == none) continue;
     if (v < s.turn && of_plan::is_kept(v)) out.stored[b] += of_plan::bytes(v);
-    if (s.again[v] > 0 && s.nodes[v].number == 0) out.flops[b] += s.op(v).flops;
+    if (s.again[v] > 0 && s.nodes[v].result_index == 0) out.flops[b] += s.op(v).flops;
   }
   std::int64_t before[count + 1] = {};
   for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.stored[b];
