@@ -49,7 +49,7 @@ constexpr std::int64_t live_bytes() {
   constexpr const auto& l = Compiled::loops;
   constexpr const auto& live = Compiled::ranges;
   constexpr const auto& p = Compiled::addresses;
-  const auto bytes = [&](int v) { return plan::aligned(s.made(v).bytes); };
+  const auto bytes = [&](int v) { return plan::aligned(s.result(v).bytes); };
   bool alive[std::size(s.nodes)] = {};
   std::int64_t sum = 0, most = 0;
   const auto end = [&](int v) {

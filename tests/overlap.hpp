@@ -40,7 +40,7 @@ constexpr void for_each_memory(int v, auto visit) {
   const auto& s = Plan::schedule;
   const int m = memory_of<Plan>(v);
   if (!s.op(m).joins || Plan::steps.step_of[m] != graph::none) return visit(m);
-  for (int i = 0; i < s.op(m).arguments; ++i) for_each_memory<Plan>(s.argument(m, i), visit);
+  for (int i = 0; i < s.op(m).argument_count; ++i) for_each_memory<Plan>(s.argument(m, i), visit);
 }
 
 /// Calls `visit(value, replaceable)` for each value that a plan step reads. `replaceable` is true if result `w` may be
@@ -54,7 +54,7 @@ constexpr void for_each_operand(int index, int w, auto visit) {
   // A kernel with tiles may keep partial sums in a result until the result is complete.
   const bool sums = step.loop_reads_tiles && s.op(kernel).tiles == tiling::summed_in_result;
   const bool by_kernel =
-      !step.loop_reads_tiles && kernel != graph::none && w >= kernel && w < kernel + s.op(kernel).results;
+      !step.loop_reads_tiles && kernel != graph::none && w >= kernel && w < kernel + s.op(kernel).result_count;
   const bool of_loop = step.has_loop() && !by_kernel;
   const auto read = [&](int value, bool replaceable) {
     for_each_memory<Plan>(value, [&](int v) {
@@ -64,17 +64,17 @@ constexpr void for_each_operand(int index, int w, auto visit) {
   for (int i = Plan::loops.of[index].input_begin; i < Plan::loops.of[index].input_end; ++i) {
     const plan::loop_input& in = Plan::loops.inputs[i];
     const bool in_order = s.op(in.value).what != graph::role::map || in.value == in.source;
-    const bool by_element = in_order && s.made(in.value).count == s.made(head).count;
-    const bool in_turn =
-        of_loop ? s.nodes[w].number == 0 || s.op(w).updates : s.made(w).overwrites == 0 && !step.loop_reads_rows;
+    const bool by_element = in_order && s.result(in.value).count == s.result(head).count;
+    const bool in_turn = of_loop ? s.nodes[w].result_index == 0 || s.op(w).updates
+                                 : s.result(w).overwrites == 0 && !step.loop_reads_rows;
     read(in.source, !sums && by_element && in_turn);
   }
   if (kernel == graph::none) return;
-  for (int i = 0; i < s.op(kernel).arguments; ++i) {
+  for (int i = 0; i < s.op(kernel).argument_count; ++i) {
     const int a = s.argument(kernel, i);
     const bool in_order = s.op(a).what != graph::role::map || Plan::steps.step_of[a] != graph::none;
-    const bool by_row = step.loop_reads_rows && s.made(a).count == s.made(head).count;
-    read(a, in_order && (of_loop ? by_row : !step.loop_reads_rows && s.made(w).overwrites == i));
+    const bool by_row = step.loop_reads_rows && s.result(a).count == s.result(head).count;
+    read(a, in_order && (of_loop ? by_row : !step.loop_reads_rows && s.result(w).overwrites == i));
   }
 }
 
@@ -97,7 +97,7 @@ constexpr std::int64_t bytes_at(int base) {
   if (base == plan::gradient_base) return Plan::addresses.gradient_bytes;
   if (base == plan::moment_base) return Plan::addresses.moment_bytes;
   const int leaf = base - plan::leaf_base;
-  return leaf < 0 || leaf >= Plan::graph.leaf_count ? 0 : Plan::graph.leaf_op(leaf).made->bytes;
+  return leaf < 0 || leaf >= Plan::graph.leaf_count ? 0 : Plan::graph.leaf_op(leaf).results[0].bytes;
 }
 
 /// Returns true if all new values of parameters, moments and caches are computed in the memory of the old values, or
@@ -136,7 +136,7 @@ constexpr fault judged() {
     std::int64_t begin, end;
     constexpr bool meets(const range& r) const { return base == r.base && begin < r.end && r.begin < end; }
   };
-  const auto range_of = [&](int v) { return range{l.of[v].base, l.of[v].offset, l.of[v].offset + s.made(v).bytes}; };
+  const auto range_of = [&](int v) { return range{l.of[v].base, l.of[v].offset, l.of[v].offset + s.result(v).bytes}; };
 
   int born[s.node_count + 1] = {}, dies[s.node_count + 1] = {};
   for (int v = 0; v < s.node_count; ++v) born[v] = is_followed<Plan>(v) ? -1 : end;
@@ -167,7 +167,9 @@ constexpr fault judged() {
     living[count++] = v;
   }
   std::int64_t highest = 0, living_bytes = 0, most_bytes = 0;
-  const auto arena_bytes = [&](int v) { return l.of[v].base == plan::arena_base ? plan::aligned(s.made(v).bytes) : 0; };
+  const auto arena_bytes = [&](int v) {
+    return l.of[v].base == plan::arena_base ? plan::aligned(s.result(v).bytes) : 0;
+  };
   for (int i = 0; i < end; ++i) {
     const plan::plan_step& step = f.steps[i];
     for (int m = step.begin; m < step.end; ++m) {
@@ -175,7 +177,7 @@ constexpr fault judged() {
       if (!f.external[w]) continue;
       const bool taken =
           step.kernel_reads_rows() ? s.argument(step.kernel, 0) == w : step.loop_reads_rows && m < step.loop_begin;
-      if (dies[w] <= i && !taken && !s.made(w).always) return fault::never_read;
+      if (dies[w] <= i && !taken && !s.result(w).always_in_memory) return fault::never_read;
       const range mine = range_of(w);
       bool over_another = false;
       for (int k = 0; k < count; ++k) {
@@ -229,7 +231,7 @@ constexpr std::int64_t covered() {
     const plan::plan_step& step = f.steps[i];
     for (int m = step.begin; m < step.end; ++m) {
       const int w = f.members[m];
-      if (f.external[w] && l.of[w].base == plan::arena_base) cover(l.of[w].offset, Plan::schedule.made(w).bytes);
+      if (f.external[w] && l.of[w].base == plan::arena_base) cover(l.of[w].offset, Plan::schedule.result(w).bytes);
     }
     cover(l.scratch[i], plan::scratch_of(Plan::schedule, step, Plan::threads));
   }

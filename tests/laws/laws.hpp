@@ -29,7 +29,7 @@ struct batch {
 
   explicit batch(std::uint64_t number) {
     for (int i = 0; i < g.leaf_count; ++i) {
-      const graph::result& read = *g.leaf_op(i).made;
+      const graph::result_info& read = g.leaf_op(i).results[0];
       if (g.leaf_op(i).what != graph::role::input) continue;
       random_sequence draw(seed{7 + static_cast<std::uint64_t>(i)}, number);
       const auto count = static_cast<std::size_t>(read.count);
@@ -57,7 +57,7 @@ struct batch {
  private:
   template <int Leaf>
   const auto& array_of() const {
-    if constexpr (kind_of(g.leaf_op(Leaf).made->element.type) == kind::real) return numbers[Leaf];
+    if constexpr (kind_of(g.leaf_op(Leaf).results[0].element.type) == kind::real) return numbers[Leaf];
     else return positions[Leaf];
   }
 };
@@ -115,7 +115,7 @@ constexpr std::int64_t kept_for_segments = [] {
     const int origin = s.origin[v];
     if (Plan::segments.stored_by_policy[origin] ||
         Plan::segments.visible_from_depth[origin] < Plan::segments.depth_of(origin))
-      bytes += s.made(v).bytes;
+      bytes += s.result(v).bytes;
   }
   return bytes;
 }();
@@ -153,8 +153,8 @@ constexpr bool adds_up() {
   std::int64_t flops = 0;
   for (int v = 0; v < Plan::schedule.node_count; ++v) {
     const graph::node& n = Plan::schedule.nodes[v];
-    if (Plan::schedule.recomputes[v] == graph::none && n.number == 0) flops += n.op->recomputed;  // of a loop
-    if (Plan::schedule.recomputes[v] == graph::none || n.number > 0 || test::is_view(n)) continue;
+    if (Plan::schedule.recomputes[v] == graph::none && n.result_index == 0) flops += n.op->recomputed;  // of a loop
+    if (Plan::schedule.recomputes[v] == graph::none || n.result_index > 0 || test::is_view(n)) continue;
     ++operations;
     flops += Plan::schedule.nodes[v].op->flops;
   }
@@ -168,10 +168,10 @@ constexpr bool kernels_get_their_types() {
   constexpr const auto& g = Plan::gradient;
   for (int v = 0; v < g.node_count; ++v) {
     const graph::operation& op = g.op(v);
-    if (op.rounded != graph::rounding::takes && op.rounded != graph::rounding::widens) continue;
-    for (int i = 0; i < op.arguments; ++i) {
+    if (op.bf16_handling != graph::rounding::reads_bf16 && op.bf16_handling != graph::rounding::reads_float) continue;
+    for (int i = 0; i < op.argument_count; ++i) {
       if (graph::is_constant(g.op(g.argument(v, i)).what)) continue;  // for a loop: there is no such gradient
-      const element_type given = g.made(g.argument(v, i)).element;
+      const element_type given = g.result(g.argument(v, i)).element;
       const bool wanted = op.takes_bf16(i);
       if (std::is_same_v<typename Plan::real, float> && (given.type == dtype::bf16) != wanted) return false;
     }

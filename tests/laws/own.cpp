@@ -12,7 +12,7 @@ int again(std::string_view operation, std::string_view path) {
   int n = 0;
   for (int v = s.turn; v < s.node_count; ++v) {
     const auto& region = Step::graph.regions[Step::segments.all[s.segment[v]].region];
-    n += s.recomputes[v] != graph::none && s.nodes[v].number == 0 && s.op(v).name == operation &&
+    n += s.recomputes[v] != graph::none && s.nodes[v].result_index == 0 && s.op(v).name == operation &&
          Step::graph.name(region) == path;
   }
   return n;

@@ -163,7 +163,7 @@ constexpr bool has_strides(int input, const shape& expected) {
   const auto& l = Plan::loops;
   for (int axis = 0; axis < l.of[0].extents.rank; ++axis) {
     const int last = l.of[0].last_axis[axis];
-    const shape& whole = Plan::schedule.made(Plan::steps.members[0]).extents;
+    const shape& whole = Plan::schedule.result(Plan::steps.members[0]).extents;
     if (plan::axis_of_operand(Plan::schedule, l.inputs[input], whole, last).stride != expected.extent[axis]) return false;
   }
   return true;

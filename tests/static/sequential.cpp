@@ -93,7 +93,7 @@ constexpr bool equal_steps() {
     if (n.op != m.op || a::schedule.segment[v] != b::schedule.segment[v] ||
         a::schedule.recomputes[v] != b::schedule.recomputes[v])
       return false;
-    for (int i = 0; i < n.op->arguments; ++i) {
+    for (int i = 0; i < n.op->argument_count; ++i) {
       if (a::schedule.argument(v, i) != b::schedule.argument(v, i)) return false;
     }
   }

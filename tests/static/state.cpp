@@ -39,7 +39,7 @@ constexpr int updates = [] {
     if (g.leaves[leaf].after == graph::none) continue;
     runs reads;
     for (int v = 0; v < s.node_count; ++v) {
-      for (int i = 0; i < s.op(v).arguments; ++i)
+      for (int i = 0; i < s.op(v).argument_count; ++i)
         (v < s.turn ? reads.forward : reads.backward) += s.argument(v, i) == s.leaf_value[leaf];
     }
     if (reads != runs{1, 0}) return -1;

@@ -53,13 +53,13 @@ constexpr same_key find_same_key(const Graph& g) {
     const graph::node& n = g.nodes[v];
     // Two kinds of values may repeat a draw: a gradient repeats the draw of its operation, and a value may be
     // recomputed in float32.
-    if (n.order > 0 || n.number > 0 || n.copy_of != graph::none) continue;
-    for (int i = 0; i < n.op->arguments; ++i) {
+    if (n.order > 0 || n.result_index > 0 || n.float_version_of != graph::none) continue;
+    for (int i = 0; i < n.op->argument_count; ++i) {
       const int key = g.argument(v, i);
       if (g.op(key).what != graph::role::random) continue;
       const int first = readers[key] == 0 ? v : readers[key] - 1;
       bool same = same_address(g.nodes[first].op, n.op);
-      for (int k = 0; same && k < n.op->arguments; ++k) same = g.argument(first, k) == g.argument(v, k);
+      for (int k = 0; same && k < n.op->argument_count; ++k) same = g.argument(first, k) == g.argument(v, k);
       if (!same) return {key, first, v};
       readers[key] = first + 1;
     }
@@ -85,7 +85,7 @@ struct gradients_depend {
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
     constexpr int by = g.wrong.independent;
-    if constexpr (g.wrong.gradient_of_loop != graph::none || Compiled::gradient.gradient_of_loop != graph::none) {
+    if constexpr (g.wrong.gradient_of_scan != graph::none || Compiled::gradient.gradient_of_scan != graph::none) {
       return mistake<loop_differentiated_twice, top_scope>{};
     } else if constexpr (by == graph::none) {
       return sound{};
@@ -146,7 +146,7 @@ constexpr one_row find_one_row(const Graph& g) {
   for (int v = 0; v < g.node_count; ++v) {
     if (found.norm == graph::none && g.op(v).of_single_numbers) found.norm = v;
     depends[v] = found.norm != graph::none && g.head(v) == found.norm;
-    for (int i = 0; i < g.op(v).arguments; ++i) depends[v] |= depends[g.argument(v, i)];
+    for (int i = 0; i < g.op(v).argument_count; ++i) depends[v] |= depends[g.argument(v, i)];
   }
   for (int i = g.leaf_count; i-- > 0;) {
     if (g.leaves[i].after != graph::none && depends[g.leaves[i].after]) found.state = i;
@@ -214,7 +214,7 @@ struct loss_is_scalar {
   template <class Compiled>
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
-    if constexpr (g.cotangent != graph::none || g.made(g.outputs[0]).extents.rank == 0) return sound{};
+    if constexpr (g.cotangent != graph::none || g.result(g.outputs[0]).extents.rank == 0) return sound{};
     else return mistake<loss_not_scalar, top_scope, fact::got<tensor_fact<value_of<Compiled, g.outputs[0]>>>>{};
   }
 };
@@ -253,13 +253,13 @@ constexpr int cut_of(const Graph& g, const bool* wanted) {
   bool reached[Graph::capacity] = {}, depends[Graph::capacity] = {};
   for (int i = 0; i < g.leaf_count; ++i) depends[g.leaves[i].node] = wanted[i];
   for (int v = 0; v < g.node_count; ++v) {
-    for (int i = 0; i < g.op(v).arguments; ++i) depends[v] |= depends[g.argument(v, i)];
+    for (int i = 0; i < g.op(v).argument_count; ++i) depends[v] |= depends[g.argument(v, i)];
   }
   reached[g.outputs[0]] = true;
   for (int v = g.outputs[0]; v >= 0; --v) {
     if (!reached[v] || !depends[v]) continue;
     if (same_address(g.op(v).vjp, nullptr) && !g.op(v).converts) return v;
-    for (int i = 0; i < g.op(v).arguments; ++i) reached[g.argument(v, i)] = true;
+    for (int i = 0; i < g.op(v).argument_count; ++i) reached[g.argument(v, i)] = true;
   }
   return graph::none;
 }
@@ -409,7 +409,7 @@ constexpr int whole_model_of(const Graph& g, const Segments& in) {
   }
   if (outermost == 0 || in.all[outermost].placed) return 0;
   for (int v = 0; v < g.node_count; ++v) {
-    for (int i = 0; i < g.op(v).arguments; ++i) {
+    for (int i = 0; i < g.op(v).argument_count; ++i) {
       const int a = g.argument(v, i);
       const bool parameter = g.op(a).what == graph::role::parameter;
       const bool computed = !graph::is_leaf(g.op(a).what) && in.of[a] == 0;

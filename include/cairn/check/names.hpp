@@ -74,14 +74,14 @@ constexpr auto not_found() {
 template <const graph::operation& Op>
 struct result_of {
   static constexpr const graph::operation& op = Op;
-  static constexpr cairn::shape shape = Op.made->extents;
-  static constexpr element_type element = Op.made->element;
+  static constexpr cairn::shape shape = Op.results[0].extents;
+  static constexpr element_type element = Op.results[0].element;
 };
 /// A value, as messages show it.
 template <class Compiled, int Node>
 struct value_of {
-  static constexpr cairn::shape shape = Compiled::graph.made(Node).extents;
-  static constexpr element_type element = Compiled::graph.made(Node).element;
+  static constexpr cairn::shape shape = Compiled::graph.result(Node).extents;
+  static constexpr element_type element = Compiled::graph.result(Node).element;
 };
 template <class Compiled, int Leaf>
 using leaf_value = result_of<*Compiled::graph.nodes[Compiled::graph.leaves[Leaf].node].op>;

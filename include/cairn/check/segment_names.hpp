@@ -55,7 +55,7 @@ struct segment_names {
     }
     for (int& first : out.first) first = graph::none;
     for (int v = 0; v < g.node_count; ++v) {
-      for (int i = 0; g.nodes[v].number == 0 && i < g.op(v).arguments; ++i) {
+      for (int i = 0; g.nodes[v].result_index == 0 && i < g.op(v).argument_count; ++i) {
         const int leaf = leaf_of[g.argument(v, i)];
         if (leaf == graph::none) continue;
         for (int s = in.of[v]; s != 0; s = in.all[s].parent) {

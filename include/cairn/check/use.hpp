@@ -209,7 +209,7 @@ constexpr auto problem_of_sharing() {
       const graph::operation& wanted = g.leaf_op(leaf);
       if (wanted.what != graph::role::parameter) continue;
       const int found = other.find(graph::role::parameter, g.name(g.leaves[leaf]));
-      if (found == graph::none || other.leaf_op(found).made->extents != wanted.made->extents) return leaf;
+      if (found == graph::none || other.leaf_op(found).results[0].extents != wanted.results[0].extents) return leaf;
     }
     return graph::none;
   }();

@@ -90,7 +90,7 @@ constexpr void finish(auto& g, const builder& b) {
 template <class Target, class E>
 constexpr int result_of(builder& b) {
   const int v = lowering<E>::template into<Target>(b);
-  return E::element.type == dtype::real ? b.in_floats(v) : v;
+  return E::element.type == dtype::real ? b.as_float(v) : v;
 }
 
 /// Lowers the outputs of a model, and the leaf that is the gradient of the first output, or no_leaf.

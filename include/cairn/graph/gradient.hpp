@@ -11,8 +11,8 @@ constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
   for (int v = 0; v <= last; ++v) {
     const operation& op = *b.nodes[v].op;
     if (same_address(op.vjp, nullptr) && !op.converts) continue;
-    if (kind_of(b.nodes[v].made->element.type) != kind::real) continue;
-    for (int i = 0; i < op.arguments; ++i) wanted[v] |= wanted[b.argument(v, i)];
+    if (kind_of(b.nodes[v].result->element.type) != kind::real) continue;
+    for (int i = 0; i < op.argument_count; ++i) wanted[v] |= wanted[b.argument(v, i)];
   }
 }
 
@@ -22,12 +22,12 @@ constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
 constexpr void append_gradients(builder& b, int last, const bool* wanted, int* gradient, auto visit) {
   for (int v = last; v >= 0; --v) {
     const operation& op = *b.nodes[v].op;
-    if (b.nodes[v].number > 0 || same_address(op.vjp, nullptr)) continue;
+    if (b.nodes[v].result_index > 0 || same_address(op.vjp, nullptr)) continue;
     int cotangents = 0, differentiable = 0;
     bool any = false, first_alone = !same_address(op.vjp_first, nullptr);
-    for (int r = 0; r < op.results; ++r) {
+    for (int r = 0; r < op.result_count; ++r) {
       any |= wanted[v + r];
-      if (kind_of(op.made[r].element.type) != kind::real) continue;
+      if (kind_of(op.results[r].element.type) != kind::real) continue;
       cotangents += gradient[v + r] != 0;
       first_alone &= differentiable++ == 0 || gradient[v + r] == 0;
     }
@@ -62,8 +62,8 @@ struct lowering<derivative<I, F, X...>> {
   template <class Target>
   static constexpr int into(builder& b) {
     if (const int known = b.known.find(&id_of<type>, height); known != none) return known;
-    const int by[]{b.differentiated(lowering<X>::template into<Target>(b))...};
-    const int of = b.differentiated(lowering<F>::template into<Target>(b)), end = b.node_count;
+    const int by[]{b.gradient_owner(lowering<X>::template into<Target>(b))...};
+    const int of = b.gradient_owner(lowering<F>::template into<Target>(b)), end = b.node_count;
     table<bool> wanted(end);
     table<int> gradient(end);
     for (const int x : by) wanted.data()[x] = true;

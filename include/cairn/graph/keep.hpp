@@ -30,7 +30,7 @@ class closing_segment {
       for (int v = first_node_; v < b.node_count; ++v) kept_.push(false);
       ((keep_what(Policy{}), ++policy_), ...);
       for (int v = first_node_; v < b.node_count; ++v) {
-        if (kept_[v - first_node_]) b.keeps[b.keep_count++] = {v, b.region_now};
+        if (kept_[v - first_node_]) b.keeps[b.keep_count++] = {v, b.current_region};
       }
     }
   }
@@ -43,12 +43,12 @@ class closing_segment {
   int asked_ = 0;         ///< how many predicates and tags the policies have named so far
   stack<bool> kept_;      ///< by value, from first_node_ on: a policy stores it
 
-  constexpr region& now() const { return b.regions[b.region_now]; }
+  constexpr region& now() const { return b.regions[b.current_region]; }
   /// Returns the previous segment of the chain. Each segment is in a stage of the chain.
   constexpr int before() const {
     const auto chain_of = [&](int r) { return b.regions[b.regions[r].parent].parent; };
-    int r = b.region_now - 1;
-    while (b.regions[r].what != part::segment || chain_of(r) != chain_of(b.region_now)) --r;
+    int r = b.current_region - 1;
+    while (b.regions[r].what != part::segment || chain_of(r) != chain_of(b.current_region)) --r;
     return r;
   }
   /// Returns true if v is a value that a policy can store. Four sorts of values are none:
@@ -58,20 +58,21 @@ class closing_segment {
   /// - a conversion that was added for an operation that reads another type.
   constexpr bool is_computed(int v) const {
     const operation& op = *b.nodes[v].op;
-    return op.arguments > 0 && op.what != role::view && b.nodes[v].rounded == none && b.unconverted(v) == v;
+    return op.argument_count > 0 && op.what != role::view && b.nodes[v].bf16_version == none &&
+           b.before_conversion(v) == v;
   }
   /// Describes v for a predicate of the user.
   constexpr saveable described(int v) const {
     if (b.nodes[v].op->converts) v = b.argument(v, 0);
     const operation& op = *b.nodes[v].op;
-    const auto rank = [&](int i) { return b.nodes[b.argument(v, i)].made->extents.rank; };
-    const bool batched = op.arguments > 1 && rank(0) > 2 && rank(1) > 2;
-    return {op.name, b.nodes[v].made->extents, op.flops, op.contraction, batched};
+    const auto rank = [&](int i) { return b.nodes[b.argument(v, i)].result->extents.rank; };
+    const bool batched = op.argument_count > 1 && rank(0) > 2 && rank(1) > 2;
+    return {op.name, b.nodes[v].result->extents, op.flops, op.contraction, batched};
   }
 
   /// Marks a value as stored. If the value is a view, also marks the value in memory that it is a view of.
   constexpr void save(int v) {
-    for (; v >= first_node_ && b.nodes[v].op->arguments > 0; v = b.argument(v, 0)) {
+    for (; v >= first_node_ && b.nodes[v].op->argument_count > 0; v = b.argument(v, 0)) {
       kept_[v - first_node_] = true;
       if (b.nodes[v].op->what != role::view) return;
     }
@@ -83,7 +84,7 @@ class closing_segment {
     const std::uint64_t bit = std::uint64_t{1} << asked_++;
     if (there) now().found |= bit;
     if ((now().found & bit) == 0 && number_ + 1 == numbers_ && b.wrong.policy.region == 0)
-      b.wrong.policy = {b.region_now, policy_, b.write_name(tag), static_cast<int>(tag.size())};
+      b.wrong.policy = {b.current_region, policy_, b.write_name(tag), static_cast<int>(tag.size())};
   }
 
   /// Calls visit with each value of the segment that has this tag.

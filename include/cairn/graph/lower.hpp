@@ -148,27 +148,27 @@ struct lowering<expr<Op, A...>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    if (const int known = b.known.find(&id_of<type>, height); known != none) return b.value(known);
+    if (const int known = b.known.find(&id_of<type>, height); known != none) return b.read_instead_of(known);
     constexpr int same_as = Op::stands_for(Target::training);
     int made = none;
     if constexpr (same_as >= 0) {
       made = lowering<nth<same_as>>::template into<Target>(b);
     } else {
       const int arguments[]{lowering<met<A>>::template into<Target>(b)..., none};
-      made = b.compute(&operation_of<Op, Target, tensor_met<A>...>, arguments);
+      made = b.find_or_append(&operation_of<Op, Target, tensor_met<A>...>, arguments);
     }
     if constexpr (updates) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         (update<Target, I>(b, made), ...);
       }(std::index_sequence_for<A...>{});
     }
-    return b.value(b.known.add(&id_of<type>, height, made));
+    return b.read_instead_of(b.known.add(&id_of<type>, height, made));
   }
   template <class Target, int Which>
   static constexpr int result(builder& b) {
     const int first = into<Target>(b);
     if (Which == 0 || Op::stands_for(Target::training) >= 0) return first;
-    return b.value(b.known.find(&id_of<type>, height) + Which);
+    return b.read_instead_of(b.known.find(&id_of<type>, height) + Which);
   }
 
  private:
@@ -183,12 +183,12 @@ struct lowering<expr<Op, A...>> {
       constexpr const tensor_type& becomes = type::results[static_cast<std::size_t>(next.result)];
       static_assert(becomes == nth<I>::shape && becomes.element == nth<I>::element,
                     "cairn: a state becomes a value of its own shape and type");
-      b.update(lowering<nth<I>>::template leaf<Target>(b), made + next.result);
+      b.set_next_value(lowering<nth<I>>::template leaf<Target>(b), made + next.result);
     } else if constexpr (next.argument >= 0) {
       using value = nth<static_cast<std::size_t>(next.argument)>;
       int v = lowering<value>::template into<Target>(b);
-      if (is_kept(b.nodes[b.root(v)].op->what)) v = b.append(&copy_of<Target, tensor_of<value>>, &v);
-      b.update(lowering<nth<I>>::template leaf<Target>(b), v);
+      if (is_persistent(b.nodes[b.root(v)].op->what)) v = b.append(&copy_of<Target, tensor_of<value>>, &v);
+      b.set_next_value(lowering<nth<I>>::template leaf<Target>(b), v);
     }
   }
 };
@@ -226,9 +226,9 @@ struct lowering<layer_result<Parameter, X>> {
   static constexpr void count(counter& c) { lowering<X>::count(c); }
   template <class Target>
   static constexpr int into(builder& b) {
-    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
+    const top_level_expression here{b, std::same_as<typename type::owner, top_scope>};
     const int value = lowering<X>::template into<Target>(b);
-    b.apply(lowering<Parameter>::template leaf<Target>(b), value);
+    b.note_layer(lowering<Parameter>::template leaf<Target>(b), value);
     return value;
   }
 };
@@ -257,7 +257,7 @@ struct marking<shared_mark> : marking<void> {
     inner.prefix_names(8);
     return inner;
   }
-  static constexpr void open(builder& b) { b.regions[b.region_now].shared = ++b.shared_count; }
+  static constexpr void open(builder& b) { b.regions[b.current_region].shared = ++b.shared_count; }
 };
 template <fixed_string Name, class... Policy>
 struct marking<segment_mark<Name, Policy...>> {
@@ -273,7 +273,7 @@ struct marking<segment_mark<Name, Policy...>> {
   static constexpr void open(builder& b) {
     const int length = b.path.count();
     b.extend_path(Name);
-    region& made = b.regions[b.region_now];
+    region& made = b.regions[b.current_region];
     made.name = b.write_name(b.full_path());
     made.name_length = b.path.count();
     made.may_be_useless = ((std::same_as<Policy, allow_useless> || std::same_as<Policy, save_everything>) || ...);
@@ -351,7 +351,7 @@ struct lowering<call<Mark, F, A...>> {
   template <class Target, int Which>
   static constexpr int result(builder& b) {
     if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
-    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
+    const top_level_expression here{b, std::same_as<typename type::owner, top_scope>};
     const int arguments[]{lowering<A>::template into<Target>(b)..., none};
     int results[type::results.size()] = {};
     body::template into<Target>(b, arguments, sizeof...(A), results);
@@ -409,7 +409,7 @@ struct lowering<chained<Last, X, cairn::detail::chain_of<L...>>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
+    const top_level_expression here{b, std::same_as<typename type::owner, top_scope>};
     return (detail::stage_fold<Target, X::traits.level, tensor_of<X>>{&b, lowering<X>::template into<Target>(b)}
             << ... << std::type_identity<L>{})
         .value;

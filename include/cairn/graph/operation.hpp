@@ -45,32 +45,32 @@ template <dtype T, class Real>
 inline constexpr std::int64_t bytes_of = sizeof(stored_as<T, Real>);
 
 /// Describes a result with the properties that results of all operations have. `only` is the_shape of the result.
-constexpr result described(const tensor_type& made, std::int64_t bytes, const shape& only, int overwrites = none) {
+constexpr result_info described(const tensor_type& made, std::int64_t bytes, const shape& only, int overwrites = none) {
   return {only, made.element, only.count(), only.count() * bytes, &only, overwrites};
 }
 
 /// Describes a conversion of elements to or from bf16, for values that are stored rounded.
 template <dtype To, dtype From, class Real>
-constexpr operation described_conversion(const result& made) {
+constexpr operation described_conversion(const result_info& made) {
   operation o;
   o.name = as_op<To>::name;
   o.hash = hash_of(o.name);
   o.what = role::elementwise;
-  o.arguments = 1;
-  o.made = &made;
+  o.argument_count = 1;
+  o.results = &made;
   o.flops = made.count;
   o.lanes = &lanes_of<as_op<To>, Real, type_list<To>, From>;
   o.converts = true;
   return o;
 }
 template <class Real, shape S>
-inline constexpr result wide_result = described({S, {}}, bytes_of<dtype::real, Real>, the_shape<S>);
+inline constexpr result_info wide_result = described({S, {}}, bytes_of<dtype::real, Real>, the_shape<S>);
 template <class Real, shape S>
 inline constexpr operation widening = described_conversion<dtype::real, dtype::bf16, Real>(wide_result<Real, S>);
 template <class Real, shape S>
-inline constexpr result rounded_result = [] {
-  result r = described({S, {dtype::bf16}}, bytes_of<dtype::bf16, Real>, the_shape<S>);
-  r.widen = &widening<Real, S>;
+inline constexpr result_info rounded_result = [] {
+  result_info r = described({S, {dtype::bf16}}, bytes_of<dtype::bf16, Real>, the_shape<S>);
+  r.to_float = &widening<Real, S>;
   return r;
 }();
 template <class Real, shape S>
@@ -125,16 +125,17 @@ inline constexpr rounding rounding_of = [] {
   bool takes = false;
   for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i) takes |= takes_bf16<Op, Numbers>(i);
   if (takes && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
-    return rounding::takes;
-  if (!mixed) return rounding::typed;
-  return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
+    return rounding::reads_bf16;
+  if (!mixed) return rounding::as_typed;
+  return Op::elementwise || Op::view || Op::mapped ? rounding::follows_arguments : rounding::reads_float;
 }();
 
 /// Returns true if a kernel computes a result in floats and rounds it to bf16 itself.
 template <class Op, rounding Rounded, class... Tensors>
 constexpr bool makes_bf16(const tensor_type& made, int result) {
-  if (Rounded != rounding::takes && (Rounded != rounding::widens || made.element.type != dtype::real)) return false;
-  if (Rounded == rounding::takes && Op::argument_kind(0) == kind::any) return false;
+  if (Rounded != rounding::reads_bf16 && (Rounded != rounding::reads_float || made.element.type != dtype::real))
+    return false;
+  if (Rounded == rounding::reads_bf16 && Op::argument_kind(0) == kind::any) return false;
   return Op::makes_bf16(result, Tensors::shape...);
 }
 
@@ -152,22 +153,22 @@ constexpr bool is_next_state(int result, std::size_t arguments) {
 ///   then says whether a conversion to bf16 follows. It does not follow for sums, for next states, and for single
 ///   numbers, unless the user gave a single number the type bf16.
 template <class Op, class Numbers, bool Wide, rounding Rounded, tensor_type Made, int R, class... Tensors>
-constexpr result result_described() {
+constexpr result_info result_described() {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
-  constexpr bool taken = Rounded == rounding::takes && kind_of(Made.element.type) == kind::real;
+  constexpr bool taken = Rounded == rounding::reads_bf16 && kind_of(Made.element.type) == kind::real;
   constexpr bool makes = makes_bf16<Op, Rounded, Tensors...>(Made, R);
   if constexpr ((taken && Op::argument_kind(0) == kind::any) || (makes && !Wide)) {
-    result r = rounded_result<real, only>;
+    result_info r = rounded_result<real, only>;
     r.overwrites = Op::overwrites(R);
     return r;
   }
-  constexpr bool rounds = !makes && (taken || (Rounded != rounding::typed && Made.element.type == dtype::real));
+  constexpr bool rounds = !makes && (taken || (Rounded != rounding::as_typed && Made.element.type == dtype::real));
   constexpr dtype type = taken ? dtype::real : Made.element.type;
-  result r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
-  if constexpr (rounds) r.round = &rounding_to_bf16<real, only>;
+  result_info r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
+  if constexpr (rounds) r.to_bf16 = &rounding_to_bf16<real, only>;
   const bool is_typed = Made.element.type == dtype::bf16;  // the user gave the result this type
-  r.rounds = rounds && !Op::sums(R) && (is_typed || Made.count() > 1) && !is_next_state<Op>(R, sizeof...(Tensors));
+  r.is_rounded = rounds && !Op::sums(R) && (is_typed || Made.count() > 1) && !is_next_state<Op>(R, sizeof...(Tensors));
   return r;
 }
 template <class Op, class Numbers, bool Wide, class... Tensors>
@@ -178,7 +179,7 @@ inline constexpr auto results_made = []<std::size_t... R>(std::index_sequence<R.
 }(std::make_index_sequence<cairn::detail::results_of<Op, Tensors...>.size()>{});
 
 /// Returns true if all results have one shape. The results of an elementwise operation must.
-constexpr bool shaped_alike(const result* made, int count) {
+constexpr bool shaped_alike(const result_info* made, int count) {
   for (int r = 1; r < count; ++r) {
     if (made[r].extents != made[0].extents) return false;
   }
@@ -245,9 +246,9 @@ template <class Op, class Numbers, rounding Rounded, bool Makes, class Indices, 
 struct kernel_taking;
 template <class Op, class Numbers, rounding Rounded, bool Makes, std::size_t... I, class... Tensors>
 struct kernel_taking<Op, Numbers, Rounded, Makes, std::index_sequence<I...>, Tensors...>
-    : kernel_with<Op, std::conditional_t<Makes, cairn::detail::floats_rounded, cairn::detail::real_type_of<Numbers>>,
-                  typename argument_taken<Rounded == rounding::takes && takes_bf16<Op, Numbers>(I), Tensors>::type...> {
-};
+    : kernel_with<
+          Op, std::conditional_t<Makes, cairn::detail::floats_rounded, cairn::detail::real_type_of<Numbers>>,
+          typename argument_taken<Rounded == rounding::reads_bf16 && takes_bf16<Op, Numbers>(I), Tensors>::type...> {};
 }  // namespace detail
 
 /// True if an operation's kernel rounds any of its results to bf16 itself.
@@ -291,21 +292,21 @@ constexpr operation described_operation() {
   o.name = Op::name;
   o.hash = hash_of(Op::name);
   o.what = Op::view ? role::view : Op::mapped ? role::map : Op::elementwise ? role::elementwise : role::kernel;
-  o.arguments = static_cast<int>(sizeof...(Tensors));
-  o.results = static_cast<int>(made.size());
-  o.made = made.data();
-  o.rounded = rounded;
+  o.argument_count = static_cast<int>(sizeof...(Tensors));
+  o.result_count = static_cast<int>(made.size());
+  o.results = made.data();
+  o.bf16_handling = rounded;
   o.takes_bf16 = &kernel::takes_bf16;
-  if constexpr (makes) o.wide = &wide_operation_of<Op, Target, Tensors...>;
-  if constexpr (Op::exact >= 0 && Target::rounds && rounded == rounding::takes &&
+  if constexpr (makes) o.with_float_results = &wide_operation_of<Op, Target, Tensors...>;
+  if constexpr (Op::exact >= 0 && Target::rounds && rounded == rounding::reads_bf16 &&
                 ((Tensors::element.type == dtype::real) && ...)) {
-    o.exact = &operation_of<exact_operation<Op>, Target, Tensors...>;
-    o.exact_argument = Op::exact;
+    o.with_float_arguments = &operation_of<exact_operation<Op>, Target, Tensors...>;
+    o.precision_argument = Op::exact;
   }
   if constexpr (detail::says_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = made[0].count;
   o.contraction = Op::contraction;
-  o.multiplies_halves = Op::contraction && rounded == rounding::takes;
+  o.multiplies_halves = Op::contraction && rounded == rounding::reads_bf16;
   if constexpr (Op::mapped) {
     o.map = axes_read<Op, Tensors...>.data();
   }
@@ -325,7 +326,7 @@ constexpr operation described_operation() {
     o.joins = Op::joins(Tensors::shape...);
     o.of_single_numbers = Op::of_single_numbers(Tensors::shape...);
     o.reads_rows = &Op::reads_rows;
-    for (int i = 0; i < std::min(o.arguments, 64); ++i)
+    for (int i = 0; i < std::min(o.argument_count, 64); ++i)
       o.reads_pieces |= std::uint64_t{Op::reads_pieces(i, Tensors::shape...)} << i;
   }
   if constexpr (Target::order > 0) {
@@ -337,18 +338,19 @@ constexpr operation described_operation() {
 /// The result of a leaf. `Tensor` is the leaf's own tensor type, except for constants. A constant has the element type
 /// of the values with which it is combined.
 template <class Numbers, class Tensor>
-inline constexpr result leaf_result = [] {
+inline constexpr result_info leaf_result = [] {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr dtype type = Tensor::element.type;
-  result r = described({Tensor::shape, Tensor::element}, bytes_of<type, real>, the_shape<Tensor::shape>);
-  if constexpr (!std::is_same_v<Numbers, real> && type == dtype::real) r.round = &rounding_to_bf16<real, Tensor::shape>;
+  result_info r = described({Tensor::shape, Tensor::element}, bytes_of<type, real>, the_shape<Tensor::shape>);
+  if constexpr (!std::is_same_v<Numbers, real> && type == dtype::real)
+    r.to_bf16 = &rounding_to_bf16<real, Tensor::shape>;
   return r;
 }();
 template <class Leaf>
-constexpr operation described_leaf(const result& made) {
+constexpr operation described_leaf(const result_info& made) {
   operation o;
   o.name = "leaf";
-  o.made = &made;
+  o.results = &made;
   lowering<Leaf>::describe(o);
   return o;
 }

@@ -97,13 +97,13 @@ struct update_operations {
   }
 
   struct results {
-    result of[rules.most_moments + 1];
+    result_info of[rules.most_moments + 1];
   };
-  static constexpr auto made = [] {
+  static constexpr auto updated_results = [] {
     std::array<results, static_cast<std::size_t>(g.leaf_count) + 1> out{};
     for (int i = 0; i < g.leaf_count; ++i) {
-      for (result& r : out[static_cast<std::size_t>(i)].of) r = g.leaf_op(i).made->in_floats();
-      out[static_cast<std::size_t>(i)].of[0] = *g.leaf_op(i).made;
+      for (result_info& r : out[static_cast<std::size_t>(i)].of) r = g.leaf_op(i).results[0].as_float();
+      out[static_cast<std::size_t>(i)].of[0] = g.leaf_op(i).results[0];
     }
     return out;
   }();
@@ -115,10 +115,10 @@ struct update_operations {
       o.name = "update";
       o.what = role::elementwise;
       o.updates = true;
-      o.arguments = arguments(i);
-      o.results = 1 + rule(i).moments;
-      o.made = made[static_cast<std::size_t>(i)].of;
-      o.flops = o.made->count * rule(i).operations;
+      o.argument_count = arguments(i);
+      o.result_count = 1 + rule(i).moments;
+      o.results = updated_results[static_cast<std::size_t>(i)].of;
+      o.flops = o.results[0].count * rule(i).operations;
       o.hash = hash_of(o.name);
       o.lanes = rule(i).lanes;
     }
@@ -130,15 +130,15 @@ struct update_operations {
       out[static_cast<std::size_t>(i)] = g.leaf_op(i);
       out[static_cast<std::size_t>(i)].name = "moment";
       out[static_cast<std::size_t>(i)].what = role::earlier;
-      out[static_cast<std::size_t>(i)].made = &g.leaf_op(i).made->in_floats();
+      out[static_cast<std::size_t>(i)].results = &g.leaf_op(i).results[0].as_float();
     }
     return out;
   }();
   // Stochastic rounding of a parameter reads the positions of its numbers, and the words of a key.
   static constexpr auto positions = [] {
-    std::array<result, static_cast<std::size_t>(g.leaf_count) + 1> out{};
+    std::array<result_info, static_cast<std::size_t>(g.leaf_count) + 1> out{};
     for (int i = 0; i < g.leaf_count; ++i) {
-      const result& of = *g.leaf_op(i).made;
+      const result_info& of = g.leaf_op(i).results[0];
       out[static_cast<std::size_t>(i)] = described({of.extents, index_below(0)}, sizeof(std::int32_t), *of.same_shape);
     }
     return out;
@@ -147,7 +147,7 @@ struct update_operations {
       !rounds ||
           [] {
             for (int i = 0; i < g.leaf_count; ++i) {
-              if (Model::rules.of[i] != none && g.leaf_op(i).made->count > std::int64_t{1} << 32) return false;
+              if (Model::rules.of[i] != none && g.leaf_op(i).results[0].count > std::int64_t{1} << 32) return false;
             }
             return true;
           }(),
@@ -158,24 +158,24 @@ struct update_operations {
       operation& o = out[static_cast<std::size_t>(i)];
       o.name = "positions";
       o.what = role::generated;
-      o.made = &positions[static_cast<std::size_t>(i)];
+      o.results = &positions[static_cast<std::size_t>(i)];
       o.generate = &in_order;
     }
     return out;
   }();
-  static constexpr result word_made = described({{}, {dtype::i32}}, sizeof(std::int32_t), the_shape<shape{}>);
+  static constexpr result_info word_result = described({{}, {dtype::i32}}, sizeof(std::int32_t), the_shape<shape{}>);
   static constexpr operation word = [] {
     operation o;
     o.name = "word of a key";
     o.what = role::number;
-    o.made = &word_made;
+    o.results = &word_result;
     return o;
   }();
   static constexpr operation number = [] {
     operation o;
     o.name = "number of a rule";
     o.what = role::number;
-    o.made = &leaf_result<typename Model::numbers, tensor<element_type{}>>;
+    o.results = &leaf_result<typename Model::numbers, tensor<element_type{}>>;
     return o;
   }();
 };

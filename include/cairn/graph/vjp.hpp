@@ -114,7 +114,7 @@ struct rule_of {
       if constexpr (!std::same_as<G1, no_gradient>) {
         if (!wanted[argument]) return;
         int more = lowering<G1>::template into<Target>(b);
-        if (Target::rounds && b.is_float(argument)) more = b.in_floats(more, first);
+        if (Target::rounds && b.has_float_gradient(argument)) more = b.as_float(more, first);
         if (gradient[argument] == 0) {
           gradient[argument] = more;
         } else {
@@ -151,11 +151,11 @@ struct rule_of {
           }
         }(std::make_index_sequence<Cotangents>{});
       }
-      for (int r = 0; r < results; ++r) b.bindings.push(b.value(node + r));
-      for (int i = 0; i < arity; ++i) b.bindings.push(b.unconverted(b.argument(node, i)));
+      for (int r = 0; r < results; ++r) b.bindings.push(b.read_instead_of(node + r));
+      for (int i = 0; i < arity; ++i) b.bindings.push(b.before_conversion(b.argument(node, i)));
       const int first = b.node_count;  // values from here on are appended by this rule
       for (int which = arity; which-- > 0;)
-        rules[which](b, first, b.differentiated(b.argument(node, which)), wanted, gradient);
+        rules[which](b, first, b.gradient_owner(b.argument(node, which)), wanted, gradient);
       b.tags = tags;
       b.close(before);
     }

@@ -27,8 +27,8 @@ constexpr work work_of() {
   for (int v = 0; v < b.node_count; ++v) {
     const graph::node& n = b.nodes[v];
     if (n.op->what <= graph::role::view) continue;
-    sum.bytes += n.made->bytes;
-    if (n.number == 0) sum.flops += n.op->flops;
+    sum.bytes += n.result->bytes;
+    if (n.result_index == 0) sum.flops += n.op->flops;
   }
   return sum;
 }

@@ -101,7 +101,7 @@ void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* con
   using in = kernel::taken_of<Real, A>;
   using made = kernel::made_of<Real>;
   constexpr const kernel::batch& all = kernel::batch_of<self, A::shape, B::shape, sizeof(in)>;
-  if (how.arguments.rows_apart == nullptr) kernel::multiply<made>(kernel::plan_of<in, one>, all, p, how);
+  if (how.arguments.row_strides == nullptr) kernel::multiply<made>(kernel::plan_of<in, one>, all, p, how);
   else kernel::multiply<made>(kernel::shared_plan_of<in, one>, all, p, how);
 }
 

@@ -17,7 +17,7 @@ struct gradient_graph : graph::values<Nodes, Arguments> {
   int earlier[Leaves] = {};    ///< by leaf: the earlier gradient to which the leaf's gradient is added, or none
   bool reached[Regions] = {};  ///< by region: true if a gradient flows through it
   /// the pullback of a scan of which a gradient is requested, or none; the caller reports it
-  int gradient_of_loop = none;
+  int gradient_of_scan = none;
 };
 
 /// Returns upper bounds of the numbers of nodes and arguments after differentiation.
@@ -27,7 +27,7 @@ constexpr graph::sizes gradient_size(const Graph& g) {
   size.nodes = g.node_count + 1;
   size.arguments = g.argument_count + 1;
   for (int v = 0; v < g.node_count; ++v) {
-    if (g.nodes[v].number > 0) continue;
+    if (g.nodes[v].result_index > 0) continue;
     size.nodes += g.op(v).vjp_nodes;
     size.arguments += g.op(v).vjp_arguments;
   }
@@ -76,7 +76,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
       gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
   }
   for (int i = 0; i < start_count; ++i) {
-    int& of_output = gradient[b.differentiated(starts[i].of)];
+    int& of_output = gradient[b.gradient_owner(starts[i].of)];
     const int both[]{of_output, starts[i].cotangent != none ? starts[i].cotangent : b.append_leaf(one)};
     of_output = both[0] == 0 ? both[1] : b.append(starts[i].add, both);
   }
@@ -84,7 +84,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
                           [&](int v) { out.reached[out.nodes[v].region] = true; });
   out.node_count = b.node_count;
   out.argument_count = b.argument_count;
-  out.gradient_of_loop = b.wrong.gradient_of_loop;
+  out.gradient_of_scan = b.wrong.gradient_of_scan;
   for (int i = 0; i < g.leaf_count; ++i) {
     const int found = gradient[g.leaves[i].node];
     out.gradient[i] = wanted_leaf[i] && found != 0 && found != out.earlier[i] ? found : none;

@@ -82,7 +82,7 @@ struct fuser {
   /// comparison instead of calling the function: the calls would take a twentieth of the steps that clang allows.
   constexpr bool in_open(int v) const { return out.step_of[v] == out.step_count; }
   constexpr const graph::operation& op_of(int v) const { return *s.nodes[v].op; }
-  constexpr const graph::result& made_by(int v) const { return *s.nodes[v].made; }
+  constexpr const graph::result_info& made_by(int v) const { return *s.nodes[v].result; }
   constexpr bool same_shape(int v, int w) const { return same_address(made_by(v).same_shape, made_by(w).same_shape); }
 
   constexpr void add_member(int v) {
@@ -95,11 +95,11 @@ struct fuser {
   }
 
   constexpr void add_results(int v) {
-    for (int r = 0; r < op_of(v).results; ++r) add_member(v + r);
+    for (int r = 0; r < op_of(v).result_count; ++r) add_member(v + r);
   }
   /// Assigns all results of `v` to plan step `index`.
   constexpr void put(int v, int index) {
-    for (int r = 0; r < op_of(v).results; ++r) out.step_of[v + r] = index;
+    for (int r = 0; r < op_of(v).result_count; ++r) out.step_of[v + r] = index;
   }
 
   /// Ends the open group. `taker` is an operation that reads rows of the group, or none.
@@ -115,7 +115,7 @@ struct fuser {
       add_results(open[0]);
       made.loop_begin = made.loop_end = made.begin;
     } else {
-      for (int r = 1; made.loop_reads_tiles && r < op_of(open[0]).results; ++r) add_member(open[0] + r);
+      for (int r = 1; made.loop_reads_tiles && r < op_of(open[0]).result_count; ++r) add_member(open[0] + r);
       made.loop_begin = out.member_count;
       for (int i = 0; i < open_count; ++i) add_member(open[i]);
       made.loop_end = out.member_count;
@@ -176,12 +176,12 @@ struct fuser {
   constexpr bool joins(int v) const {
     const graph::node& n = s.nodes[v];
     const int first = open_kernel != none ? s.argument(open_kernel, 0) : open[0];
-    if ((open_count == 0 && open_kernel == none) || open_count + n.op->results > max_loop_operations ||
-        open_inputs + n.op->arguments > max_loop_inputs || !same_shape(first, v) || (open_sums && !fits_sums(v)) ||
+    if ((open_count == 0 && open_kernel == none) || open_count + n.op->result_count > max_loop_operations ||
+        open_inputs + n.op->argument_count > max_loop_inputs || !same_shape(first, v) || (open_sums && !fits_sums(v)) ||
         ((open_tiles || open_kernel != none) && (n.op->updates || is_for_sum(v))))
       return false;
     const bool any_fits = open_sum == none && !open_sums;
-    for (int i = 0; i < n.op->arguments; ++i) {
+    for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = s.arguments[n.first + i], root = readers.root[a];
       if (readers.in_pieces[root] && waits_for(a)) return false;
       if (a == root && is_of_row(a) && reads_plainly(v, a)) continue;
@@ -200,7 +200,7 @@ struct fuser {
       return false;
     const int row = row_of_sum(sum);
     bool reads_open = false;
-    for (int i = 0; i < op_of(v).arguments; ++i) {
+    for (int i = 0; i < op_of(v).argument_count; ++i) {
       const int a = s.argument(v, i);
       if (row == none || !reads_rows(v, a, row) || (readers.in_pieces[a] && sums_pieces(sum, a))) return false;
       if (in_open(a) && readers.last[a] <= v) return false;
@@ -211,7 +211,7 @@ struct fuser {
   /// Returns true if the memory of every result of `v` is large enough for the partial sums of the open group. These
   /// sums lie in the first result that the group stores.
   constexpr bool fits_sums(int v) const {
-    for (int r = 0; r < op_of(v).results; ++r) {
+    for (int r = 0; r < op_of(v).result_count; ++r) {
       if (made_by(v + r).bytes != made_by(open[0]).bytes) return false;
     }
     return true;
@@ -219,11 +219,11 @@ struct fuser {
   /// Returns true if value `a` of the open group is at hand in its fused loop. Sums are not, and neither are further
   /// results of the operation that computes tiles.
   constexpr bool in_registers(int a) const {
-    return op_of(a).summed == 0 && !(open_tiles && a > open[0] && a < open[0] + op_of(open[0]).results);
+    return op_of(a).summed == 0 && !(open_tiles && a > open[0] && a < open[0] + op_of(open[0]).result_count);
   }
   /// Returns true if `a` is a result of the open kernel with one number for each row.
   constexpr bool is_of_row(int a) const {
-    return open_kernel != none && a >= open_kernel && a < open_kernel + op_of(open_kernel).results &&
+    return open_kernel != none && a >= open_kernel && a < open_kernel + op_of(open_kernel).result_count &&
            is_of_row(open_kernel, a);
   }
   constexpr bool is_of_row(int kernel, int result) const {
@@ -243,18 +243,18 @@ struct fuser {
   constexpr void add_elementwise(int v) {
     const graph::node& n = s.nodes[v];
     if (!joins(v)) close();
-    for (int i = 0; i < n.op->arguments; ++i) {
+    for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = s.arguments[n.first + i];
       open_inputs += out.step_of[a] != out.step_count;
       if (readers.in_pieces[a]) open_pieces = a;
     }
-    for (int r = 0; r < n.op->results; ++r) add_open(v + r);
+    for (int r = 0; r < n.op->result_count; ++r) add_open(v + r);
   }
 
   /// Returns true if all values that the open group reads are rows from `axis` on.
   constexpr bool open_reads_rows(int axis) const {
     for (int k = 0; k < open_count; ++k) {
-      for (int i = 0; i < op_of(open[k]).arguments; ++i) {
+      for (int i = 0; i < op_of(open[k]).argument_count; ++i) {
         const int a = s.argument(open[k], i);
         if (!in_open(a) && !reads_rows(open[k], a, axis)) return false;
       }
@@ -269,8 +269,8 @@ struct fuser {
     const graph::node& n = s.nodes[v];
     if (n.op->summed == 0) return none;
     const int a = s.arguments[n.first];
-    if (n.made->count == made_by(a).count || made_by(a).count > std::numeric_limits<int>::max() ||
-        n.made->element.type != dtype::real)
+    if (n.result->count == made_by(a).count || made_by(a).count > std::numeric_limits<int>::max() ||
+        n.result->element.type != dtype::real)
       return none;
     const shape& from = made_by(a).extents;
     int changes = 0, before = none, row = 0;
@@ -302,7 +302,7 @@ struct fuser {
     const graph::node& n = s.nodes[v];
     if (!n.op->takes_rows || open_tiles || open_sum != none || open_kernel != none) return false;
     const int a = s.arguments[n.first];
-    for (int i = 1; i < n.op->arguments; ++i) {
+    for (int i = 1; i < n.op->argument_count; ++i) {
       if (waits_for(s.arguments[n.first + i])) return false;
     }
     const int columns = in_open(a) ? made_by(a).extents[-1] : 1;
@@ -318,7 +318,7 @@ struct fuser {
         op_of(reader).what != graph::role::elementwise || op_of(reader).updates || !same_shape(reader, v) ||
         made_by(v).extents.rank == 0 || made_by(v).extents[-1] == 1)
       return false;
-    for (int i = 0; i < op_of(reader).arguments; ++i) {
+    for (int i = 0; i < op_of(reader).argument_count; ++i) {
       const int a = s.argument(reader, i);
       if (readers.root[a] == v && !reads_plainly(reader, a)) return false;
     }
@@ -330,7 +330,7 @@ struct fuser {
   constexpr bool begins_rows(int v) const {
     const int rows = s.argument(v, 0);
     if (!op_of(v).gives_rows || made_by(rows).extents[-1] == 1) return false;
-    for (int r = 0; r < op_of(v).results; ++r) {
+    for (int r = 0; r < op_of(v).result_count; ++r) {
       const int reader = readers.first[v + r];
       if (reader != none && is_of_row(v, v + r) && same_shape(reader, rows) &&
           op_of(reader).what == graph::role::elementwise && (v >= s.turn || reader < s.turn))
@@ -357,8 +357,8 @@ struct fuser {
   /// loop that reads the tiles of `v` can then follow `v` directly. Otherwise the end is the value after the results of
   /// `v`.
   constexpr int made_before(int v) const {
-    const int next = v + op_of(v).results;
-    if (op_of(v).what != graph::role::kernel || op_of(v).results > 1 || !begins_loop(v)) return next;
+    const int next = v + op_of(v).result_count;
+    if (op_of(v).what != graph::role::kernel || op_of(v).result_count > 1 || !begins_loop(v)) return next;
     const int reader = readers.first[v];
     for (int w = next; w < reader; ++w) {
       if (op_of(w).what == graph::role::kernel || op_of(w).updates || made_by(w).count >= made_by(v).count) return next;
@@ -374,9 +374,9 @@ struct fuser {
       const graph::node& n = s.nodes[v];
       if (n.op->what == graph::role::kernel) break;
       later[v] = n.op->what == graph::role::map && readers.root[v] == v;
-      if (n.op->what != graph::role::elementwise || n.number > 0) continue;
+      if (n.op->what != graph::role::elementwise || n.result_index > 0) continue;
       bool waits = false, reads_open = false;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int root = readers.root[s.arguments[n.first + i]];
         waits |= later[root] || readers.in_pieces[root];
         reads_open |= in_open(root) && early[root];
@@ -384,7 +384,7 @@ struct fuser {
       const bool follows = !waits && joins(v);
       if (follows) add(v);
       else if (reads_open) break;
-      for (int r = 0; r < n.op->results; ++r) (follows ? early : later)[v + r] = true;
+      for (int r = 0; r < n.op->result_count; ++r) (follows ? early : later)[v + r] = true;
     }
   }
 
@@ -393,7 +393,7 @@ struct fuser {
     if (early[v]) return;
     out.root[v] = readers.root[v];
     out.in_pieces[v] = readers.in_pieces[v];
-    if (n.number > 0) return;
+    if (n.result_index > 0) return;
     out.step_of[v] = none;
     if (readers.in_pieces[v]) return;
     if (n.op->what == graph::role::elementwise || (n.op->what == graph::role::map && out.root[v] == v)) {
@@ -406,13 +406,13 @@ struct fuser {
       close();
       open_kernel = v;
       put(v, out.step_count);
-      add_followers(v + n.op->results);
+      add_followers(v + n.op->result_count);
     } else if (n.op->what == graph::role::kernel && takes_rows(v)) {
       put(v, out.step_count);
       close(v);
     } else if (n.op->what == graph::role::kernel) {
       bool waits = open_tiles || open_kernel != none;  // a waiting group would keep its arguments alive
-      for (int i = 0; i < n.op->arguments; ++i) waits |= waits_for(s.arguments[n.first + i]);
+      for (int i = 0; i < n.op->argument_count; ++i) waits |= waits_for(s.arguments[n.first + i]);
       if (waits || (begins_loop(v) && !goes_before_open(v))) close();
       if (begins_loop(v)) add_maker(v);
       else add_kernel(v);
@@ -424,7 +424,7 @@ struct fuser {
       if (v == s.turn || v == s.all_gradients) close();
       if (v == s.turn) out.turn = out.all_gradients = out.step_count;
       if (v == s.all_gradients) out.all_gradients = out.step_count;
-      const int next = v + op_of(v).results, end = made_before(v);
+      const int next = v + op_of(v).result_count, end = made_before(v);
       for (int w = next; w < end; ++w) add(w);
       for (int w = v; w < next; ++w) add(w);
       v = end;
@@ -438,7 +438,7 @@ struct fuser {
       // readers in other plan steps come after readers in this one
       const int v = out.members[m], last = readers.last[v];
       const plan_step& made = out.steps[out.step_of[v]];
-      out.external[v] = last == none ? s.made(v).always
+      out.external[v] = last == none ? s.result(v).always_in_memory
                                      : out.step_of[last] != out.step_of[v] || made.kernel == last ||
                                            (made.loop_reads_rows && m < made.loop_begin);
     }

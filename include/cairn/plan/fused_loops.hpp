@@ -60,10 +60,10 @@ struct operand_axis {
 };
 template <class Schedule>
 constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, const shape& whole, int axis) {
-  const shape& own = s.made(in.value).extents;
+  const shape& own = s.result(in.value).extents;
   const int here = axis - (whole.rank - own.rank);
   if (here < 0 || (own.extent[here] == 1 && whole.extent[axis] != 1)) return {};
-  const shape& from = in.map ? s.made(s.argument(in.value, 0)).extents : own;
+  const shape& from = in.map ? s.result(s.argument(in.value, 0)).extents : own;
   std::int64_t stride = 1;
   for (int k = here + 1; k < from.rank; ++k) stride *= from.extent[k];
   if (in.in_pieces && here < from.rank - 1) stride /= from[-1];
@@ -95,7 +95,7 @@ struct loop_writer {
     const bool constant = source.what == graph::role::constant && !map;
     out.inputs[out.input_count] = {v,
                                    f.root[a],
-                                   s.nodes[a].made->element.type,
+                                   s.nodes[a].result->element.type,
                                    constant                                          ? access::constant
                                    : !map && !same_address(source.generate, nullptr) ? access::generated
                                                                                      : access::contiguous,
@@ -112,12 +112,12 @@ struct loop_writer {
   /// mapped. There are two exceptions: axes that a sum runs over are not merged with other axes, and a fused loop that
   /// shares its plan step with a kernel keeps its columns separate.
   constexpr void merge_axes(const plan_step& st, loop& l, axis_set summed) {
-    const graph::result& whole = s.made(f.members[st.loop_begin]);
+    const graph::result_info& whole = s.result(f.members[st.loop_begin]);
     const shape& extents = whole.extents;
     bool flat = summed == 0 && st.kernel == none && whole.count <= most_extent;
     for (int i = l.input_begin; i < l.input_end; ++i) {
       loop_input& in = out.inputs[i];
-      in.stretched = s.made(in.value).count != whole.count;
+      in.stretched = s.result(in.value).count != whole.count;
       if (in.how != access::constant) flat &= !in.stretched && !in.map && !in.in_pieces;
     }
     if (flat) {
@@ -175,9 +175,10 @@ struct loop_writer {
     for (int m = st.loop_begin; m < st.loop_end; ++m) {
       const int v = f.members[m];
       const graph::node& n = s.nodes[v];
-      const bool computed = n.number == 0 && (m > st.loop_begin || !st.loop_reads_tiles);
-      const int count = computed ? n.op->arguments : 0;
-      out.code[m] = {computed ? n.op->lanes : nullptr, n.made->element.type, out.argument_count, count, f.external[v]};
+      const bool computed = n.result_index == 0 && (m > st.loop_begin || !st.loop_reads_tiles);
+      const int count = computed ? n.op->argument_count : 0;
+      out.code[m] = {computed ? n.op->lanes : nullptr, n.result->element.type, out.argument_count, count,
+                     f.external[v]};
       hash = mix(hash, n.op->hash + f.external[v]);
       summed |= n.op->summed;
       for (int i = 0; i < count; ++i) {

@@ -25,7 +25,7 @@ constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, 
   }
   if (st.kernel != none) {
     const graph::node& n = s.nodes[st.kernel];
-    for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, f, f.root[s.arguments[n.first + i]], visit);
+    for (int i = 0; i < n.op->argument_count; ++i) for_each_piece(s, f, f.root[s.arguments[n.first + i]], visit);
   }
 }
 
@@ -34,7 +34,7 @@ constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
   live_ranges<Schedule::capacity> out;
   for (int i = 0; i < f.step_count; ++i) {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-      if (s.made(f.members[m]).always) out.last[f.members[m]] = i;
+      if (s.result(f.members[m]).always_in_memory) out.last[f.members[m]] = i;
     }
     for_each_read(s, f, l, i, [&](int v) { out.last[v] = i; });
   }

@@ -51,7 +51,7 @@ constexpr auto choose_leaves(const Graph& g) {
     const graph::operation& leaf = g.leaf_op(i);
     const std::string_view name = g.name(g.leaves[i]);
     out.trained[i] = leaf.trainable && !Purpose::frozen::cover(name);
-    const bool asked = leaf.what == graph::role::input && kind_of(leaf.made->element.type) == kind::real;
+    const bool asked = leaf.what == graph::role::input && kind_of(leaf.results[0].element.type) == kind::real;
     out.wanted[i] = out.trained[i] || (asked && Purpose::wanted::contain(name));
   }
   return out;
@@ -68,7 +68,7 @@ inline constexpr auto earlier_gradients = [] {
     out.of[i] = Graph.leaf_op(i);
     out.of[i].name = "gradient so far";
     out.of[i].what = graph::role::earlier;
-    out.of[i].made = &Graph.leaf_op(i).made->in_floats();
+    out.of[i].results = &Graph.leaf_op(i).results[0].as_float();
   }
   return out;
 }();

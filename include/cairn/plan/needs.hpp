@@ -52,7 +52,8 @@ struct need_finder {
   /// Returns true if `v` is a map (a slice, a transpose) with as many bytes as its argument. Reading the argument
   /// through such a map would mean writing all of the argument again.
   constexpr bool moves_whole_argument(int v) const {
-    return d.nodes[v].op->what == graph::role::map && d.nodes[v].made->bytes == d.nodes[d.argument(v, 0)].made->bytes;
+    return d.nodes[v].op->what == graph::role::map &&
+           d.nodes[v].result->bytes == d.nodes[d.argument(v, 0)].result->bytes;
   }
 
   /// Returns true if `v` is a leaf converted to another type. The leaf is always there to be converted again.
@@ -76,11 +77,11 @@ struct need_finder {
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
       const graph::node& n = d.nodes[v];
-      if (n.number > 0) out.live[v - n.number] = true;
-      for (int i = 0; i < n.op->arguments; ++i) out.live[d.arguments[n.first + i]] = true;
+      if (n.result_index > 0) out.live[v - n.result_index] = true;
+      for (int i = 0; i < n.op->argument_count; ++i) out.live[d.arguments[n.first + i]] = true;
     }
     for (int v = 0; v < d.node_count; ++v) {
-      if (d.nodes[v].number > 0) out.live[v] = out.live[d.head(v)];
+      if (d.nodes[v].result_index > 0) out.live[v] = out.live[d.head(v)];
     }
   }
 
@@ -89,8 +90,9 @@ struct need_finder {
     for (int v = 0; v < d.turn; ++v) {
       const graph::node& n = d.nodes[v];
       out.root[v] = n.op->what == graph::role::view ? out.root[d.arguments[n.first]] : v;
-      out.constant[v] = graph::is_constant(n.op->what) || (n.op->arguments > 0 && n.op->what != graph::role::kernel);
-      for (int i = 0; i < n.op->arguments; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
+      out.constant[v] =
+          graph::is_constant(n.op->what) || (n.op->argument_count > 0 && n.op->what != graph::role::kernel);
+      for (int i = 0; i < n.op->argument_count; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
     }
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
@@ -107,14 +109,15 @@ struct need_finder {
       if (!out.live[v]) continue;
       const graph::node& n = d.nodes[v];
       const bool in_forward = v < d.turn;
-      out.cheap[v] = in_forward && (is_fusible(v) || is_view(v)) && n.op->results == 1 && segments.depth_of(v) <= 1 &&
-                     !out.constant[v] && !out.output[out.root[v]] && !must_store[out.root[v]] && may_be_cheap(v);
+      out.cheap[v] = in_forward && (is_fusible(v) || is_view(v)) && n.op->result_count == 1 &&
+                     segments.depth_of(v) <= 1 && !out.constant[v] && !out.output[out.root[v]] &&
+                     !must_store[out.root[v]] && may_be_cheap(v);
       const bool is_read_by_backward = reads.depth[v] != reads.never;
       const bool recomputed =
           out.cheap[v] && segments.of[v] == 0 && (is_read_by_backward || reads.recomputed_readers[v] > 0);
       const bool recomputed_in_segment = in_forward && segments.of[v] != 0 && reads.depth[v] != 0 &&
                                          (is_read_by_backward || reads.by_interior[v]) && !segments.stored_by_policy[v];
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
         const int a = out.root[d.arguments[n.first + i]];
         const int shared_segment = segments.common(segments.of[a], segments.of[v]);
@@ -157,7 +160,7 @@ struct need_finder {
       const graph::node& n = d.nodes[v];
       const int depth = segments.depth_of(v);
       bool recomputed = false;  // true if the last argument is recomputed; a view has only one argument
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = out.root[d.arguments[n.first + i]];
         const bool in_same_segment = segments.of[a] == segments.of[v];
         recomputed = out.cheap[a] && in_same_segment;
@@ -168,7 +171,7 @@ struct need_finder {
         const bool is_read_anyway = reads.depth[a] <= depth && (in_same_segment || depth == 0);
         if (is_leaf(a) || out.constant[a] || out.output[a] || (is_read_anyway && !is_written_early)) continue;
 
-        const std::int64_t bytes = recomputed && !is_written_early ? input_cost[a] : d.nodes[a].made->bytes;
+        const std::int64_t bytes = recomputed && !is_written_early ? input_cost[a] : d.nodes[a].result->bytes;
         const int sharers = reads.recomputed_readers[a];
         input_cost[v] += sharers > 1 ? (bytes + sharers - 1) / sharers : bytes;
       }
@@ -176,7 +179,7 @@ struct need_finder {
         out.cheap[v] &= recomputed || input_cost[v] == 0;
       } else {
         ++chain_length[v];
-        out.cheap[v] &= chain_length[v] <= longest_chain && input_cost[v] < (depth == 0 ? n.made->bytes : 1);
+        out.cheap[v] &= chain_length[v] <= longest_chain && input_cost[v] < (depth == 0 ? n.result->bytes : 1);
       }
     }
   }

@@ -76,7 +76,7 @@ struct addresses {
 /// time.
 template <class Schedule, class Ranges, class Addresses>
 constexpr bool replaces(const Schedule& s, const Ranges& live, const Addresses& p, int index, int v, int w) {
-  return live.last[v] == index && !p.output[v] && s.made(w).covers(s.made(v));
+  return live.last[v] == index && !p.output[v] && s.result(w).covers(s.result(v));
 }
 
 /// Returns true if the kernel of plan step `index` reads `v`. A kernel next to a fused loop may read all of `v` for
@@ -87,7 +87,7 @@ constexpr bool kernel_reads(const Schedule& s, const Fused& f, int index, int v)
   if (st.kernel == none) return false;
   const graph::node& n = s.nodes[st.kernel];
   bool found = false;
-  for (int i = 0; i < n.op->arguments; ++i)
+  for (int i = 0; i < n.op->argument_count; ++i)
     for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { found |= piece == v; });
   return found;
 }
@@ -116,12 +116,12 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
           (st.loop_reads_rows || !kernel_reads(s, f, index, v)) && replaces(s, live, p, index, v, w) && visit(v))
         return;
     }
-  } else if (const int a = s.made(w).overwrites; a != none && !st.loop_reads_tiles && !st.loop_reads_rows) {
+  } else if (const int a = s.result(w).overwrites; a != none && !st.loop_reads_tiles && !st.loop_reads_rows) {
     const graph::node& n = s.nodes[w];
     const int v = f.root[s.arguments[n.first + a]];
     const int root = s.root(s.arguments[n.first + a]);
     bool once = s.op(root).what != graph::role::map || v == root;
-    for (int i = 0; i < n.op->arguments; ++i)
+    for (int i = 0; i < n.op->argument_count; ++i)
       for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
     once &= !st.kernel_reads_rows() ||
             f.step_of[v] == index;  // if the kernel takes rows, the fused loop reads all other arguments
@@ -149,8 +149,8 @@ struct address_finder {
 
   /// Returns the offset in the block of gradients that corresponds to `offset` in the block of parameters.
   constexpr std::int64_t gradient_offset_of(int leaf, std::int64_t offset) const {
-    const graph::result& made = *g.leaf_op(leaf).made;
-    return offset * (made.in_floats().bytes / made.bytes);
+    const graph::result_info& made = g.leaf_op(leaf).results[0];
+    return offset * (made.as_float().bytes / made.bytes);
   }
   constexpr void find_leaves() {
     bool trained[Graph::size.leaves + 1] = {};
@@ -166,7 +166,7 @@ struct address_finder {
         const graph::operation& leaf = g.leaf_op(i);
         if (leaf.what != graph::role::parameter || trained[i] != first) continue;
         out.leaf_offset[i] = out.parameter_bytes;
-        out.parameter_bytes += aligned(leaf.made->bytes);
+        out.parameter_bytes += aligned(leaf.results[0].bytes);
       }
       if (first) out.trained_bytes = out.parameter_bytes;
     }
@@ -176,11 +176,11 @@ struct address_finder {
       const graph::operation& leaf = g.leaf_op(i);
       if (leaf.what == graph::role::input && s.gradient[i] != none) {
         out.gradient_offset[i] = out.gradient_bytes;
-        out.gradient_bytes += aligned(leaf.made->bytes);
+        out.gradient_bytes += aligned(leaf.results[0].bytes);
       }
       if (leaf.what == graph::role::cache) {
         out.leaf_offset[i] = out.cache_bytes;
-        out.cache_bytes += aligned(leaf.made->bytes);
+        out.cache_bytes += aligned(leaf.results[0].bytes);
       }
       if (s.leaf_value[i] != none) out.of[s.leaf_value[i]] = {leaf_base + i, 0};
     }
@@ -191,8 +191,8 @@ struct address_finder {
   constexpr void find_constants() {
     for (int m = 0; m < f.member_count; ++m) {
       const graph::node& n = s.nodes[f.members[m]];
-      if (n.op->what != graph::role::kernel || n.number > 0) continue;
-      for (int i = 0; i < n.op->arguments; ++i) find_constant(f.root[s.arguments[n.first + i]]);
+      if (n.op->what != graph::role::kernel || n.result_index > 0) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) find_constant(f.root[s.arguments[n.first + i]]);
     }
     for (int i = 0; i < l.input_count; ++i) {
       if (l.inputs[i].map || !same_address(l.inputs[i].generate, nullptr)) find_constant(l.inputs[i].source);
@@ -214,10 +214,10 @@ struct address_finder {
   constexpr void find_elsewhere() {
     for (int m = 0; m < f.member_count; ++m) {
       const int v = f.members[m];
-      if (!s.made(v).elsewhere || !f.external[v]) continue;
+      if (!s.result(v).in_user_memory || !f.external[v]) continue;
       out.fixed[v] = true;
       out.of[v] = {elsewhere_base, out.elsewhere_bytes};
-      out.elsewhere_bytes += aligned(s.made(v).bytes);
+      out.elsewhere_bytes += aligned(s.result(v).bytes);
     }
   }
 
@@ -240,7 +240,7 @@ struct address_finder {
       if (f.step_of[v] >= f.turn || live.last[v] < f.turn || !f.external[v] || out.fixed[v]) continue;
       out.fixed[v] = true;
       out.of[v] = {stored_base, out.stored_bytes};
-      out.stored_bytes += aligned(s.made(v).bytes);
+      out.stored_bytes += aligned(s.result(v).bytes);
     }
   }
 
@@ -290,15 +290,15 @@ struct address_finder {
   /// update rules.
   constexpr void find_carried() {
     for (int i = 0; i < s.number_count; ++i)
-      out.of[s.first_number + i] = {number_base, i * s.made(s.first_number + i).bytes};
+      out.of[s.first_number + i] = {number_base, i * s.result(s.first_number + i).bytes};
     for (int i = 0; i < s.carry_count; ++i) {
       const auto [before, after, leaf, moment, key] = s.carries[i];
       for (int word = 0; key != none && word < 2; ++word)
-        out.of[key + word] = {key_base, (2 * leaf + word) * s.made(key).bytes};
+        out.of[key + word] = {key_base, (2 * leaf + word) * s.result(key).bytes};
       if (moment != none) {
         if (moment == 0) out.moment_offset[leaf] = out.moment_bytes;
         out.of[before] = {moment_base, out.moment_bytes};
-        out.moment_bytes += aligned(s.made(before).bytes);
+        out.moment_bytes += aligned(s.result(before).bytes);
       }
       if (can_replace(before, after)) {
         out.fixed[after] = true;

@@ -21,14 +21,14 @@ template <class Schedule, class Found>
 constexpr void for_each_piece(const Schedule& s, const Found& found, int root, auto visit) {
   if (!found.in_pieces[root]) return visit(root);
   const graph::node& n = s.nodes[root];
-  for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
+  for (int i = 0; i < n.op->argument_count; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
 }
 
 /// Returns the number of elements in a row of argument `i`, as operation `v` reads the argument. Returns 0 if the
 /// operation cannot read rows that lie apart.
 template <class Schedule>
 constexpr std::int64_t row_read(const Schedule& s, int v, int i) {
-  const shape& of = s.made(s.argument(v, i)).extents;
+  const shape& of = s.result(s.argument(v, i)).extents;
   std::int64_t row = 1;
   const int axes = s.op(v).reads_rows(i);
   for (int axis = std::max(of.rank - axes, 0); axis < of.rank; ++axis) row *= of.extent[axis];
@@ -39,7 +39,7 @@ constexpr std::int64_t row_read(const Schedule& s, int v, int i) {
 template <class Schedule>
 constexpr std::int64_t rows_apart(const Schedule& s, int v, std::int64_t row) {
   const axis_map* const map = s.op(v).map;
-  const shape &to = s.made(v).extents, &from = s.made(s.argument(v, 0)).extents;
+  const shape &to = s.result(v).extents, &from = s.result(s.argument(v, 0)).extents;
   std::int64_t stride = 1, length = 1, apart = 0, expected = 0;
   for (int axis = to.rank; axis-- > 0; stride *= from.extent[axis]) {
     if (!map[axis].in_steps()) return 0;
@@ -73,7 +73,7 @@ struct reader_finder {
   /// Returns true if an axis of the map has one element and does not go through its argument in steps. If such a map
   /// were repeated along the axis, it would lead to other elements than this one.
   constexpr bool beyond_one(int map) const {
-    const shape& to = s.made(map).extents;
+    const shape& to = s.result(map).extents;
     for (int axis = 0; axis < to.rank; ++axis) {
       if (to.extent[axis] == 1 && !op_of(map).map[axis].in_steps()) return true;
     }
@@ -85,7 +85,7 @@ struct reader_finder {
     const graph::operation& op = op_of(v);
     if (op.what == graph::role::elementwise)
       return s.argument(v, i) == map &&
-             (same_address(s.nodes[v].made->same_shape, s.nodes[map].made->same_shape) || !beyond_one(map));
+             (same_address(s.nodes[v].result->same_shape, s.nodes[map].result->same_shape) || !beyond_one(map));
     if (op.what != graph::role::kernel || s.op(s.root(s.argument(map, 0))).what == graph::role::generated) return false;
     const std::int64_t row = row_read(s, v, i);
     return row > 0 && rows_apart(s, map, row) != 0;
@@ -97,7 +97,7 @@ struct reader_finder {
   /// Returns true if a copy of `map` takes less than 3/4 of the bytes of its argument `of`, and if the argument is not
   /// a leaf. The memory of the argument can then be freed.
   constexpr bool is_small(int map, int of) const {
-    return 3 * s.made(of).bytes > 4 * s.made(map).bytes && !graph::is_leaf(op_of(of).what);
+    return 3 * s.result(of).bytes > 4 * s.result(map).bytes && !graph::is_leaf(op_of(of).what);
   }
   /// Finds the maps that are read in place. A map is normally read in place if all its readers can do so. The
   /// exceptions are:
@@ -111,13 +111,14 @@ struct reader_finder {
     int kernels_so_far = 0;
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      kernels[v] = kernels_so_far += n.op->what == graph::role::kernel && n.number == 0 && s.recomputes[v] == none;
+      kernels[v] = kernels_so_far +=
+          n.op->what == graph::role::kernel && n.result_index == 0 && s.recomputes[v] == none;
       if (n.op->what == graph::role::map) {
         in_place[v] = any = true;
         last[v] = v;
       }
-      if (!any || n.number > 0 || n.op->what == graph::role::view) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      if (!any || n.result_index > 0 || n.op->what == graph::role::view) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = s.root(s.arguments[n.first + i]);
         if (!in_place[a]) continue;
         in_place[a] = reads_through(v, i, a) &&
@@ -133,11 +134,11 @@ struct reader_finder {
     std::int64_t later[nodes] = {};  // by argument: bytes of it that stay alive anyway for maps that are read later
     for (int v = 0; v < s.node_count; ++v) {
       const int of = in_place[v] ? s.root(s.argument(v, 0)) : none;
-      if (of != none && read_later(v)) later[of] += s.made(is_small(v, of) ? v : of).bytes;
+      if (of != none && read_later(v)) later[of] += s.result(is_small(v, of) ? v : of).bytes;
     }
     for (int v = 0; v < s.node_count; ++v) {
       const int of = in_place[v] ? s.root(s.argument(v, 0)) : none;
-      if (of != none && is_small(v, of) && later[of] > 0 && later[of] < s.made(of).bytes) in_place[v] = false;
+      if (of != none && is_small(v, of) && later[of] > 0 && later[of] < s.result(of).bytes) in_place[v] = false;
     }
   }
 
@@ -145,7 +146,7 @@ struct reader_finder {
   constexpr bool reads_pieces(int v, int i, int concatenation) const {
     const graph::operation& op = op_of(v);
     if (op.what == graph::role::elementwise)
-      return same_address(s.nodes[v].made->same_shape, s.nodes[concatenation].made->same_shape);
+      return same_address(s.nodes[v].result->same_shape, s.nodes[concatenation].result->same_shape);
     return op.what == graph::role::kernel && op.may_read_pieces(i);
   }
   /// Finds the concatenations that are read in place. All readers must be able to read pieces, and the pieces must have
@@ -155,9 +156,9 @@ struct reader_finder {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      out.in_pieces[v] = n.op->joins && n.made->extents[-1] >= 2 * n.op->arguments;
+      out.in_pieces[v] = n.op->joins && n.result->extents[-1] >= 2 * n.op->argument_count;
       any |= n.op->joins;
-      for (int i = 0; any && n.number == 0 && i < n.op->arguments; ++i) {
+      for (int i = 0; any && n.result_index == 0 && i < n.op->argument_count; ++i) {
         const int a = s.arguments[n.first + i];
         out.in_pieces[a] = out.in_pieces[a] && reads_pieces(v, i, a);
         out.in_pieces[v] = out.in_pieces[v] && !graph::is_constant(op_of(s.root(a)).what);
@@ -176,8 +177,8 @@ struct reader_finder {
       const bool elsewhere = n.op->what == graph::role::view || in_place[v];
       out.root[v] = elsewhere ? out.root[s.arguments[n.first]] : v;
       out.first[v] = out.last[v] = none;
-      if (elsewhere || out.in_pieces[v] || n.number > 0) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      if (elsewhere || out.in_pieces[v] || n.result_index > 0) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) {
         for_each_piece(s, out, out.root[s.arguments[n.first + i]], [&](int a) {
           if (out.first[a] == none) out.first[a] = v;
           out.last[a] = v;

@@ -73,7 +73,7 @@ struct schedule : graph::values<Nodes, Arguments> {
   /// each operation counts once.
   constexpr plan_work work_of(int v) const {
     const graph::operation& by = this->op(v);
-    if (this->nodes[v].number > 0) return {};
+    if (this->nodes[v].result_index > 0) return {};
     return {by.flops, recomputes[v] != none ? by.flops : by.recomputed, by.recomputed, by.counts};
   }
 };
@@ -102,13 +102,13 @@ constexpr graph::sizes schedule_size(const Gradient& d, const Segments& segments
     const graph::node& n = d.nodes[v];
     const int clones = v < d.turn ? times * (1 + segments.depth_of(v)) : 0;
     size.nodes += clones;
-    if (n.number > 0) continue;
-    size.arguments += clones * n.op->arguments;
-    for (int i = 0; i < n.op->arguments; ++i) {
+    if (n.result_index > 0) continue;
+    size.arguments += clones * n.op->argument_count;
+    for (int i = 0; i < n.op->argument_count; ++i) {
       const graph::node& read = d.nodes[d.arguments[n.first + i]];
-      if (!read.made->rewritten) continue;
-      size.nodes += (1 + clones) * read.op->results;
-      size.arguments += (1 + clones) * read.op->arguments;
+      if (!read.result->overwritten_by_reader) continue;
+      size.nodes += (1 + clones) * read.op->result_count;
+      size.arguments += (1 + clones) * read.op->argument_count;
     }
   }
   return size;
@@ -148,17 +148,17 @@ struct rematerializer {
   constexpr int emit(int v, int segment) {
     const graph::node& n = d.nodes[v];
     const int made = out.node_count, first = out.argument_count;
-    out.argument_count += n.op->arguments;
-    for (int r = 0; r < n.op->results; ++r) {
+    out.argument_count += n.op->argument_count;
+    for (int r = 0; r < n.op->result_count; ++r) {
       out.origin[out.node_count] = v + r;
       out.segment[out.node_count] = segment;
       out.recomputes[out.node_count] = none;
       out.nodes[out.node_count] = d.nodes[v + r];
       out.nodes[out.node_count++].first = first;
     }
-    for (int i = 0; i < n.op->arguments; ++i) {
+    for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = d.arguments[n.first + i];
-      if (d.nodes[a].made->rewritten) write_over(a, out.arguments[first + i]);
+      if (d.nodes[a].result->overwritten_by_reader) write_over(a, out.arguments[first + i]);
     }
     return made;
   }
@@ -171,7 +171,7 @@ struct rematerializer {
     }
   }
   constexpr void note_scheduled(int v, int made) {
-    for (int r = 0; r < d.nodes[v].op->results; ++r) {
+    for (int r = 0; r < d.nodes[v].op->result_count; ++r) {
       scheduled[v + r] = made + r;
       was_computed[v + r] = v < d.turn;
     }
@@ -182,8 +182,8 @@ struct rematerializer {
     for (int v = d.turn; v-- > 0;) {
       const graph::node& n = d.nodes[v];
       needed_by_outputs[v] |= is_leaf(v);
-      if (n.number > 0) needed_by_outputs[v - n.number] |= needed_by_outputs[v];
-      for (int i = 0; needed_by_outputs[v] && i < n.op->arguments; ++i) {
+      if (n.result_index > 0) needed_by_outputs[v - n.result_index] |= needed_by_outputs[v];
+      for (int i = 0; needed_by_outputs[v] && i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         needed_by_outputs[a] |= d.nodes[a].order >= n.order;
       }
@@ -196,12 +196,12 @@ struct rematerializer {
     for (int v = 0; v < d.turn; ++v) stored[v] = need.output[v];
     for (int v = 0; v < d.turn; ++v) {
       const graph::node& n = d.nodes[v];
-      if (n.number > 0 || !need.live[v] || (order > 0 && !needed_by_outputs[v])) continue;
-      for (int i = 0; order > 0 && i < n.op->arguments; ++i) {
+      if (n.result_index > 0 || !need.live[v] || (order > 0 && !needed_by_outputs[v])) continue;
+      for (int i = 0; order > 0 && i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         if (d.nodes[a].order < n.order) resolve(a, segments.of[v]);
       }
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         out.arguments[out.argument_count + i] = d.nodes[a].order < n.order ? lookup(a, segments.of[v]) : scheduled[a];
       }
@@ -242,7 +242,7 @@ struct rematerializer {
       const int environment = segments.common(segments.of[top.value], top.segment);
       const graph::node& n = d.nodes[top.value];
       bool ready = true;
-      for (int i = 0; i < n.op->arguments && ready; ++i) {
+      for (int i = 0; i < n.op->argument_count && ready; ++i) {
         const int a = d.arguments[n.first + i], there = lookup(a, environment);
         if (there == none) {
           pending[count++] = {d.head(a), environment};
@@ -252,7 +252,7 @@ struct rematerializer {
       }
       if (!ready) continue;
       const int made = emit(top.value, environment);
-      for (int r = 0; r < n.op->results; ++r) {
+      for (int r = 0; r < n.op->result_count; ++r) {
         clone[segments.all[environment].depth * nodes + top.value + r] = made + r + 1;
         if (was_computed[top.value]) out.recomputes[made + r] = scheduled[top.value + r];
       }
@@ -268,11 +268,11 @@ struct rematerializer {
   constexpr void backward() {
     for (int v = d.turn; v < d.node_count; ++v) {
       const graph::node& n = d.nodes[v];
-      if (n.number > 0 || !need.live[v]) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      if (n.result_index > 0 || !need.live[v]) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) {
         if (d.arguments[n.first + i] < d.turn) resolve(d.arguments[n.first + i], segments.of[v]);
       }
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         out.arguments[out.argument_count + i] = a < d.turn ? lookup(a, segments.of[v]) : scheduled[a];
       }

@@ -19,12 +19,12 @@ struct loop_model {
   };
   using real = typename Target::real;
   using sums = graph::target<typename Target::numbers, 0, true>;
-  using of = graph::loop_of<Loop, Target>;
+  using of = graph::scan_facts<Loop, Target>;
   static constexpr int order = Loop::body::inside.order;
   /// the backward pass recomputes and records several iterations before it reads them
-  static constexpr bool records = Loop::policy::recorded_at_once > 0;
+  static constexpr bool records = Loop::policy::segment_length > 0;
   static constexpr result_bases bases_of_results =
-      Loop::policy::keeps_steps || records ? result_bases::apart_and_stored : result_bases::apart;
+      Loop::policy::stores_iterations || records ? result_bases::apart_and_stored : result_bases::apart;
   static constexpr const auto& graph = of::g;
 
   static constexpr auto starts = [] {
@@ -36,7 +36,7 @@ struct loop_model {
       const auto add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
         if constexpr (graph.cotangents[I] != none) {
           out.of[out.count++] = {graph.outputs[I], graph.leaves[graph.cotangents[I]].node,
-                                 &graph::sum_of_two<sums, graph::step_tensor<Loop, I>>};
+                                 &graph::sum_of_two<sums, graph::iteration_tensor<Loop, I>>};
         }
       };
       (add(std::integral_constant<std::size_t, R>{}), ...);
@@ -52,7 +52,7 @@ struct loop_model {
         s.arguments += 2 * starts.count;
         return s;
       }(gradient_size(graph));
-      return differentiate<size>(graph, of::wanted.of, starts.of, starts.count, nullptr, of::added_up.of,
+      return differentiate<size>(graph, of::wanted.by_leaf, starts.of, starts.count, nullptr, of::summed.by_leaf,
                                  earlier_gradients<graph>.of);
     }
   }();
@@ -136,7 +136,7 @@ struct loop_plan {
   }();
   /// Returns true if the gradient of `leaf` can be left out. For this, only plan steps with no other purpose may write
   /// at the gradient's base. This includes values over which the gradient is written.
-  static constexpr bool can_be_left_out(int leaf) {
+  static constexpr bool gradient_can_be_left_out(int leaf) {
     if (s.gradient[leaf] == none) return true;
     bool made = false;
     for (int i = f.turn; i < f.step_count; ++i) {
@@ -165,7 +165,7 @@ struct loop_plan {
     } out;
     int n = 0;
     const auto add = [&](int leaf, int result) {
-      carried_value& made = out.of[n++] = {leaf, result, g.leaf_op(leaf).made->bytes, out.bytes};
+      carried_value& made = out.of[n++] = {leaf, result, g.leaf_op(leaf).results[0].bytes, out.bytes};
       out.bytes += aligned(made.bytes);
       if (!is_read(s.leaf_value[leaf]) && !reads_result(result)) return;
       made.kept = out.kept_bytes;
@@ -186,7 +186,7 @@ struct loop_plan {
   static constexpr std::int64_t zero_bytes = [] {
     std::int64_t most = 0;
     for (int r = 0; r < g.result_count; ++r) {
-      if (g.cotangents[r] != none) most = std::max(most, g.made(g.outputs[r]).bytes);
+      if (g.cotangents[r] != none) most = std::max(most, g.result(g.outputs[r]).bytes);
     }
     return aligned(most);
   }();
@@ -226,9 +226,9 @@ struct loop_plan {
       std::int64_t at[of::arguments + 1] = {}, bytes = 0;
     } out;
     for (int i = 0; i < of::arguments; ++i) {
-      const auto& made = g.leaf_op(i).made->in_floats();
-      const bool summed = of::added_up.of[i] && s.gradient[i] != none;
-      const bool opens = Loop::steps > section_terms && summed && made.element.type == dtype::real;
+      const auto& made = g.leaf_op(i).results[0].as_float();
+      const bool summed = of::summed.by_leaf[i] && s.gradient[i] != none;
+      const bool opens = Loop::iterations > section_terms && summed && made.element.type == dtype::real;
       out.at[i] = opens ? std::exchange(out.bytes, out.bytes + aligned(made.bytes)) : none;
     }
     return out;
@@ -252,14 +252,14 @@ struct loop_plan {
     using policy = typename Loop::policy;
     if (!back) return {forward_arena, 2 * state_bytes, 0, 0, addresses.stored_bytes, unread<false>.bytes, 0, 0};
     parts out{compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unread<true>.bytes, zero_bytes, open_sums.bytes};
-    if constexpr (!policy::keeps_steps) {
+    if constexpr (!policy::stores_iterations) {
       // 1: the state behind the recorded iterations; `kept` has all earlier states
       out.states = (records && carried.kept_bytes == state_bytes ? 1 : 2) * state_bytes;
-      out.snapshots = policy::slots_of_backward * state_bytes;
+      out.snapshots = policy::backward_slots * state_bytes;
     }
     if constexpr (records) {
-      out.kept = kept_bytes(policy::recorded_at_once);
-      out.unread += (policy::recorded_at_once - 1) * (unread<true>.bytes - unread<true>.kept);
+      out.kept = kept_bytes(policy::segment_length);
+      out.unread += (policy::segment_length - 1) * (unread<true>.bytes - unread<true>.kept);
     }
     return out;
   }
@@ -270,16 +270,16 @@ struct loop_plan {
     return most;
   }
 
-  static constexpr loop_figures figures = [] {
+  static constexpr scan_figures figures = [] {
     using policy = typename Loop::policy;
-    constexpr int steps = Loop::steps;
+    constexpr int steps = Loop::iterations;
     constexpr loop_counts counts = policy::template counts<steps>;
-    const std::int64_t recorded = policy::keeps_steps ? 0 : steps, again = counts.evaluations - steps - recorded;
-    loop_figures out;
-    if constexpr (policy::keeps_steps) {
-      out.kept_bytes = kept_bytes(steps);
+    const std::int64_t recorded = policy::stores_iterations ? 0 : steps, again = counts.evaluations - steps - recorded;
+    scan_figures out;
+    if constexpr (policy::stores_iterations) {
+      out.stored_bytes = kept_bytes(steps);
     } else {
-      out.kept_bytes = policy::template slots<steps> * state_bytes;
+      out.stored_bytes = policy::template slots<steps> * state_bytes;
     }
     out.forward_flops = steps * forward.flops;
     out.recomputed_flops = again * forward.flops + recorded * recording.flops + steps * backward.recomputed;
@@ -299,25 +299,25 @@ struct loop_plan {
 namespace cairn {
 
 template <class Loop, class Target>
-constexpr loop_figures loop_hooks<Loop, Target>::figures() {
+constexpr scan_figures scan_hooks<Loop, Target>::figures() {
   return plan::loop_plan<Loop, Target>::figures;
 }
 template <class Loop, class Target>
-constexpr bool loop_hooks<Loop, Target>::backward_reads(int result) {
-  return Loop::policy::keeps_steps && plan::loop_plan<Loop, Target>::reads_result(result);
+constexpr bool scan_hooks<Loop, Target>::backward_reads(int result) {
+  return Loop::policy::stores_iterations && plan::loop_plan<Loop, Target>::reads_result(result);
 }
 template <class Loop, class Target>
-constexpr bool loop_hooks<Loop, Target>::backward_reads_argument(int leaf) {
+constexpr bool scan_hooks<Loop, Target>::backward_reads_argument(int leaf) {
   using scan_plan = plan::loop_plan<Loop, Target>;
   return scan_plan::is_read(scan_plan::s.leaf_value[leaf]);
 }
 template <class Loop, class Target>
-constexpr bool loop_hooks<Loop, Target>::can_be_left_out(int leaf) {
-  return plan::loop_plan<Loop, Target>::can_be_left_out(leaf);
+constexpr bool scan_hooks<Loop, Target>::gradient_can_be_left_out(int leaf) {
+  return plan::loop_plan<Loop, Target>::gradient_can_be_left_out(leaf);
 }
 template <class Loop, class Target>
 template <bool Backward>
-constexpr std::int64_t loop_hooks<Loop, Target>::scratch(int threads) {
+constexpr std::int64_t scan_hooks<Loop, Target>::workspace_bytes(int threads) {
   using scan_plan = plan::loop_plan<Loop, Target>;
   return scan_plan::parts_of(Backward).bytes() + scan_plan::workspace_of_steps(Backward, threads);
 }

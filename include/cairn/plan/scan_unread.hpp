@@ -24,7 +24,7 @@ struct unread_placer {
   static constexpr const auto& s = Plan::s;
   static constexpr const auto& f = Plan::f;
   static constexpr const auto& addresses = Plan::addresses;
-  static constexpr bool evaluates = !Back || !loop::policy::keeps_steps;  ///< true if forward plan steps run, too
+  static constexpr bool evaluates = !Back || !loop::policy::stores_iterations;  ///< true if forward plan steps run, too
   enum class use : std::uint8_t { none, written, read, read_back };
   unread_places<Plan::base_count> out{};
   use of_base[Plan::base_count] = {};
@@ -59,11 +59,11 @@ struct unread_placer {
 
   static constexpr void for_each_result(auto visit) {
     for (int r = loop::carried_count; r < g.result_count; ++r)
-      visit(Plan::result_base + r, aligned(g.made(g.outputs[r]).bytes));
+      visit(Plan::result_base + r, aligned(g.result(g.outputs[r]).bytes));
   }
   static constexpr void for_each_gradient(auto visit) {
     for (int i = loop::carried_count; i < loop::carried_count + loop::each_count; ++i)
-      visit(Plan::gradient_base + i, aligned(g.leaf_op(i).made->bytes));
+      visit(Plan::gradient_base + i, aligned(g.leaf_op(i).results[0].bytes));
   }
   constexpr void place() {
     const auto together = [&](int base, std::int64_t bytes) {

@@ -53,8 +53,8 @@ struct cost_counter {
         int& found = outermost[of];
         if (found == 0 || segments.all[found].depth > segments.all[s.segment[v]].depth) found = s.segment[v];
       }
-      if (n.number > 0) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      if (n.result_index > 0) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[d.nodes[of].first + i];
         if (clone) note_read(a, s.segment[v]);
         else if (a < d.turn) read[need.root[a]] = true;
@@ -68,18 +68,18 @@ struct cost_counter {
       if (!need.live[v] || is_leaf(v) || need.constant[v]) continue;
       const graph::node& n = d.nodes[v];
       const bool wanted = read[v] || recomputing_segment[v] != no_segment;
-      if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[outermost[v]] += n.made->bytes;
-      if (wanted && stored[v] && need.cheap[v]) out.extra_bytes[segments.of[v]] += n.made->bytes;
+      if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[outermost[v]] += n.result->bytes;
+      if (wanted && stored[v] && need.cheap[v]) out.extra_bytes[segments.of[v]] += n.result->bytes;
       else if (recomputing_segment[v] > no_segment && !read[v] && !need.output[v])
-        out.extra_bytes[recomputing_segment[v]] += n.made->bytes;
-      for (int i = 0; n.number == 0 && i < n.op->arguments; ++i) {
+        out.extra_bytes[recomputing_segment[v]] += n.result->bytes;
+      for (int i = 0; n.result_index == 0 && i < n.op->argument_count; ++i) {
         const int a = need.root[d.arguments[n.first + i]];
         const bool recomputed = need.cheap[a] && segments.of[a] == 0;  // in a segment: `a` is a converted leaf
         if (is_leaf(a) || need.constant[a] || recomputed || segments.of[a] == segments.of[v]) continue;
         const int shared = segments.common(segments.of[a], segments.of[v]);
         for (int at = segments.of[v]; at != shared; at = segments.all[at].parent) {
           int& seen = counted[(segments.all[at].depth - 1) * nodes + a];
-          if (seen != at) out.boundary_bytes[at] += d.nodes[a].made->bytes;
+          if (seen != at) out.boundary_bytes[at] += d.nodes[a].result->bytes;
           seen = at;
         }
       }

@@ -95,13 +95,13 @@ struct segment_finder {
   /// Finds the depth at which each value is seen. A value is seen by all values that read it, with one exception: a
   /// gradient of it in the forward pass finds the value in the same way as the backward pass.
   constexpr void find_visible_depths() {
-    const auto region_segment = [&](int v) { return out.of_region[d.nodes[v].home]; };
+    const auto region_segment = [&](int v) { return out.of_region[d.nodes[v].open_region]; };
     for (int v = 0; v < d.turn; ++v) out.visible_from_depth[v] = out.all[region_segment(v)].depth;
     for (int i = 0; i < g.output_count; ++i) out.visible_from_depth[g.outputs[i]] = 0;
     for (int v = d.turn; v-- > 0;) {
       const graph::node& n = d.nodes[v];
       const bool view = n.op->what == graph::role::view;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         if (n.order > d.nodes[a].order) continue;
         int seen = out.all[out.common(region_segment(a), region_segment(v))].depth;
@@ -118,7 +118,7 @@ struct segment_finder {
     for (int v = 0; v < d.turn; ++v) {
       const segment& by = out.all[out.of[v]];
       if (!by.stores_contractions || !d.nodes[v].op->contraction) continue;
-      store(d.nodes[v].rounded != none ? d.nodes[v].rounded : v, by);
+      store(d.nodes[v].bf16_version != none ? d.nodes[v].bf16_version : v, by);
     }
   }
 };

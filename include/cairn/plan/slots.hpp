@@ -55,7 +55,7 @@ struct slot_writer {
       out.all[out.of[w]].last = live.last[w];
       return held[w] = true;
     });
-    if (!held[w]) out.of[w] = add(aligned(s.made(w).bytes), index, live.last[w]);
+    if (!held[w]) out.of[w] = add(aligned(s.result(w).bytes), index, live.last[w]);
     held[w] = true;
   }
 
@@ -79,7 +79,7 @@ struct slot_writer {
       });
       for (int m = st.begin; m < st.end; ++m) {
         const int v = f.members[m];
-        if (!s.made(v).always || live.last[v] != index || !held[v]) continue;
+        if (!s.result(v).always_in_memory || live.last[v] != index || !held[v]) continue;
         held[v] = false;
         sum -= out.all[out.of[v]].bytes;
       }
@@ -103,7 +103,7 @@ struct slot_writer {
   constexpr void count_stored() {
     for (int v = 0; v < s.turn; ++v) {
       const bool alive = p.fixed[v] ? live.last[v] >= f.turn : held[v];
-      if (alive && !p.output[v] && !s.made(v).elsewhere) out.stored_bytes += s.made(v).bytes;
+      if (alive && !p.output[v] && !s.result(v).in_user_memory) out.stored_bytes += s.result(v).bytes;
     }
   }
 };

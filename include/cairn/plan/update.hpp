@@ -45,7 +45,7 @@ struct update_writer {
   constexpr void note_read(int a, int by) {
     if (!shows_parameter[a]) return;
     last_reader[a] = by;
-    for (int i = 0; i < s.op(a).arguments; ++i) note_read(s.argument(a, i), by);
+    for (int i = 0; i < s.op(a).argument_count; ++i) note_read(s.argument(a, i), by);
   }
   constexpr void find_last_reads() {
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -53,8 +53,8 @@ struct update_writer {
     }
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      if (n.number > 0) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      if (n.result_index > 0) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = s.arguments[n.first + i];
         if (!shows_parameter[a]) continue;
         note_read(a, v);
@@ -70,7 +70,7 @@ struct update_writer {
       if (!is_updated(i)) continue;
       int at = std::max({s.gradient[i], last_reader[s.leaf_value[i]], s.turn});
       if (waits || at >= s.node_count) at = s.node_count;
-      else at = s.head(at) + s.op(at).results - 1;
+      else at = s.head(at) + s.op(at).result_count - 1;
       next_leaf[i] = first_leaf[at];
       first_leaf[at] = i;
     }
@@ -80,11 +80,11 @@ struct update_writer {
     const graph::node& n = s.nodes[v];
     const int at = new_number[v] = out.node_count++;
     out.nodes[at] = n;
-    if (n.number > 0) {
+    if (n.result_index > 0) {
       out.nodes[at].first = out.nodes[at - 1].first;
     } else {
       out.nodes[at].first = out.argument_count;
-      for (int i = 0; i < n.op->arguments; ++i)
+      for (int i = 0; i < n.op->argument_count; ++i)
         out.arguments[out.argument_count++] = new_number[s.arguments[n.first + i]];
     }
     out.stored[at] = s.stored[v];
@@ -92,36 +92,36 @@ struct update_writer {
     out.origin[at] = s.origin[v];
     out.segment[at] = s.segment[v];
   }
-  constexpr int append(const graph::operation& op, const graph::result* made, int like) {
+  constexpr int append(const graph::operation& op, const graph::result_info* made, int like) {
     const int at = out.node_count++;
     out.nodes[at] = s.nodes[like];
     out.nodes[at].op = &op;
-    out.nodes[at].made = made;
+    out.nodes[at].result = made;
     out.nodes[at].first = out.argument_count;
-    out.nodes[at].number = 0;
+    out.nodes[at].result_index = 0;
     out.recomputes[at] = none;
     out.origin[at] = s.origin[like];
     return at;
   }
   constexpr void append_numbers() {
     out.first_number = out.node_count;
-    for (int k = 0; k < all::rules.numbers; ++k) append(all::number, all::number.made, 0);
+    for (int k = 0; k < all::rules.numbers; ++k) append(all::number, all::number.results, 0);
     out.number_count = all::rules.numbers;
   }
   constexpr void append_update(int leaf) {
     const auto i = static_cast<std::size_t>(leaf);
     const graph::rule_facts& rule = all::rule(leaf);
     const int like = s.gradient[leaf], moments = out.node_count;
-    for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].made, like);
+    for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].results, like);
     const int drawn = out.node_count;
     if (all::rounds) {
-      append(all::places[i], all::places[i].made, like);
-      append(all::word, all::word.made, like);
-      append(all::word, all::word.made, like);
+      append(all::places[i], all::places[i].results, like);
+      append(all::word, all::word.results, like);
+      append(all::word, all::word.results, like);
     }
     const int made = out.node_count, arguments = out.argument_count;
-    for (int r = 0; r < all::updates[i].results; ++r) {
-      out.nodes[append(all::updates[i], all::updates[i].made + r, like)].number = r;
+    for (int r = 0; r < all::updates[i].result_count; ++r) {
+      out.nodes[append(all::updates[i], all::updates[i].results + r, like)].result_index = r;
     }
     const int before = new_number[s.leaf_value[leaf]];
     out.arguments[out.argument_count++] = before;

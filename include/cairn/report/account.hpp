@@ -111,11 +111,11 @@ constexpr std::int64_t bytes_read(int i, int* reader) {
   const auto read = [&](int v, int source) {
     if (graph::is_constant(s.op(source).what) || f.step_of[source] == i) return;
     if (std::exchange(reader[source], i + 1) == i + 1) return;
-    bytes += std::min(s.made(v).bytes, s.made(source).bytes);
+    bytes += std::min(s.result(v).bytes, s.result(source).bytes);
   };
   for (int k = l.of[i].input_begin; k < l.of[i].input_end; ++k) read(l.inputs[k].value, l.inputs[k].source);
   const int kernel = f.steps[i].kernel;
-  for (int k = 0; kernel != graph::none && k < s.op(kernel).arguments; ++k)
+  for (int k = 0; kernel != graph::none && k < s.op(kernel).argument_count; ++k)
     read(s.argument(kernel, k), f.root[s.argument(kernel, k)]);
   return bytes;
 }
@@ -148,12 +148,12 @@ inline constexpr auto tables = [] {
     value& made = out.values[v];
     made.operation = n.op->name;
     made.what = n.op->what;
-    made.extents = n.made->extents;
-    made.type = n.made->element.type;
-    made.bytes = n.made->bytes;
-    made.flops = n.number == 0 ? n.op->flops : 0;
+    made.extents = n.result->extents;
+    made.type = n.result->element.type;
+    made.bytes = n.result->bytes;
+    made.flops = n.result_index == 0 ? n.op->flops : 0;
     made.number = n.op->value;
-    made.arguments = n.op->arguments;
+    made.arguments = n.op->argument_count;
     made.first = n.first;
     made.segment = in.of[s.origin[v]];
     made.again = s.recomputes[v] + 1;
@@ -161,13 +161,13 @@ inline constexpr auto tables = [] {
     made.home = s.recomputes[v] != graph::none ? s.segment[v] : 0;
     made.in_pieces = f.in_pieces[v];
     made.converted = n.op->converts;
-    made.result = n.number == 0;
+    made.result = n.result_index == 0;
     made.step = f.step_of[v];
     const bool held = made.step != graph::none && f.external[v] && !Compiled::addresses.fixed[v];
     made.last = held ? Compiled::ranges.last[v] : graph::none;
     made.offset = held ? Compiled::layout.of[v].offset : graph::none;
     made.stored = v < s.turn && f.step_of[v] != graph::none && Compiled::ranges.last[v] >= f.turn &&
-                  !Compiled::addresses.output[v] && !n.made->elsewhere;
+                  !Compiled::addresses.output[v] && !n.result->in_user_memory;
   }
   for (int i = g.tag_count; i-- > 0;) {
     if (s.tagged[i] != graph::none) out.values[s.tagged[i]].tag = i + 1;
@@ -178,7 +178,7 @@ inline constexpr auto tables = [] {
     const int total = s.gradient[i];
     if (total == graph::none) continue;
     out.values[total].gradient = i + 1;
-    for (int k = 0; s.earlier[i] != graph::none && k < s.op(total).arguments; ++k)
+    for (int k = 0; s.earlier[i] != graph::none && k < s.op(total).argument_count; ++k)
       out.values[s.root(s.argument(total, k))].gradient = i + 1;
   }
   for (int i = 0; i < f.step_count; ++i) {
@@ -190,8 +190,8 @@ inline constexpr auto tables = [] {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int v = f.members[m];
       made.flops += out.values[v].flops;
-      if (s.nodes[v].number == 0) made.again += s.work_of(v).recomputed;
-      if (f.external[v]) made.written += s.made(v).bytes;
+      if (s.nodes[v].result_index == 0) made.again += s.work_of(v).recomputed;
+      if (f.external[v]) made.written += s.result(v).bytes;
     }
     made.read = bytes_read<Compiled>(i, reader);
   }

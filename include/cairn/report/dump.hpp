@@ -65,7 +65,7 @@ void schedule(std::ostream& out) {
     int leaf = g.leaf_count;
     while (leaf-- > 0 && s.leaf_value[leaf] != v) {
     }
-    const bool computed = s.op(v).arguments > 0;
+    const bool computed = s.op(v).argument_count > 0;
     report::print_column(out, 11,
                          s.recomputes[v] != graph::none ? "  again"
                          : computed && s.stored[v]      ? "  stored"
@@ -125,7 +125,7 @@ void memory(std::ostream& out) {
       const int v = f.members[m];
       if (!f.external[v]) continue;
       report::print_column(out, 24, "  %", v, ' ', s.op(v).name);
-      row(a.of[v], s.made(v).bytes, i, Compiled::ranges.last[v]);
+      row(a.of[v], s.result(v).bytes, i, Compiled::ranges.last[v]);
     }
     const std::int64_t workspace_bytes = plan::workspace_of(s, f.steps[i], Compiled::threads);
     if (workspace_bytes == 0) continue;

@@ -76,8 +76,8 @@ std::vector<bool> made_of_parameters() {
   std::vector<bool> out(static_cast<std::size_t>(Graph.node_count));
   for (int v = 0; v < Graph.node_count; ++v) {
     const graph::operation& op = Graph.op(v);
-    bool all = op.what == graph::role::parameter || graph::is_constant(op.what) || op.arguments > 0;
-    for (int k = 0; k < op.arguments; ++k) all &= out[static_cast<std::size_t>(Graph.argument(v, k))];
+    bool all = op.what == graph::role::parameter || graph::is_constant(op.what) || op.argument_count > 0;
+    for (int k = 0; k < op.argument_count; ++k) all &= out[static_cast<std::size_t>(Graph.argument(v, k))];
     out[static_cast<std::size_t>(v)] = all;
   }
   return out;
@@ -91,7 +91,8 @@ int first_use(int leaf, const std::vector<bool>& of_parameters) {
   for (int v = 0; v < Graph.node_count; ++v) {
     const auto at = static_cast<std::size_t>(v);
     bool reads = false;
-    for (int k = 0; k < Graph.op(v).arguments; ++k) reads |= carries[static_cast<std::size_t>(Graph.argument(v, k))];
+    for (int k = 0; k < Graph.op(v).argument_count; ++k)
+      reads |= carries[static_cast<std::size_t>(Graph.argument(v, k))];
     if (reads && !of_parameters[at]) return v;
     if (reads) carries[at] = true;
   }
@@ -112,7 +113,7 @@ std::vector<summed_layer> layers_of() {
     const std::string layer(name.substr(0, dot == name.size() ? 0 : dot));
     const auto [at, is_new] = found.try_emplace(layer, layers.size(), graph::none);
     if (is_new) layers.push_back({layer, "", {}});
-    const graph::result& made = *g.leaf_op(i).made;
+    const graph::result_info& made = g.leaf_op(i).results[0];
     summed_layer& own = layers[at->second.first];
     own.leaves.push_back({std::string(name.substr(layer.empty() ? 0 : dot + 1)), text_of(extents_of{made.extents}),
                           trained_by<Compiled>(i), made.count, made.bytes});
@@ -121,7 +122,7 @@ std::vector<summed_layer> layers_of() {
   std::vector<summed_layer> groups;
   for (summed_layer& own : layers) {
     if (const int use = found[own.name].second; use != graph::none && !own.name.empty())
-      own.result = text_of(extents_of{g.made(use).extents});
+      own.result = text_of(extents_of{g.result(use).extents});
     const auto group = std::ranges::find_if(groups, [&](const summed_layer& one) {
       return !common_name(one.name, own.name).empty() && one.result == own.result && one.leaves == own.leaves;
     });

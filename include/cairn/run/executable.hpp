@@ -96,7 +96,7 @@ struct executable {
   static constexpr plan::address place_of(int v, bool map) {
     plan::address p = layout.of[v];
     if (!map) return p;
-    const graph::result& from = s.made(s.argument(v, 0));
+    const graph::result_info& from = s.result(s.argument(v, 0));
     p = layout.of[s.argument(v, 0)];
     std::int64_t stride = from.bytes / from.count;
     for (int axis = from.extents.rank; axis-- > 0; stride *= from.extents.extent[axis]) {
@@ -129,8 +129,8 @@ struct executable {
     if (head == graph::none) return;
     if (st.loop_reads_tiles) visit(first);
     else result(head);
-    for (int r = 1; r < s.op(head).results; ++r) result(head + r);
-    for (int i = 0; i < s.op(head).arguments; ++i) {
+    for (int r = 1; r < s.op(head).result_count; ++r) result(head + r);
+    for (int i = 0; i < s.op(head).argument_count; ++i) {
       const int a = s.argument(head, i);
       if (f.in_pieces[a]) visit_pieces(a);
       else if (told::is_mapped(a)) visit(place_of(s.root(a), true));
@@ -187,8 +187,8 @@ struct executable {
     struct {
       alignas(plan::constant_bytes) std::byte at[(sizeof...(I) + 1) * plan::constant_bytes] = {};
     } out;
-    (write<s.made(Compiled::addresses.constants[I]).element.type>(s.op(Compiled::addresses.constants[I]).value,
-                                                                  out.at + I * plan::constant_bytes),
+    (write<s.result(Compiled::addresses.constants[I]).element.type>(s.op(Compiled::addresses.constants[I]).value,
+                                                                    out.at + I * plan::constant_bytes),
      ...);
     return out;
   }
@@ -198,7 +198,7 @@ struct executable {
     std::array<runtime_copy, static_cast<std::size_t>(Compiled::addresses.copy_count)> out{};
     for (std::size_t i = 0; i < out.size(); ++i) {
       const plan::late_copy& copy = Compiled::addresses.copies[i];
-      out[i] = {layout.of[copy.value], copy.to, s.made(copy.value).bytes};
+      out[i] = {layout.of[copy.value], copy.to, s.result(copy.value).bytes};
     }
     return out;
   }();

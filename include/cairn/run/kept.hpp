@@ -76,15 +76,18 @@ inline constexpr auto kept_by = [] {
   std::size_t n = 0;
   for (int i = 0; i < g.leaf_count; ++i) {
     if (is_kept(i))
-      out[n++] = {
-          name_of(i), {}, g.leaf_op(i).made->extents, g.leaf_op(i).made->element.type, {plan::leaf_base + i, 0}};
+      out[n++] = {name_of(i),
+                  {},
+                  g.leaf_op(i).results[0].extents,
+                  g.leaf_op(i).results[0].element.type,
+                  {plan::leaf_base + i, 0}};
   }
   for (int i = 0; i < s.carry_count; ++i) {
     const auto [before, after, leaf, moment, key] = s.carries[i];
     if (moment != graph::none)
       out[n++] = {name_of(leaf),
                   graph::rules_of<typename Compiled::model>.of[Compiled::model::rules.of[leaf]].moment_names[moment],
-                  g.leaf_op(leaf).made->extents, dtype::real, Compiled::layout.of[before]};
+                  g.leaf_op(leaf).results[0].extents, dtype::real, Compiled::layout.of[before]};
   }
   return out;
 }();

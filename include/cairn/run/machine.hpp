@@ -68,10 +68,10 @@ class machine {
       made = {op.what,
               Compiled::model::chosen.trained[i],
               graph.leaves[i].after != graph::none,
-              op.what == graph::role::parameter && op.made->element.type == dtype::bf16,
-              op.made->extents.rank > 0 ? op.made->extents[0] : 1,
-              op.made->count,
-              op.made->bytes,
+              op.what == graph::role::parameter && op.results[0].element.type == dtype::bf16,
+              op.results[0].extents.rank > 0 ? op.results[0].extents[0] : 1,
+              op.results[0].count,
+              op.results[0].bytes,
               Compiled::addresses.leaf_offset[i],
               Compiled::addresses.gradient_offset[i],
               op.start,
@@ -85,7 +85,7 @@ class machine {
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
   /// Returns the shape of leaf `i`. The function is consteval, so that the graph does not become part of the
   /// executable.
-  static consteval shape extents_of(int i) { return graph.leaf_op(i).made->extents; }
+  static consteval shape extents_of(int i) { return graph.leaf_op(i).results[0].extents; }
 
   /// Returns the number of the random sequence from which parameter or input `i` is drawn. The lower half of the
   /// number is the hash of the leaf's name. The upper half counts the leaves of the same role and the same hash that
@@ -138,7 +138,7 @@ class machine {
     look(plan::elsewhere_base, Compiled::addresses.elsewhere_bytes, holding::snapshots);
     for (int i = 0; i < leaf_count; ++i) {
       const bool changed = leaf(i).updated || (updates && leaf(i).trained);
-      if (graph::is_kept(leaf(i).what))
+      if (graph::is_persistent(leaf(i).what))
         look(plan::leaf_base + i, leaf(i).bytes, changed ? holding::changed : holding::fixed);
     }
     return shared;
@@ -196,7 +196,7 @@ class machine {
   template <int I>
   auto numbers() const {
     constexpr plan::address place = Compiled::layout.of[Compiled::schedule.outputs[I]];
-    using made = stored_as<graph.made(graph.outputs[I]).element.type, real>;
+    using made = stored_as<graph.result(graph.outputs[I]).element.type, real>;
     using number = std::conditional_t<(place.base >= plan::leaf_base), const made, made>;
     return std::span(reinterpret_cast<number*>(at(place)), static_cast<std::size_t>(extents_of_result<I>.count()));
   }
@@ -222,7 +222,7 @@ class machine {
   }();
 
   template <int I>
-  static constexpr shape extents_of_result = graph.made(graph.outputs[I]).extents;
+  static constexpr shape extents_of_result = graph.result(graph.outputs[I]).extents;
 
   /// Throws extent_error if the array overlaps memory that the plan writes.
   template <class Bound>

@@ -24,10 +24,10 @@ class loop_runner {
   static constexpr const auto& g = scan_plan::g;
   static constexpr const auto& figures = scan_plan::figures;
   static constexpr const auto& carried = scan_plan::carried.of;
-  static constexpr int steps = Loop::steps, turn = scan_plan::f.turn;
+  static constexpr int steps = Loop::iterations, turn = scan_plan::f.turn;
   static constexpr auto parts = scan_plan::parts_of(Backward);
   static constexpr const auto& unread = scan_plan::template unread<Backward>;
-  static constexpr bool keeps = figures.kept_bytes > 0;
+  static constexpr bool keeps = figures.stored_bytes > 0;
 
   /// The addresses of the carried values, by number.
   struct state {
@@ -39,13 +39,13 @@ class loop_runner {
     const auto next = [&operands] { return static_cast<std::byte*>(*operands++); };
     if constexpr (Backward) {
       for (int i = 0; i < of::arguments; ++i) {
-        if (of::wanted.of[i]) gradients_[i] = next();
+        if (of::wanted.by_leaf[i]) gradients_[i] = next();
       }
       for (int r = 0; r < g.result_count; ++r) {
         if (g.cotangents[r] != graph::none) cotangents_[r] = next();
       }
       for (int r = 0; r < g.output_count; ++r) {
-        if (loop_hooks<Loop, Target>::backward_reads(r)) results_[r] = next();
+        if (scan_hooks<Loop, Target>::backward_reads(r)) results_[r] = next();
       }
     } else {
       for (std::byte*& result : results_) result = next();
@@ -54,7 +54,7 @@ class loop_runner {
     for (std::byte*& argument : arguments_) argument = next();
     if constexpr (Backward) {
       for (int i = 0; i < of::arguments; ++i) {
-        if (of::added_up.of[i]) so_far_[i] = next();
+        if (of::summed.by_leaf[i]) so_far_[i] = next();
       }
     }
     if constexpr (Backward) nothing_ = next();
@@ -76,7 +76,7 @@ class loop_runner {
   }
 
   void forward() {
-    if constexpr (policy::keeps_steps) {
+    if constexpr (policy::stores_iterations) {
       recorded_ = kept_;
       recorded_end_ = steps;
       state now = first_;
@@ -98,7 +98,7 @@ class loop_runner {
     begin_gradients(std::make_integer_sequence<int, of::arguments>{});
     std::memset(zeros_, 0, parts.zeros);
     for (int k = 0; k < Loop::carried_count; ++k) pulled_.at[k] = cotangents_[k] == nothing_ ? zeros_ : cotangents_[k];
-    if constexpr (policy::keeps_steps) {
+    if constexpr (policy::stores_iterations) {
       recorded_ = kept_;
       entered_ = first_;
       left_ = last_state(first_);
@@ -182,10 +182,10 @@ class loop_runner {
       std::byte* const whole = results_[r];
       const int base = scan_plan::result_base + r;
       const std::int64_t kept = unread.at[base] < unread.kept ? 0 : recorded * (unread.bytes - unread.kept);
-      bases_[base] = whole == nullptr ? unread_ + unread.at[base] + kept : whole + t * g.made(g.outputs[r]).bytes;
+      bases_[base] = whole == nullptr ? unread_ + unread.at[base] + kept : whole + t * g.result(g.outputs[r]).bytes;
     }
     for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
-      bases_[plan::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).made->bytes;
+      bases_[plan::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).results[0].bytes;
     draw(t);
   }
   void evaluate(int t, const state& now, const state& next) {
@@ -246,15 +246,16 @@ class loop_runner {
       std::byte* const whole = cotangents_[r];
       bases_[plan::leaf_base + g.cotangents[r]] = r < Loop::carried_count ? pulled_.at[r]
                                                   : whole == nothing_     ? zeros_
-                                                                          : whole + t * g.made(g.outputs[r]).bytes;
+                                                                          : whole + t * g.result(g.outputs[r]).bytes;
     }
     for (int i = Loop::carried_count; i < of::arguments; ++i) {
       std::byte* const whole = gradients_[i];
       const bool of_step = i < Loop::carried_count + Loop::each_count;
       const int base = scan_plan::gradient_base + i;
-      bases_[base] = whole == nullptr                            ? unread_ + unread.at[base]
-                     : scan_plan::open_sums.at[i] != graph::none ? open_ + scan_plan::open_sums.at[i]
-                                                                 : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
+      bases_[base] = whole == nullptr ? unread_ + unread.at[base]
+                     : scan_plan::open_sums.at[i] != graph::none
+                         ? open_ + scan_plan::open_sums.at[i]
+                         : whole + (of_step ? t * g.leaf_op(i).results[0].bytes : 0);
     }
     for (int i = turn; i < scan_plan::f.step_count; ++i) {
       const int leaf = scan_plan::only_for.of[i];
@@ -275,7 +276,7 @@ class loop_runner {
       if (gradients_[i] == nullptr || scan_plan::open_sums.at[i] == graph::none) continue;
       auto* const total = reinterpret_cast<real*>(gradients_[i]);
       auto* const open = reinterpret_cast<real*>(open_ + scan_plan::open_sums.at[i]);
-      const std::int64_t n = g.leaf_op(i).made->count;
+      const std::int64_t n = g.leaf_op(i).results[0].count;
       kernel::shares{4 * 40 * n, n, kernel::lanes<real>::width}(threads_, [=](range own) {
         kernel::join_columns<kernel::adding>(open + own.begin, total + own.begin, own.end - own.begin);
       });
@@ -286,11 +287,12 @@ class loop_runner {
   /// gets 0.
   template <int Leaf>
   void begin_gradient() {
-    if constexpr (of::wanted.of[Leaf]) {
-      constexpr bool none = scan_plan::compiled::gradient.gradient[Leaf] == graph::none, sums = of::added_up.of[Leaf];
-      const graph::result& made = graph::loop_operations<Loop, Target>::gradient_of(Leaf);
+    if constexpr (of::wanted.by_leaf[Leaf]) {
+      constexpr bool none = scan_plan::compiled::gradient.gradient[Leaf] == graph::none,
+                     sums = of::summed.by_leaf[Leaf];
+      const graph::result_info& made = graph::scan_operations<Loop, Target>::gradient_of(Leaf);
       using real = typename scan_plan::compiled::real;
-      using number = stored_as<g.leaf_op(Leaf).made->in_floats().element.type, real>;
+      using number = stored_as<g.leaf_op(Leaf).results[0].as_float().element.type, real>;
       std::byte* const at = gradients_[Leaf];
       if (at == nullptr || !(sums || none)) return;
       if (!sums || so_far_[Leaf] == nothing_)
@@ -310,7 +312,7 @@ class loop_runner {
   void draw([[maybe_unused]] int t) {
     if constexpr (key_count > 0) {
       std::size_t n = 0;
-      for (int i = of::own; i < of::arguments; ++i) {
+      for (int i = of::first_leaf; i < of::arguments; ++i) {
         if (g.leaf_op(i).what != graph::role::random) continue;
         random_stream& stream = streams_[n++] = *reinterpret_cast<const random_stream*>(arguments_[i]);
         bases_[plan::leaf_base + i] = reinterpret_cast<std::byte*>(&stream);
@@ -351,7 +353,7 @@ class loop_runner {
 
 template <class Loop, class Target>
 template <bool Backward>
-void loop_hooks<Loop, Target>::run(const void*, void* const* operands, int threads) {
+void scan_hooks<Loop, Target>::run(const void*, void* const* operands, int threads) {
   detail::loop_runner<Loop, Target, Backward> runner(operands, threads);
   if constexpr (Backward) runner.backward();
   else runner.forward();

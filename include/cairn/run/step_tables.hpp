@@ -22,7 +22,7 @@ struct step_tables {
   static constexpr bool is_mapped(int v) { return s.op(s.root(v)).what == graph::role::map && f.root[v] != s.root(v); }
   static constexpr bool is_in_pieces(int v) { return f.in_pieces[v]; }
   static constexpr bool reads_any(int v, bool (*of_sort)(int)) {
-    for (int i = 0; v != graph::none && i < s.op(v).arguments; ++i) {
+    for (int i = 0; v != graph::none && i < s.op(v).argument_count; ++i) {
       if (of_sort(s.argument(v, i))) return true;
     }
     return false;
@@ -49,7 +49,7 @@ struct step_tables {
     for (int v = 0; v < s.node_count; ++v) {
       out.begin[v] = n;
       if (f.in_pieces[v])
-        plan::for_each_piece(s, f, v, [&](int piece) { out.columns[n++] = s.made(piece).extents[-1]; });
+        plan::for_each_piece(s, f, v, [&](int piece) { out.columns[n++] = s.result(piece).extents[-1]; });
       out.end[v] = n;
     }
     return out;
@@ -110,10 +110,10 @@ struct step_tables {
   /// Calls visit(columns) for each piece of the arguments of `v` that a kernel may read in pieces. An argument that is
   /// not in pieces counts as one piece.
   static constexpr void for_each_column_count(int v, auto visit) {
-    for (int i = 0; i < s.op(v).arguments; ++i) {
+    for (int i = 0; i < s.op(v).argument_count; ++i) {
       const int a = s.argument(v, i);
       for (int k = pieces.begin[a]; k < pieces.end[a]; ++k) visit(pieces.columns[k]);
-      if (!f.in_pieces[a] && s.op(v).may_read_pieces(i)) visit(s.made(a).extents[-1]);
+      if (!f.in_pieces[a] && s.op(v).may_read_pieces(i)) visit(s.result(a).extents[-1]);
     }
   }
 
@@ -138,7 +138,7 @@ struct step_tables {
       }
     }
     const bool apart = reads_any(st.kernel, is_mapped), in_pieces = reads_any(st.kernel, is_in_pieces);
-    if (apart) n.apart += s.op(st.kernel).arguments;
+    if (apart) n.apart += s.op(st.kernel).argument_count;
     if (in_pieces) for_each_column_count(st.kernel, [&](int) { ++n.pieces; });
     n.tables += st.has_loop() || apart || in_pieces;
   }
@@ -152,8 +152,8 @@ struct step_tables {
                                                   int merged_extent) {
     const plan::operand_axis at = plan::axis_of_operand(s, in, whole, axis);
     if (!at.mapped) return graph::mapped_along({}, merged_extent, at.stride, merged_extent);
-    const int here = axis - (whole.rank - s.made(in.value).extents.rank);
-    const int extent = s.made(s.argument(in.value, 0)).extents.extent[here];
+    const int here = axis - (whole.rank - s.result(in.value).extents.rank);
+    const int extent = s.result(s.argument(in.value, 0)).extents.extent[here];
     return graph::mapped_along(s.op(in.value).map[here], extent, at.stride, merged_extent);
   }
 
@@ -164,7 +164,7 @@ struct step_tables {
     int pieces[all.pieces + 1] = {};
   };
   static constexpr void write_strides(numbers& out, counts& at, int step, const plan::loop_input& in) {
-    const shape& whole = s.made(f.members[f.steps[step].loop_begin]).extents;
+    const shape& whole = s.result(f.members[f.steps[step].loop_begin]).extents;
     for (int axis = 0; axis < outer_axes(step); ++axis) {
       if (in.how != graph::access::constant)
         out.strides[at.strides] = plan::axis_of_operand(s, in, whole, l.of[step].last_axis[axis]).stride;
@@ -173,7 +173,7 @@ struct step_tables {
   }
   static constexpr void write_loop(numbers& out, counts& at, int step) {
     const plan::loop& here = l.of[step];
-    const shape& whole = s.made(f.members[f.steps[step].loop_begin]).extents;
+    const shape& whole = s.result(f.members[f.steps[step].loop_begin]).extents;
     for (int k = here.input_begin; k < here.input_end; ++k) {
       write_strides(out, at, step, l.inputs[k]);
       if (l.inputs[k].how != graph::access::mapped) continue;
@@ -194,7 +194,7 @@ struct step_tables {
       counts at = n;
       if (f.steps[i].has_loop()) write_loop(out, at, i);
       const int v = f.steps[i].kernel;
-      for (int a = 0; reads_any(v, is_mapped) && a < s.op(v).arguments; ++a)
+      for (int a = 0; reads_any(v, is_mapped) && a < s.op(v).argument_count; ++a)
         out.apart[at.apart++] =
             is_mapped(s.argument(v, a)) ? plan::rows_apart(s, s.root(s.argument(v, a)), plan::row_read(s, v, a)) : 0;
       if (reads_any(v, is_in_pieces)) for_each_column_count(v, [&](int columns) { out.pieces[at.pieces++] = columns; });
@@ -252,7 +252,7 @@ struct step_tables {
       if (st.has_loop()) made.loop_operands = begin_reading(i, all);
       if (st.has_loop() && st.kernel != graph::none)
         made.beside = st.loop_reads_tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
-      if (n.apart > before.apart) made.arguments.rows_apart = all_numbers.apart + before.apart;
+      if (n.apart > before.apart) made.arguments.row_strides = all_numbers.apart + before.apart;
       if (n.pieces > before.pieces) made.arguments.pieces = all_numbers.pieces + before.pieces;
       made.arguments.piece_count = n.pieces - before.pieces;
     }

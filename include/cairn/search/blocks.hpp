@@ -46,15 +46,16 @@ struct block_finder {
     for (const bool all : {false, true}) {
       for (int v = 0; v < d.turn; ++v) {
         const graph::node& n = d.nodes[v];
-        depends_on_input[v] = n.op->what == graph::role::input || (all && n.op->arguments > 0);
-        for (int i = 0; i < n.op->arguments; ++i) depends_on_input[v] |= depends_on_input[d.arguments[n.first + i]];
+        depends_on_input[v] = n.op->what == graph::role::input || (all && n.op->argument_count > 0);
+        for (int i = 0; i < n.op->argument_count; ++i)
+          depends_on_input[v] |= depends_on_input[d.arguments[n.first + i]];
         depends_on_input[v] &= need.live[v];
-        any |= depends_on_input[v] && n.op->arguments > 0;
+        any |= depends_on_input[v] && n.op->argument_count > 0;
       }
       if (any) break;
     }
     for (int v = 0; v < d.turn; ++v) {
-      depends_on_input[v] &= d.nodes[v].op->arguments > 0;
+      depends_on_input[v] &= d.nodes[v].op->argument_count > 0;
       has_own_values[d.nodes[v].region] |= depends_on_input[v] && d.nodes[v].op->what != graph::role::view;
     }
     for (int r = 1; r < g.region_count; ++r) ++inner_count[g.regions[r].parent];
@@ -145,7 +146,7 @@ struct values_of_blocks {
   static constexpr bool in_arena(int v) { return f.step_of[v] != none && f.external[v] && !p.fixed[v]; }
   /// Returns true if forward value `v` is stored for the backward pass in the arena and is no result of the program.
   static constexpr bool is_stored(int v) { return in_arena(v) && live.last[v] >= f.turn && !p.output[v]; }
-  static constexpr std::int64_t bytes(int v) { return aligned(s.made(v).bytes); }
+  static constexpr std::int64_t bytes(int v) { return aligned(s.result(v).bytes); }
 };
 
 }  // namespace cairn::search

@@ -97,7 +97,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     const int root = need.root[v];
     if (!in_pieces[root]) return visit(root);
     const graph::node& n = d.nodes[root];
-    for (int i = 0; i < n.op->arguments; ++i) for_each_source(d.arguments[n.first + i], visit);
+    for (int i = 0; i < n.op->argument_count; ++i) for_each_source(d.arguments[n.first + i], visit);
   }
   constexpr bool is_read_later(int v) const {
     const int origin = s.origin[v];
@@ -110,11 +110,11 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     }
     for (int v = 0; v < d.node_count; ++v) {
       const graph::node& n = d.nodes[v];
-      if (!need.live[v] || n.number > 0 || (v < d.turn && in_pieces[v])) continue;
+      if (!need.live[v] || n.result_index > 0 || (v < d.turn && in_pieces[v])) continue;
       const bool back = v >= d.turn;
       const int found = back ? Blocks.of_region[n.region] : Blocks.of[v];
       const int by = found != none ? found : back ? count - 1 : 0;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
         for_each_source(d.arguments[n.first + i], [&](int a) {
           if (Blocks.of[a] == none) return;
@@ -156,8 +156,8 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     }
     for (int v = s.turn; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      if (n.number > 0) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      if (n.result_index > 0) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int origin = s.origin[s.arguments[n.first + i]];
         if (origin >= d.turn || f.step_of[v] == none) continue;
         for_each_source(origin, [&](int a) {
@@ -172,7 +172,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     for (int v = 0; v < d.turn; ++v) {
       if (!is_counted(v)) continue;
       const int b = Blocks.of[v], last = std::min(last_forward_reader[v], held_until[v]);
-      const std::int64_t size = aligned(d.nodes[v].made->bytes);
+      const std::int64_t size = aligned(d.nodes[v].result->bytes);
       for (int j = b + 1; j <= last_reader[v]; ++j) out.crossing_bytes[b][j] += size;
       for (int j = b + 1; j <= held_until[v]; ++j) out.held_bytes[b][j] += size;
       for (int j = held_until[v] + 1; held_until[v] > b && j <= last_forward_reader[v]; ++j)
@@ -190,7 +190,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     for (int v = 0; v < d.turn; ++v) {
       if (!is_counted(v)) continue;
       for (int j = Blocks.of[v] + 1; j <= last_forward_reader[v]; ++j)
-        out.gradient_bytes[j] += aligned(d.nodes[v].made->bytes);
+        out.gradient_bytes[j] += aligned(d.nodes[v].result->bytes);
     }
     for (int v = 0; v < s.turn; ++v) {
       if (!is_stored(v) || !is_counted(s.origin[v])) continue;
@@ -206,8 +206,8 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     }
     for (int v = 0; v < d.turn; ++v) {
       if (!is_counted(v) || !(read_by_backward[v] || last_reader[v] > Blocks.of[v])) continue;
-      out.of[Blocks.of[v]].bytes_in_segment += aligned(d.nodes[v].made->bytes);
-      if (last_reader[v] > Blocks.of[v]) out.of[Blocks.of[v]].result_bytes += aligned(d.nodes[v].made->bytes);
+      out.of[Blocks.of[v]].bytes_in_segment += aligned(d.nodes[v].result->bytes);
+      if (last_reader[v] > Blocks.of[v]) out.of[Blocks.of[v]].result_bytes += aligned(d.nodes[v].result->bytes);
     }
   }
 
@@ -293,7 +293,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     std::int64_t ends[values + 1] = {};  // by plan step: bytes that a segment would store and that the step reads last
     for (int v = 0; v < d.turn; ++v) {
       if (is_counted(v) && read_by_backward[v] && last_backward_step[v] > 0)
-        ends[last_backward_step[v]] += aligned(d.nodes[v].made->bytes);
+        ends[last_backward_step[v]] += aligned(d.nodes[v].result->bytes);
     }
     now = count;
     for (int i = f.turn; i < f.step_count; ++i) {
@@ -345,13 +345,13 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
             (counted != of_results &&
              (counted == of_reading ? read_by_own_backward[root] && held_until[root] <= b : read_by_backward[root])) ||
             (counted == of_results && need.output[root]);
-        if (n.number > 0) {
-          wanted[v - n.number] |= wanted[v];
+        if (n.result_index > 0) {
+          wanted[v - n.result_index] |= wanted[v];
           continue;
         }
         if (!wanted[v] || (counted == of_reading && held_until[root] > b)) continue;
         out.of[b].*figures[counted] += n.op->flops;
-        for (int i = 0; i < n.op->arguments; ++i) {
+        for (int i = 0; i < n.op->argument_count; ++i) {
           const int a = d.arguments[n.first + i];
           if (Blocks.of[a] == b) wanted[a] = true;
         }
@@ -366,11 +366,11 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       const int held = b != none && s.segment[v] == 0 ? std::max(needless_until[v], held_until[s.origin[v]]) : none;
       const auto read = [&](int a) { needless_until[a] = std::min(needless_until[a], block_of(a) == b ? held : none); };
       const graph::node& n = s.nodes[v];
-      if (n.number > 0) {
-        read(v - n.number);
+      if (n.result_index > 0) {
+        read(v - n.result_index);
         continue;
       }
-      for (int i = 0; i < n.op->arguments; ++i) read(s.arguments[n.first + i]);
+      for (int i = 0; i < n.op->argument_count; ++i) read(s.arguments[n.first + i]);
       if (b == none) continue;
       out.of[b].always_recomputed_flops += s.op(v).flops;
       if (held > b) out.flops_saved_by_segment[b + 1] += s.op(v).flops;

@@ -44,7 +44,7 @@ constexpr std::int64_t saved_by_copies(int step) {
     if (s.op(v).what != graph::role::map || s.recomputes[v] != none) continue;
     const int of = f.root[s.argument(v, 0)];
     if (of >= s.turn && f.step_of[of] != none && Compiled::ranges.last[of] == step)
-      saved += aligned(s.made(of).bytes) - aligned(s.made(v).bytes);
+      saved += aligned(s.result(of).bytes) - aligned(s.result(v).bytes);
   }
   return saved;
 }
@@ -64,7 +64,7 @@ constexpr auto measure_single_blocks() {
     const int b = block_of(v);
     if (b == none) continue;
     if (v < s.turn && of_plan::is_stored(v)) out.stored_bytes[b] += of_plan::bytes(v);
-    if (s.recomputes[v] != none && s.nodes[v].number == 0) out.flops[b] += s.op(v).flops;
+    if (s.recomputes[v] != none && s.nodes[v].result_index == 0) out.flops[b] += s.op(v).flops;
   }
   std::int64_t before[count + 1] = {};
   for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.stored_bytes[b];

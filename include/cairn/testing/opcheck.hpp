@@ -210,7 +210,7 @@ std::string kernel_fault(seed s) {
       graph::operation_of<Op, graph::target<Numbers, 0, true>, tensor_of<A>...>;
   return [s]<int... I>(std::integer_sequence<int, I...>) {
     std::string fault;
-    for (const graph::operation* const form : {&op, op.wide}) {
+    for (const graph::operation* const form : {&op, op.with_float_results}) {
       if (form != nullptr && fault.empty())
         fault = kernel_trial(*form, {drawn_bytes<A, number_read<op.takes_bf16(I), A, Numbers>>(s, I)...}).fault();
     }
@@ -223,7 +223,7 @@ std::string mixed_kernel_fault(seed s) {
   constexpr const graph::operation& op =
       graph::operation_of<Op, graph::target<floats_rounded, 0, true>, tensor_of<A>...>;
   std::string fault;
-  if constexpr (op.rounded == graph::rounding::takes || op.wide != nullptr) {
+  if constexpr (op.bf16_handling == graph::rounding::reads_bf16 || op.with_float_results != nullptr) {
     fault = kernel_fault<Op, floats_rounded, A...>(s);
     if (!fault.empty()) fault += ", in mixed<bf16>";
   }

@@ -42,7 +42,7 @@ class value_runner {
   void draw(int i, random_sequence random) {
     const runtime_leaf& leaf = machine::leaf(i);
     const auto count = static_cast<std::size_t>(leaf.count);
-    const element_type element = machine::graph.leaf_op(i).made->element;
+    const element_type element = machine::graph.leaf_op(i).results[0].element;
     if (kind_of(element.type) == kind::whole) {
       for (auto& index : std::span(reinterpret_cast<std::int32_t*>(machine_.leaf_base(i)), count))
         index = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(element.bound)));

@@ -56,7 +56,7 @@ file::metadata facts_of(const program<Output, Options...>&) {
   for (int i = 0; i < model::graph.leaf_count; ++i) {
     if (model::graph.leaf_op(i).what == graph::role::input)
       inputs += text_of({inputs.empty() ? "" : ", ", model::graph.name(model::graph.leaves[i]), " ",
-                         cairn::detail::text_of(model::graph.leaf_op(i).made->extents)});
+                         cairn::detail::text_of(model::graph.leaf_op(i).results[0].extents)});
   }
   std::string rules = text_of_rules(typename model::purpose::updates{});
   if constexpr (constexpr auto clip = model::purpose::clip; clip.how != cairn::detail::clipping::none)
