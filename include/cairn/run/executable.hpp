@@ -219,7 +219,7 @@ struct executable {
   }
   /// Copies the results whose final address is not where the plan steps computed them. Copies a result only if
   /// `is_wanted` returns true for the base of its final address.
-  static void write_late(std::byte* const* bases, auto is_wanted) {
+  static void copy_to_final_addresses(std::byte* const* bases, auto is_wanted) {
     for (const runtime_copy& copy : late_copies) {
       if (is_wanted(copy.to.base))
         std::memcpy(bases[copy.to.base] + copy.to.offset, bases[copy.from.base] + copy.from.offset,

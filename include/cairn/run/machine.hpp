@@ -171,7 +171,7 @@ class machine {
   void run(int begin, int end) { executable<Compiled>::run(bases_, begin, end); }
   /// Copies the results whose final address is not where the plan steps computed them. Copies only the results for
   /// whose base `is_wanted` returns true.
-  void write_late(auto is_wanted) { executable<Compiled>::write_late(bases_, is_wanted); }
+  void copy_to_final_addresses(auto is_wanted) { executable<Compiled>::copy_to_final_addresses(bases_, is_wanted); }
   static constexpr int turn = Compiled::steps.turn, all_gradients = Compiled::steps.all_gradients,
                        step_count = Compiled::steps.step_count;
 

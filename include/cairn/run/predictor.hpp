@@ -122,7 +122,7 @@ class predictor {
       machine_.read(inputs...);
       caches_half_updated_ = memory().cache_bytes > 0;
       machine_.run(0, machine::step_count);
-      machine_.write_late([](int) { return true; });
+      machine_.copy_to_final_addresses([](int) { return true; });
       caches_half_updated_ = false;
     }
     return machine_.results();

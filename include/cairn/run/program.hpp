@@ -132,7 +132,7 @@ class program {
     const kernel::default_float_mode mode;
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) machine_.run(0, machine::step_count);
-    machine_.write_late([](int) { return true; });
+    machine_.copy_to_final_addresses([](int) { return true; });
     if constexpr (checks) {
       check_loss();
       check_gradients();
@@ -177,7 +177,7 @@ class program {
       memory_.set_state(detail::memory_state::written);
       ++counters_.steps;
     }
-    machine_.write_late([](int base) { return !keeps_gradients || base != plan::gradient_base; });
+    machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plan::gradient_base; });
     update_states();
     return machine_.results();
   }
@@ -507,7 +507,7 @@ class program {
   /// Computes the norm of all gradients, and sets the factor by which updates multiply the gradients, as PyTorch's
   /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
   void limit_gradients() {
-    machine_.write_late([](int base) { return base == plan::gradient_base; });
+    machine_.copy_to_final_addresses([](int base) { return base == plan::gradient_base; });
     gradient_norm_ =
         kernel::length_of(gradients().data(), static_cast<std::int64_t>(block_size), kernel::threads_at_hand(threads));
     if constexpr (checks) check_gradients();
