@@ -43,7 +43,7 @@ class filter_packing {
   const std::int64_t apart = std::int64_t{of.filter[1]} * all;  ///< distance between the filter's results
 
   /// A tap of the sweep for one of the channels that are read. The tap is given by its run and its number in the run.
-  struct place {
+  struct panel_position {
     int run = 0, in_run = 0, input = 0;
 
     void next_tap(const sweep_cut& cut) {
@@ -54,7 +54,7 @@ class filter_packing {
   };
   /// Writes a register of numbers to a row of a panel, from column c on. The first row of a pair must be written before
   /// the second row. There may be no second row.
-  void put(const Sum* numbers, Packed* panel, int columns, const place& at, int c) const {
+  void put(const Sum* numbers, Packed* panel, int columns, const panel_position& at, int c) const {
     const std::int64_t row = cut.row_of(at.run, at.in_run * cut.inputs + at.input);
     if constexpr (std::is_same_v<In, bf16>) {
       half_pairs::store_numbers(lanes<Sum>::load(numbers), row % 2 != 0,
@@ -83,10 +83,10 @@ class filter_packing {
   void pack(const Stored* from, int j, Packed* panel) const {
     const int columns = cut.panel_columns(j), left = of.results() - j;
     Sum turned[width][width];
-    place at;
+    panel_position at;
     for (int k = 0; k < inputs * all; k += width) {
       const int some = std::min(width, inputs * all - k);
-      const place first = at;
+      const panel_position first = at;
       for (int c = 0; c < columns; c += width) {
         turn_square<In>(from + c * apart + k, apart, left - c, some, turned);
         at = first;
@@ -113,7 +113,7 @@ class filter_packing {
         const int some = std::min(width, left - c);
         for (int k = 0; k < all; k += width) {
           if (of.sweeps() == 1) turn_square<In>(from + c * all + k, all, some, std::min(width, all - k), turned);
-          place at{.input = input};
+          panel_position at{.input = input};
           for (const int* tap = taps; at.run < cut.runs; ++tap, at.next_tap(cut)) {
             if (*tap < k || *tap >= k + width) continue;
             if (of.sweeps() > 1) pick(from + c * all + *tap, some, turned[*tap - k]);

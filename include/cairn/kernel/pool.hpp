@@ -31,8 +31,8 @@ constexpr reach reach_of(std::int64_t window, std::int64_t extent) {
 }
 /// The windows over a place of one axis.
 template <pooling P>
-constexpr range windows_over(std::int64_t place, std::int64_t windows) {
-  const std::int64_t i = place + P.padding;
+constexpr range windows_over(std::int64_t pixel, std::int64_t windows) {
+  const std::int64_t i = pixel + P.padding;
   return {i < P.extent ? 0 : (i - P.extent) / P.stride + 1, std::min(i / P.stride + 1, windows)};
 }
 
@@ -154,17 +154,17 @@ void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
       for (auto row = own.begin; row < own.end; ++row) {
         const std::int64_t y = row % x.height, image = row / x.height * x.rows;
         const range tall = windows_over<P>(y, x.rows);
-        for (std::int64_t place = 0; place < x.width; ++place) {
-          const range wide = windows_over<P>(place, x.columns);
+        for (std::int64_t pixel = 0; pixel < x.width; ++pixel) {
+          const range wide = windows_over<P>(pixel, x.columns);
           for (std::int64_t c = 0; c < x.channels; c += vec::width) {
             const auto at = [&](auto k, auto l) {
               const auto i = tall.begin + k, j = wide.begin + l;
-              const auto down = y + P.padding - i * P.stride, right = place + P.padding - j * P.stride;
+              const auto down = y + P.padding - i * P.stride, right = pixel + P.padding - j * P.stride;
               return of(((image + i) * x.columns + j) * x.channels, c)(static_cast<int>(down * P.extent + right));
             };
             constexpr int most = (P.extent - 1) / P.stride + 1;
             const vec sum = sum_of_window<vec, most>(tall.end - tall.begin, wide.end - wide.begin, at);
-            store_row(sum, out + (row * x.width + place) * x.channels, c, x.channels);
+            store_row(sum, out + (row * x.width + pixel) * x.channels, c, x.channels);
           }
         }
       }

@@ -68,7 +68,7 @@ struct body_plan {
   static constexpr bool records = model::records;
   static constexpr const auto& g = model::graph;
   static constexpr const auto& s = compiled::schedule;
-  static constexpr const auto& f = compiled::iterations;
+  static constexpr const auto& f = compiled::steps;
   static constexpr const auto& addresses = compiled::addresses;
 
   // First numbers of the bases: see places.hpp.
@@ -151,8 +151,8 @@ struct body_plan {
 
   /// Carried values: first the carried arguments, then the states that the body updates. `leaf` is the value before the
   /// iteration, and `result` the value after it. `offset` is the value's offset in a snapshot of the carried state. A
-  /// policy may store only the part of such a snapshot that the backward pass reads: `stored_offset` is the value's offset in
-  /// this part, or none.
+  /// policy may store only the part of such a snapshot that the backward pass reads: `stored_offset` is the value's
+  /// offset in this part, or none.
   struct carried_value {
     int leaf = 0, result = 0;
     std::int64_t bytes = 0, offset = 0, stored_offset = none;
@@ -213,8 +213,8 @@ struct body_plan {
     }
     return bytes;
   }();
-  /// Returns the bytes that `steps` iterations store for the backward pass: the parts of carried states that it reads,
-  /// and the other values that it reads.
+  /// Returns the bytes that `iterations` iterations store for the backward pass: the parts of carried states that it
+  /// reads, and the other values that it reads.
   static constexpr std::int64_t stored_bytes(std::int64_t iterations) {
     return (iterations - 1) * carried.stored_bytes + iterations * addresses.stored_bytes;
   }

@@ -8,8 +8,8 @@
 namespace cairn::plan {
 
 /// Offsets in the workspace of the scan, by base. A result or gradient that the plan of the body reads there has an
-/// offset of its own; this includes memory that the plan overwrites. All others share offset 0. From `recorded_begin` on lie
-/// results that the backward pass reads; there may be several iterations of these.
+/// offset of its own; this includes memory that the plan overwrites. All others share offset 0. From `recorded_begin`
+/// on lie results that the backward pass reads; there may be several iterations of these.
 template <int Bases>
 struct unused_offsets {
   std::int64_t offset[Bases] = {}, bytes = 0, recorded_begin = 0;

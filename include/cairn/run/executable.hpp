@@ -33,7 +33,7 @@ struct executable {
   static constexpr const auto& l = Compiled::loops;
   static constexpr const auto& layout = Compiled::layout;
 
-  using told = step_tables<Compiled>;
+  using table = step_tables<Compiled>;
 
   // The kernels of fused loops. Plan steps with equal code share the kernel of the first of these plan steps.
 
@@ -63,7 +63,7 @@ struct executable {
     constexpr plan::plan_step st = f.steps[Step];
     constexpr graph::loop_value last = l.code[st.loop_end - 1];
     return loop_kernel<Step>(
-        std::make_integer_sequence<int, told::inputs_of(Step)>{},
+        std::make_integer_sequence<int, table::inputs_of(Step)>{},
         std::make_integer_sequence<int, st.loop_end - st.loop_begin>{},
         std::make_integer_sequence<int, last.first + last.arguments - l.code[st.loop_begin].first>{});
   }
@@ -91,11 +91,11 @@ struct executable {
 
   // The addresses of operands.
 
-  /// Returns the address at which value `v` is read. If `map` is true, `v` is a map (a slice, a transpose) and its
-  /// argument is read in place. The address is then that of the first element that the map reads.
-  static constexpr plan::address place_of(int v, bool map) {
+  /// Returns the address at which value `v` is read. If `read_through_map` is true, `v` is a map (a slice, a transpose)
+  /// and its argument is read in place. The address is then that of the first element that the map reads.
+  static constexpr plan::address address_of_read(int v, bool read_through_map) {
     plan::address p = layout.of[v];
-    if (!map) return p;
+    if (!read_through_map) return p;
     const graph::result_info& from = s.result(s.argument(v, 0));
     p = layout.of[s.argument(v, 0)];
     std::int64_t stride = from.bytes / from.count;
@@ -123,7 +123,7 @@ struct executable {
       for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
         const plan::loop_input& in = l.inputs[i];
         if (in.in_pieces) visit_pieces(in.value);
-        else if (in.how != graph::access::constant) visit(place_of(in.value, in.map));
+        else if (in.how != graph::access::constant) visit(address_of_read(in.value, in.map));
       }
     }
     if (head == graph::none) return;
@@ -133,8 +133,8 @@ struct executable {
     for (int i = 0; i < s.op(head).argument_count; ++i) {
       const int a = s.argument(head, i);
       if (f.in_pieces[a]) visit_pieces(a);
-      else if (told::is_mapped(a)) visit(place_of(s.root(a), true));
-      else visit(place_of(a, false));
+      else if (table::is_read_through_map(a)) visit(address_of_read(s.root(a), true));
+      else visit(address_of_read(a, false));
     }
     if (s.op(head).has_scratch())
       visit(Compiled::threads == 0 ? plan::address{plan::workspace_base, 0}
@@ -168,7 +168,7 @@ struct executable {
       for_each_operand(i, [&](plan::address p) { out.operands[next++] = p; });
       made.end = next;
       made.run = st.has_loop() ? kernels.of[l.of[i].same_as] : s.op(st.kernel).run;
-      made.constants = told::constants_of(i);
+      made.constants = table::constants_of(i);
     }
     return out;
   }();

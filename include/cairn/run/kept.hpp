@@ -58,7 +58,7 @@ struct kept_run {
 namespace detail {
 
 template <class Compiled>
-inline constexpr auto kept_by = [] {
+inline constexpr auto kept_tensors = [] {
   constexpr const auto& g = Compiled::graph;
   constexpr const auto& s = Compiled::schedule;
   constexpr auto is_kept = [](int i) { return g.leaf_op(i).what == graph::role::parameter; };
@@ -92,19 +92,20 @@ inline constexpr auto kept_by = [] {
   return out;
 }();
 
-/// Returns the index in `kept_by` of the moment `moment` of the parameter `name`. An empty `moment` means the
+/// Returns the index in `kept_tensors` of the moment `moment` of the parameter `name`. An empty `moment` means the
 /// parameter itself. If the moment does not exist, returns the number of tensors.
 template <class Compiled>
 constexpr std::size_t kept_moment(std::string_view name, std::string_view moment) {
   std::size_t i = 0;
-  while (i < kept_by<Compiled>.size() && (kept_by<Compiled>[i].name != name || kept_by<Compiled>[i].moment != moment))
+  while (i < kept_tensors<Compiled>.size() &&
+         (kept_tensors<Compiled>[i].name != name || kept_tensors<Compiled>[i].moment != moment))
     ++i;
   return i;
 }
 /// Returns the mistake that the program has no moment `Moment` of the parameter `Name`, or sound.
 template <class Compiled, fixed_string Name, fixed_string Moment>
 constexpr auto problem_of_moment() {
-  if constexpr (kept_moment<Compiled>(Name, Moment) < kept_by<Compiled>.size()) return sound{};
+  if constexpr (kept_moment<Compiled>(Name, Moment) < kept_tensors<Compiled>.size()) return sound{};
   else if constexpr (!std::same_as<decltype(problem_of_parameter<Compiled, Name>()), sound>)
     return problem_of_parameter<Compiled, Name>();
   else return mistake<no_moment, top_scope, about<fact::parameter, Name>, fact::operation<Moment>>{};

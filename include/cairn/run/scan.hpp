@@ -156,9 +156,9 @@ class scan_runner {
     return state_at(number < left ? stored_ + number * body_plan::state_bytes
                                   : snapshots_ + (number - left) * body_plan::state_bytes);
   }
-  /// `stored_values_of` returns where iteration t stores the values that its backward pass reads. `stored_state` returns the
-  /// addresses of the carried values before iteration t. Carried values that are stored lie in front of the values of
-  /// all iterations. The values before the first iteration of a segment are not among them.
+  /// `stored_values_of` returns where iteration t stores the values that its backward pass reads. `stored_state`
+  /// returns the addresses of the carried values before iteration t. Carried values that are stored lie in front of the
+  /// values of all iterations. The values before the first iteration of a segment are not among them.
   std::byte* stored_values_of(int t) const {
     return recorded_ + (recorded_end_ - recorded_begin_ - 1) * body_plan::carried.stored_bytes +
            (t - recorded_begin_) * body_plan::addresses.stored_bytes;
@@ -316,7 +316,7 @@ class scan_runner {
   /// Makes random operations draw, in iteration t, the numbers that the same operation of `Name.t` draws outside of a
   /// scan.
   void set_random_streams([[maybe_unused]] int t) {
-    if constexpr (key_count > 0) {
+    if constexpr (random_count > 0) {
       std::size_t n = 0;
       for (int i = facts::first_leaf; i < facts::arguments; ++i) {
         if (g.leaf_op(i).what != graph::role::random) continue;
@@ -332,7 +332,7 @@ class scan_runner {
       }
     }
   }
-  static constexpr std::size_t key_count = [] {
+  static constexpr std::size_t random_count = [] {
     std::size_t n = 0;
     for (int i = 0; i < facts::arguments; ++i) n += g.leaf_op(i).what == graph::role::random ? 1 : 0;
     return n;
@@ -354,7 +354,7 @@ class scan_runner {
   std::byte* recorded_ = nullptr;
   int recorded_begin_ = 0, recorded_end_ = 0;
   state state_before_, state_after_;
-  std::array<random_stream, key_count> streams_;
+  std::array<random_stream, random_count> streams_;
 };
 }  // namespace detail
 

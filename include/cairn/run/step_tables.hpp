@@ -19,7 +19,9 @@ struct step_tables {
 
   /// Returns true if a kernel that reads `v` reads the argument of a map instead of the map's result. `v` is the map
   /// or a view of it.
-  static constexpr bool is_mapped(int v) { return s.op(s.root(v)).what == graph::role::map && f.root[v] != s.root(v); }
+  static constexpr bool is_read_through_map(int v) {
+    return s.op(s.root(v)).what == graph::role::map && f.root[v] != s.root(v);
+  }
   static constexpr bool is_in_pieces(int v) { return f.in_pieces[v]; }
   static constexpr bool reads_any(int v, bool (*of_sort)(int)) {
     for (int i = 0; v != graph::none && i < s.op(v).argument_count; ++i) {
@@ -56,7 +58,7 @@ struct step_tables {
   }();
   /// The position at which a fused loop reads one of its inputs, while the columns are visited. It starts at the first
   /// column.
-  struct reading {
+  struct read_position {
     int piece = 0, last = 0;  ///< indices in the table of pieces; equal if the input is not in pieces
     int operand = 0, column = 0;
 
@@ -77,7 +79,7 @@ struct step_tables {
   }
   /// Writes the positions of all inputs of a fused loop at its first column. Returns the number of the loop's
   /// operands.
-  static constexpr int begin_reading(int step, reading* of) {
+  static constexpr int begin_reading(int step, read_position* of) {
     int operand = stored_results(step);
     for (int k = 0; k < inputs_of(step); ++k) {
       const plan::loop_input& in = l.inputs[l.of[step].input_begin + k];
@@ -96,7 +98,7 @@ struct step_tables {
   /// Calls visit(begin, end, readings) for each range of a fused loop's columns in which no piece begins or ends.
   static constexpr void for_each_range(int step, auto visit) {
     if (!loop_reads_pieces(step)) return;
-    reading all[plan::max_loop_inputs] = {};
+    read_position all[plan::max_loop_inputs] = {};
     begin_reading(step, all);
     for (int begin = 0, end = 0; begin < columns_of(step); begin = end) {
       end = columns_of(step);
@@ -121,15 +123,15 @@ struct step_tables {
 
   /// The number of entries of each kind. The entries are those of all plan steps, or those of the plan steps before a
   /// certain one.
-  struct counts {
-    int strides = 0, maps = 0, ranges = 0, reads = 0, apart = 0, pieces = 0, tables = 0;
+  struct entry_counts {
+    int strides = 0, maps = 0, ranges = 0, reads = 0, row_strides = 0, pieces = 0, tables = 0;
   };
   /// Adds the entries of a plan step.
-  static constexpr void count(counts& n, int step) {
+  static constexpr void add_entries(entry_counts& n, int step) {
     const plan::plan_step& st = f.steps[step];
     if (st.has_loop()) {
       int ranges = 0;
-      for_each_range(step, [&](int, int, const reading*) { ++ranges; });
+      for_each_range(step, [&](int, int, const read_position*) { ++ranges; });
       n.strides += inputs_of(step) * outer_axes(step);
       n.ranges += ranges;
       n.reads += ranges * inputs_of(step);
@@ -137,14 +139,14 @@ struct step_tables {
         if (l.inputs[k].how == graph::access::mapped) n.maps += outer_axes(step) + 1;
       }
     }
-    const bool apart = reads_any(st.kernel, is_mapped), in_pieces = reads_any(st.kernel, is_in_pieces);
-    if (apart) n.apart += s.op(st.kernel).argument_count;
+    const bool row_strides = reads_any(st.kernel, is_read_through_map), in_pieces = reads_any(st.kernel, is_in_pieces);
+    if (row_strides) n.row_strides += s.op(st.kernel).argument_count;
     if (in_pieces) for_each_column_count(st.kernel, [&](int) { ++n.pieces; });
-    n.tables += st.has_loop() || apart || in_pieces;
+    n.tables += st.has_loop() || row_strides || in_pieces;
   }
-  static constexpr counts all = [] {
-    counts n;
-    for (int i = 0; i < f.step_count; ++i) count(n, i);
+  static constexpr entry_counts totals = [] {
+    entry_counts n;
+    for (int i = 0; i < f.step_count; ++i) add_entries(n, i);
     return n;
   }();
 
@@ -157,13 +159,13 @@ struct step_tables {
     return graph::mapped_along(s.op(in.value).map[here], extent, at.stride, merged_extent);
   }
 
-  struct numbers {
-    std::int64_t strides[all.strides + 1] = {}, apart[all.apart + 1] = {};
-    graph::mapped_axis maps[all.maps + 1] = {};
-    graph::piece_read reads[all.reads + 1] = {};
-    int pieces[all.pieces + 1] = {};
+  struct table_entries {
+    std::int64_t strides[totals.strides + 1] = {}, row_strides[totals.row_strides + 1] = {};
+    graph::mapped_axis maps[totals.maps + 1] = {};
+    graph::piece_read reads[totals.reads + 1] = {};
+    int pieces[totals.pieces + 1] = {};
   };
-  static constexpr void write_strides(numbers& out, counts& at, int step, const plan::loop_input& in) {
+  static constexpr void write_strides(table_entries& out, entry_counts& at, int step, const plan::loop_input& in) {
     const shape& whole = s.result(f.members[f.steps[step].loop_begin]).extents;
     for (int axis = 0; axis < outer_axes(step); ++axis) {
       if (in.how != graph::access::constant)
@@ -171,7 +173,7 @@ struct step_tables {
       ++at.strides;
     }
   }
-  static constexpr void write_loop(numbers& out, counts& at, int step) {
+  static constexpr void write_loop(table_entries& out, entry_counts& at, int step) {
     const plan::loop& here = l.of[step];
     const shape& whole = s.result(f.members[f.steps[step].loop_begin]).extents;
     for (int k = here.input_begin; k < here.input_end; ++k) {
@@ -180,25 +182,27 @@ struct step_tables {
       for (int axis = 0; axis < outer_axes(step) + 1; ++axis)
         out.maps[at.maps++] = axis_of_map(l.inputs[k], whole, here.last_axis[axis], here.extents.extent[axis]);
     }
-    for_each_range(step, [&](int, int, const reading* all) {
+    for_each_range(step, [&](int, int, const read_position* all) {
       for (int k = 0; k < inputs_of(step); ++k) {
         const bool in_pieces = l.inputs[here.input_begin + k].in_pieces;
         out.reads[at.reads++] = {all[k].operand, all[k].column, in_pieces ? pieces.columns[all[k].piece] : 1};
       }
     });
   }
-  static constexpr numbers all_numbers = [] {
-    numbers out;
-    counts n;
+  static constexpr table_entries entries = [] {
+    table_entries out;
+    entry_counts n;
     for (int i = 0; i < f.step_count; ++i) {
-      counts at = n;
+      entry_counts at = n;
       if (f.steps[i].has_loop()) write_loop(out, at, i);
       const int v = f.steps[i].kernel;
-      for (int a = 0; reads_any(v, is_mapped) && a < s.op(v).argument_count; ++a)
-        out.apart[at.apart++] =
-            is_mapped(s.argument(v, a)) ? plan::rows_apart(s, s.root(s.argument(v, a)), plan::row_read(s, v, a)) : 0;
+      for (int a = 0; reads_any(v, is_read_through_map) && a < s.op(v).argument_count; ++a)
+        out.row_strides[at.row_strides++] =
+            is_read_through_map(s.argument(v, a))
+                ? plan::row_stride(s, s.root(s.argument(v, a)), plan::row_length(s, v, a))
+                : 0;
       if (reads_any(v, is_in_pieces)) for_each_column_count(v, [&](int columns) { out.pieces[at.pieces++] = columns; });
-      count(n, i);
+      add_entries(n, i);
     }
     return out;
   }();
@@ -206,54 +210,54 @@ struct step_tables {
   // The tables.
 
   static constexpr auto ranges = [] {
-    std::array<graph::column_range, static_cast<std::size_t>(all.ranges) + 1> out{};
-    counts n;
+    std::array<graph::column_range, static_cast<std::size_t>(totals.ranges) + 1> out{};
+    entry_counts n;
     std::size_t next = 0;
     for (int i = 0; i < f.step_count; ++i) {
       const int inputs = inputs_of(i);
-      counts at = n;
-      for_each_range(i, [&](int begin, int end, const reading*) {
-        out[next++] = {begin, end, all_numbers.reads + at.reads};
+      entry_counts at = n;
+      for_each_range(i, [&](int begin, int end, const read_position*) {
+        out[next++] = {begin, end, entries.reads + at.reads};
         at.reads += inputs;
       });
-      count(n, i);
+      add_entries(n, i);
     }
     return out;
   }();
-  static constexpr graph::loop_table table_of(int i, const counts& before) {
+  static constexpr graph::loop_table table_of(int i, const entry_counts& before) {
     const shape& extents = l.of[i].extents;
     graph::loop_table t;
     t.columns = columns_of(i);
     t.rows = extents.count() / t.columns;
     t.outer = outer_axes(i);
     for (int axis = 0; axis < t.outer; ++axis) t.extent[axis] = extents.extent[axis];
-    t.strides = all_numbers.strides + before.strides;
-    t.maps = all_numbers.maps + before.maps;
+    t.strides = entries.strides + before.strides;
+    t.maps = entries.maps + before.maps;
     t.ranges = ranges.data() + before.ranges;
-    for_each_range(i, [&t](int, int, const reading*) { ++t.range_count; });
+    for_each_range(i, [&t](int, int, const read_position*) { ++t.range_count; });
     return t;
   }
   static constexpr auto tables = [] {
     struct {
-      kernel::step_table of[all.tables + 1] = {};
+      kernel::step_table of[totals.tables + 1] = {};
       int number[f.step_count + 1] = {};  ///< index of the table of each plan step; none if the plan step has no table
     } out;
-    counts n;
+    entry_counts n;
     for (int i = 0; i < f.step_count; ++i) {
       const plan::plan_step& st = f.steps[i];
-      const counts before = n;
-      count(n, i);
+      const entry_counts before = n;
+      add_entries(n, i);
       out.number[i] = graph::none;
       if (n.tables == before.tables) continue;
       out.number[i] = before.tables;
       kernel::step_table& made = out.of[before.tables];
       if (st.has_loop()) made.loop = table_of(i, before);
-      reading all[plan::max_loop_inputs] = {};
+      read_position all[plan::max_loop_inputs] = {};
       if (st.has_loop()) made.loop_operands = begin_reading(i, all);
       if (st.has_loop() && st.kernel != graph::none)
-        made.beside = st.loop_reads_tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
-      if (n.apart > before.apart) made.arguments.row_strides = all_numbers.apart + before.apart;
-      if (n.pieces > before.pieces) made.arguments.pieces = all_numbers.pieces + before.pieces;
+        made.kernel = st.loop_reads_tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
+      if (n.row_strides > before.row_strides) made.arguments.row_strides = entries.row_strides + before.row_strides;
+      if (n.pieces > before.pieces) made.arguments.pieces = entries.pieces + before.pieces;
       made.arguments.piece_count = n.pieces - before.pieces;
     }
     return out;

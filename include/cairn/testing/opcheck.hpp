@@ -42,7 +42,7 @@ template <class T>
 void draw_number(T& to, const initial& start, int bound, random_sequence& random) {
   if constexpr (std::integral<T>)
     to = static_cast<T>(random.below(bound > 0 ? static_cast<std::uint32_t>(bound) : 100));
-  else to = static_cast<T>(static_cast<float>(drawn_by(start, random)));
+  else to = static_cast<T>(static_cast<float>(draw_initial(start, random)));
 }
 template <class T>
 std::vector<T> drawn_numbers(std::int64_t count, const initial& start, int bound, seed s, int number) {

@@ -51,7 +51,7 @@ class value_runner {
     const initial start = leaf.what == graph::role::parameter ? leaf.start : initial::uniform(1);
     const auto fill = [&]<class Number>(Number* numbers) {
       for (Number& number : std::span(numbers, count))
-        number = static_cast<Number>(static_cast<real>(drawn_by(start, random)));
+        number = static_cast<Number>(static_cast<real>(draw_initial(start, random)));
     };
     if (leaf.rounded) fill(reinterpret_cast<bf16*>(machine_.leaf_base(i)));
     else fill(reinterpret_cast<real*>(machine_.leaf_base(i)));
