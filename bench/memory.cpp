@@ -64,7 +64,7 @@ constexpr std::int64_t live_bytes() {
       alive[w] = true;
       sum += bytes(w);
     }
-    most = std::max(most, sum + plan::aligned(plan::scratch_of(s, f.steps[i], 1)));
+    most = std::max(most, sum + plan::aligned(plan::workspace_of(s, f.steps[i], 1)));
     plan::for_each_read(s, f, l, i, [&](int v) {
       if (live.last[v] == i) end(v);
     });

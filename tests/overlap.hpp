@@ -196,7 +196,7 @@ constexpr fault judged() {
     }
     const std::int64_t needed = step.kernel == graph::none ? 0 : s.op(step.kernel).scratch_bytes(Plan::threads);
     if (needed > 0) {
-      const range working{plan::arena_base, l.scratch[i], l.scratch[i] + needed};
+      const range working{plan::arena_base, l.workspace[i], l.workspace[i] + needed};
       for (int k = 0; k < count; ++k) {
         if (working.meets(range_of(living[k]))) return fault::scratch_overlaps;
       }
@@ -233,7 +233,7 @@ constexpr std::int64_t covered() {
       const int w = f.members[m];
       if (f.external[w] && l.of[w].base == plan::arena_base) cover(l.of[w].offset, Plan::schedule.result(w).bytes);
     }
-    cover(l.scratch[i], plan::scratch_of(Plan::schedule, step, Plan::threads));
+    cover(l.workspace[i], plan::workspace_of(Plan::schedule, step, Plan::threads));
   }
   return 64 * std::count(std::begin(lines), std::end(lines), true);
 }
