@@ -58,7 +58,7 @@ class predictor {
   explicit predictor(const Path& path) : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {
     using problem = decltype(detail::problem_of_files<Path>());
     static_assert(report_of<problem>{}.shown);
-    place();
+    set_addresses();
     machine_.set_leaf_addresses(memory_.data() + bytes_needed);
     if constexpr (std::same_as<problem, sound>)
       detail::kept_files<Path>::load({detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), nullptr},
@@ -145,7 +145,7 @@ class predictor {
         [](contents what) { return what == contents::fixed || what == contents::changed; }));
     return given;
   }
-  void place() {
+  void set_addresses() {
     machine_.base(plan::arena_base) = memory_.data();
     machine_.set_leaf_addresses(memory_.data() + memory().peak_bytes, graph::role::cache);
   }
@@ -166,7 +166,7 @@ class predictor {
   template <auto Trained, class... TrainedOptions>
   predictor(program<Trained, TrainedOptions...>& trained, memory_block memory) : memory_(std::move(memory)) {
     using owner = program<Trained, TrainedOptions...>;
-    place();
+    set_addresses();
     if constexpr (std::same_as<sharing_with<owner>, sound>) {
       trained.memory_.check();
       program_ = trained.memory_.share(memory_.is_on_heap());

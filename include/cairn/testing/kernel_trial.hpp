@@ -79,7 +79,7 @@ struct trial_setting {
   std::byte inside{};  ///< bytes in the memory of results and workspace before the run
   std::byte around{};  ///< bytes next to all operands
   int threads = 1;
-  int unread = graph::none;  ///< number of the result that is unused
+  int unused = graph::none;  ///< number of the result that is unused
   int over = graph::none;    ///< number of the result that is written over the argument that it may overwrite
 };
 
@@ -106,7 +106,7 @@ class kernel_trial {
     }
     for (const int threads : {2, 3}) holds({.threads = threads}, text_of({"on ", text_of(threads), " threads"}));
     for (int r = 0; r < op_.result_count; ++r) {
-      if (op_.result_count > 1) holds({.unread = r}, text_of({"where nobody reads result ", text_of(r)}));
+      if (op_.result_count > 1) holds({.unused = r}, text_of({"where nobody reads result ", text_of(r)}));
       if (may_overwrite(r))
         holds({.over = r}, text_of({"where result ", text_of(r), " lies over the argument that it overwrites"}));
     }
@@ -140,9 +140,9 @@ class kernel_trial {
       std::fill_n(add("result ", r, op_.results[r].bytes), op_.results[r].bytes, how.inside);
     for (const auto& bytes : arguments_)
       std::ranges::copy(bytes, add("argument ", static_cast<int>(memory.size()) - op_.result_count, std::ssize(bytes)));
-    const std::int64_t scratch = op_.scratch_bytes(how.threads);
-    if (op_.has_scratch()) std::fill_n(add("its scratch", -1, scratch), scratch, how.inside);
-    if (how.unread != graph::none) operands[at(how.unread)] = nullptr;
+    const std::int64_t workspace_bytes = op_.scratch_bytes(how.threads);
+    if (op_.has_scratch()) std::fill_n(add("its scratch", -1, workspace_bytes), workspace_bytes, how.inside);
+    if (how.unused != graph::none) operands[at(how.unused)] = nullptr;
     const std::size_t shared = how.over == graph::none ? 0 : at(op_.result_count + op_.results[how.over].overwrites);
     if (how.over != graph::none) operands[at(how.over)] = operands[shared];
 
@@ -167,7 +167,7 @@ class kernel_trial {
     numbers made;
     std::string fault = run(how, made);
     for (int r = 0; r < op_.result_count && fault.empty(); ++r) {
-      if (r == how.unread) continue;
+      if (r == how.unused) continue;
       const graph::result_info& about = op_.results[r];
       const std::byte *const before = first_[at(r)].data(), *const now = made[at(r)].data();
       const auto differs = std::mismatch(before, before + about.bytes, now).first - before;

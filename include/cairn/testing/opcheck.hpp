@@ -147,7 +147,7 @@ constexpr auto first_result(std::tuple<Y...> results) {
 }
 /// Returns the same value as the result of a fused loop, if the value is a real number that a fused loop can compute.
 template <an_expression X>
-constexpr auto by_a_loop(X x) {
+constexpr auto computed_by_fused_loop(X x) {
   if constexpr (kind_of(X::element.type) == kind::real && !(is_state<X> || is_rounded(X::element.type))) return x * 1_c;
   else return x;
 }
@@ -179,16 +179,18 @@ std::string sharing_fault(auto& step, const auto&... inputs) {
                           Op::takes_rows(decltype(Arguments)::shape...);
   if constexpr (shares) {
     predictor<first_result(make<Op>(Arguments...)), real<double>> alone{step};
-    predictor<by_a_loop(first_result(make<Op>(by_a_loop(Arguments)...))), real<double>> beside{step};
-    if (bytes_of(alone(inputs...)) != bytes_of(beside(inputs...)))
+    predictor<computed_by_fused_loop(first_result(make<Op>(computed_by_fused_loop(Arguments)...))), real<double>>
+        with_loop{step};
+    if (bytes_of(alone(inputs...)) != bytes_of(with_loop(inputs...)))
       return "it computes other numbers where a loop makes the rows of its argument, or takes its result in tiles";
   }
   if constexpr (Op::gives_rows(decltype(Arguments)::shape...)) {
-    constexpr auto told = first_result(make<Op>(Arguments...));
+    constexpr auto row_results = first_result(make<Op>(Arguments...));
     constexpr auto rows = std::get<0>(std::tuple{Arguments...});
-    predictor<outputs_with(make<Op>(Arguments...), rows + by_a_loop(told)), real<double>> alone{step};
-    predictor<outputs_with(make<Op>(Arguments...), rows + told), real<double>> beside{step};
-    if (bytes_of(alone(inputs...)) != bytes_of(beside(inputs...)))
+    predictor<outputs_with(make<Op>(Arguments...), rows + computed_by_fused_loop(row_results)), real<double>> alone{
+        step};
+    predictor<outputs_with(make<Op>(Arguments...), rows + row_results), real<double>> with_loop{step};
+    if (bytes_of(alone(inputs...)) != bytes_of(with_loop(inputs...)))
       return "it computes other numbers where a loop follows it through the rows, or does not go through all of them";
   }
   return {};
@@ -241,10 +243,9 @@ template <class Op, auto... Arguments>
 inline constexpr auto terms_of = weighted_sum(make<Op>(Arguments...));
 /// True if one of the arguments of the operation has a gradient.
 template <class Op, auto... Arguments>
-inline constexpr bool is_differentiated =
-    (is_trained<std::remove_const_t<decltype(Arguments)>> || ...) &&
-    std::tuple_size_v<std::remove_const_t<decltype(terms_of<Op, Arguments...>)>> > 0 && !Op::detaches &&
-    !Op::piecewise_constant;
+inline constexpr bool has_gradient = (is_trained<std::remove_const_t<decltype(Arguments)>> || ...) &&
+                                     std::tuple_size_v<std::remove_const_t<decltype(terms_of<Op, Arguments...>)>> > 0 &&
+                                     !Op::detaches && !Op::piecewise_constant;
 
 /// True if two arguments are trained parameters that differ only in their names.
 template <class A, class B>
@@ -326,7 +327,7 @@ std::string program_fault(seed s) {
   const auto drawn = all_inputs<std::remove_const_t<decltype(Arguments)>...>(s);
   return std::apply(
       [=](const auto&... input) -> std::string {
-        if constexpr (is_differentiated<Op, Arguments...>)
+        if constexpr (has_gradient<Op, Arguments...>)
           return step_and_gradient_fault<Op, Arguments...>(s, input.bound()...);
         else if constexpr (!has_kernel<Op>) return value_fault<Op, Arguments...>(s, input.bound()...);
         else return {};

@@ -77,7 +77,7 @@ std::string description_of(const Iterator& at) {
 }
 
 /// Returns one line for each text of `now` that is not saved, or that was saved with another content.
-inline std::string others_among(const file::metadata& saved, const file::metadata& now) {
+inline std::string lines_of_differences(const file::metadata& saved, const file::metadata& now) {
   const auto in_quotes = [](std::string_view text) { return text_of({"'", file::detail::printable(text), "'"}); };
   std::string lines;
   for (const auto& [name, text] : now) {
