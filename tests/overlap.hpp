@@ -12,7 +12,7 @@ namespace cairn::test {
 template <class Plan>
 constexpr bool is_followed(int v) {
   const auto& s = Plan::schedule;
-  if (s.op(v).what == graph::role::earlier || s.op(v).what == graph::role::cache) return true;
+  if (s.op(v).what == graph::role::accumulated || s.op(v).what == graph::role::cache) return true;
   for (int i = 0; i < s.carry_count; ++i) {
     if (s.carries[i].before == v) return true;
   }
@@ -115,7 +115,7 @@ constexpr bool all_followed() {
   for (int i = 0; i < s.carry_count; ++i) all &= follows(s.carries[i].after, Plan::layout.of[s.carries[i].before]);
   int next = Plan::graph.result_count;
   for (int i = 0; i < Plan::graph.leaf_count; ++i) {
-    if (Plan::graph.leaves[i].after == graph::none) continue;
+    if (Plan::graph.leaves[i].next_value == graph::none) continue;
     const int after = s.outputs[next++];
     if (Plan::graph.leaf_op(i).what == graph::role::cache) all &= follows(after, {plan::leaf_base + i, 0});
   }

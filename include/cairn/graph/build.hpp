@@ -67,7 +67,7 @@ constexpr int kept_result(builder& b, int result) {
   const int root = b.root(result);
   const operation& op = *b.nodes[root].op;
   bool copied = (Updates && op.trainable) || (op.what == role::input && Output::shape.rank > 0);
-  for (int i = 0; i < b.leaf_count; ++i) copied |= b.leaves[i].node == root && b.leaves[i].after != none;
+  for (int i = 0; i < b.leaf_count; ++i) copied |= b.leaves[i].node == root && b.leaves[i].next_value != none;
   return copied ? b.append(&copy_of<Target, tensor_of<Output>>, &result) : result;
 }
 
@@ -77,12 +77,12 @@ constexpr void finish(auto& g, const builder& b) {
   g.argument_count = b.argument_count;
   g.leaf_count = b.leaf_count;
   g.region_count = b.region_count;
-  g.keep_count = b.keep_count;
+  g.stored_value_count = b.stored_value_count;
   g.tag_count = b.tag_count;
   g.character_count = b.character_count;
   g.wrong = b.wrong;
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (g.leaves[i].after != none) g.outputs[g.output_count++] = g.leaves[i].after;
+    if (g.leaves[i].next_value != none) g.outputs[g.output_count++] = g.leaves[i].next_value;
   }
 }
 

@@ -237,14 +237,14 @@ struct lowering<layer_result<Parameter, X>> {
 // scope of the call opens and before it closes.
 template <class Mark>
 struct marking {
-  static constexpr part what = part::stage;
+  static constexpr region_kind what = region_kind::stage;
   static constexpr sizes around(const sizes& inner) { return inner; }
   static constexpr void open(builder&) {}
   static constexpr void close(builder&, int, int) {}
 };
 template <fixed_string Name>
 struct marking<block_mark<Name>> : marking<void> {
-  static constexpr part what = part::block;
+  static constexpr region_kind what = region_kind::block;
   static constexpr sizes around(sizes inner) {
     inner.prefix_names(sizeof(Name.text));
     return inner;
@@ -257,16 +257,16 @@ struct marking<shared_mark> : marking<void> {
     inner.prefix_names(8);
     return inner;
   }
-  static constexpr void open(builder& b) { b.regions[b.current_region].shared = ++b.shared_count; }
+  static constexpr void open(builder& b) { b.regions[b.current_region].shared_application = ++b.shared_count; }
 };
 template <fixed_string Name, class... Policy>
 struct marking<segment_mark<Name, Policy...>> {
-  static constexpr part what = part::segment;
+  static constexpr region_kind what = region_kind::segment;
   static constexpr sizes around(sizes inner) {
     inner.segments += 1;
     inner.characters += inner.segments * static_cast<int>(sizeof(Name.text));
     inner.characters += (0 + ... + tag_characters<Policy>);  // a tag that is not found is written for the message
-    if (sizeof...(Policy) > 0) inner.keeps += inner.nodes;
+    if (sizeof...(Policy) > 0) inner.stored_values += inner.nodes;
     inner.depth += 1;
     return inner;
   }
@@ -280,13 +280,13 @@ struct marking<segment_mark<Name, Policy...>> {
     b.path.shrink(length);
   }
   static constexpr void close(builder& b, int first_node, int first_tag) {
-    closing_segment{b, first_node, first_tag}.template keep_by<Policy...>();
+    closing_segment{b, first_node, first_tag}.template store_by<Policy...>();
   }
 };
 template <fixed_string Name, int Part, int Parts, class... Policy>
 struct marking<chain_mark<Name, Part, Parts, Policy...>> : marking<segment_mark<Name, Policy..., allow_useless>> {
   static constexpr void close(builder& b, int first_node, int first_tag) {
-    closing_segment{b, first_node, first_tag, Part, Parts}.template keep_by<Policy...>();
+    closing_segment{b, first_node, first_tag, Part, Parts}.template store_by<Policy...>();
   }
 };
 
@@ -327,7 +327,7 @@ struct body_lowering<repeat_mark<N, Name>, std::tuple<E...>> {
   template <class Target>
   static constexpr void into(builder& b, const int* arguments, int count, int* results) {
     for (int i = 0; i < N; ++i) {
-      const builder::frame before = b.open(part::iteration, nullptr, 0);
+      const builder::frame before = b.open(region_kind::iteration, nullptr, 0);
       b.extend_path(Name);
       b.number_path('.', i);
       once::template into<Target>(b, i == 0 ? arguments : results, count, results);

@@ -97,7 +97,7 @@ constexpr sizes with_conversions(sizes s) {
   const int more = s.nodes + s.arguments;
   s.nodes += more;
   s.arguments += s.arguments + more;  // s.arguments for recomputation in float, `more` for conversions
-  s.keeps += more;
+  s.stored_values += more;
   return s;
 }
 

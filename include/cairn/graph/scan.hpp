@@ -81,7 +81,7 @@ struct scan_operations {
     }(std::make_index_sequence<static_cast<std::size_t>(g.result_count)>{});
     std::size_t r = static_cast<std::size_t>(g.result_count);
     for (int i = 0; i < g.leaf_count; ++i) {
-      if (g.leaves[i].after != none) out[r++] = g.leaf_op(i).results[0];
+      if (g.leaves[i].next_value != none) out[r++] = g.leaf_op(i).results[0];
     }
     out[r] = described({stored_shape, {dtype::u8}}, 1, stored_shape);
     out[r].in_user_memory = Scan::policy::snapshots_in_user_memory;
@@ -321,7 +321,7 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, each_values<E.
     const int made = b.append(&operations::scan, arguments.begin());
     int next = made + g.result_count;
     for (int i = operations::facts::first_leaf; i < operations::facts::arguments; ++i) {
-      if (g.leaves[i].after != none) b.set_next_value(leaves[i], next++);
+      if (g.leaves[i].next_value != none) b.set_next_value(leaves[i], next++);
     }
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (b.known.add(&id_of<pick<static_cast<int>(I), type>>, height, made + static_cast<int>(I)), ...);

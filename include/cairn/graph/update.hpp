@@ -129,7 +129,7 @@ struct update_operations {
     for (int i = 0; i < g.leaf_count; ++i) {
       out[static_cast<std::size_t>(i)] = g.leaf_op(i);
       out[static_cast<std::size_t>(i)].name = "moment";
-      out[static_cast<std::size_t>(i)].what = role::earlier;
+      out[static_cast<std::size_t>(i)].what = role::accumulated;
       out[static_cast<std::size_t>(i)].results = &g.leaf_op(i).results[0].as_float();
     }
     return out;

@@ -153,7 +153,7 @@ struct fuser {
   constexpr bool takes_over(int v, int a) const {
     const int root = readers.root[a];
     return readers.last[root] == v && made_by(v).covers(made_by(root)) && reads_plainly(v, a) &&
-           (out.step_of[root] != none || op_of(root).what == graph::role::earlier || op_of(v).updates);
+           (out.step_of[root] != none || op_of(root).what == graph::role::accumulated || op_of(v).updates);
   }
   /// Returns true if the axes of `a` from `axis` on are a row for `v`: either contiguous numbers, or one number that is
   /// broadcast.

@@ -67,7 +67,7 @@ inline constexpr auto earlier_gradients = [] {
   for (int i = 0; i < Graph.leaf_count; ++i) {
     out.of[i] = Graph.leaf_op(i);
     out.of[i].name = "gradient so far";
-    out.of[i].what = graph::role::earlier;
+    out.of[i].what = graph::role::accumulated;
     out.of[i].results = &Graph.leaf_op(i).results[0].as_float();
   }
   return out;

@@ -316,7 +316,7 @@ struct fixed_placer {
   constexpr void place_caches() {
     int next = g.result_count;
     for (int i = 0; !apart && i < g.leaf_count; ++i) {
-      if (g.leaves[i].after == none) continue;
+      if (g.leaves[i].next_value == none) continue;
       const int value = s.outputs[next++], after = f.root[value];
       if (g.leaf_op(i).what != graph::role::cache) continue;
       const place own{leaf_base + i, 0};
