@@ -30,7 +30,7 @@ struct lowering<cotangent_leaf<Name, Tensor>> : named_leaf<cotangent_leaf<Name, 
 
 /// The most that lowering appends, without the gradients that the model itself takes.
 template <class... Outputs>
-inline constexpr sizes counted = [](int copies) {
+inline constexpr sizes counted_sizes = [](int copies) {
   counter c;
   (lowering<Outputs>::count(c), ...);
   c.total += {.nodes = copies, .arguments = copies, .regions = 1};
@@ -42,7 +42,7 @@ inline constexpr sizes counted = [](int copies) {
 template <class Target, class... Outputs>
 constexpr sizes size_of() {
   constexpr int outputs = static_cast<int>(sizeof...(Outputs));
-  constexpr sizes size = with_conversions<Target>(counted<Outputs...>);
+  constexpr sizes size = with_conversions<Target>(counted_sizes<Outputs...>);
   if constexpr (((Outputs::traits.order == 0) && ...)) {
     return size;
   } else {
@@ -63,7 +63,7 @@ constexpr sizes size_of() {
 ///   `Updates` parameters, a parameter.
 /// - The value is an input. A view of it would be a writable view of the caller's array, which may not live as long.
 template <class Target, class Output, bool Updates>
-constexpr int kept_result(builder& b, int result) {
+constexpr int returned_value(builder& b, int result) {
   const int root = b.root(result);
   const operation& op = *b.nodes[root].op;
   bool copied = (Updates && op.trainable) || (op.what == role::input && Output::shape.rank > 0);
@@ -88,7 +88,7 @@ constexpr void finish(auto& g, const builder& b) {
 
 /// Lowers an expression that is a result of a program or of a scan. Real numbers are returned as floats.
 template <class Target, class E>
-constexpr int result_of(builder& b) {
+constexpr int lower_result(builder& b) {
   const int v = lowering<E>::template into<Target>(b);
   return E::element.type == dtype::real ? b.as_float(v) : v;
 }
@@ -99,10 +99,10 @@ constexpr auto build() {
   graph<size_of<Target, Outputs..., Cotangent>()> g;
   builder b;
   b.write_to(g);
-  ((g.outputs[g.output_count++] = result_of<Target, Outputs>(b)), ...);
+  ((g.outputs[g.output_count++] = lower_result<Target, Outputs>(b)), ...);
   g.result_count = g.output_count;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((g.outputs[I] = kept_result<Target, Outputs, Updates>(b, g.outputs[I])), ...);
+    ((g.outputs[I] = returned_value<Target, Outputs, Updates>(b, g.outputs[I])), ...);
   }(std::index_sequence_for<Outputs...>{});
   g.cotangent = lowering<Cotangent>::template into<Target>(b);
   finish(g, b);

@@ -96,7 +96,7 @@ template <class Purpose, class First, class... Rest>
 inline constexpr graph::sizes counted<Purpose, output_list<First, Rest...>> = [](graph::sizes size) {
   size.nodes *= 1 + std::max({First::traits.order, Rest::traits.order...});
   return size;
-}(graph::counted<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
+}(graph::counted_sizes<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
 
 /// A model: its graph, its trained leaves and its gradient, each a constant of its own.
 template <class Purpose, class Outputs>
