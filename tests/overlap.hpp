@@ -190,7 +190,7 @@ constexpr fault judged() {
       if (mine.end > bytes_at<Plan>(mine.base)) return fault::outside;
       if (mine.base == plan::arena_base) highest = std::max(highest, plan::aligned(mine.end));
     }
-    const std::int64_t needed = step.kernel == graph::none ? 0 : s.op(step.kernel).scratch_bytes(Plan::threads);
+    const std::int64_t needed = step.kernel == graph::none ? 0 : s.op(step.kernel).workspace_bytes(Plan::threads);
     if (needed > 0) {
       const range working{plan::arena_base, l.scratch[i], l.scratch[i] + needed};
       for (int k = 0; k < count; ++k) {

@@ -129,12 +129,12 @@ struct operation {
   int precision_argument = 0;
   bool converts = false;          ///< is a conversion to or from bf16 that the builder added
   const axis_map* map = nullptr;  ///< by axis
-  workspace scratch = {};
-  int number_bytes = 0;  ///< bytes of a number of `scratch`
+  workspace kernel_workspace = {};
+  int number_bytes = 0;  ///< bytes of a number of `kernel_workspace`
 
   // Properties of a scan, which has a plan of its own.
-  std::int64_t (*scratch_of_plan)(int threads) = nullptr;  ///< bytes of its workspace
-  std::int64_t recomputed = 0;                             ///< the part of `flops` that recomputes values
+  std::int64_t (*workspace_of_plan)(int threads) = nullptr;  ///< bytes of its workspace
+  std::int64_t recomputed = 0;                               ///< the part of `flops` that recomputes values
   loop_counts counts = {};
 
   // Properties of leaves.
@@ -151,13 +151,16 @@ struct operation {
   vjp_pointer vjp_first = nullptr;       ///< gradient rule for the first cotangent alone, if the operation has one
   int vjp_nodes = 0, vjp_arguments = 0;  ///< the most nodes and arguments that a gradient rule appends
 
-  constexpr bool has_scratch() const { return scratch.numbers(1) > 0 || !same_address(scratch_of_plan, nullptr); }
-  constexpr std::int64_t scratch_bytes(int threads) const {
-    return same_address(scratch_of_plan, nullptr) ? scratch.numbers(threads) * number_bytes : scratch_of_plan(threads);
+  constexpr bool has_workspace() const {
+    return kernel_workspace.numbers(1) > 0 || !same_address(workspace_of_plan, nullptr);
+  }
+  constexpr std::int64_t workspace_bytes(int threads) const {
+    return same_address(workspace_of_plan, nullptr) ? kernel_workspace.numbers(threads) * number_bytes
+                                                    : workspace_of_plan(threads);
   }
   /// Returns true if the kernel can read argument number i in place if it is a concatenation.
   constexpr bool may_read_pieces(int i) const { return i < 64 && (reads_pieces >> i & 1U) != 0; }
-  constexpr int operands() const { return result_count + argument_count + (has_scratch() ? 1 : 0); }
+  constexpr int operands() const { return result_count + argument_count + (has_workspace() ? 1 : 0); }
 
   constexpr bool has_initial() const { return start.drawn != initial::law::unsaid; }
   /// Returns true if two leaves with one name can be the same leaf.

@@ -322,7 +322,7 @@ constexpr operation describe_operation() {
     o.gives_rows = Op::gives_rows(Tensors::shape...);
     if constexpr (Op::takes_rows(Tensors::shape...) || Op::gives_rows(Tensors::shape...))
       o.run_rows = kernel::run_rows();
-    o.scratch = Op::scratch(bytes, Tensors::shape...);
+    o.kernel_workspace = Op::scratch(bytes, Tensors::shape...);
     o.number_bytes = bytes;
     o.joins = Op::joins(Tensors::shape...);
     o.of_single_numbers = Op::of_single_numbers(Tensors::shape...);

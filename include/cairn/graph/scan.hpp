@@ -165,7 +165,7 @@ struct scan_operations {
     o.result_count = facts::gradient_count;
     o.results = pullback_results.data();
     o.recomputed = figures.recomputed_flops;
-    o.scratch_of_plan = &hooks::template workspace_bytes<true>;
+    o.workspace_of_plan = &hooks::template workspace_bytes<true>;
     o.run = &hooks::template run<true>;
     o.vjp = &refuse;
     return o;
@@ -248,7 +248,7 @@ struct scan_operations {
     o.argument_count = facts::arguments;
     o.result_count = facts::results + stores_memory;
     o.results = scan_results.data();
-    o.scratch_of_plan = &hooks::template workspace_bytes<false>;
+    o.workspace_of_plan = &hooks::template workspace_bytes<false>;
     o.run = &hooks::template run<false>;
     if constexpr (Target::order > 0 && facts::cotangent_count > 0 && facts::gradient_count > 0) {
       o.vjp = &append;

@@ -54,7 +54,7 @@ struct fused {
 /// Returns the bytes of workspace that a plan step needs on `threads` threads.
 template <class Schedule>
 constexpr std::int64_t scratch_of(const Schedule& s, const step& st, int threads) {
-  return st.kernel == none ? 0 : s.op(st.kernel).scratch_bytes(threads);
+  return st.kernel == none ? 0 : s.op(st.kernel).workspace_bytes(threads);
 }
 
 namespace detail {

@@ -135,7 +135,7 @@ struct executable {
       else if (told::is_mapped(a)) visit(place_of(s.root(a), true));
       else visit(place_of(a, false));
     }
-    if (s.op(head).has_scratch())
+    if (s.op(head).has_workspace())
       visit(Compiled::threads == 0 ? plan::place{plan::scratch_base, 0}
                                    : plan::place{plan::arena_base, layout.scratch[index]});
   }
