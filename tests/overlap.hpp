@@ -12,7 +12,7 @@ namespace cairn::test {
 template <class Plan>
 constexpr bool is_followed(int v) {
   const auto& s = Plan::schedule;
-  if (s.op(v).what == graph::role::earlier || s.op(v).what == graph::role::cache) return true;
+  if (s.op(v).what == graph::role::accumulated || s.op(v).what == graph::role::cache) return true;
   for (int i = 0; i < s.carry_count; ++i) {
     if (s.carries[i].before == v) return true;
   }
@@ -118,7 +118,7 @@ constexpr bool all_followed() {
   for (int i = 0; i < s.carry_count; ++i) all &= follows(s.carries[i].after, Plan::layout.of[s.carries[i].before]);
   int next = Plan::graph.result_count;
   for (int i = 0; i < Plan::graph.leaf_count; ++i) {
-    if (Plan::graph.leaves[i].after == graph::none) continue;
+    if (Plan::graph.leaves[i].next_value == graph::none) continue;
     const int after = s.outputs[next++];
     if (Plan::graph.leaf_op(i).what == graph::role::cache) all &= follows(after, {plan::leaf_base + i, 0});
   }
@@ -194,7 +194,7 @@ constexpr fault judged() {
       if (mine.end > bytes_at<Plan>(mine.base)) return fault::outside;
       if (mine.base == plan::arena_base) highest = std::max(highest, plan::aligned(mine.end));
     }
-    const std::int64_t needed = step.kernel == graph::none ? 0 : s.op(step.kernel).scratch_bytes(Plan::threads);
+    const std::int64_t needed = step.kernel == graph::none ? 0 : s.op(step.kernel).workspace_bytes(Plan::threads);
     if (needed > 0) {
       const range working{plan::arena_base, l.workspace[i], l.workspace[i] + needed};
       for (int k = 0; k < count; ++k) {

@@ -135,7 +135,7 @@ static_assert(recomputed_in_chain<save_matmuls> == std::pair{2, 1});
 static_assert(recomputed_in_chain<save_everything> == std::pair{0, 0});
 
 // By what is computed: f3 makes most, for its result is wide; f4 computes as much, for its argument is.
-constexpr work of_f3 = work_of<
+constexpr stage_work of_f3 = stage_work_of<
     call<stage_mark, std::remove_const_t<decltype(f<"f3", 128>)>, detail::stage_input<0, tensor_of<decltype(x)>>>>();
 static_assert(of_f3.bytes == 3 * 8 * 128 * 4 && of_f3.flops == 2 * 8 * 16 * 128 + 2 * 8 * 128);
 static_assert(equal_steps<loss_of(ckpt_sequential<4, by_bytes, allow_useless>(chain)),

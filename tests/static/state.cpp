@@ -26,7 +26,7 @@ template <class Step>
 constexpr formula after(std::string_view name) {
   const graph::leaf& l = Step::graph.leaves[Step::graph.find(graph::role::parameter, name)];
   formula f;
-  if (l.after != graph::none) f.write(Step::graph, Step::graph, l.after);
+  if (l.next_value != graph::none) f.write(Step::graph, Step::graph, l.next_value);
   return f;
 }
 /// How many states a step updates; -1 if one is not read once in the forward pass and never again.
@@ -36,7 +36,7 @@ constexpr int updates = [] {
   constexpr const auto& s = Step::schedule;
   int n = 0;
   for (int leaf = 0; leaf < g.leaf_count; ++leaf) {
-    if (g.leaves[leaf].after == graph::none) continue;
+    if (g.leaves[leaf].next_value == graph::none) continue;
     runs reads;
     for (int v = 0; v < s.node_count; ++v) {
       for (int i = 0; i < s.op(v).argument_count; ++i)

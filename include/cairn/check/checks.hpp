@@ -149,7 +149,7 @@ constexpr one_row find_one_row(const Graph& g) {
     for (int i = 0; i < g.op(v).argument_count; ++i) depends[v] |= depends[g.argument(v, i)];
   }
   for (int i = g.leaf_count; i-- > 0;) {
-    if (g.leaves[i].after != graph::none && depends[g.leaves[i].after]) found.state = i;
+    if (g.leaves[i].next_value != graph::none && depends[g.leaves[i].next_value]) found.state = i;
   }
   return found;
 }

@@ -101,7 +101,7 @@ template <clipping Clip, bool Stochastic, class... Names, auto... Rule>
 constexpr auto problem_of_size(rule_list<named_rule<Names, Rule>...>) {
   return first_problem([] {
     using rule = std::remove_const_t<decltype(Rule)>;
-    constexpr int drawn = Stochastic ? drawn_from : 0;
+    constexpr int drawn = Stochastic ? stochastic_argument_count : 0;
     constexpr int values = 2 + numbers_of<rule> + moments_of(Rule) + (Clip != clipping::none) + drawn;
     if constexpr (values <= plan::max_loop_inputs) return sound{};
     else return mistake<too_many_numbers, top_scope, fact::given<rule>, fact::iterations<values>>{};

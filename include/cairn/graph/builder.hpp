@@ -36,12 +36,12 @@ struct builder {
   int* arguments = nullptr;
   leaf* leaves = nullptr;
   region* regions = nullptr;
-  keep* keeps = nullptr;
+  stored_value* stored_values = nullptr;
   tag* tags = nullptr;  ///< null while gradients are appended, because policies cannot name what gradients compute
   char* names = nullptr;
   /// The number of nodes and arguments for which there is room, if the tables can grow.
   int room = std::numeric_limits<int>::max(), argument_room = std::numeric_limits<int>::max();
-  int node_count = 0, argument_count = 0, leaf_count = 0, region_count = 1, keep_count = 0, tag_count = 0,
+  int node_count = 0, argument_count = 0, leaf_count = 0, region_count = 1, stored_value_count = 0, tag_count = 0,
       character_count = 0;
   int shared_count = 0;     ///< applications of shared layers so far
   int top_level_depth = 0;  ///< how many expressions of the top level are being lowered inside of a region
@@ -246,7 +246,7 @@ struct builder {
     arguments = g.arguments;
     leaves = g.leaves;
     regions = g.regions;
-    keeps = g.keeps;
+    stored_values = g.stored_values;
     tags = g.tags;
     names = g.names;
   }
@@ -293,15 +293,15 @@ struct builder {
 
   /// Opens a scope with a region of its own and binds `count` values to its placeholders. The caller passes the
   /// returned frame to close().
-  constexpr frame open(part what, const int* values, int count) {
+  constexpr frame open(region_kind what, const int* values, int count) {
     const frame before{first_binding, known.open(), path.count(), open_region};
-    bool from_parameters = what == part::segment && !same_address(tags, nullptr);
+    bool from_parameters = what == region_kind::segment && !same_address(tags, nullptr);
     for (int i = 0; from_parameters && i < count; ++i) from_parameters = is_parameter_function(values[i]);
     const region& around = regions[open_region];
     regions[region_count] = {.parent = open_region,
                              .what = what,
                              .is_parameter_function = from_parameters || around.is_parameter_function,
-                             .shared = around.shared,
+                             .shared_application = around.shared_application,
                              .first_reused = reused.count()};
     current_region = open_region = region_count++;
     first_binding = bindings.count();
@@ -334,7 +334,7 @@ struct builder {
       name.remove_prefix(1);
     }
     extend_path(name);
-    if (const int application = regions[current_region].shared; application > 0 && op->what == role::random)
+    if (const int application = regions[current_region].shared_application; application > 0 && op->what == role::random)
       number_path('#', application);
     const int found = find_or_append_leaf(op, prefixed ? full_path() : name);
     path.shrink(length);
@@ -352,7 +352,7 @@ struct builder {
   /// mistake. An expression of the top level that is used in several regions is computed in each of them. It does not
   /// count as a second layer.
   constexpr void note_layer(int parameter, int value) {
-    if (regions[current_region].shared > 0 || top_level_depth > 0) return;
+    if (regions[current_region].shared_application > 0 || top_level_depth > 0) return;
     int& earlier = layers_[parameter];
     if (earlier == none) {
       earlier = value;
@@ -370,9 +370,9 @@ struct builder {
               opened = std::exchange(open_region, nodes[v].open_region);
     const int next = as_float(v);
     current_region = region, open_region = opened;
-    int& after = leaves[state].after;
-    if (after != none && after != next) wrong.updated_twice = state;
-    after = next;
+    int& next_value = leaves[state].next_value;
+    if (next_value != none && next_value != next) wrong.updated_twice = state;
+    next_value = next;
   }
 
  private:

@@ -7,7 +7,7 @@
 namespace cairn::graph {
 
 /// Marks the values up to `last` that depend on marked values through operations that have a gradient.
-constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
+constexpr void mark_wanted(const builder& b, int last, bool* wanted) {
   for (int v = 0; v <= last; ++v) {
     const operation& op = *b.nodes[v].op;
     if (same_address(op.vjp, nullptr) && !op.converts) continue;
@@ -62,22 +62,23 @@ struct lowering<derivative<I, F, X...>> {
   template <class Target>
   static constexpr int into(builder& b) {
     if (const int known = b.known.find(&id_of<type>, height); known != none) return known;
-    const int by[]{b.gradient_owner(lowering<X>::template into<Target>(b))...};
-    const int of = b.gradient_owner(lowering<F>::template into<Target>(b)), end = b.node_count;
+    const int variables[]{b.gradient_owner(lowering<X>::template into<Target>(b))...};
+    const int function = b.gradient_owner(lowering<F>::template into<Target>(b)), end = b.node_count;
     table<bool> wanted(end);
     table<int> gradient(end);
-    for (const int x : by) wanted.data()[x] = true;
-    spread_wanted(b, of, wanted.data());
-    gradient.data()[of] = b.append_leaf(&leaf_operation<constant_leaf<1.0>, typename Target::numbers, tensor_of<F>>);
-    append_gradients(b, of, wanted.data(), gradient.data(), [](int) {});
+    for (const int x : variables) wanted.data()[x] = true;
+    mark_wanted(b, function, wanted.data());
+    gradient.data()[function] =
+        b.append_leaf(&leaf_operation<constant_leaf<1.0>, typename Target::numbers, tensor_of<F>>);
+    append_gradients(b, function, wanted.data(), gradient.data(), [](int) {});
     for (int v = end; v < b.node_count; ++v) b.nodes[v].order = type::traits.order;
-    for (const int x : by) {
+    for (const int x : variables) {
       if (gradient.data()[x] == 0) b.wrong.independent = x;
     }
     [&]<std::size_t... K>(std::index_sequence<K...>) {
-      (b.known.add(&id_of<derivative<static_cast<int>(K), F, X...>>, height, gradient.data()[by[K]]), ...);
+      (b.known.add(&id_of<derivative<static_cast<int>(K), F, X...>>, height, gradient.data()[variables[K]]), ...);
     }(std::index_sequence_for<X...>{});
-    return gradient.data()[by[I]];
+    return gradient.data()[variables[I]];
   }
 };
 

@@ -20,7 +20,7 @@ enum class role : std::uint8_t {
   random,     ///< the key of a random operation; each training step has a new one
   /// A value that earlier training steps left: a gradient that is accumulated, or a moment. This training step writes
   /// the next value to the same memory.
-  earlier,
+  accumulated,
   number,       ///< a number of an update rule, the same for all parameters; each training step has a new one
   constant,     ///< an immediate scalar
   generated,    ///< an array that is computed from the positions of its elements wherever it is read
@@ -129,12 +129,12 @@ struct operation {
   int precision_argument = 0;
   bool converts = false;          ///< is a conversion to or from bf16 that the builder added
   const axis_map* map = nullptr;  ///< by axis
-  workspace scratch = {};
-  int number_bytes = 0;  ///< bytes of a number of `scratch`
+  workspace kernel_workspace = {};
+  int number_bytes = 0;  ///< bytes of a number of `kernel_workspace`
 
   // Properties of a scan, which has a plan of its own.
-  std::int64_t (*scratch_of_plan)(int threads) = nullptr;  ///< bytes of its workspace
-  std::int64_t recomputed = 0;                             ///< the part of `flops` that recomputes values
+  std::int64_t (*workspace_of_plan)(int threads) = nullptr;  ///< bytes of its workspace
+  std::int64_t recomputed = 0;                               ///< the part of `flops` that recomputes values
   loop_counts counts = {};
 
   // Properties of leaves.
@@ -151,13 +151,16 @@ struct operation {
   vjp_pointer vjp_first = nullptr;       ///< gradient rule for the first cotangent alone, if the operation has one
   int vjp_nodes = 0, vjp_arguments = 0;  ///< the most nodes and arguments that a gradient rule appends
 
-  constexpr bool has_scratch() const { return scratch.numbers(1) > 0 || !same_address(scratch_of_plan, nullptr); }
-  constexpr std::int64_t scratch_bytes(int threads) const {
-    return same_address(scratch_of_plan, nullptr) ? scratch.numbers(threads) * number_bytes : scratch_of_plan(threads);
+  constexpr bool has_workspace() const {
+    return kernel_workspace.numbers(1) > 0 || !same_address(workspace_of_plan, nullptr);
+  }
+  constexpr std::int64_t workspace_bytes(int threads) const {
+    return same_address(workspace_of_plan, nullptr) ? kernel_workspace.numbers(threads) * number_bytes
+                                                    : workspace_of_plan(threads);
   }
   /// Returns true if the kernel can read argument number i in place if it is a concatenation.
   constexpr bool may_read_pieces(int i) const { return i < 64 && (reads_pieces >> i & 1U) != 0; }
-  constexpr int operands() const { return result_count + argument_count + (has_scratch() ? 1 : 0); }
+  constexpr int operands() const { return result_count + argument_count + (has_workspace() ? 1 : 0); }
 
   constexpr bool has_initial() const { return start.drawn != initial::law::unsaid; }
   /// Returns true if two leaves with one name can be the same leaf.
@@ -194,7 +197,7 @@ struct leaf {
   int node = none;
   int name = 0, name_length = 0;  ///< in graph::names
   int next = none;                ///< the next leaf in the hash chain
-  int after = none;               ///< for a state that a training step updates: its next value
+  int next_value = none;          ///< for a state that a training step updates: its next value
 };
 
 /// A name by which policies find a value.
@@ -204,24 +207,24 @@ struct tag {
 };
 
 /// Regions, in which values are computed. They are numbered in the order in which they begin. Region 0 is the program.
-enum class part : std::uint8_t { program, block, stage, iteration, segment };
+enum class region_kind : std::uint8_t { program, block, stage, iteration, segment };
 struct region {
   int parent = none;
-  part what = part::program;
+  region_kind what = region_kind::program;
   int name = 0, name_length = 0;  ///< the path of a segment
   bool may_be_useless = false;
   /// True if this region is, or is inside of, a segment that is a function of parameters, states and constants alone.
   /// Its values are computed here and are not shared with other regions.
   bool is_parameter_function = false;
-  int shared = 0;        ///< the number of the application of a shared layer to which the region belongs, or 0
-  int first_reused = 0;  ///< how many values in builder::reused are older than the region
+  int shared_application = 0;  ///< the number of the application of a shared layer to which the region belongs, or 0
+  int first_reused = 0;        ///< how many values in builder::reused are older than the region
   /// For segments of a chain: a bit for each predicate or tag of their policies. The bit is set if a value of this or
   /// an earlier segment of the chain fits the predicate or has the tag.
-  std::uint64_t found = 0;
+  std::uint64_t policies_met = 0;
 };
 
 /// A value inside a segment `region` that the segment's policies store for the backward pass.
-struct keep {
+struct stored_value {
   int node = none, region = none;
 };
 
@@ -246,7 +249,8 @@ struct mistakes {
 
 /// The number of entries in each table of a graph, or an upper bound for it.
 struct sizes {
-  int nodes = 0, arguments = 0, leaves = 0, regions = 0, segments = 0, keeps = 0, tags = 0, characters = 0, updates = 0;
+  int nodes = 0, arguments = 0, leaves = 0, regions = 0, segments = 0, stored_values = 0, tags = 0, characters = 0,
+      updates = 0;
   int depth = 0;  ///< how deep segments are nested
 
   constexpr sizes& operator+=(const sizes& more) {
@@ -255,7 +259,7 @@ struct sizes {
     leaves += more.leaves;
     regions += more.regions;
     segments += more.segments;
-    keeps += more.keeps;
+    stored_values += more.stored_values;
     tags += more.tags;
     characters += more.characters;
     updates += more.updates;
@@ -264,8 +268,8 @@ struct sizes {
   }
   /// Returns the sizes of `n` copies.
   friend constexpr sizes operator*(int n, const sizes& s) {
-    return {n * s.nodes, n * s.arguments, n * s.leaves,     n * s.regions, n * s.segments,
-            n * s.keeps, n * s.tags,      n * s.characters, n * s.updates, s.depth};
+    return {n * s.nodes,         n * s.arguments, n * s.leaves,     n * s.regions, n * s.segments,
+            n * s.stored_values, n * s.tags,      n * s.characters, n * s.updates, s.depth};
   }
   /// Adds the characters of a prefix of this length to all names.
   constexpr void prefix_names(int characters_more) { characters += (leaves + segments) * characters_more; }
@@ -298,10 +302,10 @@ struct graph : values<Size.nodes + 1, Size.arguments + 1> {
   static constexpr int output_capacity = max_outputs + Size.updates;
   leaf leaves[Size.leaves + 1] = {};
   region regions[Size.regions + 1] = {};
-  keep keeps[Size.keeps + 1] = {};
+  stored_value stored_values[Size.stored_values + 1] = {};
   tag tags[Size.tags + 1] = {};
   char names[Size.characters + 1] = {};
-  int leaf_count = 0, region_count = 1, keep_count = 0, tag_count = 0, character_count = 0;
+  int leaf_count = 0, region_count = 1, stored_value_count = 0, tag_count = 0, character_count = 0;
   int outputs[output_capacity] = {};  ///< the results, then the next values of states in the order of their leaves
   int output_count = 0, result_count = 0;
   int cotangent = none;  ///< the leaf that is the gradient of the first output; none if the gradient is 1

@@ -104,13 +104,13 @@ template <class Scan, class Target>
 using body_target = target<typename Target::numbers, Scan::body::inside.order + (Target::order > 0 ? 1 : 0),
                            Target::training, Target::inputs>;
 template <class Scan, class Target>
-inline constexpr auto body_of = build_body<Scan, Target>();
+inline constexpr auto scan_body_of = build_body<Scan, Target>();
 
 /// Facts about a scan that are known before its body has a plan.
 template <class Scan, class Target>
 struct scan_facts {
   using real = typename Target::real;
-  static constexpr const auto& g = body_of<Scan, Target>;
+  static constexpr const auto& g = scan_body_of<Scan, Target>;
   static constexpr int carried = Scan::carried_count, each = Scan::each_count,
                        first_leaf = carried + each + Scan::same_count;
   static constexpr int arguments = g.own_leaves, results = g.output_count;

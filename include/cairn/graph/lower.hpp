@@ -86,9 +86,9 @@ struct lowering<generated_leaf<F, E, Extents...>> {
 };
 /// A constant that is combined with numbers of another type than the program's.
 template <class Constant, dtype Type>
-struct constant_among {};
+struct constant_as {};
 template <class Constant, dtype Type>
-struct lowering<constant_among<Constant, Type>> : lowering<Constant> {
+struct lowering<constant_as<Constant, Type>> : lowering<Constant> {
   template <class Target>
   static constexpr int into(builder& b) {
     return b.append_leaf(&leaf_operation<Constant, typename Target::numbers, tensor<element_type{Type}>>);
@@ -112,7 +112,7 @@ template <class Target, class Tensor>
 inline constexpr const operation& copy_of = operation_of<expand_op<Tensor::shape>, Target, Tensor>;
 
 /// Returns true if an operation updates one of its arguments, which is a state.
-constexpr bool any_updated(next_state (*becomes)(int), int arguments) {
+constexpr bool updates_any(next_state (*becomes)(int), int arguments) {
   for (int i = 0; i < arguments; ++i) {
     const next_state next = becomes(i);
     if (next.result >= 0 || next.argument >= 0) return true;
@@ -127,15 +127,15 @@ struct lowering<expr<Op, A...>> {
   static constexpr dtype common = cairn::detail::common_type_of<A...>;
   template <std::size_t I>
   using nth = std::tuple_element_t<I, std::tuple<A...>>;
-  /// True if X is a constant that takes the type of the other arguments. tensor_met and met are the tensor type and the
-  /// expression of an argument after this adaptation.
+  /// True if X is a constant that takes the type of the other arguments. adapted_tensor and adapted are the tensor type
+  /// and the expression of an argument after this adaptation.
   template <class X>
   static constexpr bool adapts = cairn::detail::is_constant<X> && common != dtype::real;
   template <class X>
-  using tensor_met = std::conditional_t<adapts<X>, tensor<element_type{common}>, tensor_of<X>>;
+  using adapted_tensor = std::conditional_t<adapts<X>, tensor<element_type{common}>, tensor_of<X>>;
   template <class X>
-  using met = std::conditional_t<adapts<X>, constant_among<X, common>, X>;
-  static constexpr bool updates = any_updated(&Op::becomes, sizeof...(A));
+  using adapted = std::conditional_t<adapts<X>, constant_as<X, common>, X>;
+  static constexpr bool updates = updates_any(&Op::becomes, sizeof...(A));
 
   static constexpr void count(counter& c) {
     if (!c.first(&id_of<type>, height)) return;
@@ -154,8 +154,8 @@ struct lowering<expr<Op, A...>> {
     if constexpr (same_as >= 0) {
       made = lowering<nth<same_as>>::template into<Target>(b);
     } else {
-      const int arguments[]{lowering<met<A>>::template into<Target>(b)..., none};
-      made = b.find_or_append(&operation_of<Op, Target, tensor_met<A>...>, arguments);
+      const int arguments[]{lowering<adapted<A>>::template into<Target>(b)..., none};
+      made = b.find_or_append(&operation_of<Op, Target, adapted_tensor<A>...>, arguments);
     }
     if constexpr (updates) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
@@ -237,14 +237,14 @@ struct lowering<layer_result<Parameter, X>> {
 // scope of the call opens and before it closes.
 template <class Mark>
 struct marking {
-  static constexpr part what = part::stage;
+  static constexpr region_kind what = region_kind::stage;
   static constexpr sizes around(const sizes& inner) { return inner; }
   static constexpr void open(builder&) {}
   static constexpr void close(builder&, int, int) {}
 };
 template <fixed_string Name>
 struct marking<block_mark<Name>> : marking<void> {
-  static constexpr part what = part::block;
+  static constexpr region_kind what = region_kind::block;
   static constexpr sizes around(sizes inner) {
     inner.prefix_names(sizeof(Name.text));
     return inner;
@@ -257,16 +257,16 @@ struct marking<shared_mark> : marking<void> {
     inner.prefix_names(8);
     return inner;
   }
-  static constexpr void open(builder& b) { b.regions[b.current_region].shared = ++b.shared_count; }
+  static constexpr void open(builder& b) { b.regions[b.current_region].shared_application = ++b.shared_count; }
 };
 template <fixed_string Name, class... Policy>
 struct marking<segment_mark<Name, Policy...>> {
-  static constexpr part what = part::segment;
+  static constexpr region_kind what = region_kind::segment;
   static constexpr sizes around(sizes inner) {
     inner.segments += 1;
     inner.characters += inner.segments * static_cast<int>(sizeof(Name.text));
     inner.characters += (0 + ... + tag_characters<Policy>);  // a tag that is not found is written for the message
-    if (sizeof...(Policy) > 0) inner.keeps += inner.nodes;
+    if (sizeof...(Policy) > 0) inner.stored_values += inner.nodes;
     inner.depth += 1;
     return inner;
   }
@@ -280,13 +280,13 @@ struct marking<segment_mark<Name, Policy...>> {
     b.path.shrink(length);
   }
   static constexpr void close(builder& b, int first_node, int first_tag) {
-    closing_segment{b, first_node, first_tag}.template keep_by<Policy...>();
+    closing_segment{b, first_node, first_tag}.template store_by<Policy...>();
   }
 };
 template <fixed_string Name, int Part, int Parts, class... Policy>
 struct marking<chain_mark<Name, Part, Parts, Policy...>> : marking<segment_mark<Name, Policy..., allow_useless>> {
   static constexpr void close(builder& b, int first_node, int first_tag) {
-    closing_segment{b, first_node, first_tag, Part, Parts}.template keep_by<Policy...>();
+    closing_segment{b, first_node, first_tag, Part, Parts}.template store_by<Policy...>();
   }
 };
 
@@ -327,7 +327,7 @@ struct body_lowering<repeat_mark<N, Name>, std::tuple<E...>> {
   template <class Target>
   static constexpr void into(builder& b, const int* arguments, int count, int* results) {
     for (int i = 0; i < N; ++i) {
-      const builder::frame before = b.open(part::iteration, nullptr, 0);
+      const builder::frame before = b.open(region_kind::iteration, nullptr, 0);
       b.extend_path(Name);
       b.number_path('.', i);
       once::template into<Target>(b, i == 0 ? arguments : results, count, results);

@@ -61,10 +61,10 @@ struct scan_operations {
   static constexpr int pullback_arguments = first_argument + facts::arguments + facts::sum_count + 1;
 
   template <class Tensor>
-  static constexpr result_info described_as() {
+  static constexpr result_info describe_as() {
     using real = typename Target::real;
-    result_info r =
-        described({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, real>, the_shape<Tensor::shape>);
+    result_info r = describe_result({Tensor::shape, Tensor::element}, bytes_of<Tensor::element.type, real>,
+                                    the_shape<Tensor::shape>);
     if constexpr (Target::rounds && Tensor::element.type == dtype::real)
       r.to_bf16 = &rounding_to_bf16<real, the_shape<Tensor::shape>>;
     return r;
@@ -77,13 +77,13 @@ struct scan_operations {
   static constexpr auto scan_results = [] {
     std::array<result_info, facts::results + 1> out{};
     [&]<std::size_t... R>(std::index_sequence<R...>) {
-      ((out[R] = described_as<tensor_of<pick<static_cast<int>(R), Scan>>>()), ...);
+      ((out[R] = describe_as<tensor_of<pick<static_cast<int>(R), Scan>>>()), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(g.result_count)>{});
     std::size_t r = static_cast<std::size_t>(g.result_count);
     for (int i = 0; i < g.leaf_count; ++i) {
-      if (g.leaves[i].after != none) out[r++] = g.leaf_op(i).results[0];
+      if (g.leaves[i].next_value != none) out[r++] = g.leaf_op(i).results[0];
     }
-    out[r] = described({stored_shape, {dtype::u8}}, 1, stored_shape);
+    out[r] = describe_result({stored_shape, {dtype::u8}}, 1, stored_shape);
     out[r].in_user_memory = Scan::policy::snapshots_in_user_memory;
     out[r].overwritten_by_reader = Scan::policy::overwrites_snapshots;
     return out;
@@ -101,7 +101,7 @@ struct scan_operations {
     std::size_t n = 0;
     [&]<class... A>(std::type_identity<std::tuple<A...>>) {
       int i = 0;
-      ((facts::wanted.by_leaf[i++] ? void(out[n++] = described_as<tensor_of<A>>()) : void()), ...);
+      ((facts::wanted.by_leaf[i++] ? void(out[n++] = describe_as<tensor_of<A>>()) : void()), ...);
     }(std::type_identity<typename Scan::arguments>{});
     for (int i = facts::first_leaf; i < facts::arguments; ++i) {
       if (facts::wanted.by_leaf[i]) out[n++] = g.leaf_op(i).results[0].as_float();
@@ -165,7 +165,7 @@ struct scan_operations {
     o.result_count = facts::gradient_count;
     o.results = pullback_results.data();
     o.recomputed = figures.recomputed_flops;
-    o.scratch_of_plan = &hooks::template workspace_bytes<true>;
+    o.workspace_of_plan = &hooks::template workspace_bytes<true>;
     o.run = &hooks::template run<true>;
     o.vjp = &refuse;
     return o;
@@ -248,7 +248,7 @@ struct scan_operations {
     o.argument_count = facts::arguments;
     o.result_count = facts::results + stores_memory;
     o.results = scan_results.data();
-    o.scratch_of_plan = &hooks::template workspace_bytes<false>;
+    o.workspace_of_plan = &hooks::template workspace_bytes<false>;
     o.run = &hooks::template run<false>;
     if constexpr (Target::order > 0 && facts::cotangent_count > 0 && facts::gradient_count > 0) {
       o.vjp = &append;
@@ -321,7 +321,7 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, each_values<E.
     const int made = b.append(&operations::scan, arguments.begin());
     int next = made + g.result_count;
     for (int i = operations::facts::first_leaf; i < operations::facts::arguments; ++i) {
-      if (g.leaves[i].after != none) b.set_next_value(leaves[i], next++);
+      if (g.leaves[i].next_value != none) b.set_next_value(leaves[i], next++);
     }
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (b.known.add(&id_of<pick<static_cast<int>(I), type>>, height, made + static_cast<int>(I)), ...);

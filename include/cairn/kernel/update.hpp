@@ -78,7 +78,7 @@ template <class Rule, int Moments, detail::clipping Clip, class V, class... More
     next[0] = kernel::stochastically_rounded(next[0], std::get<drawn>(all), std::get<drawn + 1>(all),
                                              std::get<drawn + 2>(all));
     return next;
-  }(std::make_index_sequence<sizeof...(More) - detail::drawn_from>{}, std::tie(more...));
+  }(std::make_index_sequence<sizeof...(More) - detail::stochastic_argument_count>{}, std::tie(more...));
 }
 
 namespace kernel {

@@ -200,12 +200,12 @@ constexpr int moments_if_rule() {
   else return 0;
 }
 /// Number of arguments of an update from which stochastic rounding draws.
-inline constexpr int drawn_from = 3;
+inline constexpr int stochastic_argument_count = 3;
 }  // namespace detail
 
 /// An update rule as an operation. The results are the next values of the parameter and of the moments. If Stochastic
-/// is true, the parameter is bf16 and is rounded stochastically. The last three arguments (`drawn_from`) are then the
-/// index of each element of the parameter and the two words of a key.
+/// is true, the parameter is bf16 and is rounded stochastically. The last three arguments
+/// (`stochastic_argument_count`) are then the index of each element of the parameter and the two words of a key.
 template <class Rule, int Moments, detail::clipping Clip, bool Stochastic = false>
 struct update_op : elementwise_op {
   static constexpr fixed_string name = "update";

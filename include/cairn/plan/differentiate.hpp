@@ -69,7 +69,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
   b.regions = regions;
   b.node_count = out.turn = g.node_count;
   b.argument_count = g.argument_count;
-  graph::spread_wanted(b, g.node_count - 1, wanted);
+  graph::mark_wanted(b, g.node_count - 1, wanted);
   for (int i = 0; i < g.leaf_count; ++i) {
     out.earlier[i] = none;
     if (!same_address(earlier, nullptr) && added_up[i])

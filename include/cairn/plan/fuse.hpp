@@ -57,7 +57,7 @@ struct fused {
 /// Returns the bytes of workspace that a plan step needs on `threads` threads.
 template <class Schedule>
 constexpr std::int64_t workspace_of(const Schedule& s, const plan_step& st, int threads) {
-  return st.kernel == none ? 0 : s.op(st.kernel).scratch_bytes(threads);
+  return st.kernel == none ? 0 : s.op(st.kernel).workspace_bytes(threads);
 }
 
 namespace detail {
@@ -158,7 +158,7 @@ struct fuser {
   constexpr bool may_overwrite(int v, int a) const {
     const int root = readers.root[a];
     return readers.last[root] == v && result_of(v).covers(result_of(root)) && reads_elementwise(v, a) &&
-           (out.step_of[root] != none || op_of(root).what == graph::role::earlier || op_of(v).updates);
+           (out.step_of[root] != none || op_of(root).what == graph::role::accumulated || op_of(v).updates);
   }
   /// Returns true if the axes of `a` from `axis` on are a row for `v`: either contiguous numbers, or one number that is
   /// broadcast.
@@ -445,8 +445,8 @@ struct fuser {
       const int v = out.members[m], last = readers.last[v];
       const plan_step& st = out.steps[out.step_of[v]];
       out.external[v] = last == none ? s.result(v).always_in_memory
-                                     : out.step_of[last] != out.step_of[v] || made.kernel == last ||
-                                           (made.loop_reads_rows && m < made.loop_begin);
+                                     : out.step_of[last] != out.step_of[v] || st.kernel == last ||
+                                           (st.loop_reads_rows && m < st.loop_begin);
     }
     for (int i = 0; i < s.output_count; ++i) out.external[readers.root[s.outputs[i]]] = true;
     for (int v : s.gradient) {

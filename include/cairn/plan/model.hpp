@@ -67,7 +67,7 @@ inline constexpr auto earlier_gradients = [] {
   for (int i = 0; i < Graph.leaf_count; ++i) {
     out.of[i] = Graph.leaf_op(i);
     out.of[i].name = "gradient so far";
-    out.of[i].what = graph::role::earlier;
+    out.of[i].what = graph::role::accumulated;
     out.of[i].results = &Graph.leaf_op(i).results[0].as_float();
   }
   return out;
@@ -96,7 +96,7 @@ template <class Purpose, class First, class... Rest>
 inline constexpr graph::sizes counted<Purpose, output_list<First, Rest...>> = [](graph::sizes size) {
   size.nodes *= 1 + std::max({First::traits.order, Rest::traits.order...});
   return size;
-}(graph::counted<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
+}(graph::counted_sizes<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
 
 /// A model: its graph, its trained leaves and its gradient, each a constant of its own.
 template <class Purpose, class Outputs>

@@ -321,7 +321,7 @@ struct address_finder {
   constexpr void find_caches() {
     int next = g.result_count;
     for (int i = 0; !apart && i < g.leaf_count; ++i) {
-      if (g.leaves[i].after == none) continue;
+      if (g.leaves[i].next_value == none) continue;
       const int value = s.outputs[next++], after = f.root[value];
       if (g.leaf_op(i).what != graph::role::cache) continue;
       const address own{leaf_base + i, 0};

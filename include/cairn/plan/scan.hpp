@@ -174,7 +174,7 @@ struct body_plan {
     for (int i = 0; i < Scan::carried_count; ++i) add(i, i);
     int result = g.result_count;
     for (int i = 0; i < g.leaf_count; ++i) {
-      if (g.leaves[i].after != none) add(i, result++);
+      if (g.leaves[i].next_value != none) add(i, result++);
     }
     return out;
   }();

@@ -82,7 +82,7 @@ struct segment_finder {
     int marked_depth[Graph::size.regions + 1] = {};  // by region: number of marked segments around it, itself included
     for (int r = 1; r < g.region_count; ++r) {
       const graph::region& here = g.regions[r];
-      const bool marked = here.what == graph::part::segment;
+      const bool marked = here.what == graph::region_kind::segment;
       marked_depth[r] = marked_depth[here.parent] + marked;
       int& in = out.of_region[r];
       in = out.of_region[here.parent];
@@ -109,8 +109,8 @@ struct segment_finder {
         out.visible_from_depth[a] = std::min(out.visible_from_depth[a], seen);
       }
     }
-    for (int i = 0; i < g.keep_count; ++i) {
-      const auto [v, region] = g.keeps[i];
+    for (int i = 0; i < g.stored_value_count; ++i) {
+      const auto [v, region] = g.stored_values[i];
       const segment& by = out.all[out.of_region[region]];
       if (by.region != region || by.placed) continue;  // the region is a block here, and a block stores nothing
       store(v, by);

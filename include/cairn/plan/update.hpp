@@ -17,7 +17,7 @@ constexpr graph::sizes size_with_updates(const Schedule& s) {
   graph::sizes size{.nodes = s.node_count + 1 + all::rules.numbers, .arguments = s.argument_count + 1};
   for (int i = 0; i < Model::graph.leaf_count; ++i) {
     if (Model::rules.of[i] == none) continue;
-    size.nodes += 1 + 2 * all::rule(i).moments + (all::rounds ? cairn::detail::drawn_from : 0);
+    size.nodes += 1 + 2 * all::rule(i).moments + (all::rounds ? cairn::detail::stochastic_argument_count : 0);
     size.arguments += all::arguments(i);
     size.updates += 1 + all::rule(i).moments;
   }
@@ -105,7 +105,7 @@ struct update_writer {
   }
   constexpr void append_numbers() {
     out.first_number = out.node_count;
-    for (int k = 0; k < all::rules.numbers; ++k) append(all::number, all::number.results, 0);
+    for (int k = 0; k < all::rules.numbers; ++k) append(all::rule_number, all::rule_number.results, 0);
     out.number_count = all::rules.numbers;
   }
   constexpr void append_update(int leaf) {
@@ -115,9 +115,9 @@ struct update_writer {
     for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].results, like);
     const int drawn = out.node_count;
     if (all::rounds) {
-      append(all::places[i], all::places[i].results, like);
-      append(all::word, all::word.results, like);
-      append(all::word, all::word.results, like);
+      append(all::position_operations[i], all::position_operations[i].results, like);
+      append(all::key_word, all::key_word.results, like);
+      append(all::key_word, all::key_word.results, like);
     }
     const int made = out.node_count, arguments = out.argument_count;
     for (int r = 0; r < all::updates[i].result_count; ++r) {

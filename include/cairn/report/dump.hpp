@@ -33,8 +33,8 @@ void graph(std::ostream& out) {
   for (int i = 0; i < g.result_count; ++i) out << " %" << g.outputs[i];
   out << '\n';
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (g.leaves[i].after != graph::none)
-      out << "  " << g.name(g.leaves[i]) << " becomes %" << g.leaves[i].after << '\n';
+    if (g.leaves[i].next_value != graph::none)
+      out << "  " << g.name(g.leaves[i]) << " becomes %" << g.leaves[i].next_value << '\n';
   }
 }
 

@@ -53,11 +53,11 @@ struct formula_of {
     if (op.what == graph::role::constant) return out << op.value;
     if (f.leaf != graph::none) {
       const graph::leaf& named = f.graph.leaves[f.leaf];
-      const char* what = op.what == graph::role::input    ? "input "
-                         : op.what == graph::role::random ? "key "
-                         : op.trainable                   ? "parameter "
-                         : named.after != graph::none     ? "state "
-                                                          : "frozen ";
+      const char* what = op.what == graph::role::input     ? "input "
+                         : op.what == graph::role::random  ? "key "
+                         : op.trainable                    ? "parameter "
+                         : named.next_value != graph::none ? "state "
+                                                           : "frozen ";
       return out << what << f.graph.name(named);
     }
     out << op.name;

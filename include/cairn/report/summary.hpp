@@ -65,7 +65,7 @@ template <class Compiled>
 std::string trained_by(int i) {
   using model = typename Compiled::model;
   const graph::operation& op = Compiled::graph.leaf_op(i);
-  if (!op.trainable) return Compiled::graph.leaves[i].after != graph::none ? "state" : "frozen";
+  if (!op.trainable) return Compiled::graph.leaves[i].next_value != graph::none ? "state" : "frozen";
   if (!model::chosen.trained[i]) return "frozen";
   return model::rules.of[i] == graph::none ? "yes" : text_of("rule ", model::rules.of[i] + 1);
 }

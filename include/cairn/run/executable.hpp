@@ -136,7 +136,7 @@ struct executable {
       else if (table::is_read_through_map(a)) visit(address_of_read(s.root(a), true));
       else visit(address_of_read(a, false));
     }
-    if (s.op(head).has_scratch())
+    if (s.op(head).has_workspace())
       visit(Compiled::threads == 0 ? plan::address{plan::workspace_base, 0}
                                    : plan::address{plan::arena_base, layout.workspace[index]});
   }

@@ -86,7 +86,7 @@ inline constexpr auto kept_tensors = [] {
     const auto [before, after, leaf, moment, key] = s.carries[i];
     if (moment != graph::none)
       out[n++] = {name_of(leaf),
-                  graph::rules_of<typename Compiled::model>.of[Compiled::model::rules.of[leaf]].moment_names[moment],
+                  graph::rules_of<typename Compiled::model>.all[Compiled::model::rules.of[leaf]].moment_names[moment],
                   g.leaf_op(leaf).results[0].extents, dtype::real, Compiled::layout.of[before]};
   }
   return out;

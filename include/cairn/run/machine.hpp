@@ -67,7 +67,7 @@ class machine {
       runtime_leaf& made = out[static_cast<std::size_t>(i)];
       made = {op.what,
               Compiled::model::chosen.trained[i],
-              graph.leaves[i].after != graph::none,
+              graph.leaves[i].next_value != graph::none,
               op.what == graph::role::parameter && op.results[0].element.type == dtype::bf16,
               op.results[0].extents.rank > 0 ? op.results[0].extents[0] : 1,
               op.results[0].count,

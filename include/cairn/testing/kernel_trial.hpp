@@ -140,8 +140,8 @@ class kernel_trial {
       std::fill_n(add("result ", r, op_.results[r].bytes), op_.results[r].bytes, how.inside);
     for (const auto& bytes : arguments_)
       std::ranges::copy(bytes, add("argument ", static_cast<int>(memory.size()) - op_.result_count, std::ssize(bytes)));
-    const std::int64_t workspace_bytes = op_.scratch_bytes(how.threads);
-    if (op_.has_scratch()) std::fill_n(add("its scratch", -1, workspace_bytes), workspace_bytes, how.inside);
+    const std::int64_t workspace_bytes = op_.workspace_bytes(how.threads);
+    if (op_.has_workspace()) std::fill_n(add("its scratch", -1, workspace_bytes), workspace_bytes, how.inside);
     if (how.unused != graph::none) operands[at(how.unused)] = nullptr;
     const std::size_t shared = how.over == graph::none ? 0 : at(op_.result_count + op_.results[how.over].overwrites);
     if (how.over != graph::none) operands[at(how.over)] = operands[shared];
