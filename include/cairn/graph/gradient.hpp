@@ -17,7 +17,7 @@ constexpr void mark_wanted(const builder& b, int last, bool* wanted) {
 }
 
 /// Visits the operations from value `last` back to the first, and appends the gradients of their wanted arguments.
-/// `gradient` is a table by value, which is 0 for a value without a gradient. Calls visit(v) after the gradient rule of
+/// `gradient` is a table by value, which is none for a value without a gradient. Calls visit(v) after the gradient rule of
 /// the operation with first result v.
 constexpr void append_gradients(builder& b, int last, const bool* wanted, int* gradient, auto visit) {
   for (int v = last; v >= 0; --v) {
@@ -28,8 +28,8 @@ constexpr void append_gradients(builder& b, int last, const bool* wanted, int* g
     for (int r = 0; r < op.result_count; ++r) {
       any |= wanted[v + r];
       if (kind_of(op.results[r].element.type) != kind::real) continue;
-      cotangents += gradient[v + r] != 0;
-      first_alone &= differentiable++ == 0 || gradient[v + r] == 0;
+      cotangents += gradient[v + r] != none;
+      first_alone &= differentiable++ == 0 || gradient[v + r] == none;
     }
     if (!any || cotangents == 0) continue;
     (first_alone ? op.vjp_first : op.vjp)(b, v, wanted, gradient);
@@ -66,6 +66,7 @@ struct lowering<derivative<I, F, X...>> {
     const int function = b.gradient_owner(lowering<F>::template into<Target>(b)), end = b.node_count;
     table<bool> wanted(end);
     table<int> gradient(end);
+    std::fill_n(gradient.data(), end, none);
     for (const int x : variables) wanted.data()[x] = true;
     mark_wanted(b, function, wanted.data());
     gradient.data()[function] =
@@ -73,7 +74,9 @@ struct lowering<derivative<I, F, X...>> {
     append_gradients(b, function, wanted.data(), gradient.data(), [](int) {});
     for (int v = end; v < b.node_count; ++v) b.nodes[v].order = type::traits.order;
     for (const int x : variables) {
-      if (gradient.data()[x] == 0) b.wrong.independent = x;
+      if (gradient.data()[x] != none) continue;
+      b.wrong.independent = x;
+      gradient.data()[x] = x;  // stands in for the gradient until the mistake is reported
     }
     [&]<std::size_t... K>(std::index_sequence<K...>) {
       (b.known.add(&id_of<derivative<static_cast<int>(K), F, X...>>, height, gradient.data()[variables[K]]), ...);

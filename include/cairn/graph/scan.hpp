@@ -209,7 +209,7 @@ struct scan_operations {
     const int zero = b.append_leaf(&leaf_operation<constant_leaf<0.0>, typename Target::real>);
     for (int r = 0; r < g.result_count; ++r) {
       const int known = gradient[node + r];
-      if (g.cotangents[r] != none) operands[n++] = known != 0 ? known : zero;
+      if (g.cotangents[r] != none) operands[n++] = known != none ? known : zero;
     }
     for (int r = 0; r < facts::results; ++r) {
       if (hooks::backward_reads(r)) operands[n++] = node + r;
@@ -219,7 +219,7 @@ struct scan_operations {
     for (int i = 0; i < facts::arguments; ++i) {
       if (!facts::summed.by_leaf[i]) continue;
       const int argument = b.gradient_owner(b.argument(node, i)), so_far = gradient[argument];
-      operands[n++] = so_far != 0 && continues_sum(b, node, i) ? so_far : zero;
+      operands[n++] = so_far != none && continues_sum(b, node, i) ? so_far : zero;
     }
     operands[n++] = zero;
     const int first_gradient = b.append(&pullback, operands);
@@ -232,7 +232,7 @@ struct scan_operations {
         const int argument = b.gradient_owner(b.argument(node, i)), both[]{gradient[argument], next++};
         if (!wanted[argument] || continues_sum(b, node, i) != first) continue;
         gradient[argument] =
-            first || both[0] == 0 ? both[1] : b.append(&gradient_sums[static_cast<std::size_t>(i)], both);
+            first || both[0] == none ? both[1] : b.append(&gradient_sums[static_cast<std::size_t>(i)], both);
       }
     }
     b.tags = tags;

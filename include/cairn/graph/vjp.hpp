@@ -115,7 +115,7 @@ struct gradient_rule_of {
         if (!wanted[argument]) return;
         int more = lowering<G1>::template into<Target>(b);
         if (Target::rounds && b.has_float_gradient(argument)) more = b.as_float(more, first);
-        if (gradient[argument] == 0) {
+        if (gradient[argument] == none) {
           gradient[argument] = more;
         } else {
           const int both[]{gradient[argument], more};
@@ -147,7 +147,7 @@ struct gradient_rule_of {
           constexpr int (*zeros_of[])(builder&){&zeros<result_tensor<differentiable[I]>>...};
           for (int i = 0; i < Cotangents; ++i) {
             const int known = gradient[node + differentiable[static_cast<std::size_t>(i)]];
-            b.bindings.push(known != 0 ? known : zeros_of[i](b));
+            b.bindings.push(known != none ? known : zeros_of[i](b));
           }
         }(std::make_index_sequence<Cotangents>{});
       }

@@ -55,7 +55,8 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
                              const graph::operation* earlier = nullptr) {
   gradient_of<Size, Graph> out;
   bool wanted[Size.nodes] = {};
-  int gradient[Size.nodes] = {};  // by value; 0 means none, because value 0 belongs to the forward pass
+  int gradient[Size.nodes];  // by value
+  for (int& value : gradient) value = none;
   for (int i = 0; i < g.leaf_count; ++i) wanted[g.leaves[i].node] = wanted_leaf[i];
   for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
   for (int i = 0; i < g.argument_count; ++i) out.arguments[i] = g.arguments[i];
@@ -78,7 +79,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
   for (int i = 0; i < start_count; ++i) {
     int& of_output = gradient[b.gradient_owner(starts[i].of)];
     const int both[]{of_output, starts[i].cotangent != none ? starts[i].cotangent : b.append_leaf(one)};
-    of_output = both[0] == 0 ? both[1] : b.append(starts[i].add, both);
+    of_output = both[0] == none ? both[1] : b.append(starts[i].add, both);
   }
   graph::append_gradients(b, g.node_count - 1, wanted, gradient,
                           [&](int v) { out.reached[out.nodes[v].region] = true; });
@@ -87,7 +88,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
   out.gradient_of_scan = b.wrong.gradient_of_scan;
   for (int i = 0; i < g.leaf_count; ++i) {
     const int found = gradient[g.leaves[i].node];
-    out.gradient[i] = wanted_leaf[i] && found != 0 && found != out.earlier[i] ? found : none;
+    out.gradient[i] = wanted_leaf[i] && found != out.earlier[i] ? found : none;
   }
   for (int r = g.region_count; r-- > 1;) out.reached[g.regions[r].parent] |= out.reached[r];
   return out;

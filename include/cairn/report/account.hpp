@@ -102,7 +102,7 @@ struct account {
 namespace detail {
 /// Returns the bytes that plan step i reads. Each operand counts once. Constants and values that the plan step itself
 /// computes do not count. If a map repeats numbers of its argument, only the bytes of the argument count. `reader[v]`
-/// holds the last plan step that read value v, plus 1.
+/// holds the last plan step that read value v, or none.
 template <class Compiled>
 constexpr std::int64_t bytes_read(int i, int* reader) {
   constexpr const auto& s = Compiled::schedule;
@@ -111,7 +111,7 @@ constexpr std::int64_t bytes_read(int i, int* reader) {
   std::int64_t bytes = 0;
   const auto read = [&](int v, int source) {
     if (graph::is_constant(s.op(source).what) || f.step_of[source] == i) return;
-    if (std::exchange(reader[source], i + 1) == i + 1) return;
+    if (std::exchange(reader[source], i) == i) return;
     bytes += std::min(s.result(v).bytes, s.result(source).bytes);
   };
   for (int k = l.of[i].input_begin; k < l.of[i].input_end; ++k) read(l.inputs[k].value, l.inputs[k].source);
@@ -136,7 +136,8 @@ inline constexpr auto tables = [] {
     int arguments[s.argument_count + 1] = {};
     step steps[f.step_count + 1] = {};
   } out;
-  int reader[s.node_count] = {};
+  int reader[s.node_count];
+  for (int& step : reader) step = graph::none;
   std::copy_n(g.names, g.character_count, out.names);
   for (int i = 0; i < in.count; ++i) {
     out.segments[i] = {in.all[i].parent, in.all[i].depth, cairn::detail::segment_names<Compiled>::of(i)};
