@@ -73,7 +73,7 @@ void check_of(const kernels& run, const motion& moves, const shape& image, const
       const auto try_one = [threads](const one_kernel& one, sums<Real>& wanted, const std::vector<In>& a,
                                      const std::vector<In>& b, const char* what) {
         guarded<Real> made(std::ssize(wanted.value));
-        guarded<kernel::lent<In, Real>> scratch(one.working.numbers(threads));
+        guarded<kernel::workspace_number<In, Real>> scratch(one.working.numbers(threads));
         one.run({made.data(), a.data(), b.data(), scratch.data()}, threads);
         wanted.check(made, what);
         BOOST_TEST(scratch.intact(), what);
@@ -102,7 +102,7 @@ void run_one(std::vector<const void*> operands, int threads) {
   }
 }
 template <class In, class Real, class Op, shape A, shape B>
-constexpr one_kernel kernel_of{&run_one<In, Real, Op, A, B>, Op::scratch(sizeof(kernel::lent<In, Real>), A, B)};
+constexpr one_kernel kernel_of{&run_one<In, Real, Op, A, B>, Op::scratch(sizeof(kernel::workspace_number<In, Real>), A, B)};
 
 template <class Real, motion Moves, shape Image, shape Filter, class In = Real>
 void check() {

@@ -35,7 +35,7 @@ struct attention_of_tiles {
         copy_steps(v.at(image, key_head, 0), v.apart, of.keys, of.value_depth, at.values, cut.value_depth);
         for (int i = begin; i < end; ++i)
           for (int member = 0; member < of.group(); ++member)
-            query_tile(at, image, key_head * of.group() + member, mixed(i, tiles));
+            query_tile(at, image, key_head * of.group() + member, alternate_tile(i, tiles));
       });
     });
   }
@@ -58,7 +58,7 @@ struct attention_of_tiles {
       multiply_tiles<false>(at.queries, cut.depth, at.keys + std::int64_t{scores.key} * cut.in_steps(of.depth), 0,
                             of.depth, at.scores, cut.keys, rows, scores.keys, false, scores.along_depth(of.depth));
       for (int row = 0; row < cut.queries; ++row) weigh(scores, at, row);
-      multiply_tiles<false>(in_place_of<In>(at.scores), in_step<In> * cut.keys,
+      multiply_tiles<false>(reuse_for_products<In>(at.scores), in_step<In> * cut.keys,
                             at.values + std::int64_t{scores.key} * cut.value_depth, in_step<In> * cut.value_depth,
                             scores.keys, at.sums, cut.value_depth, rows, cut.value_depth, true, scores.along_keys());
     }

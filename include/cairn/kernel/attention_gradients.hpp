@@ -30,16 +30,16 @@ struct attention_gradients_of_tiles {
   [[gnu::noinline]] void run(In* scratch, const workspace& each, int threads) const {
     const int parts = std::min(each.parts, threads);
     const int key_tiles = cut.key_tiles(of), query_tiles = cut.query_tiles(of);
-    const bool by_keys = of_k.data != nullptr || of_v.data != nullptr, by_queries = of_q.data != nullptr;
+    const bool for_keys = of_k.data != nullptr || of_v.data != nullptr, for_queries = of_q.data != nullptr;
     in_parts(parts, [=, this, &each](int part) {
       const space at = cut.template backward<copy_of<In>*, Sum*>(of, scratch + part * each.each);
       for_each_share(of, key_tiles, part, parts, [&](std::int64_t image, int key_head, int begin, int end) {
         const tiles keys{begin, end, key_tiles}, all_keys{0, key_tiles, key_tiles};
         const tiles queries{begin * query_tiles / key_tiles, end * query_tiles / key_tiles, query_tiles};
         const tiles all_queries{0, query_tiles, query_tiles};
-        if (end - begin == key_tiles) return sweep(at, image, key_head, all_keys, all_queries, by_keys, by_queries);
-        if (by_keys) sweep(at, image, key_head, keys, all_queries, true, false);
-        if (by_queries) sweep(at, image, key_head, all_keys, queries, false, true);
+        if (end - begin == key_tiles) return sweep(at, image, key_head, all_keys, all_queries, for_keys, for_queries);
+        if (for_keys) sweep(at, image, key_head, keys, all_queries, true, false);
+        if (for_queries) sweep(at, image, key_head, all_keys, queries, false, true);
       });
     });
   }
@@ -52,14 +52,14 @@ struct attention_gradients_of_tiles {
   struct tiles {
     int begin, end, all;
 
-    int operator[](int i) const { return end - begin == all ? i : mixed(i, all); }
+    int operator[](int i) const { return end - begin == all ? i : alternate_tile(i, all); }
   };
 
   /// Visits tiles of scores of all heads that share one head of keys. These heads are visited one after another,
   /// because the workspace of a thread has room for the queries of one head. It also has room for the sums that become
   /// the gradients of all keys.
-  void sweep(space at, std::int64_t image, int key_head, tiles keys, tiles queries, bool by_keys,
-             bool by_queries) const {
+  void sweep(space at, std::int64_t image, int key_head, tiles keys, tiles queries, bool for_keys,
+             bool for_queries) const {
     const int query_rows = cut.in_rows(of.queries), last = of.group() - 1;
     // Queries are scaled while they are copied. If pairs are multiplied, the gradients of the keys are scaled at the
     // end instead, because scaling would round the bf16 copies of the queries.
@@ -88,16 +88,16 @@ struct attention_gradients_of_tiles {
         }
         for (int t = queries.begin; t < queries.end; ++t) {
           const score_tile<Sum> scores(plan, image, head, queries[t], keys[i]);
-          if (scores.seen()) tile(scores, at, by_keys, by_queries);
+          if (scores.seen()) tile(scores, at, for_keys, for_queries);
         }
-        if (member < last || !by_keys) continue;
+        if (member < last || !for_keys) continue;
         if (of_k.data != nullptr)
           write_rows(at.of_keys, cut.depth, count, of.depth, after, of_k.at(image, key_head, key), of_k.apart);
         if (of_v.data != nullptr)
           write_rows(at.of_values, cut.value_depth, count, of.value_depth, Sum{1}, of_v.at(image, key_head, key),
                      of_v.apart);
       }
-      for (int t = queries.begin; by_queries && t < queries.end; ++t) {
+      for (int t = queries.begin; for_queries && t < queries.end; ++t) {
         const score_tile<Sum> rows(plan, image, head, queries[t], 0);
         write_rows(at.of_queries + std::int64_t{rows.query} * cut.depth, cut.depth, rows.queries, of.depth, plan.scale,
                    of_q.at(image, head, rows.query), of_q.apart);
@@ -105,7 +105,7 @@ struct attention_gradients_of_tiles {
     }
   }
 
-  void tile(const score_tile<Sum>& scores, const space& at, bool by_keys, bool by_queries) const {
+  void tile(const score_tile<Sum>& scores, const space& at, bool for_keys, bool for_queries) const {
     const int rows = scores.queries, keys = scores.keys;
     const std::int64_t query = scores.query;
     const copy_of<In>*const queries = at.queries + query * cut.depth, *const results =
@@ -115,8 +115,9 @@ struct attention_gradients_of_tiles {
     multiply_tiles<false>(results, cut.value_depth, at.values, 0, of.value_depth, at.slopes, cut.keys, rows, keys,
                           false, scores.along_depth(of.value_depth));
     for (int row = 0; row < cut.queries; ++row) weigh(scores, at, row);
-    const copy_of<In>*const weights = in_place_of<In>(at.weights), *const slopes = in_place_of<In>(at.slopes);
-    if (by_keys) {
+    const copy_of<In>*const weights = reuse_for_products<In>(at.weights), *const slopes =
+                                                                              reuse_for_products<In>(at.slopes);
+    if (for_keys) {
       if constexpr (in_pairs<In>) {
         pack_pairs(weights, in_step<In> * cut.keys, cut.keys, cut.queries, cut.keys, at.steps_of_weights);
         pack_pairs(slopes, in_step<In> * cut.keys, cut.keys, cut.queries, cut.keys, at.steps_of_slopes);
@@ -126,7 +127,7 @@ struct attention_gradients_of_tiles {
         of_keys(scores, at, weights, slopes, queries, results);
       }
     }
-    if (by_queries)
+    if (for_queries)
       multiply_tiles<false>(slopes, in_step<In> * cut.keys, at.steps_of_keys, in_step<In> * cut.depth, keys,
                             at.of_queries + query * cut.depth, cut.depth, rows, cut.depth, true, scores.along_keys());
   }

@@ -37,8 +37,8 @@ struct correlation_plan {
 /// Computes images from images: a convolution, or the gradient of a convolution's images. The filter has numbers of
 /// type `Stored`, which may have more bits than the numbers of the images.
 template <class In, class Tile, class Sum, class Stored>
-class correlating {
-  using number = lent<In, Sum>;
+class correlation_kernel {
+  using number = workspace_number<In, Sum>;
   using packed = typename factor<Tile, Sum>::number;
   using sweeping = sweep_plan<Tile, Sum>;
   static constexpr int in_step = factor<Tile, Sum>::in_step;
@@ -50,8 +50,8 @@ class correlating {
   const tile_reader* reader;
 
  public:
-  correlating(const correlation_plan<Tile, Sum>& of_plan, const image_source<In>& from, const Stored* by, Sum* to,
-              const tile_reader* given_to)
+  correlation_kernel(const correlation_plan<Tile, Sum>& of_plan, const image_source<In>& from, const Stored* by,
+                     Sum* to, const tile_reader* given_to)
       : plan(of_plan), read(from), filter(by), made(to), reader(given_to) {}
 
   [[gnu::noinline]] void run(number* scratch, int threads) const {
@@ -119,7 +119,7 @@ class correlating {
                                    runs,  sweep.runs + run};
           from.for_each(rows, copy, [&](std::int64_t image, int row, const In* a) {
             tile_target<Sum> to = target(cut, image, row, !first, last ? reader : nullptr);
-            to.zeros = zeros_in(as_instructions);
+            to.zeros = denormals_setting(as_instructions);
             const Tile* in_tiles;
             if constexpr (widens) in_tiles = tiles + (a - copy);
             else in_tiles = a;
@@ -158,7 +158,7 @@ class correlating {
           for (int i = 0; i < count; ++i, at += apart) sum[i] = fused(load_row_as<Sum>(at, c, channels), w, sum[i]);
         }
         for (int i = 0; i < count; ++i) sum[i].store(tile + i * width);
-        to.take(tile, width, row + k, c, count, columns);
+        to.finish_tile(tile, width, row + k, c, count, columns);
       }
     }
   }
@@ -206,7 +206,7 @@ using tile_of = std::conditional_t<Of.depthwise() || !std::is_same_v<In, bf16>, 
 template <class In, class Sum, correlation Of, int Sweep>
 constexpr auto sweep_plan_of() {
   using tile = tile_of<In, Sum, Of>;
-  constexpr sweep_cut cut = cut_of(Of, Sweep, sizeof(lent<In, Sum>));
+  constexpr sweep_cut cut = cut_of(Of, Sweep, sizeof(workspace_number<In, Sum>));
   sweep_plan<tile, Sum> plan{cut, {}, run_table<Of, cut>.data(), tap_table<Of, cut>.data()};
   if constexpr (!Of.depthwise() && cut.runs > 0)
     plan.codes = codes_of<tile, Sum, cut.tile_rows, cut.along.count, cut.tile_columns, Of.results(), true>();
@@ -217,8 +217,8 @@ inline constexpr auto sweep_plans = []<int... I>(std::integer_sequence<int, I...
   return std::array{sweep_plan_of<In, Sum, Of, I>()...};
 }(std::make_integer_sequence<int, Of.sweeps()>{});
 template <class In, class Sum, correlation Of>
-inline constexpr correlation_plan<tile_of<In, Sum, Of>, Sum> correlation_plan_of{Of, sweep_plans<In, Sum, Of>.data(),
-                                                                                 scratch_of(Of, sizeof(lent<In, Sum>))};
+inline constexpr correlation_plan<tile_of<In, Sum, Of>, Sum> correlation_plan_of{
+    Of, sweep_plans<In, Sum, Of>.data(), scratch_of(Of, sizeof(workspace_number<In, Sum>))};
 
 /// Runs a convolution or the gradient of its images. The operands are the images that are computed, the images that are
 /// read or their pieces, the filter, and the workspace.
@@ -227,10 +227,10 @@ void correlate(void* const* p, const launch& how) {
   static constexpr int channels[]{Of.read[3]};
   const image_source<In> images{p + 1, how.pieces_or(channels)};
   void* const* const rest = p + 1 + images.channels.size();
-  correlating<In, tile_of<In, Sum, Of>, Sum, Stored>(correlation_plan_of<In, Sum, Of>, images,
-                                                     static_cast<const Stored*>(rest[0]), static_cast<Sum*>(p[0]),
-                                                     how.reader)
-      .run(static_cast<lent<In, Sum>*>(rest[1]), how.threads);
+  correlation_kernel<In, tile_of<In, Sum, Of>, Sum, Stored>(correlation_plan_of<In, Sum, Of>, images,
+                                                            static_cast<const Stored*>(rest[0]),
+                                                            static_cast<Sum*>(p[0]), how.reader)
+      .run(static_cast<workspace_number<In, Sum>*>(rest[1]), how.threads);
 }
 /// Runs the gradient of a filter. The operands are this gradient, the images or their pieces, the gradient of the
 /// convolution's result, and the workspace.
@@ -241,7 +241,7 @@ void correlate_filter(void* const* p, const launch& how) {
   void* const* const rest = p + 1 + images.channels.size();
   filter_gradient<In, tile_of_filter<In, Sum, Of>, Sum>(filter_plan_of<In, Sum, Of>, images,
                                                         static_cast<const In*>(rest[0]), static_cast<Sum*>(p[0]))
-      .run(static_cast<lent<In, Sum>*>(rest[1]), how.threads);
+      .run(static_cast<workspace_number<In, Sum>*>(rest[1]), how.threads);
 }
 }  // namespace kernel
 

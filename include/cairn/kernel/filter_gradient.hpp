@@ -26,7 +26,7 @@ struct filter_plan {
 };
 template <class In, class Tile, class Sum>
 class filter_gradient {
-  using number = lent<In, Sum>;
+  using number = workspace_number<In, Sum>;
   using packed = typename factor<Tile, Sum>::number;
   static constexpr bool widens = std::is_same_v<In, bf16>;
   static constexpr int in_step = factor<Tile, Sum>::in_step;
@@ -171,7 +171,7 @@ class filter_gradient {
     const auto flush = [&] {
       for (int pixel = 0; pixel < plan.of.made[2]; pixel += plan.cut.block_pixels) {
         const int some = std::min(plan.cut.block_pixels, plan.of.made[2] - pixel);
-        block(tiles, first, known, at, pixel, some, panel, sums, zeros_in(as_instructions));
+        block(tiles, first, known, at, pixel, some, panel, sums, denormals_setting(as_instructions));
         sums.end_block();
       }
       first += known;
@@ -249,7 +249,7 @@ class filter_gradient {
   }
 };
 template <class In, class Sum, correlation Of>
-inline constexpr filter_cut filter_cut_of = cut_of_filter(Of, sizeof(lent<In, Sum>));
+inline constexpr filter_cut filter_cut_of = cut_of_filter(Of, sizeof(workspace_number<In, Sum>));
 template <class In, class Sum, correlation Of>
 using tile_of_filter = std::conditional_t<std::is_same_v<In, bf16> && !filter_cut_of<In, Sum, Of>.in_pairs, Sum, In>;
 template <class In, class Sum, correlation Of>
@@ -257,7 +257,7 @@ inline constexpr auto filter_plan_of = [] {
   using tile = tile_of_filter<In, Sum, Of>;
   constexpr const filter_cut& cut = filter_cut_of<In, Sum, Of>;
   filter_plan<tile, Sum> plan{
-      Of, cut, {}, run_table<Of, cut.pixels>.data(), scratch_of_filter(Of, sizeof(lent<In, Sum>))};
+      Of, cut, {}, run_table<Of, cut.pixels>.data(), scratch_of_filter(Of, sizeof(workspace_number<In, Sum>))};
   if constexpr (!Of.depthwise())
     plan.codes = codes_of<tile, Sum, cut.tile_rows, cut.pixels.length, cut.tile_columns, Of.results(), false>();
   return plan;

@@ -122,12 +122,18 @@ class multiplication {
   const In *a, *b;
   Sum* c;
   const tile_reader* reader;
-  std::int64_t given_a, given_b;
+  std::int64_t distance_a, distance_b;
 
  public:
   multiplication(const Plan& of_plan, const In* of_a, const In* of_b, Sum* to, const tile_reader* given_to = nullptr,
                  std::int64_t rows_of_a_apart = 0, std::int64_t rows_of_b_apart = 0)
-      : plan(of_plan), a(of_a), b(of_b), c(to), reader(given_to), given_a(rows_of_a_apart), given_b(rows_of_b_apart) {}
+      : plan(of_plan),
+        a(of_a),
+        b(of_b),
+        c(to),
+        reader(given_to),
+        distance_a(rows_of_a_apart),
+        distance_b(rows_of_b_apart) {}
 
   /// Runs the product. The caller lends the workspace `scratch`, which is aligned to 64 bytes. cut.scratch says how
   /// many numbers it has.
@@ -165,10 +171,10 @@ class multiplication {
   /// Return the distances between neighbouring rows of A and of B. If the code is compiled for the product's own
   /// extents, the rows are always side by side.
   std::int64_t rows_of_a() const {
-    return Plan::shared && given_a != 0 ? given_a : plan.of.transpose_a ? plan.of.m : plan.of.k;
+    return Plan::shared && distance_a != 0 ? distance_a : plan.of.transpose_a ? plan.of.m : plan.of.k;
   }
   std::int64_t rows_of_b() const {
-    return Plan::shared && given_b != 0 ? given_b : plan.of.transpose_b ? plan.of.k : plan.of.n;
+    return Plan::shared && distance_b != 0 ? distance_b : plan.of.transpose_b ? plan.of.k : plan.of.n;
   }
   /// Computes rows [top, bottom) and columns [left, right) of C. If `open` is not null, the blocks along k are summed
   /// there, section by section.
@@ -182,9 +188,12 @@ class multiplication {
       const int count = std::min(cut.rows, bottom - i), whole = i + count < of.m ? count : count - plan.rows_left;
       for (int p = 0; p < of.k; p += cut.depth) {
         const int given = std::min(cut.depth, of.k - p), steps = cut.filled_depth(given);
-        const tile_target<Sum> to{
-            open == nullptr ? c : open,    of.n, p > 0, cut.far_c, p + given == of.k ? reader : nullptr,
-            zeros_in(as_instructions_want)};
+        const tile_target<Sum> to{open == nullptr ? c : open,
+                                  of.n,
+                                  p > 0,
+                                  cut.far_c,
+                                  p + given == of.k ? reader : nullptr,
+                                  denormals_setting(as_instructions_want)};
         const In* const in_a = a + (of.transpose_a ? p * apart_a + i : i * apart_a + p);
         const packed_number* const block_a = cut.pack_a ? pack_a(in_a, count, given, steps, packed) : in_place(in_a);
         const std::int64_t row_a = cut.strips ? steps : of.transpose_a ? 1 : cut.pack_a ? cut.depth : apart_a;

@@ -13,7 +13,7 @@ namespace cairn::kernel {
 
 /// The numbers in which plans count, and lend, working space for numbers In that are summed as Sum.
 template <class In, class Sum>
-using lent = std::conditional_t<std::is_same_v<In, bf16>, In, Sum>;
+using workspace_number = std::conditional_t<std::is_same_v<In, bf16>, In, Sum>;
 /// Working space as numbers of another type.
 template <class To, class From>
 To* lent_as(From* scratch) {

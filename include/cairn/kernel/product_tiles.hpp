@@ -52,7 +52,7 @@ struct tile_target {
   }
   /// Takes a tile that cannot be stored in C directly from registers: a tile for a reader, a tile whose columns do not
   /// fill its registers, or a tile that is added to C while denormal numbers are treated as zeros.
-  void take(Sum* tile, int stride, int row, int column, int rows, int columns) const {
+  void finish_tile(Sum* tile, int stride, int row, int column, int rows, int columns) const {
     constexpr int width = lanes<Sum>::width;
     const denormals_as_zeros::suspended here_they_are_not(zeros);
     for (int i = 0; i < rows && (add || reader == nullptr); ++i) {
@@ -124,7 +124,7 @@ template <class In, class Sum, int Rows, int Registers, bool RowsApart>
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
       for (int j = 0; j < Registers; ++j) sum[i][j].store(out + i * apart + j * width);
-    if (!direct) to.take(tile, Registers * width, row, column, Rows, columns);
+    if (!direct) to.finish_tile(tile, Registers * width, row, column, Rows, columns);
   }
 }
 template <class In, class Sum, int Rows, int Registers, bool RowsApart>

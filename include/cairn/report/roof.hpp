@@ -18,7 +18,7 @@ namespace cairn::report {
 
 /// The bytes per second of a triad (a = b + c x) over arrays of `bytes` bytes together. Large arrays lie in memory,
 /// smaller ones in a cache.
-struct bandwidth_at_size {
+struct reach {
   std::int64_t bytes;
   double rate;
 };
@@ -26,12 +26,12 @@ struct bandwidth_at_size {
 /// An upper bound for the speed of kernels, as in Williams et al., Roofline (2009), with a roof for each size of
 /// operands.
 struct roof {
-  double flops = 0;                        ///< floating-point operations per second
-  std::vector<bandwidth_at_size> moved{};  ///< in the order of sizes, the smallest first
+  double flops = 0;            ///< floating-point operations per second
+  std::vector<reach> moved{};  ///< in the order of sizes, the smallest first
 
   /// Returns the bytes per second for operands of `bytes` bytes together.
   double rate(std::int64_t bytes) const {
-    const auto fits = std::ranges::find_if(moved, [&](const bandwidth_at_size& r) { return bytes <= r.bytes; });
+    const auto fits = std::ranges::find_if(moved, [&](const reach& r) { return bytes <= r.bytes; });
     return fits == moved.end() ? moved.back().rate : fits->rate;
   }
   double seconds_of_work(std::int64_t operations) const { return static_cast<double>(operations) / flops; }
@@ -92,7 +92,7 @@ template <class Real>
 /// Measures sizes from what fits into a core's first cache to what fits into no cache. Each thread has arrays of its
 /// own.
 template <class Real>
-std::vector<bandwidth_at_size> measure_memory(int threads) {
+std::vector<reach> measure_memory(int threads) {
   constexpr std::int64_t smallest = 1 << 16, largest = 1 << 28, each = 1 << 22;
   const auto count = [&](std::int64_t bytes) {  // numbers in one array of a thread, in whole registers
     return bytes / 3 / threads / 64 * 64 / static_cast<std::int64_t>(sizeof(Real));
@@ -100,7 +100,7 @@ std::vector<bandwidth_at_size> measure_memory(int threads) {
   const std::unique_ptr<Real[]> all(new Real[largest / sizeof(Real)]);
   kernel::in_parts(threads,
                    [&](int part) { std::fill_n(all.get() + 3 * count(largest) * part, 3 * count(largest), Real{1}); });
-  std::vector<bandwidth_at_size> found;
+  std::vector<reach> found;
   for (std::int64_t bytes = largest; bytes >= smallest * threads; bytes /= 4) {
     const std::int64_t n = count(bytes), times = std::max<std::int64_t>(each * threads / bytes, 1);
     const double work = static_cast<double>(3 * n * times) * sizeof(Real);
