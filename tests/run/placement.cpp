@@ -271,7 +271,7 @@ class planner {
     for (const range& s : segments) {
       const int here = ++blocks.segments;
       out.parent[here] = around;
-      out.saves[here] = s.saves;
+      out.stores_contractions[here] = s.saves;
       std::fill(blocks.of + s.begin, blocks.of + s.end, here);
       number(s.inside, here, out, blocks);
     }

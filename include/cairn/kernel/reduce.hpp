@@ -277,8 +277,8 @@ template <class Fold, class In, class Real>
   });
 }
 
-/// Computes reductions over several pairs. The pairs before number `cut` are visited with one remaining index at a time, and
-/// pair `cut` with several, so that all results that are visited at a time fit into the open columns.
+/// Computes reductions over several pairs. The pairs before number `cut` are visited with one remaining index at a
+/// time, and pair `cut` with several, so that all results that are visited at a time fit into the open columns.
 template <class Fold, class In, class Real>
 struct nested_reduction {
   const reduction& r;

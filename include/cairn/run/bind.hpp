@@ -200,7 +200,7 @@ namespace detail {
 /// Owns an array. It is a base class, so that the array exists before the binding that refers to the array.
 template <class A>
 struct array_owner {
-  A array;
+  A owned;
 };
 /// A container together with a binding to the container.
 template <fixed_string Name, class A>
@@ -208,10 +208,10 @@ struct bound_container : private array_owner<A>, public decltype(cairn::bind<Nam
   using binding = decltype(cairn::bind<Name>(std::declval<const A&>()));
 
   explicit bound_container(A array)
-      : array_owner<A>{std::move(array)}, binding(cairn::bind<Name>(std::as_const(this->array))) {}
+      : array_owner<A>{std::move(array)}, binding(cairn::bind<Name>(std::as_const(this->owned))) {}
   bound_container(const bound_container& other)
-      : array_owner<A>(other), binding(cairn::bind<Name>(std::as_const(this->array))) {}
-  bound_container(bound_container&& other) noexcept : bound_container(std::move(other.array)) {}
+      : array_owner<A>(other), binding(cairn::bind<Name>(std::as_const(this->owned))) {}
+  bound_container(bound_container&& other) noexcept : bound_container(std::move(other.owned)) {}
   bound_container& operator=(const bound_container&) = delete;
 };
 }  // namespace detail
