@@ -65,7 +65,7 @@ inline constexpr flop_counts flops_in = [] {
 }();
 
 template <class Compiled>
-inline constexpr loop_counts loops_in = work_of(Compiled::schedule).loops;
+inline constexpr loop_counts loops_in = work_of(Compiled::schedule).scan_counts;
 
 template <class Compiled>
 inline constexpr auto names_in = [] {

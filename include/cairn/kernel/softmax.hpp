@@ -54,7 +54,7 @@ sum_of<In> row_sum_exp(const In* row, int n, sum_of<In> shift) {
 template <class In, class Out>
 class exponentials_of_row {
   using vec = lanes<sum_of<In>>;
-  static constexpr bool kept = !std::is_same_v<Out, bf16>;
+  static constexpr bool stores_exponentials = !std::is_same_v<Out, bf16>;
   const In* in_;
   Out* out_;
   int n_;
@@ -67,14 +67,14 @@ class exponentials_of_row {
   /// Of the numbers from i on.
   vec at(int i) const {
     const vec e = computed(i);
-    if constexpr (kept) store_row(e, out_, i, n_);
+    if constexpr (stores_exponentials) store_row(e, out_, i, n_);
     return e;
   }
   /// Writes all of them divided by `total`.
   void divide(sum_of<In> total) const {
     const vec scale = vec::fill(1 / total);
     for (int i = 0; i < n_; i += vec::width) {
-      if constexpr (kept) store_row(load_row(out_, i, n_) * scale, out_, i, n_);
+      if constexpr (stores_exponentials) store_row(load_row(out_, i, n_) * scale, out_, i, n_);
       else store_row(computed(i) * scale, out_, i, n_);
     }
   }

@@ -22,8 +22,8 @@ struct as_marked {
 };
 
 /// The plan of a model. `BlockLevels` is a number of levels of nested segments: that many of the outermost levels are
-/// blocks instead of segments. `Threads` is 0 if the workspace lies outside the arena. `Placed` gives the segments that a
-/// search adds.
+/// blocks instead of segments. `Threads` is 0 if the workspace lies outside the arena. `Placed` gives the segments that
+/// a search adds.
 template <class Model, int BlockLevels, int Threads, class Placed = as_marked>
 struct compiled {
   using model = Model;
@@ -38,10 +38,10 @@ struct compiled {
     if constexpr (std::is_same_v<Placed, as_marked>) return find_needs(graph, gradient, segments);
     else return find_needs(graph, gradient, segments, compiled<Model, BlockLevels, Threads>::needs.cheap);
   }();
-  static constexpr auto computed =
+  static constexpr auto schedule_without_updates =
       rematerialize<schedule_size(gradient, segments, Model::order)>(graph, gradient, segments, needs, Model::order);
-  static constexpr auto costs = count_segment_bytes(graph, gradient, segments, needs, computed);
-  static constexpr const auto& schedule = with_updates<Model, computed>();
+  static constexpr auto costs = count_segment_bytes(graph, gradient, segments, needs, schedule_without_updates);
+  static constexpr const auto& schedule = with_updates<Model, schedule_without_updates>();
   static constexpr auto readers = find_readers(schedule);
   static constexpr auto steps = fuse(schedule, readers);
   static constexpr auto loops = write_loops(schedule, steps);

@@ -44,20 +44,19 @@ struct start {
   const graph::operation* add = nullptr;
 };
 
-/// Returns the graph with the gradients of the values in `starts` with respect to the leaves in `wanted_leaf` appended.
-/// `one` is the constant 1.
-/// For leaves in `added_up`, `earlier` are leaf operations for the gradients of earlier training steps. Each part of
-/// such a leaf's gradient is added directly to the earlier gradient, so that the sum of this training step alone needs
-/// no memory.
+/// Returns the graph with the gradients of the values in `starts` with respect to the leaves in `wanted_leaves`
+/// appended. `one` is the constant 1. For leaves in `summed`, `earlier` are leaf operations for the gradients of
+/// earlier training steps. Each part of such a leaf's gradient is added directly to the earlier gradient, so that the
+/// sum of this training step alone needs no memory.
 template <graph::sizes Size, class Graph>
-constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const start* starts, int start_count,
-                             const graph::operation* one, const bool* added_up = nullptr,
+constexpr auto differentiate(const Graph& g, const bool* wanted_leaves, const start* starts, int start_count,
+                             const graph::operation* one, const bool* summed = nullptr,
                              const graph::operation* earlier = nullptr) {
   gradient_of<Size, Graph> out;
   bool wanted[Size.nodes] = {};
   int gradient[Size.nodes];  // by value
   for (int& value : gradient) value = none;
-  for (int i = 0; i < g.leaf_count; ++i) wanted[g.leaves[i].node] = wanted_leaf[i];
+  for (int i = 0; i < g.leaf_count; ++i) wanted[g.leaves[i].node] = wanted_leaves[i];
   for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
   for (int i = 0; i < g.argument_count; ++i) out.arguments[i] = g.arguments[i];
 
@@ -73,7 +72,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
   graph::mark_wanted(b, g.node_count - 1, wanted);
   for (int i = 0; i < g.leaf_count; ++i) {
     out.earlier[i] = none;
-    if (!same_address(earlier, nullptr) && added_up[i])
+    if (!same_address(earlier, nullptr) && summed[i])
       gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
   }
   for (int i = 0; i < start_count; ++i) {
@@ -88,7 +87,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
   out.gradient_of_scan = b.wrong.gradient_of_scan;
   for (int i = 0; i < g.leaf_count; ++i) {
     const int found = gradient[g.leaves[i].node];
-    out.gradient[i] = wanted_leaf[i] && found != out.earlier[i] ? found : none;
+    out.gradient[i] = wanted_leaves[i] && found != out.earlier[i] ? found : none;
   }
   for (int r = g.region_count; r-- > 1;) out.reached[g.regions[r].parent] |= out.reached[r];
   return out;

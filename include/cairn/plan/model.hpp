@@ -51,8 +51,8 @@ constexpr auto choose_leaves(const Graph& g) {
     const graph::operation& leaf = g.leaf_op(i);
     const std::string_view name = g.name(g.leaves[i]);
     out.trained[i] = leaf.trainable && !Purpose::frozen::cover(name);
-    const bool asked = leaf.what == graph::role::input && kind_of(leaf.results[0].element.type) == kind::real;
-    out.wanted[i] = out.trained[i] || (asked && Purpose::wanted::contain(name));
+    const bool is_real_input = leaf.what == graph::role::input && kind_of(leaf.results[0].element.type) == kind::real;
+    out.wanted[i] = out.trained[i] || (is_real_input && Purpose::wanted::contain(name));
   }
   return out;
 }

@@ -31,13 +31,13 @@ struct plan_work {
   /// all FLOP, and the part that is recomputed, including recomputation in pullbacks of scans
   std::int64_t flops = 0, recomputed = 0;
   std::int64_t recomputed_in_scans = 0;  ///< the part of `recomputed` that pullbacks of scans do
-  loop_counts loops;                     ///< counts of what scans do
+  loop_counts scan_counts;               ///< counts of what scans do
 
   constexpr plan_work& operator+=(const plan_work& more) {
     flops += more.flops;
     recomputed += more.recomputed;
     recomputed_in_scans += more.recomputed_in_scans;
-    loops += more.loops;
+    scan_counts += more.scan_counts;
     return *this;
   }
 };

@@ -289,11 +289,11 @@ struct body_plan {
     out.recomputed_flops = recomputed * forward.flops + recorded * recording.flops + iterations * backward.recomputed;
     out.backward_flops = recomputed * forward.flops + recorded * recording.flops + iterations * backward.flops;
     out.forward = {iterations, 0, 0};
-    out.forward += iterations * forward.loops;
+    out.forward += iterations * forward.scan_counts;
     out.backward = {recomputed + recorded, counts.saves, counts.loads, open_sums.bytes};
-    out.backward += recomputed * forward.loops;
-    out.backward += recorded * recording.loops;
-    out.backward += iterations * backward.loops;
+    out.backward += recomputed * forward.scan_counts;
+    out.backward += recorded * recording.scan_counts;
+    out.backward += iterations * backward.scan_counts;
     return out;
   }();
 };

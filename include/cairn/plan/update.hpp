@@ -29,7 +29,7 @@ template <graph::sizes Size, class Model, class Schedule>
 struct update_writer {
   using all = graph::update_operations<Model>;
   static constexpr int nodes = Schedule::capacity;
-  static constexpr bool waits = Model::purpose::updates_parameters && Model::purpose::keeps_gradients;
+  static constexpr bool updates_at_end = Model::purpose::updates_parameters && Model::purpose::keeps_gradients;
   static constexpr const auto& g = Model::graph;
   const Schedule& s;
   typename Schedule::template resized<Size.nodes, Size.arguments, Size.updates + 1> out{};
@@ -69,7 +69,7 @@ struct update_writer {
     for (int i = g.leaf_count; i-- > 0;) {
       if (!is_updated(i)) continue;
       int at = std::max({s.gradient[i], last_reader[s.leaf_value[i]], s.turn});
-      if (waits || at >= s.node_count) at = s.node_count;
+      if (updates_at_end || at >= s.node_count) at = s.node_count;
       else at = s.head(at) + s.op(at).result_count - 1;
       next_leaf[i] = first_leaf[at];
       first_leaf[at] = i;
@@ -141,7 +141,7 @@ struct update_writer {
     out.turn = s.turn;
     for (int i = 0; i <= g.leaf_count; ++i) {
       out.leaf_value[i] = at(s.leaf_value[i]);
-      out.gradient[i] = is_updated(i) && !waits ? none : at(s.gradient[i]);
+      out.gradient[i] = is_updated(i) && !updates_at_end ? none : at(s.gradient[i]);
     }
     for (int i = 0; i < g.tag_count; ++i) out.tagged[i] = at(s.tagged[i]);
     for (int i = 0; i < s.output_count; ++i) out.outputs[out.output_count++] = at(s.outputs[i]);
@@ -154,7 +154,7 @@ struct update_writer {
     for (int v = 0; v <= s.node_count; ++v) {
       if (v == s.turn) append_numbers();
       if (v < s.node_count) copy(v);
-      else if (waits) out.all_gradients = out.node_count;
+      else if (updates_at_end) out.all_gradients = out.node_count;
       for (int leaf = first_leaf[v]; leaf != none; leaf = next_leaf[leaf]) append_update(leaf);
     }
     copy_tables();

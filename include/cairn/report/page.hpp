@@ -102,7 +102,7 @@ struct page_writer {
   }
 
   void data() {
-    const auto parts = by_phase(p);
+    const auto phases = by_phase(p);
     const auto operations = by_operation(p);
     const auto segments = by_segment(p);
     const auto holdings = holdings_of(p.plan);
@@ -121,7 +121,7 @@ struct page_writer {
             {"flops", p.limits.flops},
             {"memory", p.limits.moved.back().rate},
             {"cache", p.limits.moved.front().rate}});
-    table("parts", parts.size(), [&](std::size_t i) { share(phase_names[i], parts[i]); });
+    table("parts", phases.size(), [&](std::size_t i) { share(phase_names[i], phases[i]); });
     table("operations", operations.size(),
           [&](std::size_t i) { share(operations[i].name, operations[i], operations[i].count); });
     table("segments", segments.size(), [&](std::size_t i) { segment(i, segments[i]); });

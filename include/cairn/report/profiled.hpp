@@ -155,10 +155,10 @@ inline void for_each_share(const profiled& p, auto visit) {
 /// The shares of the forward pass, of recomputation and of the backward pass.
 using phase_shares = std::array<profiled_share, 3>;
 inline phase_shares by_phase(const profiled& p) {
-  phase_shares parts;
+  phase_shares phases;
   detail::for_each_share(
-      p, [&](int v, const profiled_share& s) { parts[static_cast<std::size_t>(detail::phase_of(p.plan, v))] += s; });
-  return parts;
+      p, [&](int v, const profiled_share& s) { phases[static_cast<std::size_t>(detail::phase_of(p.plan, v))] += s; });
+  return phases;
 }
 
 /// The share of all uses of an operation in a training step. `by_operation` returns the operation with the longest time

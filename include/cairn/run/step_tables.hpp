@@ -139,10 +139,11 @@ struct step_tables {
         if (l.inputs[k].how == graph::access::mapped) n.maps += outer_axes(step) + 1;
       }
     }
-    const bool row_strides = reads_any(st.kernel, is_read_through_map), in_pieces = reads_any(st.kernel, is_in_pieces);
-    if (row_strides) n.row_strides += s.op(st.kernel).argument_count;
+    const bool has_strided_rows = reads_any(st.kernel, is_read_through_map),
+               in_pieces = reads_any(st.kernel, is_in_pieces);
+    if (has_strided_rows) n.row_strides += s.op(st.kernel).argument_count;
     if (in_pieces) for_each_column_count(st.kernel, [&](int) { ++n.pieces; });
-    n.tables += st.has_loop() || row_strides || in_pieces;
+    n.tables += st.has_loop() || has_strided_rows || in_pieces;
   }
   static constexpr entry_counts totals = [] {
     entry_counts n;

@@ -288,12 +288,12 @@ std::string step_and_gradient_fault(seed s, const auto&... inputs) {
 }
 /// The sum of a parameter or state. For any other argument, 0.
 template <class E>
-inline constexpr auto kept_in = 0_c;
+inline constexpr auto sum_of_parameter = 0_c;
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
-inline constexpr auto kept_in<parameter_leaf<Name, Trainable, Init, Extents...>> =
+inline constexpr auto sum_of_parameter<parameter_leaf<Name, Trainable, Init, Extents...>> =
     sum(parameter_leaf<Name, Trainable, Init, Extents...>{});
 template <dtype To, class E>
-inline constexpr auto kept_in<expr<as_op<To>, E>> = kept_in<E>;
+inline constexpr auto sum_of_parameter<expr<as_op<To>, E>> = sum_of_parameter<E>;
 
 template <an_expression Y>
 constexpr auto all_results(Y y) {
@@ -308,7 +308,7 @@ constexpr auto all_results(std::tuple<Y...> results) {
 template <class Op, auto... Arguments>
 std::string value_fault(seed s, const auto&... inputs) {
   using predicting = predictor<all_results(make<Op>(Arguments...)), real<double>>;
-  program<(sum(param<"one that is trained", 1>) + ... + kept_in<std::remove_const_t<decltype(Arguments)>>),
+  program<(sum(param<"one that is trained", 1>) + ... + sum_of_parameter<std::remove_const_t<decltype(Arguments)>>),
           real<double>>
       owner;  // owns the parameters that the predictor reads, and never runs
   owner.init(s);
