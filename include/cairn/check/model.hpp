@@ -66,7 +66,7 @@ using compiled_of =
 
 template <class Option, class... Rest>
 constexpr auto first_unknown_option() {
-  if constexpr (said_by<Option>::known) return first_unknown_option<Rest...>();
+  if constexpr (option_settings<Option>::known) return first_unknown_option<Rest...>();
   else return std::type_identity<Option>{};
 }
 
@@ -77,7 +77,7 @@ constexpr std::type_identity<void> first_repeated_option() {
 }
 template <unsigned Said, class Option, class... Rest>
 constexpr auto first_repeated_option() {
-  constexpr unsigned single = said_by<Option>::single;
+  constexpr unsigned single = option_settings<Option>::single;
   if constexpr ((Said & single) == 0) return first_repeated_option<Said | single, Rest...>();
   else return std::type_identity<Option>{};
 }
@@ -189,7 +189,7 @@ constexpr auto problem_of_plan() {
     return problem_in<marked>{};
   } else if constexpr (options::fits) {
     return problem_of_fit<search::fitted<model, blocks_in<Options...>, options::threads, options::fit>, options::fit>();
-  } else if constexpr (options::budget == said_by_default::budget) {
+  } else if constexpr (options::budget == default_settings::budget) {
     return sound{};
   } else if constexpr (marked::layout.peak_bytes > options::budget) {
     return mistake<over_budget, top_scope, fact::budget_bytes<options::budget>,
@@ -210,10 +210,10 @@ constexpr auto problem_of_program() {
     return mistake<layer_for_expression, top_scope, fact::given<fact::layer>>{};
   } else if constexpr (!options::known) {
     using unknown = typename decltype(first_unknown_option<Options...>())::type;
-    return mistake<typename said_by<unknown>::misuse, top_scope, fact::given<unknown>>{};
+    return mistake<typename option_settings<unknown>::misuse, top_scope, fact::given<unknown>>{};
   } else if constexpr (!std::is_void_v<repeated_option_of<Options...>>) {
     return mistake<repeated_option, top_scope, fact::given<repeated_option_of<Options...>>>{};
-  } else if constexpr (options::fits && options::budget != said_by_default::budget) {
+  } else if constexpr (options::fits && options::budget != default_settings::budget) {
     return mistake<fit_and_budget, top_scope>{};
   } else if constexpr (options::mixes && std::same_as<typename options::numbers, typename options::real>) {
     return mistake<mixed_over_double, top_scope, fact::given<typename options::real>>{};

@@ -47,9 +47,9 @@ struct gradient_rule_of {
     template <int I, class Tensor>
     using at = argument<1, I, Tensor, Op>;
     template <class O>
-    using called = cairn::detail::rule_call<O, at<static_cast<int>(G), result_tensor<differentiable[G]>>...,
-                                            at<Cotangents + static_cast<int>(Y), result_tensor<Y>>...,
-                                            at<Cotangents + results + static_cast<int>(X), Tensors>...>;
+    using called = cairn::detail::vjp_call<O, at<static_cast<int>(G), result_tensor<differentiable[G]>>...,
+                                           at<Cotangents + static_cast<int>(Y), result_tensor<Y>>...,
+                                           at<Cotangents + results + static_cast<int>(X), Tensors>...>;
   };
   using placeholders =
       applied_to<std::tuple<std::make_index_sequence<Cotangents>, std::make_index_sequence<made.size()>,
@@ -174,7 +174,7 @@ struct gradient_rule_of {
       return G{};
     } else if constexpr (broadcast(Tensor::shape, G::shape) != G::shape) {
       return mistake<gradient_shape, top_scope, what, fact::argument<I>, fact::got<tensor_fact<G>>>{};
-    } else if constexpr (G::traits.of_model) {
+    } else if constexpr (G::traits.has_model_parts) {
       return mistake<gradient_of_rule, top_scope, what>{};
     } else {
       return sound{};
@@ -189,7 +189,7 @@ struct gradient_rule_of {
   template <class O>
   static constexpr auto problem() {
     using rule = call<O>;
-    if constexpr (rule::broken) {
+    if constexpr (rule::has_body_error) {
       return rejected{};
     } else if constexpr (!rule::exists) {
       return mistake<no_vjp, top_scope, what>{};

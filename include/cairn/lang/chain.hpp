@@ -55,7 +55,7 @@ struct stages_seen {
   using type = std::tuple<>;
 };
 template <class Owner, chain_traits Last, class X, class... L>
-struct parts_of<Owner, chained<Last, X, chain_of<L...>>> {
+struct subexpressions_of<Owner, chained<Last, X, chain_of<L...>>> {
   template <class... Stage>
   static std::tuple<seen_from<Owner, X>, seen_from<Owner, Stage>...> seen(std::tuple<Stage...>);
   using type = decltype(seen(typename stages_seen<X::traits.level, tensor_of<X>, L...>::type{}));
@@ -93,30 +93,30 @@ struct stages_seen<Level, Tensor, First, Rest...> {
 template <class X, class Stages>
 struct last_with_axes;
 template <class X>
-struct last_with_axes<X, std::tuple<>> : rank_from<X> {};
+struct last_with_axes<X, std::tuple<>> : axes_origin<X> {};
 template <class X, class Mark, class F, class Input, class... Stage>
 struct last_with_axes<X, std::tuple<call<Mark, F, Input>, Stage...>>
     : last_with_axes<
           std::conditional_t<(call<Mark, F, Input>::shape.rank > Input::shape.rank), call<Mark, F, Input>, X>,
           std::tuple<Stage...>> {};
 template <chain_traits Last, class X, class... L>
-struct rank_from<chained<Last, X, chain_of<L...>>>
+struct axes_origin<chained<Last, X, chain_of<L...>>>
     : last_with_axes<X, typename stages_seen<X::traits.level, tensor_of<X>, L...>::type> {
-  static constexpr bool itself = false;
+  static constexpr bool is_leaf = false;
 };
 
 /// Returns the traits of a chain after a stage is added.
-constexpr expression_traits in_a_row(expression_traits chain, const expression_traits& stage) {
+constexpr expression_traits traits_of_chain(expression_traits chain, const expression_traits& stage) {
   chain.height = std::max(chain.height, stage.height);
   chain.order += stage.order;
   chain.detached |= stage.detached;
-  chain.fed |= stage.fed;
+  chain.has_input |= stage.has_input;
   chain.trained |= stage.trained;
-  chain.captures |= stage.captures;
-  chain.elsewhere |= stage.elsewhere;
-  chain.computed |= stage.computed;
-  chain.of_model |= stage.of_model;
-  return computing(chain);
+  chain.recomputes_outside_value |= stage.recomputes_outside_value;
+  chain.snapshots_in_user_memory |= stage.snapshots_in_user_memory;
+  chain.computes_from_input |= stage.computes_from_input;
+  chain.has_model_parts |= stage.has_model_parts;
+  return with_computation(chain);
 }
 
 /// The list of the layers of L: for a chain its own list, otherwise a list with only L.
@@ -150,7 +150,7 @@ struct stage_carry {
     } else if constexpr (wrong<stage>) {
       return stage{};
     } else {
-      return stage_carry<Level, tensor_of<stage>>{in_a_row(so_far, stage::traits)};
+      return stage_carry<Level, tensor_of<stage>>{traits_of_chain(so_far, stage::traits)};
     }
   }
 };
@@ -166,7 +166,7 @@ template <class X>
 struct chain_so_far {
   using first = X;
   using layers = chain_of<>;
-  static constexpr expression_traits traits() { return merged({X::traits}); }
+  static constexpr expression_traits traits() { return merged_traits({X::traits}); }
 };
 template <chain_traits Last, class X, class... L>
   requires(sizeof...(L) < max_layers)
@@ -207,7 +207,7 @@ constexpr auto piped_silently(X x) {
     constexpr auto last = applied_in_a_row<X>(layers{});
     if constexpr (an_expression<std::remove_const_t<decltype(last)>>) return pass_on<typename X::owner>(last);
     else
-      return by_other_name<
+      return under_short_name<
           chained<last_of(last), typename before::first, decltype(typename before::layers{} + layers{})>>{};
   }
 }

@@ -16,7 +16,7 @@ struct leaf : expression {
   using owner = top_scope;
   static constexpr cairn::shape shape = tensor<E, Extents...>::shape;
   static constexpr element_type element = E;
-  static constexpr expression_traits traits{.of_model = true};
+  static constexpr expression_traits traits{.has_model_parts = true};
 };
 
 /// The type of a leaf, or of the report of the mistake in its extents. Extents are taken as they were written, also
@@ -106,17 +106,17 @@ constexpr std::int64_t fan_in_of() {
 
 template <fixed_string Name, int... Extents>
 struct input_leaf : detail::leaf<element_type{}, Extents...> {
-  static constexpr expression_traits traits{.fed = true, .of_model = true};
+  static constexpr expression_traits traits{.has_input = true, .has_model_parts = true};
 };
 
 template <fixed_string Name, int Bound, int... Extents>
 struct indices_leaf : detail::leaf<index_below(Bound), Extents...> {
-  static constexpr expression_traits traits{.fed = true, .of_model = true};
+  static constexpr expression_traits traits{.has_input = true, .has_model_parts = true};
 };
 
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
 struct parameter_leaf : detail::leaf<element_type{}, Extents...> {
-  static constexpr expression_traits traits{.trained = Trainable, .of_model = true};
+  static constexpr expression_traits traits{.trained = Trainable, .has_model_parts = true};
 };
 
 namespace detail {
@@ -163,11 +163,11 @@ inline constexpr auto known_as<parameter_leaf<Name, Trainable, Init, Extents...>
 template <double Value>
 inline constexpr bool is_constant<constant_leaf<Value>> = true;
 template <fixed_string Name, initial Init, int... Extents>
-inline constexpr bool is_state<parameter_leaf<Name, false, Init, Extents...>> = true;
+inline constexpr bool is_updatable<parameter_leaf<Name, false, Init, Extents...>> = true;
 template <fixed_string Name, int... Extents>
 inline constexpr auto known_as<cache_leaf<Name, Extents...>> = Name;
 template <fixed_string Name, int... Extents>
-inline constexpr bool is_state<cache_leaf<Name, Extents...>> = true;
+inline constexpr bool is_updatable<cache_leaf<Name, Extents...>> = true;
 template <fixed_string Name, int... Extents>
 inline constexpr bool is_cache<cache_leaf<Name, Extents...>> = true;
 }  // namespace detail

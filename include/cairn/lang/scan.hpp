@@ -30,12 +30,12 @@ namespace detail {
 template <class... A>
 struct showing<carried_values<A...>> {
   using type = fact::carried<typename showing<A>::type...>;
-  using owner = typename owning<showing<A>...>::type;
+  using owner = typename owner_among<showing<A>...>::type;
 };
 template <class... A>
 struct showing<each_values<A...>> {
   using type = fact::each<typename showing<A>::type...>;
-  using owner = typename owning<showing<A>...>::type;
+  using owner = typename owner_among<showing<A>...>::type;
 };
 template <class E, std::size_t... Axis>
 tensor<E::element, E::shape.extent[Axis + 1]...> slice_of(std::index_sequence<Axis...>);
@@ -76,7 +76,7 @@ struct scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same
   using policy = Policy;
   static constexpr int iterations = T;
   static constexpr fixed_string name = Name;
-  static constexpr int level = merged({C::traits..., E::traits..., Same::traits...}).level;
+  static constexpr int level = merged_traits({C::traits..., E::traits..., Same::traits...}).level;
   using body =
       call<block_mark<Name>, F, detail::stage_input<level, tensor_of<C>>...,
            detail::stage_input<level, detail::iteration_slice<E>>..., detail::stage_input<level, tensor_of<Same>>...>;
@@ -101,19 +101,19 @@ struct scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
   static constexpr expression_traits traits = [] {
-    expression_traits out =
-        detail::around(merged({C::traits..., E::traits..., Same::traits...}, false,
-                              (captured<owner, C> || ... || false) || (captured<owner, E> || ... || false) ||
-                                  (captured<owner, Same> || ... || false)),
-                       body::inside, 1);
-    out.elsewhere |= detail::scan_policy<Policy, T>::snapshots_in_user_memory;
+    expression_traits out = detail::traits_of_call(
+        merged_traits({C::traits..., E::traits..., Same::traits...}, false,
+                      (captured<owner, C> || ... || false) || (captured<owner, E> || ... || false) ||
+                          (captured<owner, Same> || ... || false)),
+        body::inside, 1);
+    out.snapshots_in_user_memory |= detail::scan_policy<Policy, T>::snapshots_in_user_memory;
     return out;
   }();
 };
 
 namespace detail {
 template <class Owner, int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
-struct parts_of<Owner, scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>> {
+struct subexpressions_of<Owner, scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>> {
   using scan_type = scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>;
   using type = std::tuple<seen_from<Owner, C>..., seen_from<Owner, E>..., seen_from<Owner, Same>...,
                           seen_from<Owner, typename scan_type::body>>;
@@ -124,7 +124,7 @@ inline constexpr auto known_as<scanned<T, Name, Rest...>> = Name;
 /// Returns the only result of a scan, or a tuple of its results.
 template <class Scan>
 constexpr auto results_of_scan() {
-  if constexpr (Scan::result_count == 1) return by_other_name<Scan>{};
+  if constexpr (Scan::result_count == 1) return under_short_name<Scan>{};
   else return picks<Scan>(std::make_index_sequence<Scan::result_count>{});
 }
 
@@ -160,26 +160,27 @@ constexpr auto scan_of_body(Once once, carried_values<C...>, each_values<E...>, 
   using owner = owner_of<C..., E..., Same...>;
   using carries = fact::carried<tensor_fact<C>...>;
   if constexpr (wrong_body<Once>) {
-    return spread<body_size<Once>>(pass_on<owner>(first_value(once)));
+    return in_place_of_results<body_size<Once>>(pass_on<owner>(first_value(once)));
   } else if constexpr (body_size<Once> < sizeof...(C)) {
     return mistake<too_few_in_loop, owner, fact::in<Name>, carries>{};
   } else {
     using scan_type = scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>;
     if constexpr (first_changed<scan_type, C...>() >= 0) {
       constexpr int changed = first_changed<scan_type, C...>();
-      return spread<body_size<Once>>(mistake<changed_in_loop, owner, fact::in<Name>, carries, fact::argument<changed>,
-                                             fact::got<tensor_fact<pick<changed, typename scan_type::body>>>>{});
-    } else if constexpr (scan_type::body::inside.captures) {
+      return in_place_of_results<body_size<Once>>(
+          mistake<changed_in_loop, owner, fact::in<Name>, carries, fact::argument<changed>,
+                  fact::got<tensor_fact<pick<changed, typename scan_type::body>>>>{});
+    } else if constexpr (scan_type::body::inside.recomputes_outside_value) {
       using bodies = std::type_identity<typename scan_type::body::bodies>;
-      return spread<body_size<Once>>(
-          leave<block_mark<Name>, owner>(capture_among<typename scan_type::body::inner_owner, owner>(bodies{})));
-    } else if constexpr (scan_type::body::inside.elsewhere) {
-      return spread<body_size<Once>>(mistake<snapshots_in_loop, owner, fact::in<Name>>{});
+      return in_place_of_results<body_size<Once>>(
+          leave_call<block_mark<Name>, owner>(capture_among<typename scan_type::body::inner_owner, owner>(bodies{})));
+    } else if constexpr (scan_type::body::inside.snapshots_in_user_memory) {
+      return in_place_of_results<body_size<Once>>(mistake<snapshots_in_loop, owner, fact::in<Name>>{});
     } else if constexpr (std::ranges::any_of(scan_type::results,
                                              [](const shape& made) { return made.rank > max_rank; })) {
-      return spread<body_size<Once>>(mistake<rule::one_axis_more, owner, fact::in<Name>>{});
+      return in_place_of_results<body_size<Once>>(mistake<rule::one_axis_more, owner, fact::in<Name>>{});
     } else if constexpr (scan_type::traits.height > max_height) {
-      return spread<body_size<Once>>(
+      return in_place_of_results<body_size<Once>>(
           mistake<expression_too_large, owner, fact::in<Name>, fact::height<scan_type::traits.height>>{});
     } else {
       return results_of_scan<scan_type>();
@@ -207,7 +208,7 @@ constexpr auto scanned_silently(carried_values<C...>, each_values<E...>, Same...
     return mistake<rule::steps_along_first_axis, owner, fact::in<Name>, fact::each<tensor_fact<E>...>,
                    fact::iterations<T>>{};
   } else {
-    constexpr int level = merged({C::traits..., E::traits..., Same::traits...}).level;
+    constexpr int level = merged_traits({C::traits..., E::traits..., Same::traits...}).level;
     using once =
         typename calling<block_mark<Name>, F, stage_input<level, tensor_of<C>>...,
                          stage_input<level, iteration_slice<E>>..., stage_input<level, tensor_of<Same>>...>::silent;
