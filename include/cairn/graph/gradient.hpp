@@ -17,8 +17,8 @@ constexpr void mark_wanted(const builder& b, int last, bool* wanted) {
 }
 
 /// Visits the operations from value `last` back to the first, and appends the gradients of their wanted arguments.
-/// `gradient` is a table by value, which is none for a value without a gradient. Calls visit(v) after the gradient rule of
-/// the operation with first result v.
+/// `gradient` is a table by value, which is none for a value without a gradient. Calls visit(v) after the gradient rule
+/// of the operation with first result v.
 constexpr void append_gradients(builder& b, int last, const bool* wanted, int* gradient, auto visit) {
   for (int v = last; v >= 0; --v) {
     const operation& op = *b.nodes[v].op;
