@@ -87,10 +87,11 @@ void check_pool(std::initializer_list<int> each = {1}) {
   using x = array<X, number>;
   using made = array<to, number>;
   using at = array<to, P.position()>;
-  constexpr kernels run{&run_kernel<cairn::max_pool_op<P>, Real, x>, &run_kernel<cairn::pool_at_op<P>, Real, x, at>,
-                        &run_kernel<cairn::unpool_op<P, X[1], X[2]>, Real, made, at>,
+  constexpr kernels run{&run_kernel<cairn::max_pool_op<P>, Real, x>,
+                        &run_kernel<cairn::window_gather_op<P>, Real, x, at>,
+                        &run_kernel<cairn::window_scatter_op<P, X[1], X[2]>, Real, made, at>,
                         &run_kernel<cairn::sum_pool_op<P, false>, Real, x>,
-                        &run_kernel<cairn::spread_pool_op<P, false, X[1], X[2]>, Real, made>};
+                        &run_kernel<cairn::window_spread_op<P, false, X[1], X[2]>, Real, made>};
   const cairn::reference::windows windows{X, P.extent, P.stride, P.padding};
   for (const int threads : each)
     check<In, Real, cairn::stored_as<P.position().type, Real>>(run, windows, to.count(), threads);

@@ -89,7 +89,7 @@ inline constexpr batch batch_of = [] {
     return s;
   };
   constexpr shape y = leading(Op::result(A, B));
-  return batch{Op::more_rows(A, B) ? shape{} : y, stretched_axes(leading(A), y), stretched_axes(leading(B), y),
+  return batch{Op::folds_leading_axes(A, B) ? shape{} : y, stretched_axes(leading(A), y), stretched_axes(leading(B), y),
                Op::products(A, B), Op::scratch(Bytes, A, B)};
 }();
 }  // namespace kernel

@@ -209,13 +209,13 @@ void compute(max_pool_op<P>, signature<Real, X>, void* const* p, int threads) {
                       static_cast<kernel::made_of<Real>*>(p[0]), static_cast<position*>(p[1]), threads);
 }
 template <pooling P, class Real, class X, class At>
-void compute(pool_at_op<P>, signature<Real, X, At>, void* const* p, int threads) {
+void compute(window_gather_op<P>, signature<Real, X, At>, void* const* p, int threads) {
   kernel::pool_at<P>({X::shape, At::shape}, static_cast<const kernel::taken_of<Real, X>*>(p[1]),
                      static_cast<const kernel::taken_of<Real, At>*>(p[2]), static_cast<kernel::made_of<Real>*>(p[0]),
                      threads);
 }
 template <pooling P, int Height, int Width, class Real, class G, class At>
-void compute(unpool_op<P, Height, Width>, signature<Real, G, At>, void* const* p, int threads) {
+void compute(window_scatter_op<P, Height, Width>, signature<Real, G, At>, void* const* p, int threads) {
   kernel::unpool<P>({detail::unpooled(G::shape, Height, Width), G::shape},
                     static_cast<const kernel::taken_of<Real, G>*>(p[1]),
                     static_cast<const kernel::taken_of<Real, At>*>(p[2]), static_cast<kernel::made_of<Real>*>(p[0]),
@@ -228,7 +228,7 @@ void compute(sum_pool_op<P, Mean>, signature<Real, X>, void* const* p, int threa
                       threads);
 }
 template <pooling P, bool Mean, int Height, int Width, class Real, class G>
-void compute(spread_pool_op<P, Mean, Height, Width>, signature<Real, G>, void* const* p, int threads) {
+void compute(window_spread_op<P, Mean, Height, Width>, signature<Real, G>, void* const* p, int threads) {
   kernel::spread_pool<P>({detail::unpooled(G::shape, Height, Width), G::shape},
                          static_cast<const kernel::taken_of<Real, G>*>(p[1]),
                          kernel::share_of<P, Mean, kernel::sum_of<Real>>, static_cast<kernel::made_of<Real>*>(p[0]),

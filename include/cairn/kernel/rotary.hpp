@@ -72,7 +72,7 @@ void compute(waves_op<Columns, Base, Halves>, signature<Real, P>, void* const* p
                 static_cast<Real*>(p[0]));
 }
 template <bool Back, class Real, class X, class W>
-void compute(turned_op<Back>, signature<Real, X, W>, void* const* p, int threads) {
+void compute(rotated_op<Back>, signature<Real, X, W>, void* const* p, int threads) {
   constexpr std::int64_t heads = X::shape[-2], features = X::shape[-1], rows = X::shape.count() / heads / features;
   kernel::rotate<Back>(static_cast<const Real*>(p[1]), static_cast<const Real*>(p[2]), static_cast<Real*>(p[0]), rows,
                        W::shape.count() / features, heads, features, threads);

@@ -82,7 +82,7 @@ struct heads {
   template <class X>
   static constexpr auto projected(X x) {
     if constexpr (wrong<X>) {
-      return cairn::detail::leave<block_mark<Name>, typename X::owner>(x);
+      return cairn::detail::leave_call<block_mark<Name>, typename X::owner>(x);
     } else {
       constexpr int features = X::shape[2] * X::shape[3];
       const auto weight = param_from<Name + fixed_string{".out_proj.weight"}, fan_in(features), features, features>;
@@ -108,7 +108,7 @@ template <class Layer, fixed_string Name, int Values, class... A>
 constexpr auto applied_with_mask(A... args) {
   constexpr int count = sizeof...(A);
   if constexpr (!(an_expression<A> && ...) || count < Values || count > Values + 1)
-    return cairn::detail::leave<block_mark<Name>, owner_of<cairn::detail::showing<A>...>>(
+    return cairn::detail::leave_call<block_mark<Name>, owner_of<cairn::detail::showing<A>...>>(
         cairn::detail::misused_silently<one_mask, Layer::kind, A...>());
   else if constexpr (std::same_as<owner_of<A...>, top_scope>)
     return typename cairn::detail::calling<stage_mark, Layer, A...>::silent{};

@@ -94,7 +94,7 @@ struct recurrent_cell_layer : layer_base {
     constexpr int examples = X::shape.rank > 0 ? X::shape[0] : 0;
     using problem = decltype(detail::problem_of_units<Units, Name, 2, shape{examples, Hidden}, Hidden>(x, states...));
     if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<decltype(cairn::detail::spread<Units::states>(problem{}))>{};
+      return surfaced<decltype(cairn::detail::in_place_of_results<Units::states>(problem{}))>{};
     } else if constexpr (sizeof...(S) == 0) {
       constexpr auto zero = zeros<examples, Hidden>;
       if constexpr (Units::states == 1) return (*this)(x, zero);
@@ -120,12 +120,12 @@ struct recurrent_layer : layer_base {
     using problem = decltype(detail::problem_of_units<Units, Name, 3, shape{layers, examples, Hidden}, Hidden, layers>(
         x, states...));
     if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<decltype(cairn::detail::spread<1 + sizeof...(S)>(problem{}))>{};
+      return surfaced<decltype(cairn::detail::in_place_of_results<1 + sizeof...(S)>(problem{}))>{};
     } else if constexpr (!(O.dropout >= 0 && O.dropout < 1)) {
       using what = fact::operation<Units::name, tensor_fact<X>, tensor_fact<S>...>;
       using wrong_dropout = poison<rule::probability_below_one, owner_of<X, S...>, fact::in<Name>, what,
                                    fact::probability<O.dropout>>;
-      return surfaced<decltype(cairn::detail::spread<1 + sizeof...(S)>(wrong_dropout{}))>{};
+      return surfaced<decltype(cairn::detail::in_place_of_results<1 + sizeof...(S)>(wrong_dropout{}))>{};
     } else if constexpr (sizeof...(S) == 0) {
       constexpr auto zero = zeros<layers, examples, Hidden>;
       if constexpr (Units::states == 1) return std::get<0>((*this)(x, zero));

@@ -52,11 +52,11 @@ constexpr shape unpooled(shape g, int height, int width) {
 /// Adds each number to one pixel of the window that the number belongs to. The second argument holds the position of
 /// this pixel in the window. The result is an image of Height x Width pixels.
 template <pooling P, int Height, int Width>
-struct unpool_op;
+struct window_scatter_op;
 
 /// Reads one number from each window of an image: the number at the given position of that window.
 template <pooling P>
-struct pool_at_op : detail::pooling_op<P> {
+struct window_gather_op : detail::pooling_op<P> {
   static constexpr fixed_string name = "pool_at";
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
   static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? P.positions() : 0; }
@@ -64,12 +64,12 @@ struct pool_at_op : detail::pooling_op<P> {
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto x, auto at) {
     constexpr shape from = decltype(x)::shape;
-    return gradients(make<unpool_op<P, from[1], from[2]>>(g, at), no_gradient{});
+    return gradients(make<window_scatter_op<P, from[1], from[2]>>(g, at), no_gradient{});
   }
 };
 
 template <pooling P, int Height, int Width>
-struct unpool_op : detail::pooling_op<P> {
+struct window_scatter_op : detail::pooling_op<P> {
   static constexpr fixed_string name = "unpool";
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
   static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? P.positions() : 0; }
@@ -79,7 +79,7 @@ struct unpool_op : detail::pooling_op<P> {
   }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto, auto at) {
-    return gradients(make<pool_at_op<P>>(g, at), no_gradient{});
+    return gradients(make<window_gather_op<P>>(g, at), no_gradient{});
   }
 };
 
@@ -96,7 +96,7 @@ struct max_pool_op : detail::pooling_op<P> {
   static constexpr std::int64_t flops(const shape& x) { return P.result(x).count() * P.positions(); }
   static constexpr auto vjp(auto g, auto, auto at, auto x) {
     constexpr shape from = decltype(x)::shape;
-    return gradients(make<unpool_op<P, from[1], from[2]>>(g, at));
+    return gradients(make<window_scatter_op<P, from[1], from[2]>>(g, at));
   }
 };
 
@@ -104,7 +104,7 @@ struct max_pool_op : detail::pooling_op<P> {
 /// a window. The result is an image of Height x Width pixels. If Mean is false and windows lie side by side, the image
 /// repeats each number.
 template <pooling P, bool Mean, int Height, int Width>
-struct spread_pool_op;
+struct window_spread_op;
 
 /// Computes the sum of each window, or its mean if Mean is true. Pixels outside of the image count as zeros, in a mean
 /// too.
@@ -118,12 +118,12 @@ struct sum_pool_op : detail::pooling_op<P> {
   static constexpr std::int64_t flops(const shape& x) { return P.result(x).count() * P.positions(); }
   static constexpr auto vjp(auto g, auto, auto x) {
     constexpr shape from = decltype(x)::shape;
-    return gradients(make<spread_pool_op<P, Mean, from[1], from[2]>>(g));
+    return gradients(make<window_spread_op<P, Mean, from[1], from[2]>>(g));
   }
 };
 
 template <pooling P, bool Mean, int Height, int Width>
-struct spread_pool_op : detail::pooling_op<P> {
+struct window_spread_op : detail::pooling_op<P> {
   static constexpr auto name = [] {
     if constexpr (Mean) return fixed_string{"spread_pool2d"};
     else return fixed_string{"upsample2d"};

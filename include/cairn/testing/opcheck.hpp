@@ -148,7 +148,8 @@ constexpr auto first_result(std::tuple<Y...> results) {
 /// Returns the same value as the result of a fused loop, if the value is a real number that a fused loop can compute.
 template <an_expression X>
 constexpr auto computed_by_fused_loop(X x) {
-  if constexpr (kind_of(X::element.type) == kind::real && !(is_state<X> || is_rounded(X::element.type))) return x * 1_c;
+  if constexpr (kind_of(X::element.type) == kind::real && !(is_updatable<X> || is_rounded(X::element.type)))
+    return x * 1_c;
   else return x;
 }
 /// Returns the bytes of a predictor's result.

@@ -185,7 +185,7 @@ class rule_optimizer {
 
   template <std::size_t Moments, class Numbers>
   void update_with(const Numbers& numbers) noexcept {
-    if constexpr (detail::rule_with<Rule, static_cast<int>(Moments)>) {
+    if constexpr (detail::computes_next_values<Rule, static_cast<int>(Moments)>) {
       [&]<std::size_t... N, std::size_t... M>(std::index_sequence<N...>, std::index_sequence<M...>) {
         const std::array<lanes, sizeof...(N)> number{lanes::fill(static_cast<Real>(numbers[N]))...};
         const std::array<Real*, Moments> moment{moments_[M].data()...};

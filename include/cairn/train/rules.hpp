@@ -96,7 +96,8 @@ struct averaged {
   }
   static constexpr std::size_t count = static_cast<std::size_t>(detail::numbers_of<Rule>);
   template <std::size_t Values>  // counts the rule's numbers, the average, and the moments of the rule
-  static constexpr bool goes_on = Values > count&& detail::rule_with<Rule, static_cast<int>(Values - count) - 1>;
+  static constexpr bool goes_on =
+      Values > count&& detail::computes_next_values<Rule, static_cast<int>(Values - count) - 1>;
 
   static constexpr auto moments = [] {
     std::array<std::string_view, Rule::moments.size() + 1> all{"average"};
