@@ -20,7 +20,7 @@ namespace cairn::kernel {
 
 /// Asks the system for permission to use the tile registers, once in a process. Throws program_error if the system does
 /// not give it.
-inline void ask_for_tiles() {
+inline void request_tile_registers() {
   static const bool lent = [] {
     constexpr long ask = 0x1023, tell = 0x1022, tiles = 18;  // ARCH_REQ_XCOMP_PERM, ARCH_GET_XCOMP_PERM, XTILEDATA
     unsigned long all = 0;
@@ -46,7 +46,7 @@ class whole_tiles {
 
  public:
   whole_tiles() {
-    ask_for_tiles();
+    request_tile_registers();
     _tile_loadconfig(&whole);
   }
   ~whole_tiles() { _tile_release(); }
@@ -114,6 +114,6 @@ struct product_numbers<bf16> {
 }  // namespace cairn::kernel
 #else
 namespace cairn::kernel {
-inline void ask_for_tiles() {}
+inline void request_tile_registers() {}
 }  // namespace cairn::kernel
 #endif

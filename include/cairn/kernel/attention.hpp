@@ -50,7 +50,7 @@ struct attention_of_tiles {
     copy_rows(q.at(image, head, first.query), q.apart, rows, cut.queries, of.depth, in_pairs<In> ? 1 : plan.scale,
               at.queries, cut.depth);
     std::fill_n(at.sums, cut.queries * cut.value_depth, Sum{0});
-    std::fill_n(at.largest, cut.in_registers(cut.queries), nothing<Sum>);
+    std::fill_n(at.largest, cut.in_registers(cut.queries), minus_infinity<Sum>);
     std::fill_n(at.total, cut.queries * vec::width, Sum{0});
     for (int i = 0; i < cut.key_tiles(of); ++i) {
       const score_tile<Sum> scores(plan, image, head, tile, i);
@@ -75,9 +75,9 @@ struct attention_of_tiles {
     if constexpr (in_pairs<In>) tile.scale(seen, scores);
     tile.mask(row, seen, mask, scores);
     const Sum before = at.largest[row], most = std::max(before, row_largest(scores, seen));
-    const vec base = vec::fill(most == nothing<Sum> ? 0 : most), by = vec::fill(binary_digits<Sum>);
+    const vec base = vec::fill(most == minus_infinity<Sum> ? 0 : most), by = vec::fill(binary_digits<Sum>);
     vec total = vec::load(at.total + row * vec::width);
-    if (most > before && before != nothing<Sum>) {
+    if (most > before && before != minus_infinity<Sum>) {
       const vec factor = exp2_below((vec::fill(before) - base) * by);
       Sum* const sums = at.sums + row * cut.value_depth;
       for (int j = 0; j < cut.value_depth; j += vec::width) (vec::load(sums + j) * factor).store(sums + j);

@@ -157,7 +157,7 @@ void mask_scores(const void* mask, std::int64_t at, bool repeated, Real* scores,
     const vec m = repeated ? vec::fill(static_cast<Real>(*row)) : load_row_as<Real>(row, j, count);
     const vec score = vec::load(scores + j);
     if constexpr (kind_of(Mask::element.type) == kind::whole)
-      select(equal(m, vec::fill(0)), vec::fill(nothing<Real>), score).store(scores + j);
+      select(equal(m, vec::fill(0)), vec::fill(minus_infinity<Real>), score).store(scores + j);
     else (score + m).store(scores + j);
   }
 }

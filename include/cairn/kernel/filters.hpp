@@ -17,8 +17,8 @@ template <class In, class Sum, class Stored>
 /// Transposes a square: to[k][i] = from[i * apart + k] for i < count and k < length. `count` and `length` are at most
 /// the width of a register. The other numbers of `to` become zeros.
 template <class In, class Sum, class Stored>
-[[gnu::always_inline]] inline void transpose_square(const Stored* from, std::int64_t apart, int count, int length,
-                                                    Sum (*to)[lanes<Sum>::width]) {
+[[gnu::always_inline]] inline void read_transposed(const Stored* from, std::int64_t apart, int count, int length,
+                                                   Sum (*to)[lanes<Sum>::width]) {
   using vec = lanes<Sum>;
   vec square[vec::width];
 #pragma GCC unroll 16
@@ -88,7 +88,7 @@ class filter_packing {
       const int some = std::min(width, inputs * all - k);
       const panel_position first = at;
       for (int c = 0; c < columns; c += width) {
-        transpose_square<In>(from + c * apart + k, apart, left - c, some, transposed);
+        read_transposed<In>(from + c * apart + k, apart, left - c, some, transposed);
         at = first;
         for (int i = 0; i < some; ++i) {
           put(transposed[i], panel, columns, at, c);
@@ -113,7 +113,7 @@ class filter_packing {
         const int some = std::min(width, left - c);
         for (int k = 0; k < all; k += width) {
           if (of.sweeps() == 1)
-            transpose_square<In>(from + c * all + k, all, some, std::min(width, all - k), transposed);
+            read_transposed<In>(from + c * all + k, all, some, std::min(width, all - k), transposed);
           panel_position at{.input = input};
           for (const int* tap = taps; at.run < cut.runs; ++tap, at.next_tap(cut)) {
             if (*tap < k || *tap >= k + width) continue;
@@ -134,7 +134,7 @@ void pack_filters_of_channels(const Stored* filter, int channels, int taps, Sum*
   for (int c = 0; c < channels; c += width) {
     for (int k = 0; k < taps; k += width) {
       const int some = std::min(width, taps - k);
-      transpose_square<In>(filter + std::int64_t{c} * taps + k, taps, channels - c, some, transposed);
+      read_transposed<In>(filter + std::int64_t{c} * taps + k, taps, channels - c, some, transposed);
       for (int i = 0; i < some; ++i)
         store_row(lanes<Sum>::load(transposed[i]), to + std::int64_t{k + i} * channels, c, channels);
     }
@@ -156,7 +156,7 @@ template <class Sum>
       load_row(from + (std::int64_t{tap} * inputs + input) * apart, 0, count).store(lines[i]);
       if (++tap == taps) tap = 0, ++input;
     }
-    transpose_square<Sum>(&lines[0][0], width, left, width, transposed);
+    read_transposed<Sum>(&lines[0][0], width, left, width, transposed);
     for (int i = 0; i < count; ++i)
       store_row(lanes<Sum>::load(transposed[i]), to + std::int64_t{i} * length, k, length);
   }

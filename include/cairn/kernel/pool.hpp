@@ -64,7 +64,7 @@ template <pooling P, class In, class Made, class At>
   using vec = lanes<real>;
   over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
     for (std::int64_t c = 0; c < x.channels; c += vec::width) {
-      vec most = vec::fill(nothing<real>);
+      vec most = vec::fill(minus_infinity<real>);
       auto found = vec::fill_whole(static_cast<int>(tall.begin * P.extent + wide.begin));
       for (auto i = tall.begin; i < tall.end; ++i) {
         for (auto j = wide.begin; j < wide.end; ++j) {

@@ -20,12 +20,12 @@ inline constexpr std::int64_t normalizing = 200 + 4 * 10 + 2 * 40;
 
 /// Lanes past the end of a row hold minus infinity: never the largest, and nothing to a sum of exps.
 template <class Real>
-inline constexpr Real nothing = -std::numeric_limits<Real>::infinity();
+inline constexpr Real minus_infinity = -std::numeric_limits<Real>::infinity();
 
 /// From row[i] on of a row of n numbers.
 template <class In>
 [[gnu::always_inline]] inline lanes<sum_of<In>> load_logits(const In* row, std::int64_t i, std::int64_t n) {
-  return load_row_as<sum_of<In>>(row, i, n, nothing<sum_of<In>>);
+  return load_row_as<sum_of<In>>(row, i, n, minus_infinity<sum_of<In>>);
 }
 
 template <class In>
@@ -189,7 +189,7 @@ struct slope_along {
     else store_row(x, out + k * inner, j, inner);
   }
   [[gnu::always_inline]] vec share(std::int64_t k, std::int64_t j) const {
-    if constexpr (of_log) return exp(load(y, k, j, nothing<real>));
+    if constexpr (of_log) return exp(load(y, k, j, minus_infinity<real>));
     else return load(y, k, j);
   }
   /// The sum along the axis of what at(k) gives for register k.

@@ -102,7 +102,7 @@ class machine {
   /// Throws program_error if products of bf16 are compiled for the tile registers of the processor and the system does
   /// not permit their use.
   machine() {
-    if constexpr (multiplies_tiles && multiplies_halves) kernel::ask_for_tiles();
+    if constexpr (multiplies_tiles && multiplies_halves) kernel::request_tile_registers();
   }
 
   std::byte* const* bases() const { return bases_; }
