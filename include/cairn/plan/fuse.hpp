@@ -43,8 +43,8 @@ struct fused {
   int members[Nodes] = {};  ///< values in the order of the plan steps
   plan_step steps[Nodes] = {};
   int step_of[Nodes] = {};  ///< by value: its plan step; none for leaves, views and values that are read in place
-  int root[Nodes] =
-      {};  ///< by value: the value whose memory is read; the value itself, if it has memory or is read in pieces
+  /// by value: the value whose memory is read; the value itself, if it has memory or is read in pieces
+  int root[Nodes] = {};
   bool in_pieces[Nodes] = {};  ///< by root: a concatenation that is read in place, from the memory of its arguments
   int position[Nodes] = {};    ///< by value: its index in `members`
   bool external[Nodes] = {};   ///< by value: true if it is read outside its plan step

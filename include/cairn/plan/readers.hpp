@@ -131,8 +131,8 @@ struct reader_finder {
     for (const int v : s.gradient) {
       if (v != none) is_in_place[s.root(v)] = false;
     }
-    std::int64_t bytes_kept_alive[nodes] =
-        {};  // by argument: bytes of it that stay alive anyway for maps that are read later
+    // by argument: bytes of it that stay alive anyway for maps that are read later
+    std::int64_t bytes_kept_alive[nodes] = {};
     for (int v = 0; v < s.node_count; ++v) {
       const int of = is_in_place[v] ? s.root(s.argument(v, 0)) : none;
       if (of != none && is_read_later(v)) bytes_kept_alive[of] += s.result(is_small(v, of) ? v : of).bytes;

@@ -1,4 +1,5 @@
-// Places the results and gradients of an iteration of a scan that are unused outside the plan of the scan's body.
+// Finds offsets for the results and gradients of an iteration of a scan that are unused outside the plan of the scan's
+// body.
 #pragma once
 
 #include "cairn/plan/compile.hpp"
@@ -16,7 +17,7 @@ struct unused_offsets {
 };
 
 namespace detail {
-/// Places the unused results and gradients of the scan, or of its pullback.
+/// Finds offsets for the unused results and gradients of the scan, or of its pullback.
 template <class Plan, bool Back>
 struct unused_offset_finder {
   using scan = typename Plan::scan;
@@ -87,7 +88,8 @@ struct unused_offset_finder {
 };
 }  // namespace detail
 
-/// Places the unused results and gradients of the body plan `Plan` (plan/scan.hpp), for the scan or for its pullback.
+/// Finds offsets for the unused results and gradients of the body plan `Plan` (plan/scan.hpp), for the scan or for its
+/// pullback.
 template <class Plan, bool Back>
 constexpr auto find_unused_offsets() {
   detail::unused_offset_finder<Plan, Back> p;

@@ -34,8 +34,8 @@ struct update_writer {
   const Schedule& s;
   typename Schedule::template resized<Size.nodes, Size.arguments, Size.updates + 1> out{};
   int new_number[nodes + 1] = {};
-  bool shows_parameter[nodes] =
-      {};                       ///< true for an updated parameter, and for a value that may be read in place from one
+  /// true for an updated parameter, and for a value that may be read in place from one
+  bool shows_parameter[nodes] = {};
   int last_reader[nodes] = {};  ///< by updated parameter: the last value that reads it
   /// lists of leaves, by the value after which their update can come
   int next_leaf[Model::graph.leaf_count + 1] = {}, first_leaf[nodes + 1] = {};

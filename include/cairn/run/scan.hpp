@@ -238,7 +238,7 @@ class scan_runner {
     return now;
   }
 
-  /// Computes the gradients of iteration t, which was placed and evaluated before.
+  /// Computes the gradients of iteration t, whose bases are set and whose values are computed.
   void pull_back(int t) {
     state next = state_at(state_gradients_ + t % 2 * body_plan::state_bytes);
     for (int k = 0; k < Scan::carried_count; ++k) {

@@ -35,8 +35,8 @@ struct block_finder {
   const Segments& segments;
   const Needs& need;
   blocks<nodes, regions> out{};
-  bool depends_on_input[nodes] =
-      {};  ///< true for forward values that depend on inputs; if no value does, for all computed values
+  /// true for forward values that depend on inputs; if no value does, for all computed values
+  bool depends_on_input[nodes] = {};
   bool is_opened[regions] = {};       ///< true if the regions inside it are candidates for blocks
   bool has_own_values[regions] = {};  ///< true if it has values that lie in no region inside it
   int inner_count[regions] = {};      ///< number of regions directly inside it
@@ -87,8 +87,8 @@ struct block_finder {
     for (int& b : out.of) b = none;
     for (int& b : out.of_region) b = none;
     bool runs_kernels[regions] = {};  // by region that is a block: true if it runs kernels
-    int block_region[regions] =
-        {};  // by region: the region around it, or itself, that may be a block; 0 if it is opened
+    // by region: the region around it, or itself, that may be a block; 0 if it is opened
+    int block_region[regions] = {};
     for (int r = 1; r < g.region_count; ++r)
       block_region[r] = is_opened[r] ? 0 : is_opened[g.regions[r].parent] ? r : block_region[g.regions[r].parent];
     for (int v = 0; v < d.turn; ++v)

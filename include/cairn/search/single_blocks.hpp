@@ -9,8 +9,8 @@ namespace cairn::search {
 template <int Count>
 struct single_costs {
   std::int64_t stored_bytes[Count + 1] = {};  ///< bytes of its values that are stored until the backward pass
-  std::int64_t unstored_peak[Count + 1] =
-      {};  ///< peak in the forward pass, in addition to what is stored of earlier blocks
+  /// peak in the forward pass, in addition to what is stored of earlier blocks
+  std::int64_t unstored_peak[Count + 1] = {};
   /// peak in the backward pass, before any value of the block is read or recomputed
   std::int64_t peak_before_recomputation[Count + 1] = {};
   std::int64_t peak_as_last[Count + 1] = {};  ///< peak in the backward pass from then on

@@ -24,13 +24,13 @@ class value_runner {
     const kernel::default_float_mode mode;
     machine_.base(plan::arena_base) = arena_.data();
     machine_.base(plan::elsewhere_base) = snapshots_.data();
-    machine_.read();
-    machine_.draw(s, 0);
+    machine_.bind_inputs();
+    machine_.set_random_streams(s, 0);
     for (int i = 0; i < machine::leaf_count; ++i) {
       const runtime_leaf& leaf = machine::leaf(i);
       if (leaf.what != graph::role::input && leaf.what != graph::role::parameter) continue;
       machine_.leaf_base(i) = leaves_.emplace_back(static_cast<std::size_t>(leaf.bytes)).data();
-      draw(i, random_sequence(s, machine::sequence_of(i)));
+      draw_leaf(i, random_sequence(s, machine::sequence_of(i)));
     }
   }
   void operator()() {
@@ -39,7 +39,7 @@ class value_runner {
   }
 
  private:
-  void draw(int i, random_sequence random) {
+  void draw_leaf(int i, random_sequence random) {
     const runtime_leaf& leaf = machine::leaf(i);
     const auto count = static_cast<std::size_t>(leaf.count);
     const element_type element = machine::graph.leaf_op(i).results[0].element;
