@@ -174,7 +174,7 @@ BOOST_AUTO_TEST_CASE(blocks) {
   static_assert(cut_of_filter(filter_gradient_op<around, 3, 3>::of(wide, result), 2).block_pixels < 786);
   check<around, wide, shape{2, 2, 3, 3}>();
   constexpr shape tall{2, 40, 256, 31};
-  static_assert(cut_of(convolution_op<motion{}>::of(tall, shape{2, 31, 1, 2}), 0, 2).band < 80);
+  static_assert(cut_of(convolution_op<motion{}>::of(tall, shape{2, 31, 1, 2}), 0, 2).band_rows < 80);
   check<motion{}, tall, shape{2, 31, 1, 2}>();
 }
 // More columns than are packed, or summed, at a time.
@@ -189,8 +189,8 @@ BOOST_AUTO_TEST_CASE(blocks_of_columns) {
   constexpr shape tall{1, 20, 1, 8192}, few{80, 8192, 1, 3}, result = convolution_op<beside>::result(tall, few);
   constexpr sweep_cut banded = cut_of(convolution_op<beside>::of(tall, few), 0, 2);
   constexpr filter_cut of_filter = cut_of_filter(filter_gradient_op<beside, 1, 3>::of(tall, result), 2);
-  static_assert(banded.band < 20 && banded.panels.block < banded.panels.count());
-  static_assert(of_filter.pixels.band < 20 && of_filter.panels.block < of_filter.panels.count());
+  static_assert(banded.band_rows < 20 && banded.panels.block < banded.panels.count());
+  static_assert(of_filter.pixels.band_rows < 20 && of_filter.panels.block < of_filter.panels.count());
   check<beside, tall, few>();
 }
 // Filters of one channel each are floats as they are multiplied, rounded before.
