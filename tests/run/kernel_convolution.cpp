@@ -151,7 +151,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_columns) {
   constexpr motion beside{.padding = {0, 1}};
   constexpr shape tall{1, 60, 2, 2048}, few{48, 2048, 1, 3};
   constexpr sweep_cut banded = cut_of(convolution_op<beside>::of(tall, few), 0, 8);
-  static_assert(banded.band < 60 && blocks(banded.panels) > 1);
+  static_assert(banded.band_rows < 60 && blocks(banded.panels) > 1);
   check<double, beside, tall, few>();
 }
 BOOST_AUTO_TEST_CASE(strides_and_dilations) {

@@ -98,9 +98,9 @@ void check_pooled(int threads, std::initializer_list<const void*> more = {}) {
 template <cairn::pooling P, shape X>
 void check_pools(int threads = 1) {
   constexpr shape to = P.result(X);
-  using at = array<to, P.position()>;
+  using at = array<to, P.position_type()>;
   std::vector<std::uint8_t> where(static_cast<std::size_t>(to.count()));
-  for (std::size_t i = 0; i < where.size(); ++i) where[i] = static_cast<std::uint8_t>(i * 5 % P.positions());
+  for (std::size_t i = 0; i < where.size(); ++i) where[i] = static_cast<std::uint8_t>(i * 5 % P.position_count());
   check_pooled<cairn::max_pool_op<P>, X, to>(threads);
   check_pooled<cairn::window_gather_op<P>, X, to, at>(threads, {where.data()});
   check_pooled<cairn::window_scatter_op<P, X[1], X[2]>, to, X, at>(threads, {where.data()});

@@ -89,7 +89,7 @@ static_assert(peak<repeated_row> == 64 + 1024);
 
 // A product's working space stands behind what lives, for its step.
 template <product P, int Bytes>
-constexpr std::int64_t scratch = plan::aligned(blocking_of(P, Bytes).scratch.numbers(1) * Bytes);
+constexpr std::int64_t scratch = plan::aligned(blocking_of(P, Bytes).needed_workspace.numbers(1) * Bytes);
 using one_product = forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 3>)>;
 static_assert(one_product::layout.workspace[0] == 64);
 static_assert(peak<one_product> == 64 + scratch<product{4, 3, 8}, 4>);

@@ -379,7 +379,8 @@ static_assert(breaks<rule::image>(detail::max_pool_form<2, nn::window{}>::of(t<5
               breaks<rule::image>(detail::avg_pool_form<2, nn::window{}>::of(t<2, 5, 6, 3, 1>)) &&
               breaks<rule::image>(detail::upsample_form<2>::of(t<>)) &&
               breaks<rule::factor_of_pixels>(detail::upsample_form<-1>::of(t<2, 5, 6, 3>)));
-static_assert(pooling{16}.position() == element_type{dtype::u8, 256} && pooling{17}.position() == index_below(289));
+static_assert(pooling{16}.position_type() == element_type{dtype::u8, 256} &&
+              pooling{17}.position_type() == index_below(289));
 template <int Extent, nn::window W>
 constexpr shape pooled = detail::pooling_of<Extent, W>.result(shape{2, 5, 6, 3});
 static_assert(pooled<6, {}> == no_shape && pooled<7, {.padding = 1}> == shape{2, 1, 1, 3});

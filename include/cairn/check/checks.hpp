@@ -15,11 +15,11 @@ struct names_are_one_leaf {
     if constexpr (g.wrong.conflict == graph::none) {
       return sound{};
     } else {
-      using leaf = leaf_value<Compiled, g.wrong.conflict>;
+      using leaf = shown_leaf<Compiled, g.wrong.conflict>;
       constexpr auto name = leaf_name<Compiled, g.wrong.conflict>;
       constexpr bool is_parameter = leaf::op.what == graph::role::parameter;
       using named = std::conditional_t<is_parameter, about<fact::parameter, name>, about<fact::input, name>>;
-      return conflict_of<named, leaf, result_of<*g.wrong.rival>>{};
+      return conflict_of<named, leaf, shown_result<*g.wrong.rival>>{};
     }
   }
 };
@@ -33,8 +33,8 @@ struct layers_have_own_names {
       return sound{};
     } else {
       return mistake<same_layer_name, top_scope, about<fact::parameter, leaf_name<Compiled, wrong.applied_twice>>,
-                     fact::given<tensor_fact<value_of<Compiled, wrong.first_layer>>>,
-                     fact::given<tensor_fact<value_of<Compiled, wrong.second_layer>>>>{};
+                     fact::given<tensor_fact<shown_value<Compiled, wrong.first_layer>>>,
+                     fact::given<tensor_fact<shown_value<Compiled, wrong.second_layer>>>>{};
     }
   }
 };
@@ -73,8 +73,8 @@ struct keys_are_drawn_from_once {
     if constexpr (twice.key == graph::none) return sound{};
     else
       return mistake<same_random_key, top_scope, about<fact::key, node_name<Compiled, twice.key>>,
-                     fact::given<tensor_fact<value_of<Compiled, twice.one>>>,
-                     fact::given<tensor_fact<value_of<Compiled, twice.other>>>>{};
+                     fact::given<tensor_fact<shown_value<Compiled, twice.one>>>,
+                     fact::given<tensor_fact<shown_value<Compiled, twice.other>>>>{};
   }
 };
 
@@ -84,15 +84,15 @@ struct gradients_depend {
   template <class Compiled>
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
-    constexpr int by = g.wrong.independent;
+    constexpr int value = g.wrong.independent;
     if constexpr (g.wrong.gradient_of_scan != graph::none || Compiled::gradient.gradient_of_scan != graph::none) {
       return mistake<loop_differentiated_twice, top_scope>{};
-    } else if constexpr (by == graph::none) {
+    } else if constexpr (value == graph::none) {
       return sound{};
     } else {
-      using given = fact::given<tensor_fact<value_of<Compiled, by>>>;
-      if constexpr (g.op(by).what != graph::role::parameter) return mistake<zero_grad_argument, top_scope, given>{};
-      else return mistake<zero_grad_argument, top_scope, given, about<fact::parameter, node_name<Compiled, by>>>{};
+      using given = fact::given<tensor_fact<shown_value<Compiled, value>>>;
+      if constexpr (g.op(value).what != graph::role::parameter) return mistake<zero_grad_argument, top_scope, given>{};
+      else return mistake<zero_grad_argument, top_scope, given, about<fact::parameter, node_name<Compiled, value>>>{};
     }
   }
 };
@@ -110,7 +110,7 @@ struct policies_fit {
       if constexpr (wrong.name_length == 0) {
         return mistake<idle_policy, top_scope, where, fact::policy<wrong.policy>>{};
       } else {
-        constexpr auto wanted = copied<[] { return g.name(g.wrong.policy); }>;
+        constexpr auto wanted = text_of_name<[] { return g.name(g.wrong.policy); }>;
         constexpr int known = nearest(g.tag_count, wanted, [=](int i) {
           const std::string_view name = g.name(g.tags[i]);
           // the tag exists, but outside of the segment
@@ -161,7 +161,7 @@ struct batches_have_rows {
     if constexpr (found.state == graph::none) return sound{};
     else
       return mistake<one_row_batch_norm, top_scope, about<fact::state, leaf_name<Compiled, found.state>>,
-                     fact::given<tensor_fact<value_of<Compiled, g.argument(found.norm, 0)>>>>{};
+                     fact::given<tensor_fact<shown_value<Compiled, g.argument(found.norm, 0)>>>>{};
   }
 };
 
@@ -215,7 +215,7 @@ struct loss_is_scalar {
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
     if constexpr (g.cotangent != graph::none || g.result(g.outputs[0]).extents.rank == 0) return sound{};
-    else return mistake<loss_not_scalar, top_scope, fact::got<tensor_fact<value_of<Compiled, g.outputs[0]>>>>{};
+    else return mistake<loss_not_scalar, top_scope, fact::got<tensor_fact<shown_value<Compiled, g.outputs[0]>>>>{};
   }
 };
 
@@ -234,7 +234,7 @@ struct wanted_inputs_have_gradients {
     } else if constexpr (is_parameter) {
       return mistake<parameter_conflict, top_scope, name, about<fact::parameter, Name>>{};
     } else if constexpr (!Compiled::model::chosen.wanted[i]) {
-      return mistake<gradient_of_indices, top_scope, name, fact::given<tensor_fact<leaf_value<Compiled, i>>>>{};
+      return mistake<gradient_of_indices, top_scope, name, fact::given<tensor_fact<shown_leaf<Compiled, i>>>>{};
     } else if constexpr (Compiled::gradient.gradient[i] == graph::none) {
       return mistake<zero_grad_input, top_scope, name>{};
     } else {
@@ -279,7 +279,7 @@ struct gradients_flow {
     } else {
       constexpr int cut = cut_of(g, Compiled::model::chosen.wanted);
       if constexpr (cut == graph::none) return mistake<nothing_trained, top_scope>{};
-      else return mistake<zero_grad_output, top_scope, fact::operation<copied<[] { return g.op(cut).name; }>>>{};
+      else return mistake<zero_grad_output, top_scope, fact::operation<text_of_name<[] { return g.op(cut).name; }>>>{};
     }
   }
 };

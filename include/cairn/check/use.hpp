@@ -66,7 +66,7 @@ constexpr auto problem_of_gradient() {
 template <class Compiled, class Bound>
 inline constexpr int bound_leaf = Compiled::graph.find(graph::role::input, Bound::name);
 template <class Compiled, class Bound>
-using input_of = leaf_value<Compiled, bound_leaf<Compiled, Bound>>;
+using input_of = shown_leaf<Compiled, bound_leaf<Compiled, Bound>>;
 
 /// Returns the first input that is not bound exactly once, or none.
 template <class Compiled, class... Bound>
@@ -165,7 +165,7 @@ constexpr auto problem_of_written() {
   if constexpr (written_leaf<Compiled, Bound> == graph::none) {
     return problem_of_parameter<Compiled, Bound::name>();
   } else {
-    using wanted = leaf_value<Compiled, written_leaf<Compiled, Bound>>;
+    using wanted = shown_leaf<Compiled, written_leaf<Compiled, Bound>>;
     return problem_of_bound<typename Compiled::real, wanted, Bound, fact::parameter>();
   }
 }
@@ -228,7 +228,7 @@ constexpr auto problem_of_sharing() {
     if constexpr (there == graph::none) {
       return not_found<Owner, graph::role::parameter, fact::parameter, name>();
     } else {
-      return conflict_of<about<fact::parameter, name>, leaf_value<Compiled, i>, leaf_value<Owner, there>>{};
+      return conflict_of<about<fact::parameter, name>, shown_leaf<Compiled, i>, shown_leaf<Owner, there>>{};
     }
   }
 }

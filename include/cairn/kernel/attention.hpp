@@ -85,7 +85,7 @@ struct attention_of_tiles {
     }
     at.largest[row] = most;
     const bool drops = plan.with.draw_row != nullptr;
-    alignas(64) std::uint32_t words[attention_tiles::most];
+    alignas(64) std::uint32_t words[attention_tiles::most_tile_length];
     if (drops) tile.draw(row, seen, draws, words);
     const vec keep = vec::fill(static_cast<Sum>(1 / (1 - plan.with.dropout)));
     const auto least = static_cast<std::uint32_t>(plan.with.dropout * 0x1p32);

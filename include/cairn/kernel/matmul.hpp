@@ -68,7 +68,7 @@ void multiply(const Plan& plan, const batch& all, void* const* p, const launch& 
       }
       const auto multiplied = [&](typename Plan::sum* c, const tile_reader* reader) {
         multiplication(plan, at(1) + index_a * step_a, at(2) + index_b * step_b, c, reader, apart_a, apart_b)
-            .run(scratch + part * plan.cut.scratch.numbers(1));
+            .run(scratch + part * plan.cut.needed_workspace.numbers(1));
       };
       Made* const c = to + i * of.m * of.n;
       if constexpr (std::is_same_v<Made, bf16>) {

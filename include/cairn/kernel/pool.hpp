@@ -198,13 +198,13 @@ template <pooling P, class In, class Made>
 
 /// What windows are multiplied by.
 template <pooling P, bool Mean, class Real>
-inline constexpr Real share_of = Real{1} / (Mean ? P.positions() : 1);
+inline constexpr Real share_of = Real{1} / (Mean ? P.position_count() : 1);
 
 }  // namespace kernel
 
 template <pooling P, class Real, class X>
 void compute(max_pool_op<P>, signature<Real, X>, void* const* p, int threads) {
-  using position = stored_as<P.position().type, kernel::sum_of<Real>>;
+  using position = stored_as<P.position_type().type, kernel::sum_of<Real>>;
   kernel::max_pool<P>({X::shape, P.result(X::shape)}, static_cast<const kernel::taken_of<Real, X>*>(p[2]),
                       static_cast<kernel::made_of<Real>*>(p[0]), static_cast<position*>(p[1]), threads);
 }

@@ -51,7 +51,9 @@ struct convolution_op : detail::filtering {
   static constexpr tiling tiling_of(const sweep_cut& cut) {
     return cut.block_runs < cut.runs || cut.block_length < cut.length ? tiling::summed_in_result : tiling::complete;
   }
-  static constexpr workspace scratch(int bytes, const shape& x, const shape& w) { return scratch_of(of(x, w), bytes); }
+  static constexpr workspace scratch(int bytes, const shape& x, const shape& w) {
+    return correlation_workspace(of(x, w), bytes);
+  }
   /// Returns true if the kernel reads the pieces of concatenated images in place. The kernel can do so only if it
   /// copies the images anyway.
   static constexpr bool reads_pieces(int argument, const shape& x, const shape& w) {
@@ -78,7 +80,9 @@ struct convolution_back_op : detail::filtering {
     if (of(g, w).sweeps() > 1) return tiling::none;
     return convolution_op<Moves>::tiling_of(cut_of(of(g, w), 0, bytes));
   }
-  static constexpr workspace scratch(int bytes, const shape& g, const shape& w) { return scratch_of(of(g, w), bytes); }
+  static constexpr workspace scratch(int bytes, const shape& g, const shape& w) {
+    return correlation_workspace(of(g, w), bytes);
+  }
   template <class G, class Y, class Image, class W>
   static constexpr auto vjp(G g, Y, Image image, W w) {
     return gradients(make<convolution_op<Moves>>(g, w),
@@ -97,7 +101,7 @@ struct filter_gradient_op : detail::convolving {
   }
   static constexpr std::int64_t flops(const shape& x, const shape& g) { return of(x, g).flops(); }
   static constexpr workspace scratch(int bytes, const shape& x, const shape& g) {
-    return scratch_of_filter(of(x, g), bytes);
+    return filter_gradient_workspace(of(x, g), bytes);
   }
   static constexpr bool reads_pieces(int argument, const shape& x, const shape& g) {
     return argument == 0 && of(x, g).copied();

@@ -50,7 +50,7 @@ struct matmul_op : op {
 
   static constexpr tiling tiles(int bytes, const shape& a, const shape& b) {
     const cairn::product each = one(a, b);
-    if (products(a, b) > 1 || blocking_of(each, bytes).open > 0) return tiling::none;
+    if (products(a, b) > 1 || blocking_of(each, bytes).open_sums > 0) return tiling::none;
     return each.k > blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
   /// Returns true if the kernel rounds its result to bf16. The kernel of a single product does not round, because a
@@ -62,7 +62,7 @@ struct matmul_op : op {
   }
   static constexpr int reads_rows(int) { return 1; }
   static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
-    const workspace own = blocking_of(one(a, b), bytes).scratch;
+    const workspace own = blocking_of(one(a, b), bytes).needed_workspace;
     // Threads share a single product. If there are several products, each thread computes whole products.
     if (products(a, b) == 1) return own;
     return {own.numbers(1), parts_of(flops(a, b), products(a, b))};
