@@ -21,8 +21,8 @@ constexpr auto unit_chain = [] {
   block_chain<Length> c;
   for (int i = 0; i <= Length; ++i) {
     block_costs& b = c.of[i];
-    b.bytes_in_segment = b.unstored_peak = b.in_segment.forward = 1;
-    b.in_segment.backward = b.peak_as_last = 2;
+    b.stored_bytes_in_segment = b.unstored_peak = b.peak_in_segment.forward = 1;
+    b.peak_in_segment.backward = b.peak_as_last = 2;
     b.result_flops = b.reading_flops = b.both_flops = 1;
     c.gradient_bytes[i] = 1;
     for (int j = i + 1; j <= Length; ++j) c.crossing_bytes[i][j] = 1;
@@ -52,7 +52,7 @@ constexpr auto knapsack_chain = [] {
   block_chain<items> c;
   for (int i = 0; i < items; ++i) {
     block_costs& b = c.of[i];
-    b.stored_bytes = b.bytes_in_segment = 100 * k.bytes[i];
+    b.stored_bytes = b.stored_bytes_in_segment = 100 * k.bytes[i];
     b.peak_as_last = 1;
     b.result_flops = b.reading_flops = b.both_flops = k.time[i];
   }

@@ -113,10 +113,10 @@ class accounted {
       const std::int64_t released = released_by(std::exchange(before, &i), i);
       i.before = bytes;
       if (i.segment == nullptr) {
-        use(bytes + (last ? b.peak_as_last : gradient + b.in_segment.forward));
+        use(bytes + (last ? b.peak_as_last : gradient + b.peak_in_segment.forward));
         total.flops += last ? b.reading_flops : b.both_flops;
         if (!last) i.before = bytes -= released;
-        bytes += b.bytes_in_segment;
+        bytes += b.stored_bytes_in_segment;
       } else if (i.saves()) {
         use(bytes + gradient + b.saving.peak.forward);
         total.flops += b.result_flops;
@@ -131,7 +131,7 @@ class accounted {
     }
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
       if (i->segment == nullptr) {
-        if (i->end != end) use(i->before + c.of[i->begin].in_segment.backward);
+        if (i->end != end) use(i->before + c.of[i->begin].peak_in_segment.backward);
       } else if (i->end != end) {
         backward_of(*i);
       } else {
@@ -164,7 +164,7 @@ class accounted {
           use(bytes + c.held_bytes[i.begin][passed] + c.bytes_read_between[passed] + c.of[passed].unstored_peak);
         bytes += c.held_bytes[i.begin][i.end];
       } else {
-        use(bytes + (i.after_segment ? b.after_segment : b.in_program).forward);
+        use(bytes + (i.after_segment ? b.peak_after_segment : b.peak_in_program).forward);
         total.flops += b.always_recomputed_flops;
         i.before = bytes -= released;
         bytes += b.stored_bytes;
@@ -173,7 +173,7 @@ class accounted {
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
       const search::block_costs& b = c.of[i->begin];
       if (i->segment != nullptr) backward_of(*i);
-      else use(i->before + (i->after_segment ? b.after_segment : b.in_program).backward);
+      else use(i->before + (i->after_segment ? b.peak_after_segment : b.peak_in_program).backward);
     }
   }
   figures operator()() const { return total; }
@@ -200,14 +200,14 @@ constexpr auto random_chain = [] {
       }
       of.result_bytes += bytes;
     }
-    of.bytes_in_segment = of.result_bytes + draw(40);
+    of.stored_bytes_in_segment = of.result_bytes + draw(40);
     of.stored_bytes = draw(60);
     of.unstored_peak = of.result_bytes + draw(90);
-    of.in_program = {of.stored_bytes + draw(20), of.stored_bytes + draw(50)};
-    of.after_segment = {of.in_program.forward - draw(5), of.in_program.backward - draw(5)};
-    of.in_segment = {of.bytes_in_segment + draw(20), of.bytes_in_segment + draw(50)};
+    of.peak_in_program = {of.stored_bytes + draw(20), of.stored_bytes + draw(50)};
+    of.peak_after_segment = {of.peak_in_program.forward - draw(5), of.peak_in_program.backward - draw(5)};
+    of.peak_in_segment = {of.stored_bytes_in_segment + draw(20), of.stored_bytes_in_segment + draw(50)};
     of.peak_before_recomputation = draw(60);
-    of.peak_as_last = of.bytes_in_segment + draw(50);
+    of.peak_as_last = of.stored_bytes_in_segment + draw(50);
     of.result_flops = 1 + draw(100);
     of.reading_flops = draw(100);
     of.both_flops = of.result_flops + draw(100);

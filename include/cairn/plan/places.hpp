@@ -154,8 +154,8 @@ struct address_finder {
   }
   constexpr void find_leaves() {
     bool trained[Graph::size.leaves + 1] = {};
-    int any_trained =
-        none;  // a parameter with a gradient that stays after the training step; all of them have one type
+    // a parameter with a gradient that stays after the training step; all of them have one type
+    int any_trained = none;
     for (int i = 0; i < g.leaf_count; ++i) {
       trained[i] = s.gradient[i] != none;
       if (trained[i] && g.leaf_op(i).what == graph::role::parameter) any_trained = i;

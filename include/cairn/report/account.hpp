@@ -27,9 +27,9 @@ struct value {
   /// `leaf`: the leaf that this value is. `gradient`: the leaf of which this value is the gradient, or a term that the
   /// training step adds to the gradient.
   int leaf = graph::none, gradient = graph::none;
-  int updated =
-      graph::none;        ///< the parameter of which this is the new value, or a new moment, after the training step
-  int tag = graph::none;  ///< the first tag of the value
+  /// the parameter of which this is the new value, or a new moment, after the training step
+  int updated = graph::none;
+  int tag = graph::none;         ///< the first tag of the value
   int recomputes = graph::none;  ///< the value of the forward pass that this value recomputes
   int recomputed_for;  ///< for a recomputed value: the segment in the backward pass of which it is needed; 0 for others
   int order;           ///< 0 for a value of the model, 1 for a value of a gradient, 2 for a gradient of a gradient

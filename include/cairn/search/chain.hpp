@@ -14,14 +14,14 @@ struct block_costs {
     std::int64_t forward = 0, backward = 0;
   };
   /// bytes stored for the backward pass, if the program stores the block, and if a segment around it does
-  std::int64_t stored_bytes = 0, bytes_in_segment = 0;
-  std::int64_t result_bytes = 0;   ///< the part of `bytes_in_segment` that later blocks read
+  std::int64_t stored_bytes = 0, stored_bytes_in_segment = 0;
+  std::int64_t result_bytes = 0;   ///< the part of `stored_bytes_in_segment` that later blocks read
   std::int64_t unstored_peak = 0;  ///< peak bytes if the block is computed and nothing is stored
-  peaks in_program;                ///< if the program stores the block and the block before it
-  peaks after_segment;             ///< if the program stores the block, and a segment ends before it
-  peaks in_segment;                ///< if a segment around it stores the block
-  std::int64_t peak_before_recomputation =
-      0;                          ///< peak bytes in the backward pass, before any value of its segment is recomputed
+  peaks peak_in_program;           ///< if the program stores the block and the block before it
+  peaks peak_after_segment;        ///< if the program stores the block, and a segment ends before it
+  peaks peak_in_segment;           ///< if a segment around it stores the block
+  /// peak bytes in the backward pass, before any value of its segment is recomputed
+  std::int64_t peak_before_recomputation = 0;
   std::int64_t peak_as_last = 0;  ///< peak bytes from then on, if the block is the last of the segment
   /// Costs of the block as a segment by itself that stores its contractions, as `save_matmuls` does.
   struct saving_costs {
@@ -206,7 +206,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
     }
     for (int v = 0; v < d.turn; ++v) {
       if (!is_counted(v) || !(read_by_backward[v] || last_reader[v] > Blocks.of[v])) continue;
-      out.of[Blocks.of[v]].bytes_in_segment += aligned(d.nodes[v].result->bytes);
+      out.of[Blocks.of[v]].stored_bytes_in_segment += aligned(d.nodes[v].result->bytes);
       if (last_reader[v] > Blocks.of[v]) out.of[Blocks.of[v]].result_bytes += aligned(d.nodes[v].result->bytes);
     }
   }
@@ -214,30 +214,32 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   /// Runs the forward pass over single blocks and notes its peak bytes. If `stores` is true, the values that the
   /// backward pass reads are stored; otherwise nothing is stored.
   constexpr void note_forward_peaks(bool stores) {
-    bool gone[values] = {};
+    bool is_freed[values] = {};
     std::int64_t alive = 0;
     int now = none;
     for (int i = 0; i < f.turn; ++i) {
       if (block_of_step[i] != now) alive = 0;
       now = block_of_step[i];
-      std::int64_t made = 0, freed = 0;
+      std::int64_t computed_bytes = 0, freed_bytes = 0;
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
         const int v = f.members[m];
         if (block_of(v) != now) continue;
         const bool is_stored_here = stores && is_counted(s.origin[v]) && read_by_backward[s.origin[v]];
-        if (is_stored_here || (in_arena(v) && (is_read_later(v) || last_forward_step[v] > i))) made += bytes(v);
+        if (is_stored_here || (in_arena(v) && (is_read_later(v) || last_forward_step[v] > i)))
+          computed_bytes += bytes(v);
       }
       for_each_read(s, f, l, i, [&](int v) {
-        if (gone[v] || !in_arena(v) || block_of(v) != now || last_forward_step[v] != i || is_read_later(v)) return;
-        gone[v] = true;
-        if (!stores || !read_by_backward[s.origin[v]]) freed += bytes(v);
+        if (is_freed[v] || !in_arena(v) || block_of(v) != now || last_forward_step[v] != i || is_read_later(v)) return;
+        is_freed[v] = true;
+        if (!stores || !read_by_backward[s.origin[v]]) freed_bytes += bytes(v);
       });
       const bool replaces = f.steps[i].kernel == none;
-      const std::int64_t most = (replaces ? std::max(alive, alive + made - freed) : alive + made) +
-                                aligned(workspace_of(s, f.steps[i], Compiled::threads));
-      std::int64_t& noted = stores ? out.of[now].in_segment.forward : out.of[now].unstored_peak;
+      const std::int64_t most =
+          (replaces ? std::max(alive, alive + computed_bytes - freed_bytes) : alive + computed_bytes) +
+          aligned(workspace_of(s, f.steps[i], Compiled::threads));
+      std::int64_t& noted = stores ? out.of[now].peak_in_segment.forward : out.of[now].unstored_peak;
       noted = std::max(noted, most);
-      alive += made - freed;
+      alive += computed_bytes - freed_bytes;
     }
   }
   /// Returns true if plan step `i` writes over value `v`. The step could not do so if a segment held the value.
@@ -251,7 +253,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   constexpr void note_peaks() {
     std::int64_t before[count + 2] = {};
     for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.of[b].stored_bytes;
-    bool gone[values] = {};
+    bool is_freed[values] = {};
     // by block: bytes that no segment from this block on holds, although they are read later
     std::int64_t not_held_from[count + 1] = {};
     const auto is_not_held = [&](int v) { return is_counted(v) && held_until[v] < last_forward_reader[v]; };
@@ -277,23 +279,24 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         if (in_arena(v) && !is_stored(v) && !p.output[v]) own_unstored += bytes(v);
       }
       for_each_read(s, f, l, i, [&](int v) {
-        if (gone[v] || !in_arena(v) || live.last[v] != i) return;
-        gone[v] = true;
+        if (is_freed[v] || !in_arena(v) || live.last[v] != i) return;
+        is_freed[v] = true;
         if (!is_stored(v) && is_not_held(s.origin[v])) return;
         const bool own = f.step_of[v] >= first_step[b];
         (own ? own_unstored : unstored) -= bytes(v);
         if (!own && is_overwritten(v, i)) held_by_segment -= bytes(v);
       });
-      note(out.of[b].in_program.forward, all);
-      note(out.of[b].after_segment.forward, all - held_by_segment);
+      note(out.of[b].peak_in_program.forward, all);
+      note(out.of[b].peak_after_segment.forward, all - held_by_segment);
     }
-    std::int64_t own = 0, inside = 0, gradients = 0;
+    std::int64_t own_stored = 0, own_in_segment = 0, gradients = 0;
     // bytes of recomputed values, and the part of these that belongs to earlier blocks
-    std::int64_t clones = 0, others = 0;
-    std::int64_t ends[values + 1] = {};  // by plan step: bytes that a segment would store and that the step reads last
+    std::int64_t clones = 0, clones_of_earlier = 0;
+    std::int64_t last_read_bytes[values + 1] =
+        {};  // by plan step: bytes that a segment would store and that the step reads last
     for (int v = 0; v < d.turn; ++v) {
       if (is_counted(v) && read_by_backward[v] && last_backward_step[v] > 0)
-        ends[last_backward_step[v]] += aligned(d.nodes[v].result->bytes);
+        last_read_bytes[last_backward_step[v]] += aligned(d.nodes[v].result->bytes);
     }
     now = count;
     for (int i = f.turn; i < f.step_count; ++i) {
@@ -301,27 +304,28 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       if (b != now) {
         for (int c = b + 1; c <= now; ++c) out.gradient_bytes[c] = std::max(out.gradient_bytes[c], gradients);
         now = b;
-        own = out.of[b].stored_bytes;
-        inside = out.of[b].bytes_in_segment;
+        own_stored = out.of[b].stored_bytes;
+        own_in_segment = out.of[b].stored_bytes_in_segment;
       }
       const auto count_value = [&](int v, std::int64_t by) {
         if (s.recomputes[v] == none) gradients += by;
         else clones += by;
-        if (s.recomputes[v] != none && block_of(v) < b) others += by;
+        if (s.recomputes[v] != none && block_of(v) < b) clones_of_earlier += by;
       };
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
         if (in_arena(f.members[m])) count_value(f.members[m], bytes(f.members[m]));
       }
       const std::int64_t all = slots.live[i] - before[b];
-      note(out.of[b].in_program.backward, all);
-      note(out.of[b].after_segment.backward, all - others);
-      note(out.of[b].in_segment.backward, has_marked_segments[b] ? all : all - own - clones + inside);
-      inside -= std::min(inside, ends[i]);
+      note(out.of[b].peak_in_program.backward, all);
+      note(out.of[b].peak_after_segment.backward, all - clones_of_earlier);
+      note(out.of[b].peak_in_segment.backward,
+           has_marked_segments[b] ? all : all - own_stored - clones + own_in_segment);
+      own_in_segment -= std::min(own_in_segment, last_read_bytes[i]);
       for_each_read(s, f, l, i, [&](int v) {
-        if (gone[v] || !in_arena(v) || live.last[v] != i) return;
-        gone[v] = true;
+        if (is_freed[v] || !in_arena(v) || live.last[v] != i) return;
+        is_freed[v] = true;
         if (v >= s.turn) count_value(v, -bytes(v));
-        else if (block_of(v) == b) own -= bytes(v);
+        else if (block_of(v) == b) own_stored -= bytes(v);
       });
     }
     for (int c = 1; c <= now; ++c) out.gradient_bytes[c] = std::max(out.gradient_bytes[c], gradients);
@@ -398,8 +402,8 @@ inline constexpr auto measured_bytes = [] {
   m.note_peaks();
   for (int b = 0; b < Blocks.count; ++b) {
     block_costs& of = m.out.of[b];
-    of.peak_as_last =
-        std::max(m.out.gradient_bytes[b + 1] + of.in_segment.forward, of.in_segment.backward) - of.result_bytes;
+    of.peak_as_last = std::max(m.out.gradient_bytes[b + 1] + of.peak_in_segment.forward, of.peak_in_segment.backward) -
+                      of.result_bytes;
   }
   return m;
 }();

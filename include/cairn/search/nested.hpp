@@ -167,10 +167,10 @@ constexpr auto write_placements(const block_chain<Count>& c, const placement_tab
       };
       const block_costs& b = c.of[i];
       const std::int64_t gradient = c.gradient_bytes[l + 1];
-      const std::int64_t stored_peak = std::max(gradient + b.in_segment.forward, b.in_segment.backward);
+      const std::int64_t stored_peak = std::max(gradient + b.peak_in_segment.forward, b.peak_in_segment.backward);
       const auto for_each_choice = [&](auto visit) {
         if (more == 0) return visit(partial_choice{0, b.peak_as_last, b.reading_flops}, nothing, nothing);
-        visit(partial_choice{0, stored_peak, b.both_flops, b.bytes_in_segment}, at(i + 1, more - 1), nothing);
+        visit(partial_choice{0, stored_peak, b.both_flops, b.stored_bytes_in_segment}, at(i + 1, more - 1), nothing);
         // Blocks [i, j) as a segment. In addition: the same with the block behind the segment stored, if the forward
         // pass of that block is the last to read some of the values that cross.
         const auto visit_segment = [&](int length, int j, std::int64_t least, std::int64_t work, std::int64_t crossing,
@@ -179,10 +179,10 @@ constexpr auto write_placements(const block_chain<Count>& c, const placement_tab
           const std::int64_t after_forward = crossing - c.freed_after_forward[i][j];
           if (after_forward == crossing || j == l) return;
           const block_costs& next = c.of[j];
-          const std::int64_t both = std::max(
-              {least, gradient + crossing + next.in_segment.forward, after_forward + next.in_segment.backward});
+          const std::int64_t both = std::max({least, gradient + crossing + next.peak_in_segment.forward,
+                                              after_forward + next.peak_in_segment.backward});
           visit(partial_choice{choice::then_stored + length, both, work + next.both_flops,
-                               after_forward + next.bytes_in_segment},
+                               after_forward + next.stored_bytes_in_segment},
                 at(j + 1, l - j - 1), inside);
         };
         if (b.saving.stored_bytes != none)

@@ -14,7 +14,8 @@ struct run_of_blocks {
 namespace detail {
 constexpr bool are_equal(const block_costs& a, const block_costs& b) {
   return !a.between_regions && !b.between_regions && a.stored_bytes == b.stored_bytes &&
-         a.bytes_in_segment == b.bytes_in_segment && a.result_flops == b.result_flops && a.both_flops == b.both_flops;
+         a.stored_bytes_in_segment == b.stored_bytes_in_segment && a.result_flops == b.result_flops &&
+         a.both_flops == b.both_flops;
 }
 /// Finds the runs of two or more equal blocks.
 template <int Count>
@@ -41,8 +42,8 @@ constexpr block_chain<Length> chain_of_run(const block_chain<Count>& c, int begi
     const block_costs& b = c.of[begin + i];
     most.unstored_peak = std::max(most.unstored_peak, b.unstored_peak);
     most.peak_as_last = std::max(most.peak_as_last, b.peak_as_last);
-    most.in_segment.forward = std::max(most.in_segment.forward, b.in_segment.forward);
-    most.in_segment.backward = std::max(most.in_segment.backward, b.in_segment.backward);
+    most.peak_in_segment.forward = std::max(most.peak_in_segment.forward, b.peak_in_segment.forward);
+    most.peak_in_segment.backward = std::max(most.peak_in_segment.backward, b.peak_in_segment.backward);
     most.reading_flops = std::max(most.reading_flops, b.reading_flops);
     gradient = std::max(gradient, c.gradient_bytes[begin + i + 1]);
   }
@@ -128,7 +129,7 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
                          saved_flops = after_stored ? c.flops_saved_by_segment[i] : 0;
       (after_stored ? out.after_stored : out.after_segment)[i - From] =
           placements_of<Room, inner::exact>([&](auto visit) {
-            const block_costs::peaks most = after_stored ? b.in_program : b.after_segment;
+            const block_costs::peaks most = after_stored ? b.peak_in_program : b.peak_after_segment;
             visit(partial_choice{0, std::max(most.forward, most.backward), b.always_recomputed_flops, b.stored_bytes},
                   stored(i + 1), nothing);
             // Blocks [i, j) as a segment; in addition, the same with the block behind the segment stored.
@@ -139,8 +140,8 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
               const std::int64_t after_forward = crossing - c.freed_after_forward[i][j];
               if (after_forward == crossing || j == count) return;
               const block_costs& next = c.of[j];
-              const std::int64_t both =
-                  std::max({least, crossing + next.after_segment.forward, after_forward + next.after_segment.backward});
+              const std::int64_t both = std::max({least, crossing + next.peak_after_segment.forward,
+                                                  after_forward + next.peak_after_segment.backward});
               visit(partial_choice{choice::then_stored + length, held_only + both,
                                    work - saved_flops + next.always_recomputed_flops,
                                    held_only + after_forward + next.stored_bytes, held_only},
@@ -166,9 +167,9 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
                 visit_segment(j - i, j, least, 0, crossing, *inside);
               else visit_segment(j - i, j, least, 0, crossing, all_stored);
               all_stored.flops[0] += last.both_flops - last.reading_flops;
-              forward_peak = std::max(forward_peak, stored_so_far + last.in_segment.forward);
-              backward_peak = std::max(backward_peak, stored_so_far + last.in_segment.backward);
-              stored_so_far += last.bytes_in_segment;
+              forward_peak = std::max(forward_peak, stored_so_far + last.peak_in_segment.forward);
+              backward_peak = std::max(backward_peak, stored_so_far + last.peak_in_segment.backward);
+              stored_so_far += last.stored_bytes_in_segment;
             }
           });
     }

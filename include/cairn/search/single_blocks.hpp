@@ -68,7 +68,7 @@ constexpr auto measure_single_blocks() {
   }
   std::int64_t before[count + 1] = {};
   for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.stored_bytes[b];
-  bool gone[of_plan::values] = {};
+  bool is_freed[of_plan::values] = {};
   std::int64_t gradients = 0;
   int now = 0;
   bool begun = false;  // true if the backward pass of block `now` has read or recomputed a value of the forward pass
@@ -95,8 +95,8 @@ constexpr auto measure_single_blocks() {
       if (is_gradient(f.members[m])) gradients += of_plan::bytes(f.members[m]);
     }
     for_each_read(s, f, Compiled::loops, i, [&](int v) {
-      if (gone[v] || !is_gradient(v) || of_plan::live.last[v] != i) return;
-      gone[v] = true;
+      if (is_freed[v] || !is_gradient(v) || of_plan::live.last[v] != i) return;
+      is_freed[v] = true;
       gradients -= of_plan::bytes(v);
     });
   }
