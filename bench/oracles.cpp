@@ -4,7 +4,7 @@
 // and what was found.
 #include "model.hpp"
 
-using namespace cairn::plan;
+using namespace cairn::search;
 
 namespace {
 
