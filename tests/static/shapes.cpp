@@ -244,7 +244,7 @@ static_assert(same(nn::shift<-2, 7>(t<4, 6>), nn::shift<0, 4, edge::zero>(t<4, 6
 static_assert(!same(nn::shift<0, 1>(t<4, 6>), nn::shift<0, 1, edge::nearest>(t<4, 6>)));
 static_assert(roll_op<2, 1>::result(shape{4, 6}) == no_shape && roll_op<0, 1>::result(shape{}) == no_shape);
 static_assert(shift_op<-1, 1, edge::zero>::result(shape{4, 6}) == no_shape);
-static_assert(roll_op<0, 1>::map(shape{4, 6}, 0).outside == edge::wrap && roll_op<0, 1>::map(shape{4, 6}, 1).in_steps());
+static_assert(roll_op<0, 1>::map(shape{4, 6}, 0).outside == edge::wrap && roll_op<0, 1>::map(shape{4, 6}, 1).is_strided());
 
 static_assert(of(stack<0>(t<4, 6>, t<4, 6>, t<4, 6>)) == shape{3, 4, 6} && of(stack<0>(t<>, t<>)) == shape{2});
 static_assert(of(stack<1>(t<4, 6>, t<4, 6>)) == shape{4, 2, 6} && of(stack<2>(t<4, 6>, t<4, 6>)) == shape{4, 6, 2});
@@ -450,6 +450,6 @@ static_assert(breaks<rule::zeros_around_axis>(detail::pad_form<0, 147'483'647, 1
 static_assert(of(pad<0, 147'483'647, 0>(long_axis)) == shape(2'147'483'647, 1));
 static_assert(breaks<rule::factor_of_pixels>(detail::upsample_form<60'000>::of(t<1, 60'000, 1, 1>)));
 static_assert(detail::inferred<shape(60'000, 60'000), -1>().extent[0] == 0);  // which no tensor has
-static_assert(!detail::proper<2'147'483'647, 2'147'483'647> && detail::proper<1 << 30, 1 << 30>);
+static_assert(!detail::can_be_shape<2'147'483'647, 2'147'483'647> && detail::can_be_shape<1 << 30, 1 << 30>);
 
 }  // namespace

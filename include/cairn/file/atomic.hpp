@@ -134,7 +134,7 @@ class replacement {
   std::string before_name() const {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string text = text_of({folder_name_, before_unfinished});
-    for (std::uint64_t rest = number_of(path_.substr(path_.rfind('/') + 1)); rest != 0; rest /= 16)
+    for (std::uint64_t rest = hash64_of(path_.substr(path_.rfind('/') + 1)); rest != 0; rest /= 16)
       text += digits[rest % 16];
     return text;
   }

@@ -162,7 +162,7 @@ struct operation {
   constexpr bool may_read_pieces(int i) const { return i < 64 && (reads_pieces >> i & 1U) != 0; }
   constexpr int operands() const { return result_count + argument_count + (has_workspace() ? 1 : 0); }
 
-  constexpr bool has_initial() const { return start.drawn != initial::law::unsaid; }
+  constexpr bool has_initial() const { return start.drawn != initial::law::unspecified; }
   /// Returns true if two leaves with one name can be the same leaf.
   constexpr bool same_leaf(const operation& other) const {
     return results[0].extents == other.results[0].extents && results[0].element == other.results[0].element &&

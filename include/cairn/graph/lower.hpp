@@ -403,7 +403,7 @@ template <chain_traits Last, class X, class... L>
 struct lowering<chained<Last, X, cairn::detail::chain_of<L...>>> {
   using type = chained<Last, X, cairn::detail::chain_of<L...>>;
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, Last.rest.height)) return;
+    if (!c.first(&id_of<type>, Last.traits.height)) return;
     lowering<X>::count(c);
     static_cast<void>((detail::count_fold<X::traits.level, tensor_of<X>>{&c} << ... << std::type_identity<L>{}));
   }

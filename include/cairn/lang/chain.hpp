@@ -30,7 +30,7 @@ struct chain : layer_base {
 struct chain_traits {
   cairn::shape shape;
   element_type element;
-  expression_traits rest;
+  expression_traits traits;
 };
 /// Holds the constants of a chain in a base class. The name of the base depends only on the last stage, so the symbols
 /// of the constants are shorter than the name of the chain.
@@ -38,7 +38,7 @@ template <chain_traits Last>
 struct last_stage : expression {
   static constexpr cairn::shape shape = Last.shape;
   static constexpr element_type element = Last.element;
-  static constexpr expression_traits traits = Last.rest;
+  static constexpr expression_traits traits = Last.traits;
 };
 /// Expression X and the layers that are applied to X one after another. The list of layers is flat, so long chains stay
 /// cheap to compile.
@@ -51,14 +51,14 @@ namespace detail {
 /// The stages of a chain, as a std::tuple: each layer of L, applied to the tensor that the stage before returns.
 /// Together with the expression that the chain begins with, the stages are the parts of the chain.
 template <int Level, class Tensor, class... L>
-struct stages_seen {
+struct stages_of {
   using type = std::tuple<>;
 };
 template <class Owner, chain_traits Last, class X, class... L>
 struct subexpressions_of<Owner, chained<Last, X, chain_of<L...>>> {
   template <class... Stage>
   static std::tuple<seen_from<Owner, X>, seen_from<Owner, Stage>...> seen(std::tuple<Stage...>);
-  using type = decltype(seen(typename stages_seen<X::traits.level, tensor_of<X>, L...>::type{}));
+  using type = decltype(seen(typename stages_of<X::traits.level, tensor_of<X>, L...>::type{}));
 };
 
 /// A message calls a chain, and the value of a chain, by the name of the last layer.
@@ -81,11 +81,11 @@ struct stage_input : expression {
 };
 
 template <int Level, class Tensor, class First, class... Rest>
-struct stages_seen<Level, Tensor, First, Rest...> {
+struct stages_of<Level, Tensor, First, Rest...> {
   using stage = call<stage_mark, First, stage_input<Level, Tensor>>;
   template <class... Stage>
   static std::tuple<stage, Stage...> before(std::tuple<Stage...>);
-  using type = decltype(before(typename stages_seen<Level, tensor_of<stage>, Rest...>::type{}));
+  using type = decltype(before(typename stages_of<Level, tensor_of<stage>, Rest...>::type{}));
 };
 
 /// The origin of the axes of a chain: the last stage that adds axes, or, if no stage does, the expression that the
@@ -101,7 +101,7 @@ struct last_with_axes<X, std::tuple<call<Mark, F, Input>, Stage...>>
           std::tuple<Stage...>> {};
 template <chain_traits Last, class X, class... L>
 struct axes_origin<chained<Last, X, chain_of<L...>>>
-    : last_with_axes<X, typename stages_seen<X::traits.level, tensor_of<X>, L...>::type> {
+    : last_with_axes<X, typename stages_of<X::traits.level, tensor_of<X>, L...>::type> {
   static constexpr bool is_leaf = false;
 };
 
@@ -130,7 +130,7 @@ struct flattened<chain<Opaque>> {
 };
 /// Joins two lists to one chain. If there are too many layers for one list, the first list becomes a nested chain.
 template <class... A, class... B>
-constexpr auto joined(chain_of<A...>, chain_of<B...>) {
+constexpr auto join_layers(chain_of<A...>, chain_of<B...>) {
   using begun = chain<opaque<chain_of<A...>>>;
   if constexpr (sizeof...(A) + sizeof...(B) > max_layers) return chain<opaque<chain_of<begun, B...>>>{};
   else return chain<opaque<chain_of<A..., B...>>>{};
@@ -173,14 +173,14 @@ template <chain_traits Last, class X, class... L>
 struct chain_so_far<chained<Last, X, chain_of<L...>>> {
   using first = X;
   using layers = chain_of<L...>;
-  static constexpr expression_traits traits() { return Last.rest; }
+  static constexpr expression_traits traits() { return Last.traits; }
 };
 template <class Opaque>
 struct chain_so_far<renamed<Opaque>> : chain_so_far<revealed<Opaque>> {};
 
 /// Applies layers to X, one after another. Returns the last stage_carry, or the first mistake.
 template <class X, class... L>
-constexpr auto applied_in_a_row(chain_of<L...>) {
+constexpr auto apply_layers(chain_of<L...>) {
   return (stage_carry<X::traits.level, tensor_of<X>>{chain_so_far<X>::traits()} << ... << std::type_identity<L>{});
 }
 template <int Level, class Tensor>
@@ -204,7 +204,7 @@ constexpr auto piped_silently(X x) {
   } else {
     using layers = typename flattened<L>::type;
     using before = chain_so_far<X>;
-    constexpr auto last = applied_in_a_row<X>(layers{});
+    constexpr auto last = apply_layers<X>(layers{});
     if constexpr (an_expression<std::remove_const_t<decltype(last)>>) return pass_on<typename X::owner>(last);
     else
       return under_short_name<
@@ -256,7 +256,7 @@ constexpr auto operator|(std::pair<A, B>, L) {
 template <class A, class B>
   requires(!an_expression<A> && !an_expression<B> && (a_layer<A> || a_layer<B>))
 constexpr auto operator|(A, B) {
-  return detail::joined(typename detail::flattened<A>::type{}, typename detail::flattened<B>::type{});
+  return detail::join_layers(typename detail::flattened<A>::type{}, typename detail::flattened<B>::type{});
 }
 
 }  // namespace cairn

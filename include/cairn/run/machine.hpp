@@ -31,7 +31,7 @@ auto view_of(Number* at) {
 inline double draw_initial(const initial& start, random_sequence& draw) {
   const auto random = [&] { return static_cast<double>(uniform(draw())); };
   if (start.drawn == initial::law::constant) return start.fill;
-  if (start.drawn == initial::law::uniform || start.drawn == initial::law::unsaid)
+  if (start.drawn == initial::law::uniform || start.drawn == initial::law::unspecified)
     return (2 * random() - 1) * start.width;
   const double radius = std::sqrt(-2 * std::log(1 - random()));
   return start.width * radius * std::cos(2 * std::numbers::pi * random());
@@ -76,7 +76,7 @@ class machine {
               Compiled::addresses.gradient_offset[i],
               op.start,
               hash_of(name),
-              number_of(name),
+              hash64_of(name),
               {}};
       if (made.updated) made.next = Compiled::layout.of[Compiled::schedule.outputs[updated++]];
     }

@@ -498,7 +498,7 @@ class program {
   void draw_keys() {
     const auto& [from, next] = counters_.random;
     for (int i = 0; i < machine::leaf_count; ++i) {
-      const random_stream stream{from, number_of(".rounding", machine::leaf(i).long_hash), next - 1};
+      const random_stream stream{from, hash64_of(".rounding", machine::leaf(i).long_hash), next - 1};
       const auto words = stream(0);
       std::copy_n(words.begin(), 2, keys_.begin() + 2 * i);
     }

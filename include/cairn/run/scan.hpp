@@ -326,9 +326,9 @@ class scan_runner {
         char digits[16];
         const char* const end = std::to_chars(digits, digits + sizeof digits, t).ptr;
         const std::string_view behind = g.name(g.leaves[i]).substr(std::string_view(Scan::name).size());
-        stream.operation = number_of(".", stream.operation);
-        stream.operation = number_of(std::string_view(digits, end), stream.operation);
-        stream.operation = number_of(behind, stream.operation);
+        stream.operation = hash64_of(".", stream.operation);
+        stream.operation = hash64_of(std::string_view(digits, end), stream.operation);
+        stream.operation = hash64_of(behind, stream.operation);
       }
     }
   }
