@@ -233,8 +233,8 @@ struct lowering<layer_result<Parameter, X>> {
   }
 };
 
-// The marks of calls. sizes_of_call() adds what a mark needs to the sizes of the call. open() and close() are run when the
-// scope of the call opens and before it closes.
+// The marks of calls. sizes_of_call() adds what a mark needs to the sizes of the call. open() and close() are run when
+// the scope of the call opens and before it closes.
 template <class Mark>
 struct marking {
   static constexpr region_kind what = region_kind::stage;
