@@ -244,7 +244,7 @@ static_assert(same(nn::shift<-2, 7>(t<4, 6>), nn::shift<0, 4, edge::zero>(t<4, 6
 static_assert(!same(nn::shift<0, 1>(t<4, 6>), nn::shift<0, 1, edge::nearest>(t<4, 6>)));
 static_assert(roll_op<2, 1>::result(shape{4, 6}) == no_shape && roll_op<0, 1>::result(shape{}) == no_shape);
 static_assert(shift_op<-1, 1, edge::zero>::result(shape{4, 6}) == no_shape);
-static_assert(roll_op<0, 1>::map(shape{4, 6}, 0).outside == edge::wrap && roll_op<0, 1>::map(shape{4, 6}, 1).is_strided());
+static_assert(roll_op<0, 1>::map(shape{4, 6}, 0).outside == edge::wrap && roll_op<0, 1>::map(shape{4, 6}, 1).in_steps());
 
 static_assert(of(stack<0>(t<4, 6>, t<4, 6>, t<4, 6>)) == shape{3, 4, 6} && of(stack<0>(t<>, t<>)) == shape{2});
 static_assert(of(stack<1>(t<4, 6>, t<4, 6>)) == shape{4, 2, 6} && of(stack<2>(t<4, 6>, t<4, 6>)) == shape{4, 6, 2});

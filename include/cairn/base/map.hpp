@@ -19,7 +19,7 @@ struct axis_map {
   edge outside = edge::none;
 
   /// Returns true if the elements that the map reads have equal distances, so that a stride describes the map.
-  constexpr bool is_strided() const { return repeat == 1 && outside == edge::none; }
+  constexpr bool in_steps() const { return repeat == 1 && outside == edge::none; }
 };
 
 }  // namespace cairn

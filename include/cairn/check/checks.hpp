@@ -249,7 +249,7 @@ struct wanted_inputs_have_gradients {
 
 /// Returns the last operation that separates the loss from every leaf whose gradient is wanted, or none.
 template <class Graph>
-constexpr int cut_of(const Graph& g, const bool* wanted) {
+constexpr int last_separating_operation(const Graph& g, const bool* wanted) {
   bool reached[Graph::capacity] = {}, depends[Graph::capacity] = {};
   for (int i = 0; i < g.leaf_count; ++i) depends[g.leaves[i].node] = wanted[i];
   for (int v = 0; v < g.node_count; ++v) {
@@ -277,7 +277,7 @@ struct gradients_flow {
     if constexpr (flows) {
       return sound{};
     } else {
-      constexpr int cut = cut_of(g, Compiled::model::chosen.wanted);
+      constexpr int cut = last_separating_operation(g, Compiled::model::chosen.wanted);
       if constexpr (cut == graph::none) return mistake<nothing_trained, top_scope>{};
       else return mistake<zero_grad_output, top_scope, fact::operation<text_of_name<[] { return g.op(cut).name; }>>>{};
     }

@@ -8,14 +8,14 @@ namespace cairn::detail {
 
 /// The first mistake that a list of checks finds, or sound. Checks behind it do not run.
 template <class Compiled, class... Checks>
-struct first_found {
+struct first_fault {
   static constexpr sound of() { return {}; }
 };
 template <class Compiled, class Check, class... Rest>
-struct first_found<Compiled, Check, Rest...> {
+struct first_fault<Compiled, Check, Rest...> {
   static constexpr auto of() {
     using found = decltype(Check::template of<Compiled>());
-    if constexpr (std::same_as<found, sound>) return first_found<Compiled, Rest...>::of();
+    if constexpr (std::same_as<found, sound>) return first_fault<Compiled, Rest...>::of();
     else return found{};
   }
 };
@@ -24,12 +24,12 @@ struct first_found<Compiled, Check, Rest...> {
 template <class Compiled>
 constexpr auto problem_of() {
   using problem =
-      decltype(first_found<Compiled, names_are_one_leaf, layers_have_own_names, keys_are_drawn_from_once,
+      decltype(first_fault<Compiled, names_are_one_leaf, layers_have_own_names, keys_are_drawn_from_once,
                            gradients_depend, policies_fit, states_become_one_value, option_names_are_known>::of());
   if constexpr (!std::same_as<problem, sound>) return problem{};
   else if constexpr (!Compiled::model::purpose::trains) return nothing_is_random::of<Compiled>();
   else
-    return first_found<Compiled, caches_are_of_predictors, batches_have_rows, cotangent_has_a_name, loss_is_scalar,
+    return first_fault<Compiled, caches_are_of_predictors, batches_have_rows, cotangent_has_a_name, loss_is_scalar,
                        wanted_inputs_have_gradients, gradients_flow, segments_are_differentiated,
                        parameters_have_gradients, rules_are_for_parameters, rules_are_used, segments_are_of_use,
                        segments_are_parts>::of();

@@ -14,8 +14,8 @@ namespace cairn::graph {
 struct counter {
   sizes total;
 
-  /// Returns true if the type is new. The height of a type is the key of its entry in the hash table.
-  constexpr bool first(const char* type, int height) {
+  /// Returns true if the type is new, and adds it. The height of a type is the key of its entry in the hash table.
+  constexpr bool add_if_new(const char* type, int height) {
     return seen_.find(type, height) == none && seen_.add(type, height, 0) == 0;
   }
 
@@ -297,11 +297,11 @@ struct builder {
     const frame before{first_binding, known.open(), path.count(), open_region};
     bool from_parameters = what == region_kind::segment && !same_address(tags, nullptr);
     for (int i = 0; from_parameters && i < count; ++i) from_parameters = is_parameter_function(values[i]);
-    const region& around = regions[open_region];
+    const region& outer = regions[open_region];
     regions[region_count] = {.parent = open_region,
                              .what = what,
-                             .is_parameter_function = from_parameters || around.is_parameter_function,
-                             .shared_application = around.shared_application,
+                             .is_parameter_function = from_parameters || outer.is_parameter_function,
+                             .shared_application = outer.shared_application,
                              .first_reused = reused.count()};
     current_region = open_region = region_count++;
     first_binding = bindings.count();

@@ -55,7 +55,7 @@ struct lowering<derivative<I, F, X...>> {
   using type = derivative<I, F, X...>;
   static constexpr int height = type::traits.height;
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<derivative<0, F, X...>>, height)) return;
+    if (!c.add_if_new(&id_of<derivative<0, F, X...>>, height)) return;
     (lowering<X>::count(c), ...);
     lowering<F>::count(c);
   }

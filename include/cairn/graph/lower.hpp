@@ -14,7 +14,7 @@ namespace cairn::graph {
 template <class Leaf, fixed_string Name, bool Prefixed, bool Weight = false>
 struct named_leaf {
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<Leaf>, Leaf::traits.height)) return;
+    if (!c.add_if_new(&id_of<Leaf>, Leaf::traits.height)) return;
     c.total += {.nodes = 1, .leaves = 1, .characters = sizeof(Name.text)};
   }
   /// Returns the number of the leaf in the table of leaves.
@@ -138,7 +138,7 @@ struct lowering<expr<Op, A...>> {
   static constexpr bool updates = updates_any(&Op::becomes, sizeof...(A));
 
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, height)) return;
+    if (!c.add_if_new(&id_of<type>, height)) return;
     (lowering<A>::count(c), ...);
     constexpr int count = static_cast<int>(sizeof...(A));
     constexpr int results = static_cast<int>(type::results.size());
@@ -206,7 +206,7 @@ template <fixed_string Name, class X>
 struct lowering<tagged<Name, X>> {
   using type = tagged<Name, X>;
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, type::traits.height)) return;
+    if (!c.add_if_new(&id_of<type>, type::traits.height)) return;
     lowering<X>::count(c);
     c.total += {.tags = 1, .characters = sizeof(Name.text)};
   }
@@ -233,19 +233,19 @@ struct lowering<layer_result<Parameter, X>> {
   }
 };
 
-// The marks of calls. around() adds what a mark needs to the sizes of the call. open() and close() are run when the
-// scope of the call opens and before it closes.
+// The marks of calls. sizes_of_call() adds what a mark needs to the sizes of the call. open() and close() are run when
+// the scope of the call opens and before it closes.
 template <class Mark>
 struct marking {
   static constexpr region_kind what = region_kind::stage;
-  static constexpr sizes around(const sizes& inner) { return inner; }
+  static constexpr sizes sizes_of_call(const sizes& inner) { return inner; }
   static constexpr void open(builder&) {}
   static constexpr void close(builder&, int, int) {}
 };
 template <fixed_string Name>
 struct marking<block_mark<Name>> : marking<void> {
   static constexpr region_kind what = region_kind::block;
-  static constexpr sizes around(sizes inner) {
+  static constexpr sizes sizes_of_call(sizes inner) {
     inner.prefix_names(sizeof(Name.text));
     return inner;
   }
@@ -253,7 +253,7 @@ struct marking<block_mark<Name>> : marking<void> {
 };
 template <>
 struct marking<shared_mark> : marking<void> {
-  static constexpr sizes around(sizes inner) {
+  static constexpr sizes sizes_of_call(sizes inner) {
     inner.prefix_names(8);
     return inner;
   }
@@ -262,7 +262,7 @@ struct marking<shared_mark> : marking<void> {
 template <fixed_string Name, class... Policy>
 struct marking<segment_mark<Name, Policy...>> {
   static constexpr region_kind what = region_kind::segment;
-  static constexpr sizes around(sizes inner) {
+  static constexpr sizes sizes_of_call(sizes inner) {
     inner.segments += 1;
     inner.characters += inner.segments * static_cast<int>(sizeof(Name.text));
     inner.characters += (0 + ... + tag_characters<Policy>);  // a tag that is not found is written for the message
@@ -299,7 +299,7 @@ struct body_lowering<Mark, std::tuple<E...>> {
     counter c;
     (lowering<E>::count(c), ...);
     c.total.regions += 1;
-    return marking<Mark>::around(c.total);
+    return marking<Mark>::sizes_of_call(c.total);
   }
   static constexpr sizes size = counted();
   template <class Target>
@@ -343,7 +343,7 @@ struct lowering<call<Mark, F, A...>> {
   static constexpr int height = type::traits.height;
 
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, height)) return;
+    if (!c.add_if_new(&id_of<type>, height)) return;
     (lowering<A>::count(c), ...);
     c.total += body::size;
   }
@@ -403,7 +403,7 @@ template <chain_traits Last, class X, class... L>
 struct lowering<chained<Last, X, cairn::detail::chain_of<L...>>> {
   using type = chained<Last, X, cairn::detail::chain_of<L...>>;
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, Last.traits.height)) return;
+    if (!c.add_if_new(&id_of<type>, Last.traits.height)) return;
     lowering<X>::count(c);
     static_cast<void>((detail::count_fold<X::traits.level, tensor_of<X>>{&c} << ... << std::type_identity<L>{}));
   }

@@ -45,21 +45,21 @@ template <dtype T, class Real>
 inline constexpr std::int64_t bytes_of = sizeof(stored_as<T, Real>);
 
 /// Describes a result with the properties that results of all operations have. `only` is the_shape of the result.
-constexpr result_info describe_result(const tensor_type& made, std::int64_t bytes, const shape& only,
+constexpr result_info describe_result(const tensor_type& tensor, std::int64_t bytes, const shape& only,
                                       int overwrites = none) {
-  return {only, made.element, only.count(), only.count() * bytes, &only, overwrites};
+  return {only, tensor.element, only.count(), only.count() * bytes, &only, overwrites};
 }
 
 /// Describes a conversion of elements to or from bf16, for values that are stored rounded.
 template <dtype To, dtype From, class Real>
-constexpr operation describe_conversion(const result_info& made) {
+constexpr operation describe_conversion(const result_info& result) {
   operation o;
   o.name = as_op<To>::name;
   o.hash = hash_of(o.name);
   o.what = role::elementwise;
   o.argument_count = 1;
-  o.results = &made;
-  o.flops = made.count;
+  o.results = &result;
+  o.flops = result.count;
   o.lanes = &lanes_of<as_op<To>, Real, type_list<To>, From>;
   o.converts = true;
   return o;
@@ -133,8 +133,8 @@ inline constexpr rounding rounding_of = [] {
 
 /// Returns true if a kernel computes a result in floats and rounds it to bf16 itself.
 template <class Op, rounding Rounded, class... Tensors>
-constexpr bool kernel_rounds(const tensor_type& made, int result) {
-  if (Rounded != rounding::reads_bf16 && (Rounded != rounding::reads_float || made.element.type != dtype::real))
+constexpr bool kernel_rounds(const tensor_type& tensor, int result) {
+  if (Rounded != rounding::reads_bf16 && (Rounded != rounding::reads_float || tensor.element.type != dtype::real))
     return false;
   if (Rounded == rounding::reads_bf16 && Op::argument_kind(0) == kind::any) return false;
   return Op::makes_bf16(result, Tensors::shape...);
@@ -157,15 +157,16 @@ template <class Op, class Numbers, bool Wide, rounding Rounded, tensor_type Made
 constexpr result_info describe_result_of() {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
-  constexpr bool taken = Rounded == rounding::reads_bf16 && kind_of(Made.element.type) == kind::real;
-  constexpr bool makes = kernel_rounds<Op, Rounded, Tensors...>(Made, R);
-  if constexpr ((taken && Op::argument_kind(0) == kind::any) || (makes && !Wide)) {
+  constexpr bool reads_bf16 = Rounded == rounding::reads_bf16 && kind_of(Made.element.type) == kind::real;
+  constexpr bool kernel_rounds_it = kernel_rounds<Op, Rounded, Tensors...>(Made, R);
+  if constexpr ((reads_bf16 && Op::argument_kind(0) == kind::any) || (kernel_rounds_it && !Wide)) {
     result_info r = rounded_result<real, only>;
     r.overwrites = Op::overwrites(R);
     return r;
   }
-  constexpr bool rounds = !makes && (taken || (Rounded != rounding::as_typed && Made.element.type == dtype::real));
-  constexpr dtype type = taken ? dtype::real : Made.element.type;
+  constexpr bool rounds =
+      !kernel_rounds_it && (reads_bf16 || (Rounded != rounding::as_typed && Made.element.type == dtype::real));
+  constexpr dtype type = reads_bf16 ? dtype::real : Made.element.type;
   result_info r = describe_result({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
   if constexpr (rounds) r.to_bf16 = &rounding_to_bf16<real, only>;
   const bool is_typed = Made.element.type == dtype::bf16;  // the user gave the result this type
@@ -174,15 +175,15 @@ constexpr result_info describe_result_of() {
 }
 template <class Op, class Numbers, bool Wide, class... Tensors>
 inline constexpr auto result_infos_of = []<std::size_t... R>(std::index_sequence<R...>) {
-  constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
-  return std::array{describe_result_of<Op, Numbers, Wide, rounding_of<Op, Numbers, Tensors...>, made[R],
+  constexpr const auto& tensors = cairn::detail::results_of<Op, Tensors...>;
+  return std::array{describe_result_of<Op, Numbers, Wide, rounding_of<Op, Numbers, Tensors...>, tensors[R],
                                        static_cast<int>(R), Tensors...>()...};
 }(std::make_index_sequence<cairn::detail::results_of<Op, Tensors...>.size()>{});
 
 /// Returns true if all results have one shape. The results of an elementwise operation must.
-constexpr bool have_one_shape(const result_info* made, int count) {
+constexpr bool have_one_shape(const result_info* results, int count) {
   for (int r = 1; r < count; ++r) {
-    if (made[r].extents != made[0].extents) return false;
+    if (results[r].extents != results[0].extents) return false;
   }
   return true;
 }
@@ -201,8 +202,8 @@ inline constexpr auto axis_maps_of = [] {
 /// Returns the code of an elementwise operation for the types of its results and arguments.
 template <class Op, class Real, class... Tensors, std::size_t... R>
 constexpr const lane_code* lanes_for(std::index_sequence<R...>) {
-  constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
-  return &lanes_of<Op, Real, type_list<made[R].element.type...>, Tensors::element.type...>;
+  constexpr const auto& tensors = cairn::detail::results_of<Op, Tensors...>;
+  return &lanes_of<Op, Real, type_list<tensors[R].element.type...>, Tensors::element.type...>;
 }
 
 namespace detail {
@@ -217,9 +218,9 @@ template <class Op>
 concept has_own_flops = std::is_final_v<Op> || !requires { &both_flops<Op>::flops; };
 
 template <class Tensor, class Axes>
-struct in_bf16;
+struct with_bf16_elements;
 template <class Tensor, std::size_t... Axis>
-struct in_bf16<Tensor, std::index_sequence<Axis...>> {
+struct with_bf16_elements<Tensor, std::index_sequence<Axis...>> {
   using type = tensor<element_type{dtype::bf16}, Tensor::shape.extent[Axis]...>;
 };
 /// An argument with the element type that the kernel reads: bf16 if `Rounded`, and otherwise the argument's own type.
@@ -230,14 +231,14 @@ struct argument_as_read {
 template <class Tensor>
   requires(kind_of(Tensor::element.type) == kind::real)
 struct argument_as_read<true, Tensor>
-    : in_bf16<Tensor, std::make_index_sequence<static_cast<std::size_t>(Tensor::shape.rank)>> {};
+    : with_bf16_elements<Tensor, std::make_index_sequence<static_cast<std::size_t>(Tensor::shape.rank)>> {};
 /// The kernel of an operation. `Tensors` are the arguments with the element types that the kernel reads.
 template <class Op, class Real, class... Tensors>
 struct kernel_with {
   static constexpr int bytes = sizeof(cairn::detail::computed_as<cairn::detail::real_type_of<Real>, Tensors...>);
   static constexpr bool takes_bf16(int i) {
-    constexpr bool taken[]{Tensors::element.type == dtype::bf16..., false};
-    return taken[i];
+    constexpr bool is_bf16[]{Tensors::element.type == dtype::bf16..., false};
+    return is_bf16[i];
   }
   static constexpr kernel_pointer run() { return &cairn::run<Op, Real, Tensors...>; }
   static constexpr paired_pointer run_tiles() { return &cairn::run_tiles<Op, Real, Tensors...>; }
@@ -255,9 +256,9 @@ struct kernel_reading<Op, Numbers, Rounded, Makes, std::index_sequence<I...>, Te
 /// True if an operation's kernel rounds any of its results to bf16 itself.
 template <class Op, rounding Rounded, class... Tensors>
 inline constexpr bool kernel_rounds_any = [] {
-  constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
-  for (std::size_t r = 0; r < made.size(); ++r) {
-    if (kernel_rounds<Op, Rounded, Tensors...>(made[r], static_cast<int>(r))) return true;
+  constexpr const auto& tensors = cairn::detail::results_of<Op, Tensors...>;
+  for (std::size_t r = 0; r < tensors.size(); ++r) {
+    if (kernel_rounds<Op, Rounded, Tensors...>(tensors[r], static_cast<int>(r))) return true;
   }
   return false;
 }();
@@ -282,37 +283,37 @@ template <class Op, class Target, bool Wide, class... Tensors>
 constexpr operation describe_operation() {
   using real = typename Target::real;
   constexpr rounding rounded = rounding_of<Op, typename Target::numbers, Tensors...>;
-  constexpr const auto& made = result_infos_of<Op, typename Target::numbers, Wide, Tensors...>;
-  constexpr bool makes = !Wide && kernel_rounds_any<Op, rounded, Tensors...>;
-  using kernel = detail::kernel_reading<Op, typename Target::numbers, rounded, makes,
+  constexpr const auto& results = result_infos_of<Op, typename Target::numbers, Wide, Tensors...>;
+  constexpr bool rounds_results = !Wide && kernel_rounds_any<Op, rounded, Tensors...>;
+  using kernel = detail::kernel_reading<Op, typename Target::numbers, rounded, rounds_results,
                                         std::index_sequence_for<Tensors...>, Tensors...>;
   constexpr int bytes = kernel::bytes;
-  static_assert(!Op::elementwise || have_one_shape(made.data(), static_cast<int>(made.size())),
+  static_assert(!Op::elementwise || have_one_shape(results.data(), static_cast<int>(results.size())),
                 "cairn: the results of an elementwise operation have one shape");
   operation o;
   o.name = Op::name;
   o.hash = hash_of(Op::name);
   o.what = Op::view ? role::view : Op::mapped ? role::map : Op::elementwise ? role::elementwise : role::kernel;
   o.argument_count = static_cast<int>(sizeof...(Tensors));
-  o.result_count = static_cast<int>(made.size());
-  o.results = made.data();
+  o.result_count = static_cast<int>(results.size());
+  o.results = results.data();
   o.bf16_handling = rounded;
   o.takes_bf16 = &kernel::takes_bf16;
-  if constexpr (makes) o.with_float_results = &float_result_operation_of<Op, Target, Tensors...>;
+  if constexpr (rounds_results) o.with_float_results = &float_result_operation_of<Op, Target, Tensors...>;
   if constexpr (Op::exact >= 0 && Target::rounds && rounded == rounding::reads_bf16 &&
                 ((Tensors::element.type == dtype::real) && ...)) {
     o.with_float_arguments = &operation_of<reading_floats<Op>, Target, Tensors...>;
     o.precision_argument = Op::exact;
   }
   if constexpr (detail::has_own_flops<Op>) o.flops = Op::flops(Tensors::shape...);
-  else o.flops = made[0].count;
+  else o.flops = results[0].count;
   o.contraction = Op::contraction;
   o.multiplies_halves = Op::contraction && rounded == rounding::reads_bf16;
   if constexpr (Op::mapped) {
     o.map = axis_maps_of<Op, Tensors...>.data();
   }
   if constexpr (Op::elementwise || Op::mapped) {
-    o.lanes = lanes_for<Op, real, Tensors...>(std::make_index_sequence<made.size()>{});
+    o.lanes = lanes_for<Op, real, Tensors...>(std::make_index_sequence<results.size()>{});
   } else if constexpr (!Op::view) {
     o.run = kernel::run();
     o.summed = Op::summed;
@@ -348,10 +349,10 @@ inline constexpr result_info leaf_result = [] {
   return r;
 }();
 template <class Leaf>
-constexpr operation describe_leaf(const result_info& made) {
+constexpr operation describe_leaf(const result_info& result) {
   operation o;
   o.name = "leaf";
-  o.results = &made;
+  o.results = &result;
   lowering<Leaf>::describe(o);
   return o;
 }

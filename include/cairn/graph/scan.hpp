@@ -283,7 +283,7 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, each_values<E.
   static constexpr int height = type::traits.height;
 
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, height)) return;
+    if (!c.add_if_new(&id_of<type>, height)) return;
     (lowering<C>::count(c), ...);
     (lowering<E>::count(c), ...);
     (lowering<Same>::count(c), ...);

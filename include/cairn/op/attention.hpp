@@ -56,7 +56,9 @@ struct attention_base : op {
     return q[0] == k[0] && q[3] == k[3] && shape(k[0], k[1], k[2]) == shape(v[0], v[1], v[2]) &&
            mask_fits(shape(q[0], q[2], q[1], k[1]), more...);
   }
-  static constexpr attention_extents extents(const shape& q, const shape& k, const shape& v) { return {q, k, v, By.causal}; }
+  static constexpr attention_extents extents(const shape& q, const shape& k, const shape& v) {
+    return {q, k, v, By.causal};
+  }
   /// Returns the gradients of arguments and options. The gradient of a mask that is added to scores is the gradient of
   /// the scores. A key gets no gradient.
   static constexpr auto with_option_gradients(auto of_scores, auto... of_arguments) {

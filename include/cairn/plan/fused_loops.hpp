@@ -69,7 +69,7 @@ constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, 
   if (in.in_pieces && here < from.rank - 1) stride /= from[-1];
   if (!in.map) return {stride, 0, false};
   const axis_map& map = s.op(in.value).map[here];
-  return map.is_strided() ? operand_axis{stride * map.step, map.begin, false} : operand_axis{stride, 0, true};
+  return map.in_steps() ? operand_axis{stride * map.step, map.begin, false} : operand_axis{stride, 0, true};
 }
 
 namespace detail {

@@ -42,7 +42,7 @@ constexpr std::int64_t row_stride(const Schedule& s, int v, std::int64_t row) {
   const shape &to = s.result(v).extents, &from = s.result(s.argument(v, 0)).extents;
   std::int64_t stride = 1, length = 1, distance = 0, expected = 0;
   for (int axis = to.rank; axis-- > 0; stride *= from.extent[axis]) {
-    if (!map[axis].is_strided()) return 0;
+    if (!map[axis].in_steps()) return 0;
     if (to.extent[axis] == 1) continue;
     const std::int64_t step = map[axis].step * stride;
     if (step == 0) return 0;
@@ -75,7 +75,7 @@ struct reader_finder {
   constexpr bool extends_beyond_one(int map) const {
     const shape& to = s.result(map).extents;
     for (int axis = 0; axis < to.rank; ++axis) {
-      if (to.extent[axis] == 1 && !op_of(map).map[axis].is_strided()) return true;
+      if (to.extent[axis] == 1 && !op_of(map).map[axis].in_steps()) return true;
     }
     return false;
   }

@@ -100,7 +100,7 @@ struct executable {
     p = layout.of[s.argument(v, 0)];
     std::int64_t stride = from.bytes / from.count;
     for (int axis = from.extents.rank; axis-- > 0; stride *= from.extents.extent[axis]) {
-      if (s.op(v).map[axis].is_strided()) p.offset += s.op(v).map[axis].begin * stride;
+      if (s.op(v).map[axis].in_steps()) p.offset += s.op(v).map[axis].begin * stride;
     }
     return p;
   }

@@ -95,7 +95,7 @@ class predictor {
     static_assert(report_of<problem>{}.shown);
     memory_.check();
     for (int i = 0; i < machine::leaf_count; ++i) {
-      if (detail::caches_called<compiled, Names...>[static_cast<std::size_t>(i)])
+      if (detail::caches_named<compiled, Names...>[static_cast<std::size_t>(i)])
         std::fill_n(machine_.leaf_base(i), machine::leaf(i).bytes, std::byte{});
     }
     if constexpr (sizeof...(Names) == 0) caches_half_updated_ = false;

@@ -83,7 +83,7 @@ using layers_between = decltype(layers_from<Layers, Begin>(std::make_index_seque
 template <auto Cuts, class Layers, class... Policy, int... I>
 constexpr auto segmented(std::integer_sequence<int, I...>) {
   constexpr int last = sizeof...(I);
-  return joined(
+  return join_layers(
       chain_of<segment_layer<opaque<chain_mark<fixed_string{"sequential."} + digits<I>, I, last, Policy...>>,
                              opaque<chain<opaque<layers_between<Layers, Cuts.begin[I], Cuts.begin[I + 1]>>>>>...>{},
       layers_between<Layers, Cuts.begin[last], Cuts.begin[last + 1]>{});
