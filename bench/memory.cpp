@@ -49,8 +49,8 @@ constexpr std::int64_t live_bytes() {
   constexpr const auto& f = Compiled::steps;
   constexpr const auto& l = Compiled::loops;
   constexpr const auto& live = Compiled::ranges;
-  constexpr const auto& p = Compiled::places;
-  const auto bytes = [&](int v) { return plan::aligned(s.made(v).bytes); };
+  constexpr const auto& p = Compiled::addresses;
+  const auto bytes = [&](int v) { return plan::aligned(s.result(v).bytes); };
   bool alive[std::size(s.nodes)] = {};
   std::int64_t sum = 0, most = 0;
   const auto end = [&](int v) {
@@ -65,7 +65,7 @@ constexpr std::int64_t live_bytes() {
       alive[w] = true;
       sum += bytes(w);
     }
-    most = std::max(most, sum + plan::aligned(plan::scratch_of(s, f.steps[i], 1)));
+    most = std::max(most, sum + plan::aligned(plan::workspace_of(s, f.steps[i], 1)));
     plan::for_each_read(s, f, l, i, [&](int v) {
       if (live.last[v] == i) end(v);
     });

@@ -6,7 +6,7 @@
 // fit<...> places.
 #include "model.hpp"
 
-using namespace cairn::plan;
+using namespace cairn::search;
 
 namespace {
 
@@ -24,11 +24,11 @@ constexpr auto unit_chain = [] {
   block_chain<Length> c;
   for (int i = 0; i <= Length; ++i) {
     block_costs& b = c.of[i];
-    b.kept_inside = b.passed = b.inside.forward = 1;
-    b.inside.backward = b.alone = 2;
+    b.stored_bytes_in_segment = b.unstored_peak = b.peak_in_segment.forward = 1;
+    b.peak_in_segment.backward = b.peak_as_last = 2;
     b.result_flops = b.reading_flops = b.both_flops = 1;
-    c.gradients[i] = 1;
-    for (int j = i + 1; j <= Length; ++j) c.made[i][j] = 1;
+    c.gradient_bytes[i] = 1;
+    for (int j = i + 1; j <= Length; ++j) c.crossing_bytes[i][j] = 1;
   }
   return c;
 }();
@@ -55,8 +55,8 @@ constexpr auto knapsack_chain = [] {
   block_chain<items> c;
   for (int i = 0; i < items; ++i) {
     block_costs& b = c.of[i];
-    b.kept = b.kept_inside = 100 * k.bytes[i];
-    b.alone = 1;
+    b.stored_bytes = b.stored_bytes_in_segment = 100 * k.bytes[i];
+    b.peak_as_last = 1;
     b.result_flops = b.reading_flops = b.both_flops = k.time[i];
   }
   return c;
@@ -76,7 +76,7 @@ void ask_knapsack() {
   std::printf("knapsack");
   for (int i = 0; i < items; ++i) std::printf(" %d/%d", k.bytes[i], k.time[i]);
   std::printf(" =");
-  print_list(*outer_placements_of<knapsack_chain<Number>>.after_kept[0]);
+  print_list(*outer_placements_of<knapsack_chain<Number>>.after_stored[0]);
 }
 template <std::int64_t Bytes>
 void ask_readme() {

@@ -82,16 +82,16 @@ void print(const char* name) {
   constexpr memory_plan m = detail::memory_in<Plan>;
   bool read[std::size(d.nodes)] = {};
   for (int v = d.turn; v < d.node_count; ++v) {
-    for (int i = 0; need.live[v] && i < d.op(v).arguments; ++i) read[d.argument(v, i)] = true;
+    for (int i = 0; need.live[v] && i < d.op(v).argument_count; ++i) read[d.argument(v, i)] = true;
   }
   std::cout << "model " << name << ' ' << m.stored_bytes << ' ' << m.peak_bytes << '\n';
   for (int v = 0; v < d.turn; ++v) {
     const graph::role what = d.op(v).what;
     const bool free = graph::is_leaf(what) || need.constant[v] || need.output[need.root[v]];
-    const bool kernel = d.op(v).results > 1 || what == graph::role::kernel, view = what == graph::role::view;
+    const bool kernel = d.op(v).result_count > 1 || what == graph::role::kernel, view = what == graph::role::view;
     std::cout << v << (free ? " free " : view ? " view " : kernel ? " kernel " : " again ") << read[v] << ' '
-              << d.made(v).bytes;
-    for (int i = 0; i < d.op(v).arguments; ++i) std::cout << ' ' << d.argument(v, i);
+              << d.result(v).bytes;
+    for (int i = 0; i < d.op(v).argument_count; ++i) std::cout << ' ' << d.argument(v, i);
     std::cout << '\n';
   }
 }

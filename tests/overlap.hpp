@@ -12,7 +12,7 @@ namespace cairn::test {
 template <class Plan>
 constexpr bool is_followed(int v) {
   const auto& s = Plan::schedule;
-  if (s.op(v).what == graph::role::earlier || s.op(v).what == graph::role::cache) return true;
+  if (s.op(v).what == graph::role::accumulated || s.op(v).what == graph::role::cache) return true;
   for (int i = 0; i < s.carry_count; ++i) {
     if (s.carries[i].before == v) return true;
   }
@@ -40,7 +40,7 @@ constexpr void for_each_memory(int v, auto visit) {
   const auto& s = Plan::schedule;
   const int m = memory_of<Plan>(v);
   if (!s.op(m).joins || Plan::steps.step_of[m] != graph::none) return visit(m);
-  for (int i = 0; i < s.op(m).arguments; ++i) for_each_memory<Plan>(s.argument(m, i), visit);
+  for (int i = 0; i < s.op(m).argument_count; ++i) for_each_memory<Plan>(s.argument(m, i), visit);
 }
 
 /// Calls `visit(value, replaceable)` for each value that a plan step reads. `replaceable` is true if result `w` may be
@@ -49,12 +49,13 @@ constexpr void for_each_memory(int v, auto visit) {
 template <class Plan>
 constexpr void for_each_operand(int index, int w, auto visit) {
   const auto& s = Plan::schedule;
-  const plan::step& step = Plan::steps.steps[index];
-  const int head = Plan::steps.members[step.code], kernel = step.kernel;
+  const plan::plan_step& step = Plan::steps.steps[index];
+  const int head = Plan::steps.members[step.loop_begin], kernel = step.kernel;
   // A kernel with tiles may keep partial sums in a result until the result is complete.
-  const bool sums = step.tiles && s.op(kernel).tiles == tiling::summed_in_result;
-  const bool by_kernel = !step.tiles && kernel != graph::none && w >= kernel && w < kernel + s.op(kernel).results;
-  const bool of_loop = step.loop() && !by_kernel;
+  const bool sums = step.loop_reads_tiles && s.op(kernel).tiles == tiling::summed_in_result;
+  const bool by_kernel =
+      !step.loop_reads_tiles && kernel != graph::none && w >= kernel && w < kernel + s.op(kernel).result_count;
+  const bool of_loop = step.has_loop() && !by_kernel;
   const auto read = [&](int value, bool replaceable) {
     for_each_memory<Plan>(value, [&](int v) {
       if (!is_given<Plan>(v)) visit(v, replaceable && v == memory_of<Plan>(value));
@@ -63,17 +64,17 @@ constexpr void for_each_operand(int index, int w, auto visit) {
   for (int i = Plan::loops.of[index].input_begin; i < Plan::loops.of[index].input_end; ++i) {
     const plan::loop_input& in = Plan::loops.inputs[i];
     const bool in_order = s.op(in.value).what != graph::role::map || in.value == in.source;
-    const bool by_element = in_order && s.made(in.value).count == s.made(head).count;
-    const bool in_turn =
-        of_loop ? s.nodes[w].number == 0 || s.op(w).updates : s.made(w).overwrites == 0 && !step.follows;
+    const bool by_element = in_order && s.result(in.value).count == s.result(head).count;
+    const bool in_turn = of_loop ? s.nodes[w].result_index == 0 || s.op(w).updates
+                                 : s.result(w).overwrites == 0 && !step.loop_reads_rows;
     read(in.source, !sums && by_element && in_turn);
   }
   if (kernel == graph::none) return;
-  for (int i = 0; i < s.op(kernel).arguments; ++i) {
+  for (int i = 0; i < s.op(kernel).argument_count; ++i) {
     const int a = s.argument(kernel, i);
     const bool in_order = s.op(a).what != graph::role::map || Plan::steps.step_of[a] != graph::none;
-    const bool by_row = step.follows && s.made(a).count == s.made(head).count;
-    read(a, in_order && (of_loop ? by_row : !step.follows && s.made(w).overwrites == i));
+    const bool by_row = step.loop_reads_rows && s.result(a).count == s.result(head).count;
+    read(a, in_order && (of_loop ? by_row : !step.loop_reads_rows && s.result(w).overwrites == i));
   }
 }
 
@@ -93,10 +94,10 @@ enum class fault {
 template <class Plan>
 constexpr std::int64_t bytes_at(int base) {
   if (base == plan::arena_base) return Plan::layout.peak_bytes;
-  if (base == plan::gradient_base) return Plan::places.gradient_bytes;
-  if (base == plan::moment_base) return Plan::places.moment_bytes;
+  if (base == plan::gradient_base) return Plan::addresses.gradient_bytes;
+  if (base == plan::moment_base) return Plan::addresses.moment_bytes;
   const int leaf = base - plan::leaf_base;
-  return leaf < 0 || leaf >= Plan::graph.leaf_count ? 0 : Plan::graph.leaf_op(leaf).made->bytes;
+  return leaf < 0 || leaf >= Plan::graph.leaf_count ? 0 : Plan::graph.leaf_op(leaf).results[0].bytes;
 }
 
 /// Returns true if all new values of parameters, moments and caches are computed in the memory of the old values, or
@@ -104,18 +105,20 @@ constexpr std::int64_t bytes_at(int base) {
 template <class Plan>
 constexpr bool all_followed() {
   constexpr const auto& s = Plan::schedule;
-  const auto same = [](const plan::place& a, const plan::place& b) { return a.base == b.base && a.offset == b.offset; };
-  const auto follows = [&](int after, const plan::place& before) {
+  const auto same = [](const plan::address& a, const plan::address& b) {
+    return a.base == b.base && a.offset == b.offset;
+  };
+  const auto follows = [&](int after, const plan::address& before) {
     bool found = same(Plan::layout.of[after], before);
-    for (int k = 0; k < Plan::places.copy_count; ++k)
-      found |= Plan::places.copies[k].value == after && same(Plan::places.copies[k].to, before);
+    for (int k = 0; k < Plan::addresses.copy_count; ++k)
+      found |= Plan::addresses.copies[k].value == after && same(Plan::addresses.copies[k].to, before);
     return found;
   };
   bool all = true;
   for (int i = 0; i < s.carry_count; ++i) all &= follows(s.carries[i].after, Plan::layout.of[s.carries[i].before]);
   int next = Plan::graph.result_count;
   for (int i = 0; i < Plan::graph.leaf_count; ++i) {
-    if (Plan::graph.leaves[i].after == graph::none) continue;
+    if (Plan::graph.leaves[i].next_value == graph::none) continue;
     const int after = s.outputs[next++];
     if (Plan::graph.leaf_op(i).what == graph::role::cache) all &= follows(after, {plan::leaf_base + i, 0});
   }
@@ -133,14 +136,14 @@ constexpr fault judged() {
     std::int64_t begin, end;
     constexpr bool meets(const range& r) const { return base == r.base && begin < r.end && r.begin < end; }
   };
-  const auto range_of = [&](int v) { return range{l.of[v].base, l.of[v].offset, l.of[v].offset + s.made(v).bytes}; };
+  const auto range_of = [&](int v) { return range{l.of[v].base, l.of[v].offset, l.of[v].offset + s.result(v).bytes}; };
 
   int born[s.node_count + 1] = {}, dies[s.node_count + 1] = {};
   for (int v = 0; v < s.node_count; ++v) born[v] = is_followed<Plan>(v) ? -1 : end;
   for (int i = 0; i < end; ++i) {
     bool early = false;
     for_each_operand<Plan>(i, f.members[f.steps[i].begin], [&](int v, bool) {
-      early |= born[v] >= i && !((f.steps[i].rows() || f.steps[i].follows) && f.step_of[v] == i);
+      early |= born[v] >= i && !((f.steps[i].kernel_reads_rows() || f.steps[i].loop_reads_rows) && f.step_of[v] == i);
       dies[v] = i;
     });
     if (early) return fault::read_too_early;
@@ -164,14 +167,17 @@ constexpr fault judged() {
     living[count++] = v;
   }
   std::int64_t highest = 0, living_bytes = 0, most_bytes = 0;
-  const auto arena_bytes = [&](int v) { return l.of[v].base == plan::arena_base ? plan::aligned(s.made(v).bytes) : 0; };
+  const auto arena_bytes = [&](int v) {
+    return l.of[v].base == plan::arena_base ? plan::aligned(s.result(v).bytes) : 0;
+  };
   for (int i = 0; i < end; ++i) {
-    const plan::step& step = f.steps[i];
+    const plan::plan_step& step = f.steps[i];
     for (int m = step.begin; m < step.end; ++m) {
       const int w = f.members[m];
       if (!f.external[w]) continue;
-      const bool taken = step.rows() ? s.argument(step.kernel, 0) == w : step.follows && m < step.code;
-      if (dies[w] <= i && !taken && !s.made(w).always) return fault::never_read;
+      const bool taken =
+          step.kernel_reads_rows() ? s.argument(step.kernel, 0) == w : step.loop_reads_rows && m < step.loop_begin;
+      if (dies[w] <= i && !taken && !s.result(w).always_in_memory) return fault::never_read;
       const range mine = range_of(w);
       bool over_another = false;
       for (int k = 0; k < count; ++k) {
@@ -188,9 +194,9 @@ constexpr fault judged() {
       if (mine.end > bytes_at<Plan>(mine.base)) return fault::outside;
       if (mine.base == plan::arena_base) highest = std::max(highest, plan::aligned(mine.end));
     }
-    const std::int64_t needed = step.kernel == graph::none ? 0 : s.op(step.kernel).scratch_bytes(Plan::threads);
+    const std::int64_t needed = step.kernel == graph::none ? 0 : s.op(step.kernel).workspace_bytes(Plan::threads);
     if (needed > 0) {
-      const range working{plan::arena_base, l.scratch[i], l.scratch[i] + needed};
+      const range working{plan::arena_base, l.workspace[i], l.workspace[i] + needed};
       for (int k = 0; k < count; ++k) {
         if (working.meets(range_of(living[k]))) return fault::scratch_overlaps;
       }
@@ -222,12 +228,12 @@ constexpr std::int64_t covered() {
     for (std::int64_t i = begin / 64; i < (begin + bytes + 63) / 64; ++i) lines[i] = true;
   };
   for (int i = 0; i < f.step_count; ++i) {
-    const plan::step& step = f.steps[i];
+    const plan::plan_step& step = f.steps[i];
     for (int m = step.begin; m < step.end; ++m) {
       const int w = f.members[m];
-      if (f.external[w] && l.of[w].base == plan::arena_base) cover(l.of[w].offset, Plan::schedule.made(w).bytes);
+      if (f.external[w] && l.of[w].base == plan::arena_base) cover(l.of[w].offset, Plan::schedule.result(w).bytes);
     }
-    cover(l.scratch[i], plan::scratch_of(Plan::schedule, step, Plan::threads));
+    cover(l.workspace[i], plan::workspace_of(Plan::schedule, step, Plan::threads));
   }
   return 64 * std::count(std::begin(lines), std::end(lines), true);
 }

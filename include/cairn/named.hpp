@@ -52,7 +52,7 @@ auto views_by_name(Wanted, View view_of) {
       const auto view = view_of.template operator()<name>();
       using number = std::remove_pointer_t<decltype(view.data())>;
       return boost::hana::make_pair(key_of<name>,
-                                    static_view<number, Compiled::graph.leaf_op(chosen[I]).made->extents>{view});
+                                    static_view<number, Compiled::graph.leaf_op(chosen[I]).results[0].extents>{view});
     }()...);
   }(std::make_index_sequence<static_cast<std::size_t>(chosen.back())>{});
 }

@@ -32,7 +32,7 @@ struct batch {
 
   explicit batch(std::uint64_t number) {
     for (int i = 0; i < g.leaf_count; ++i) {
-      const graph::result& read = *g.leaf_op(i).made;
+      const graph::result_info& read = g.leaf_op(i).results[0];
       if (g.leaf_op(i).what != graph::role::input) continue;
       random_sequence draw(seed{7 + static_cast<std::uint64_t>(i)}, number);
       const auto count = static_cast<std::size_t>(read.count);
@@ -60,7 +60,7 @@ struct batch {
  private:
   template <int Leaf>
   const auto& array_of() const {
-    if constexpr (kind_of(g.leaf_op(Leaf).made->element.type) == kind::real) return numbers[Leaf];
+    if constexpr (kind_of(g.leaf_op(Leaf).results[0].element.type) == kind::real) return numbers[Leaf];
     else return positions[Leaf];
   }
 };
@@ -118,8 +118,9 @@ constexpr std::int64_t kept_for_segments = [] {
   for (const segment_plan& segment : detail::segments_in<Plan>) bytes += segment.boundary_bytes;
   for (int v = 0; v < s.turn; ++v) {
     const int origin = s.origin[v];
-    if (Plan::segments.saved[origin] || Plan::segments.visible[origin] < Plan::segments.depth_of(origin))
-      bytes += s.made(v).bytes;
+    if (Plan::segments.stored_by_policy[origin] ||
+        Plan::segments.visible_from_depth[origin] < Plan::segments.depth_of(origin))
+      bytes += s.result(v).bytes;
   }
   return bytes;
 }();
@@ -134,9 +135,10 @@ constexpr int kept_inside = [] {
   for (int v = 0; v < s.turn; ++v) {
     const graph::node& n = s.nodes[v];
     const int origin = s.origin[v];
-    const bool inside = Plan::segments.visible[origin] >= Plan::segments.depth_of(origin) && s.segment[v] != 0;
-    count +=
-        s.kept[v] && inside && !Plan::segments.saved[origin] && !result[v] && !test::is_leaf(n) && !test::is_view(n);
+    const bool inside =
+        Plan::segments.visible_from_depth[origin] >= Plan::segments.depth_of(origin) && s.segment[v] != 0;
+    count += s.stored[v] && inside && !Plan::segments.stored_by_policy[origin] && !result[v] && !test::is_leaf(n) &&
+             !test::is_view(n);
   }
   return count;
 }();
@@ -158,8 +160,8 @@ constexpr bool adds_up() {
   for (int v = 0; v < Plan::schedule.node_count; ++v) {
     const graph::node& n = Plan::schedule.nodes[v];
     // A scan has a sum of its own for the work that it recomputes.
-    if (!Plan::schedule.again[v] && n.number == 0) flops += n.op->recomputed;
-    if (!Plan::schedule.again[v] || n.number > 0 || test::is_view(n)) continue;
+    if (Plan::schedule.recomputes[v] == graph::none && n.result_index == 0) flops += n.op->recomputed;
+    if (Plan::schedule.recomputes[v] == graph::none || n.result_index > 0 || test::is_view(n)) continue;
     ++operations;
     flops += Plan::schedule.nodes[v].op->flops;
   }
@@ -173,11 +175,11 @@ constexpr bool kernels_get_their_types() {
   constexpr const auto& g = Plan::gradient;
   for (int v = 0; v < g.node_count; ++v) {
     const graph::operation& op = g.op(v);
-    if (op.rounded != graph::rounding::takes && op.rounded != graph::rounding::widens) continue;
-    for (int i = 0; i < op.arguments; ++i) {
+    if (op.bf16_handling != graph::rounding::reads_bf16 && op.bf16_handling != graph::rounding::reads_float) continue;
+    for (int i = 0; i < op.argument_count; ++i) {
       // A constant takes the place of a gradient that a scan does not have.
       if (graph::is_constant(g.op(g.argument(v, i)).what)) continue;
-      const element_type given = g.made(g.argument(v, i)).element;
+      const element_type given = g.result(g.argument(v, i)).element;
       const bool wanted = op.takes_bf16(i);
       if (std::is_same_v<typename Plan::real, float> && (given.type == dtype::bf16) != wanted) return false;
     }

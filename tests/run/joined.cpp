@@ -68,7 +68,7 @@ struct comparison<Body, Rows, Copies, std::integer_sequence<int, I...>, Columns.
     BOOST_TEST(one.value_and_grad(bind<name_of<I>>(given[I])...) == other.value_and_grad(bind<"all">(all)));
     const float* const gradient = other.template grad<"all">().data();
     (check_gradient(one.template grad<name_of<I>>().data(), next(gradient, Columns)), ...);
-    constexpr std::size_t trained = test::step_of<joined, asked>::places.trained_bytes / sizeof(float);
+    constexpr std::size_t trained = test::step_of<joined, asked>::addresses.trained_bytes / sizeof(float);
     BOOST_TEST(std::ranges::equal(one.gradients().first(trained), other.gradients().first(trained)));
   }
   static void check_gradient(const float* own, const std::vector<float>& expected) {

@@ -25,7 +25,7 @@ template <class In>
 struct trial {
   using Real = sum_of<In>;
   extents x;
-  beside_scores<Real> with = {};
+  score_options<Real> with = {};
   const void* mask = nullptr;
   int gap = 0;  ///< numbers between the tokens of queries, keys, values and the gradient of the result
   std::vector<Real> q = drawn(x.n * x.t * x.h * x.d), k = drawn(x.n * x.s * x.heads * x.d);
@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(masks, In, read) {
   }
   const auto all = [](int, int, int, int) { return 1.0; };
   const extents of{2, 65, 100, 4, 2, 16};
-  beside_scores<float> with{&mask_scores<float, array<x, cairn::element_type{cairn::dtype::u8, 2}>>, {65, 0, 1, 0}};
+  score_options<float> with{&mask_scores<float, array<x, cairn::element_type{cairn::dtype::u8, 2}>>, {65, 0, 1, 0}};
   trial<In>{of, with, truth.data()}
       .expecting([&](int n, int, int t, int) { return hidden(n, t) ? -infinity<double> : 0; }, all)
       .check({1, 2});
@@ -260,7 +260,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(masks, In, read) {
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(dropout_of_weights, In, all_read) {
-  const beside_scores<sum_of<In>> with{nullptr, {}, &draw_row, 0.3};
+  const score_options<sum_of<In>> with{nullptr, {}, &draw_row, 0.3};
   trial<In>{{2, 17, 130, 2, 1, 16, 16, true}, with}
       .expecting([](int, int, int, int) { return 0.0; },
                  [](int n, int h, int t, int s) {

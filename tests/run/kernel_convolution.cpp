@@ -74,7 +74,7 @@ void check_of(const kernels& run, const motion& moves, const shape& image, const
       const auto try_one = [threads](const one_kernel& one, sums<Real>& wanted, const std::vector<In>& a,
                                      const std::vector<In>& b, const char* what) {
         guarded<Real> made(std::ssize(wanted.value));
-        guarded<kernel::lent<In, Real>> scratch(one.working.numbers(threads));
+        guarded<kernel::workspace_number<In, Real>> scratch(one.working.numbers(threads));
         one.run({made.data(), a.data(), b.data(), scratch.data()}, threads);
         wanted.check(made, what);
         BOOST_TEST(scratch.intact(), what);
@@ -103,7 +103,7 @@ void run_one(std::vector<const void*> operands, int threads) {
   }
 }
 template <class In, class Real, class Op, shape A, shape B>
-constexpr one_kernel kernel_of{&run_one<In, Real, Op, A, B>, Op::scratch(sizeof(kernel::lent<In, Real>), A, B)};
+constexpr one_kernel kernel_of{&run_one<In, Real, Op, A, B>, Op::scratch(sizeof(kernel::workspace_number<In, Real>), A, B)};
 
 template <class Real, motion Moves, shape Image, shape Filter, class In = Real>
 void check() {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_columns) {
   constexpr motion beside{.padding = {0, 1}};
   constexpr shape tall{1, 60, 2, 2048}, few{48, 2048, 1, 3};
   constexpr sweep_cut banded = cut_of(convolution_op<beside>::of(tall, few), 0, 8);
-  static_assert(banded.band < 60 && blocks(banded.panels) > 1);
+  static_assert(banded.band_rows < 60 && blocks(banded.panels) > 1);
   check<double, beside, tall, few>();
 }
 BOOST_AUTO_TEST_CASE(strides_and_dilations) {

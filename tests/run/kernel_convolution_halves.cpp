@@ -27,14 +27,15 @@ float defined(const correlation& of, const sweep_cut& cut, const halves& read, c
               int column, int group, int result) {
   const auto product = [&](int number, float sum) {
     const int tap = number / cut.inputs, input = number % cut.inputs;
-    const int down = tap / cut.along.taps, along = tap % cut.along.taps;
+    const int down = tap / cut.horizontal.taps, along = tap % cut.horizontal.taps;
     if (input >= of.inputs()) return add_product(bf16{}, bf16{}, sum);
-    const bf16 x = at(read, of.read, image, cut.down.step * row + place_of_tap(of, 0, cut.down, down),
-                      cut.along.step * column + place_of_tap(of, 1, cut.along, along), group * of.inputs() + input);
+    const bf16 x =
+        at(read, of.input, image, cut.vertical.step * row + place_of_tap(of, 0, cut.vertical, down),
+           cut.horizontal.step * column + place_of_tap(of, 1, cut.horizontal, along), group * of.inputs() + input);
     const int of_read = of.back ? group * of.inputs() + input : input,
               of_made = of.back ? result : group * of.results() + result;
     const bf16 w = at(filter, of.filter, of.back ? of_read : of_made, of.back ? of_made : of_read,
-                      tap_of(of, cut.down, down), tap_of(of, cut.along, along));
+                      tap_of(of, cut.vertical, down), tap_of(of, cut.horizontal, along));
     return add_product(x, w, sum);
   };
   float all = 0;
@@ -50,15 +51,16 @@ float defined(const correlation& of, const sweep_cut& cut, const halves& read, c
   return all;
 }
 std::vector<float> defined(const correlation& of, const halves& read, const halves& filter) {
-  std::vector<float> made(static_cast<std::size_t>(of.made.count()));
+  std::vector<float> made(static_cast<std::size_t>(of.output.count()));
   for (int sweep = 0; sweep < of.sweeps(); ++sweep) {
     const sweep_cut cut = cut_of(of, sweep, 2);
-    for (int image = 0; image < of.made[0]; ++image)
-      for (int row = 0; row < cut.down.count; ++row)
-        for (int column = 0; column < cut.along.count; ++column)
-          for (int channel = 0; channel < of.made[3]; ++channel) {
-            const int y = cut.down.first + row * cut.down.apart, x = cut.along.first + column * cut.along.apart;
-            made[static_cast<std::size_t>(((image * of.made[1] + y) * of.made[2] + x) * of.made[3] + channel)] =
+    for (int image = 0; image < of.output[0]; ++image)
+      for (int row = 0; row < cut.vertical.count; ++row)
+        for (int column = 0; column < cut.horizontal.count; ++column)
+          for (int channel = 0; channel < of.output[3]; ++channel) {
+            const int y = cut.vertical.first + row * cut.vertical.apart,
+                      x = cut.horizontal.first + column * cut.horizontal.apart;
+            made[static_cast<std::size_t>(((image * of.output[1] + y) * of.output[2] + x) * of.output[3] + channel)] =
                 defined(of, cut, read, filter, image, row, column, channel / of.results(), channel % of.results());
           }
   }
@@ -68,24 +70,24 @@ std::vector<float> defined(const correlation& of, const halves& read, const halv
 std::vector<float> defined_filter(const correlation& of, const halves& images, const halves& gradient) {
   const filter_cut cut = cut_of_filter(of, 2);
   const motion& moves = of.moves;
-  const int rows = of.made[0] * of.made[1], all = of.taps();
+  const int rows = of.output[0] * of.output[1], all = of.taps();
   std::vector<float> made(static_cast<std::size_t>(of.filter.count()));
   for (int i = 0; i < std::ssize(made); ++i) {
     const int o = i / (all * of.filter[1]), channel = i / all % of.filter[1] + o / of.results() * of.filter[1];
     const int down = i % all / of.filter[3] * moves.dilation[0] - moves.padding[0],
               along = i % of.filter[3] * moves.dilation[1] - moves.padding[1];
     float& to = made[static_cast<std::size_t>(i)];
-    for (int band = 0; band < rows; band += cut.pixels.band) {
-      const int end = std::min(band + cut.pixels.band, rows);
+    for (int band = 0; band < rows; band += cut.pixels.band_rows) {
+      const int end = std::min(band + cut.pixels.band_rows, rows);
       for (int first = band; first < end; first += cut.block_rows) {
-        for (int pixel = 0; pixel < of.made[2]; pixel += cut.block_pixels) {
+        for (int pixel = 0; pixel < of.output[2]; pixel += cut.block_pixels) {
           float sum = 0;
           for (int row = first; row < std::min(first + cut.block_rows, end); ++row)
-            for (int k = pixel; k < std::min(pixel + cut.block_pixels, of.made[2]); ++k) {
-              const int image = row / of.made[1], y = row % of.made[1];
+            for (int k = pixel; k < std::min(pixel + cut.block_pixels, of.output[2]); ++k) {
+              const int image = row / of.output[1], y = row % of.output[1];
               const bf16 x =
-                  at(images, of.read, image, y * moves.stride[0] + down, k * moves.stride[1] + along, channel);
-              sum = add_product(x, at(gradient, of.made, image, y, k, o), sum);
+                  at(images, of.input, image, y * moves.stride[0] + down, k * moves.stride[1] + along, channel);
+              sum = add_product(x, at(gradient, of.output, image, y, k, o), sum);
             }
           to = first == 0 && pixel == 0 ? sum : to + sum;
         }
@@ -173,7 +175,7 @@ BOOST_AUTO_TEST_CASE(several_blocks_of_depth_and_bands) {
   static_assert(cut_of_filter(filter_gradient_op<around, 3, 3>::of(wide, result), 2).block_pixels < 786);
   check<around, wide, shape{2, 2, 3, 3}>();
   constexpr shape tall{2, 40, 256, 31};
-  static_assert(cut_of(convolution_op<motion{}>::of(tall, shape{2, 31, 1, 2}), 0, 2).band < 80);
+  static_assert(cut_of(convolution_op<motion{}>::of(tall, shape{2, 31, 1, 2}), 0, 2).band_rows < 80);
   check<motion{}, tall, shape{2, 31, 1, 2}>();
 }
 // More columns than are packed or summed at a time.
@@ -188,8 +190,8 @@ BOOST_AUTO_TEST_CASE(blocks_of_columns) {
   constexpr shape tall{1, 20, 1, 8192}, few{80, 8192, 1, 3}, result = convolution_op<beside>::result(tall, few);
   constexpr sweep_cut banded = cut_of(convolution_op<beside>::of(tall, few), 0, 2);
   constexpr filter_cut of_filter = cut_of_filter(filter_gradient_op<beside, 1, 3>::of(tall, result), 2);
-  static_assert(banded.band < 20 && banded.panels.block < banded.panels.count());
-  static_assert(of_filter.pixels.band < 20 && of_filter.panels.block < of_filter.panels.count());
+  static_assert(banded.band_rows < 20 && banded.panels.block < banded.panels.count());
+  static_assert(of_filter.pixels.band_rows < 20 && of_filter.panels.block < of_filter.panels.count());
   check<beside, tall, few>();
 }
 // Filters with one channel in each group are multiplied as floats, after they were rounded to bf16.

@@ -73,7 +73,7 @@ template <class Real, product P>
 void check_product() {
   constexpr const auto& shared = cairn::kernel::shared_plan_of<Real, P>;
   constexpr const auto& plan = cairn::kernel::plan_of<Real, P>;
-  constexpr std::int64_t working = shared.cut.scratch.numbers(1);
+  constexpr std::int64_t working = shared.cut.needed_workspace.numbers(1);
   static_assert(working * sizeof(Real) <= 1024 * 1024);
   ways<Real> run{&run_plan<Real, shared>, nullptr};
   if constexpr (!std::is_same_v<decltype(plan), decltype(shared)>) run.own = &run_plan<Real, plan>;

@@ -76,7 +76,7 @@ void check_product(float scale = 1) {
   const halves apart_a = spread(a, length_a, 5), apart_b = spread(b, length_b, 3);
   const std::int64_t size = std::int64_t{P.m} * P.n;
   guarded<float> c(size), own(size), of_parts(size);
-  const std::int64_t working = plan.cut.scratch.numbers(1);
+  const std::int64_t working = plan.cut.needed_workspace.numbers(1);
   guarded<bf16> scratch(working);
   std::fill_n(scratch.data(), working, bf16(no_number<float>));  // the workspace may contain anything
   cairn::kernel::multiplication(shared, a.data(), b.data(), c.data()).run(scratch.data());
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(denormal_numbers) {
   bf16 least;
   least.bits = 1;
   static_assert(bf16(static_cast<float>(bf16(0x1p-130F))).bits == 0);
-  guarded<bf16> scratch(cairn::kernel::plan_of<bf16, product{1, 1, 2}>.cut.scratch.numbers(1));
+  guarded<bf16> scratch(cairn::kernel::plan_of<bf16, product{1, 1, 2}>.cut.needed_workspace.numbers(1));
   const halves a{least, bf16(1.0F)}, b{bf16(0x1p120F), bf16(3.0F)};
   float c = 0;
   cairn::kernel::multiplication(cairn::kernel::plan_of<bf16, product{1, 1, 2}>, a.data(), b.data(), &c)
@@ -166,7 +166,7 @@ BOOST_AUTO_TEST_CASE(denormal_numbers_outside_of_products) {
   void* to = read.data();
   const cairn::kernel::tile_reader reader{run, fetch, nullptr, &to};
   halves a(rows * depth), b(columns * depth, bf16(0x1p-126F));
-  guarded<bf16> scratch(plan.cut.scratch.numbers(1));
+  guarded<bf16> scratch(plan.cut.needed_workspace.numbers(1));
   const auto multiplied = [&](const cairn::kernel::tile_reader* by) {
     cairn::kernel::multiplication(plan, a.data(), b.data(), c.data(), by).run(scratch.data());
     return std::ranges::count(by != nullptr ? read : c, 0x1p-127F);

@@ -99,14 +99,14 @@ void check_pooled(int threads, std::initializer_list<const void*> more = {}) {
 template <cairn::pooling P, shape X>
 void check_pools(int threads = 1) {
   constexpr shape to = P.result(X);
-  using at = array<to, P.position()>;
+  using at = array<to, P.position_type()>;
   std::vector<std::uint8_t> where(static_cast<std::size_t>(to.count()));
-  for (std::size_t i = 0; i < where.size(); ++i) where[i] = static_cast<std::uint8_t>(i * 5 % P.positions());
+  for (std::size_t i = 0; i < where.size(); ++i) where[i] = static_cast<std::uint8_t>(i * 5 % P.position_count());
   check_pooled<cairn::max_pool_op<P>, X, to>(threads);
-  check_pooled<cairn::pool_at_op<P>, X, to, at>(threads, {where.data()});
-  check_pooled<cairn::unpool_op<P, X[1], X[2]>, to, X, at>(threads, {where.data()});
+  check_pooled<cairn::window_gather_op<P>, X, to, at>(threads, {where.data()});
+  check_pooled<cairn::window_scatter_op<P, X[1], X[2]>, to, X, at>(threads, {where.data()});
   check_pooled<cairn::sum_pool_op<P, true>, X, to>(threads);
-  check_pooled<cairn::spread_pool_op<P, true, X[1], X[2]>, to, X>(threads);
+  check_pooled<cairn::window_spread_op<P, true, X[1], X[2]>, to, X>(threads);
 }
 
 template <int N, int C>

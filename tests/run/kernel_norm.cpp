@@ -138,9 +138,9 @@ void check_rotary(int threads = 1) {
     reference::rotary(x.data(), at.data(), expected.data(), N * T, examples * T, Heads, Features);
     const auto turned = [&](auto waves_of) {
       using table = decltype(waves_of);
-      run_kernel<turned_op<false>, Real, of, table>({out.data(), x.data(), waves.data()}, threads);
-      run_kernel<turned_op<false>, Real, of, table>({in_place.data(), in_place.data(), waves.data()}, threads);
-      run_kernel<turned_op<true>, Real, of, table>({back.data(), out.data(), waves.data()}, threads);
+      run_kernel<rotated_op<false>, Real, of, table>({out.data(), x.data(), waves.data()}, threads);
+      run_kernel<rotated_op<false>, Real, of, table>({in_place.data(), in_place.data(), waves.data()}, threads);
+      run_kernel<rotated_op<true>, Real, of, table>({back.data(), out.data(), waves.data()}, threads);
     };
     if (examples == 1) {
       run_kernel<waves_op<Features, 10000.0, true>, Real, array<shape{T}, index_below(1000)>>(

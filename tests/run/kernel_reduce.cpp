@@ -14,8 +14,8 @@ namespace {
 
 // Neighbouring axes are merged. The merged axis has more elements than an extent can hold.
 constexpr shape large{2, 1 << 16, 1 << 16};
-static_assert(cairn::kernel::reduction_of<large, 0b110>.at[1].gone == std::int64_t{1} << 32);
-static_assert(cairn::kernel::reduction_of<large, 0b001>.at[0].kept == std::int64_t{1} << 32);
+static_assert(cairn::kernel::reduction_of<large, 0b110>.at[1].reduced == std::int64_t{1} << 32);
+static_assert(cairn::kernel::reduction_of<large, 0b001>.at[0].remaining == std::int64_t{1} << 32);
 
 template <class Real>
 void check_sum_of(kernel_pointer sum, const shape& from, axis_set axes) {

@@ -230,7 +230,7 @@ BOOST_AUTO_TEST_CASE(pools) {
   run_kernel<cairn::sum_pool_op<whole, false>, float, array<x>>({sums, in.data()});
   for (const float sum : sums) BOOST_TEST(std::abs(sum / (300 * 300 * double{0.1F}) - 1) < 2 * in_sections<float>);
   std::vector<float> spread(g.count());
-  run_kernel<cairn::spread_pool_op<around, false, 90, 90>, float, array<g>>({spread.data(), in.data()});
+  run_kernel<cairn::window_spread_op<around, false, 90, 90>, float, array<g>>({spread.data(), in.data()});
   const double middle = spread[(45 * 90 + 45) * 3];
   BOOST_TEST(std::abs(middle / (81 * 81 * double{0.1F}) - 1) < 2 * in_sections<float>);
 }

@@ -161,10 +161,10 @@ BOOST_AUTO_TEST_CASE(a_removed_log_continues_with_the_next_rows) {
 BOOST_AUTO_TEST_CASE(a_file_that_no_loop_saved_is_refused) {
   const folder here;
   const train::run_folder run(here.path / "run");
-  run.take();
+  run.lock();
   program_of saved, step;
   saved.init(seed{1});
-  saved.save(run.saved_at(7));  // saved without a loop
+  saved.save(run.path_at_step(7));  // saved without a loop
   step.init(seed{2});
   const auto before = all_numbers(step);
   BOOST_CHECK_THROW(train::loop(step, {.folder = here.path / "run", .resume = true}), file::format_error);
@@ -271,7 +271,7 @@ BOOST_AUTO_TEST_CASE(looking_into_a_folder_changes_nothing) {
   BOOST_TEST(run.newest() == here.path / "step-10000000001.safetensors");
   BOOST_TEST(run.newest_step() == 10000000001);
   BOOST_TEST(names_in(here.path).size() == 9U);
-  run.take();
+  run.lock();
   run.keep_last(2);
   std::vector<std::string> expected{"best.safetensors.999999999-1.part",     "download.part",
                                     "step-10000000001.safetensors",          "step-9999999999.safetensors",
@@ -286,8 +286,8 @@ BOOST_AUTO_TEST_CASE(a_folder_has_one_owner) {
   const folder here;
   const train::run_folder run(here.path / "run");
   {
-    const auto lock = run.take();
-    BOOST_CHECK_EXCEPTION(run.take(), file::write_error, [](const auto& e) { return e.reason == EWOULDBLOCK; });
+    const auto lock = run.lock();
+    BOOST_CHECK_EXCEPTION(run.lock(), file::write_error, [](const auto& e) { return e.reason == EWOULDBLOCK; });
     program_of step;
     step.init(seed{1});
     BOOST_CHECK_THROW(train::loop(step, {.folder = here.path / "run"}), file::write_error);
@@ -296,17 +296,17 @@ BOOST_AUTO_TEST_CASE(a_folder_has_one_owner) {
   BOOST_REQUIRE(::pipe(ready) == 0);
   const ::pid_t child = ::fork();
   if (child == 0) {
-    const auto lock = run.take();
+    const auto lock = run.lock();
     const ::ssize_t told = ::write(ready[1], "x", 1);
     for (;;) ::pause();
     ::_exit(static_cast<int>(told));
   }
   char told = 0;
   BOOST_REQUIRE(::read(ready[0], &told, 1) == 1);
-  BOOST_CHECK_THROW(run.take(), file::write_error);
+  BOOST_CHECK_THROW(run.lock(), file::write_error);
   ::kill(child, SIGKILL);  // after this, no lock is left
   ::waitpid(child, nullptr, 0);
-  run.take();
+  run.lock();
   ::close(ready[0]), ::close(ready[1]);
 }
 

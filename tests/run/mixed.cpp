@@ -46,9 +46,9 @@ template <int Argument = -1>
 constexpr types types_of(const auto& values, std::string_view name) {
   types found;
   for (int v = 0; v < values.node_count; ++v) {
-    if (values.op(v).name != name || values.nodes[v].number > 0) continue;
+    if (values.op(v).name != name || values.nodes[v].result_index > 0) continue;
     const int of = Argument < 0 ? v : values.argument(v, Argument);
-    (values.made(of).element.type == dtype::bf16 ? found.rounded : found.others) += 1;
+    (values.result(of).element.type == dtype::bf16 ? found.rounded : found.others) += 1;
   }
   return found;
 }
@@ -111,7 +111,7 @@ static_assert(types_of(attending, "attention_gradients") == types{0, 1});
 
 constexpr bool all_floats(const auto& values, const int* of, int count) {
   for (int i = 0; i < count; ++i) {
-    if (of[i] != graph::none && values.made(of[i]).element.type == dtype::bf16) return false;
+    if (of[i] != graph::none && values.result(of[i]).element.type == dtype::bf16) return false;
   }
   return true;
 }
@@ -125,7 +125,7 @@ static_assert(types_of(graph_of<joined>, "concatenate") == types{1, 0});
 static_assert(all_floats(g, g.outputs, g.output_count) && all_floats(d, d.gradient, g.leaf_count));
 static_assert([] {
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (g.made(g.leaves[i].node).element.type == dtype::bf16) return false;
+    if (g.result(g.leaves[i].node).element.type == dtype::bf16) return false;
   }
   return true;
 }());
@@ -211,7 +211,7 @@ constexpr dtype type_of_result(std::string_view name, int result) {
   constexpr const auto& g = graph_of<Model>;
   int v = 0;
   while (g.op(v).name != name) ++v;
-  return g.made(v + result).element.type;
+  return g.result(v + result).element.type;
 }
 static_assert(type_of_result<of_average>("moving_average", 0) == dtype::bf16);
 static_assert(type_of_result<of_average>("moving_average", 1) == dtype::real);

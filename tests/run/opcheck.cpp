@@ -232,8 +232,8 @@ BOOST_AUTO_TEST_CASE(norms_rotary_embeddings_and_scatter_adds_pass) {
   BOOST_TEST(
       (check_operation<normalized_slope_op, g, x, mean, scale, weight, param<"level", 4, 1>, param<"tilt", 4, 1>>()));
   BOOST_TEST((check_operation<times_normalized_op, g, x, mean, scale>()));
-  BOOST_TEST((check_operation<turned_op<false>, param<"turned", 2, 3, 2, 4>, param<"waves", 3, 4>>()));
-  BOOST_TEST((check_operation<turned_op<true>, param<"turned", 2, 3, 2, 4>, param<"waves", 2, 3, 4>>()));
+  BOOST_TEST((check_operation<rotated_op<false>, param<"turned", 2, 3, 2, 4>, param<"waves", 3, 4>>()));
+  BOOST_TEST((check_operation<rotated_op<true>, param<"turned", 2, 3, 2, 4>, param<"waves", 2, 3, 4>>()));
   BOOST_TEST((check_operation<waves_op<6, 500.0, true>, indices<"at", 100, 2, 3>>()));
   BOOST_TEST((check_operation<scatter_add_op<0, 4, 3>, x, indices<"at", 4, 4>>()));
 }

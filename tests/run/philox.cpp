@@ -5,7 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 
-using cairn::number_of, cairn::philox, cairn::random_sequence, cairn::random_stream, cairn::seed, cairn::uniform;
+using cairn::hash64_of, cairn::philox, cairn::random_sequence, cairn::random_stream, cairn::seed, cairn::uniform;
 
 namespace {
 
@@ -22,8 +22,8 @@ static_assert(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa40938
 static_assert(seed{0x0123456789abcdef}.key() == std::array<std::uint32_t, 2>{0x89abcdef, 0x01234567});
 
 // The known answers that the authors of FNV-1a publish.
-static_assert(number_of("") == 0xcbf29ce484222325 && number_of("a") == 0xaf63dc4c8601ec8c);
-static_assert(number_of("foobar") == 0x85944171f73967e8);
+static_assert(hash64_of("") == 0xcbf29ce484222325 && hash64_of("a") == 0xaf63dc4c8601ec8c);
+static_assert(hash64_of("foobar") == 0x85944171f73967e8);
 
 // The counters of a stream are the element, the training step and the operation.
 static_assert(random_stream{seed{0x0000000700000005}, 0x0000000300000002, 9}(4) == philox({4, 9, 2, 3}, {5, 7}));

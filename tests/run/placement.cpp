@@ -20,7 +20,7 @@ std::ostream& operator<<(std::ostream& out, const figures& f) {
 }
 
 /// Returns the placements that no other placement beats, ordered by bytes.
-std::vector<figures> unbeaten(std::vector<figures> all) {
+std::vector<figures> pareto_front(std::vector<figures> all) {
   std::ranges::sort(all);
   std::vector<figures> found;
   for (const figures& f : all) {
@@ -45,11 +45,11 @@ template <int Count>
 std::vector<ranges> placements(const search::block_chain<Count>& c, int begin, int end, int all_from = plan::none) {
   if (begin == end) return {ranges{}};
   std::vector<ranges> found = placements(c, begin + 1, end, all_from);
-  for (int to = begin + 1; to <= end && !c.of[to - 1].between; ++to) {
+  for (int to = begin + 1; to <= end && !c.of[to - 1].between_regions; ++to) {
     if (begin == all_from && to == end) continue;
     ranges firsts;
     for (const ranges& inside : placements(c, begin, to, begin)) firsts.push_back({begin, to, inside});
-    if (to == begin + 1 && c.of[begin].saving.kept != plan::none) firsts.push_back({begin, to, {}, true});
+    if (to == begin + 1 && c.of[begin].saving.stored_bytes != plan::none) firsts.push_back({begin, to, {}, true});
     const std::vector<ranges> behind = placements(c, to, end, all_from);
     for (const range& first : firsts) {
       for (const ranges& later : behind) {
@@ -90,16 +90,16 @@ class accounted {
   void use(std::int64_t bytes) { total.bytes = std::max(total.bytes, bytes); }
   /// Returns the bytes of the segment before a kept block that this block is the last to read in the forward pass.
   std::int64_t released_by(const item* before, const item& i) const {
-    return before == nullptr || before->segment == nullptr ? 0 : c.released[before->begin][i.begin];
+    return before == nullptr || before->segment == nullptr ? 0 : c.freed_after_forward[before->begin][i.begin];
   }
   /// Adds the backward pass of a segment. `i.before` is the number of bytes in memory before it.
   void backward_of(const item& i) {
     if (i.saves()) {
       const auto& saving = c.of[i.begin].saving;
-      use(i.before + saving.most.backward);
+      use(i.before + saving.peak.backward);
       total.flops += saving.flops;
     } else {
-      use(i.before + c.of[i.end - 1].ahead);
+      use(i.before + c.of[i.end - 1].peak_before_recomputation);
       computed_again(i.segment->inside, i.begin, i.end, i.before);
     }
   }
@@ -107,7 +107,7 @@ class accounted {
   /// recomputed before its own backward pass. Therefore it makes no difference whether a segment of this block alone
   /// saves values.
   void computed_again(const ranges& segments, int begin, int end, std::int64_t bytes) {
-    const std::int64_t gradient = c.gradients[end];
+    const std::int64_t gradient = c.gradient_bytes[end];
     std::vector<item> all = items(segments, begin, end);
     const item* before = nullptr;
     for (item& i : all) {
@@ -117,25 +117,25 @@ class accounted {
       const std::int64_t released = released_by(std::exchange(before, &i), i);
       i.before = bytes;
       if (i.segment == nullptr) {
-        use(bytes + (last ? b.alone : gradient + b.inside.forward));
+        use(bytes + (last ? b.peak_as_last : gradient + b.peak_in_segment.forward));
         total.flops += last ? b.reading_flops : b.both_flops;
         if (!last) i.before = bytes -= released;
-        bytes += b.kept_inside;
+        bytes += b.stored_bytes_in_segment;
       } else if (i.saves()) {
-        use(bytes + gradient + b.saving.most.forward);
+        use(bytes + gradient + b.saving.peak.forward);
         total.flops += b.result_flops;
-        bytes += b.saving.kept;
+        bytes += b.saving.stored_bytes;
       } else if (!last) {
         for (int passed = i.begin; passed < i.end; ++passed) {
-          use(bytes + gradient + c.made[i.begin][passed] + c.of[passed].passed);
+          use(bytes + gradient + c.crossing_bytes[i.begin][passed] + c.of[passed].unstored_peak);
           total.flops += c.of[passed].result_flops;
         }
-        bytes += c.made[i.begin][i.end];
+        bytes += c.crossing_bytes[i.begin][i.end];
       }
     }
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
       if (i->segment == nullptr) {
-        if (i->end != end) use(i->before + c.of[i->begin].inside.backward);
+        if (i->end != end) use(i->before + c.of[i->begin].peak_in_segment.backward);
       } else if (i->end != end) {
         backward_of(*i);
       } else {
@@ -156,28 +156,28 @@ class accounted {
       i.after_segment = after_segment;
       after_segment = i.segment != nullptr;
       if (i.segment != nullptr && !i.after_segment) {
-        bytes += c.unkept[i.begin];
-        total.flops -= c.again[i.begin];
+        bytes += c.held_only_by_segment[i.begin];
+        total.flops -= c.flops_saved_by_segment[i.begin];
       }
       i.before = bytes;
       if (i.saves()) {
-        use(bytes + c.passing[i.begin] + b.saving.most.forward);
-        bytes += b.saving.kept;
+        use(bytes + c.bytes_read_between[i.begin] + b.saving.peak.forward);
+        bytes += b.saving.stored_bytes;
       } else if (i.segment != nullptr) {
         for (int passed = i.begin; passed < i.end; ++passed)
-          use(bytes + c.held[i.begin][passed] + c.passing[passed] + c.of[passed].passed);
-        bytes += c.held[i.begin][i.end];
+          use(bytes + c.held_bytes[i.begin][passed] + c.bytes_read_between[passed] + c.of[passed].unstored_peak);
+        bytes += c.held_bytes[i.begin][i.end];
       } else {
-        use(bytes + (i.after_segment ? b.after_segment : b.outside).forward);
-        total.flops += b.again_flops;
+        use(bytes + (i.after_segment ? b.peak_after_segment : b.peak_in_program).forward);
+        total.flops += b.always_recomputed_flops;
         i.before = bytes -= released;
-        bytes += b.kept;
+        bytes += b.stored_bytes;
       }
     }
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
       const search::block_costs& b = c.of[i->begin];
       if (i->segment != nullptr) backward_of(*i);
-      else use(i->before + (i->after_segment ? b.after_segment : b.outside).backward);
+      else use(i->before + (i->after_segment ? b.peak_after_segment : b.peak_in_program).backward);
     }
   }
   figures operator()() const { return total; }
@@ -192,46 +192,46 @@ constexpr auto random_chain = [] {
     return static_cast<std::int64_t>((state >> 16) % static_cast<unsigned>(most + 1));
   };
   search::block_chain<Count> c;
-  const std::int64_t between = draw(2 * Count);
+  const std::int64_t between_regions = draw(2 * Count);
   for (int b = 0; b < Count; ++b) {
     search::block_costs& of = c.of[b];
     for (int i = b + 1; i < Count; i += 1 + static_cast<int>(draw(2))) {  // a value that block i is the last to read
       const std::int64_t bytes = 1 + draw(20), held = draw(2) > 0 ? bytes : 0, released = draw(1) * held;
       for (int from = 0; from <= b; ++from) {
-        for (int j = b + 1; j <= i; ++j) c.made[from][j] += bytes;
-        for (int j = b + 1; j <= i; ++j) c.held[from][j] += held;
-        c.released[from][i] += released;
+        for (int j = b + 1; j <= i; ++j) c.crossing_bytes[from][j] += bytes;
+        for (int j = b + 1; j <= i; ++j) c.held_bytes[from][j] += held;
+        c.freed_after_forward[from][i] += released;
       }
-      of.results += bytes;
+      of.result_bytes += bytes;
     }
-    of.kept_inside = of.results + draw(40);
-    of.kept = draw(60);
-    of.passed = of.results + draw(90);
-    of.outside = {of.kept + draw(20), of.kept + draw(50)};
-    of.after_segment = {of.outside.forward - draw(5), of.outside.backward - draw(5)};
-    of.inside = {of.kept_inside + draw(20), of.kept_inside + draw(50)};
-    of.ahead = draw(60);
-    of.alone = of.kept_inside + draw(50);
+    of.stored_bytes_in_segment = of.result_bytes + draw(40);
+    of.stored_bytes = draw(60);
+    of.unstored_peak = of.result_bytes + draw(90);
+    of.peak_in_program = {of.stored_bytes + draw(20), of.stored_bytes + draw(50)};
+    of.peak_after_segment = {of.peak_in_program.forward - draw(5), of.peak_in_program.backward - draw(5)};
+    of.peak_in_segment = {of.stored_bytes_in_segment + draw(20), of.stored_bytes_in_segment + draw(50)};
+    of.peak_before_recomputation = draw(60);
+    of.peak_as_last = of.stored_bytes_in_segment + draw(50);
     of.result_flops = 1 + draw(100);
     of.reading_flops = draw(100);
     of.both_flops = of.result_flops + draw(100);
-    of.again_flops = draw(10);
-    of.between = b == between;
-    if (draw(2) > 0 && !of.between) {
-      const std::int64_t kept = of.results + draw(40);
+    of.always_recomputed_flops = draw(10);
+    of.between_regions = b == between_regions;
+    if (draw(2) > 0 && !of.between_regions) {
+      const std::int64_t kept = of.result_bytes + draw(40);
       of.saving = {kept, draw(60), {kept + draw(60), kept + draw(60)}};
     }
-    c.again[b] = draw(5);
-    c.unkept[b] = draw(static_cast<int>(c.held[0][b]));
-    c.passing[b] = draw(30);
-    c.gradients[b] = draw(60);
+    c.flops_saved_by_segment[b] = draw(5);
+    c.held_only_by_segment[b] = draw(static_cast<int>(c.held_bytes[0][b]));
+    c.bytes_read_between[b] = draw(30);
+    c.gradient_bytes[b] = draw(60);
   }
   return c;
 }();
 
 template <const auto& Chain>
 std::vector<figures> placements_of() {
-  const auto& found = *search::outer_placements_of<Chain>.after_kept[0];
+  const auto& found = *search::outer_placements_of<Chain>.after_stored[0];
   std::vector<figures> all;
   for (int i = 0; i < found.count; ++i) all.push_back({found.bytes[i], found.flops[i]});
   return all;
@@ -241,7 +241,7 @@ template <const auto& Chain>
 void equals_all_placements() {
   std::vector<figures> all;
   for (const ranges& segments : placements(Chain, 0, Chain.count)) all.push_back(accounted(Chain, segments)());
-  BOOST_TEST(placements_of<Chain>() == unbeaten(all), boost::test_tools::per_element());
+  BOOST_TEST(placements_of<Chain>() == pareto_front(all), boost::test_tools::per_element());
 }
 template <int Count, unsigned... Number>
 void equal_all_placements(std::integer_sequence<unsigned, Number...>) {
@@ -275,7 +275,7 @@ class planner {
     for (const range& s : segments) {
       const int here = ++blocks.segments;
       out.parent[here] = around;
-      out.saves[here] = s.saves;
+      out.stores_contractions[here] = s.saves;
       std::fill(blocks.of + s.begin, blocks.of + s.end, here);
       number(s.inside, here, out, blocks);
     }
@@ -289,7 +289,7 @@ class planner {
     by_block blocks;
     number(segments, 0, placed, blocks);
     for (int r = 1; r < regions; ++r) {
-      if (all::blocks.begins[r]) placed.of[r] = blocks.of[all::blocks.of_region[r]];
+      if (all::blocks.is_block[r]) placed.of[r] = blocks.of[all::blocks.of_region[r]];
     }
     const auto on_heap = [](auto make) { return std::make_unique<decltype(make())>(make()); };
     const auto in = on_heap([&] { return plan::find_segments(g, d, 0, placed); });
@@ -301,10 +301,10 @@ class planner {
     const auto steps = on_heap([&] { return plan::fuse(*s, *readers); });
     const auto loops = on_heap([&] { return plan::write_loops(*s, *steps); });
     const auto live = on_heap([&] { return plan::liveness(*s, *steps, *loops); });
-    const auto places =
-        on_heap([&] { return plan::place_fixed<unplaced::model::placed>(g, *s, *steps, *loops, *live); });
+    constexpr auto bases = unplaced::model::bases_of_results;
+    const auto addresses = on_heap([&] { return plan::find_fixed_addresses<bases>(g, *s, *steps, *loops, *live); });
     const auto slots =
-        on_heap([&] { return plan::share_slots<2 * size.nodes>(*s, *steps, *loops, *live, *places, 1); });
+        on_heap([&] { return plan::share_slots<2 * size.nodes>(*s, *steps, *loops, *live, *addresses, 1); });
     std::int64_t flops = 0;
     for (const auto& again : s->recomputed) flops += again.flops;
     return {slots->live_bytes, flops};
@@ -347,14 +347,14 @@ void holds_for_all_placements(const bounds& is) {
   for (const ranges& segments : placements(plans::chain, 0, plans::chain.count)) {
     const figures planned = plans::figures_of(segments), by_costs = accounted(plans::chain, segments)();
     const auto little = [&](std::int64_t flops) { return 1000 * flops <= is.more_work * plans::forward_flops; };
-    const bool as_accounted = 1000 * planned.bytes <= is.most_bytes * by_costs.bytes &&
+    const bool is_near_estimate = 1000 * planned.bytes <= is.most_bytes * by_costs.bytes &&
                               100 * planned.bytes >= is.least_bytes * by_costs.bytes &&
                               little(planned.flops - by_costs.flops) &&
                               by_costs.flops - planned.flops <= plans::forward_flops;
     const auto does_as_well = [&](const figures& c) {
       return little(c.flops - planned.flops) && 100 * c.bytes <= 103 * planned.bytes;
     };
-    if (!as_accounted) BOOST_ERROR("planned are " << planned << ", accounted " << by_costs);
+    if (!is_near_estimate) BOOST_ERROR("planned are " << planned << ", accounted " << by_costs);
     if (std::ranges::none_of(fitted, does_as_well)) BOOST_ERROR("fit<...> never does as well as " << planned);
     differ += 100 * std::abs(planned.flops - by_costs.flops) > 2 * planned.flops;
     saving += std::ranges::any_of(segments, &range::saves);

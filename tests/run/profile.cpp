@@ -32,7 +32,7 @@ report::profiled profile_of(std::size_t count) {
 template <class Step>
 void check_sums(const report::profiled& p) {
   constexpr flop_counts flops = Step::flops();
-  const auto parts = report::by_part(p);
+  const auto parts = report::by_phase(p);
   BOOST_TEST(parts[0].flops == flops.forward);
   BOOST_TEST(parts[1].flops == flops.recomputed);
   BOOST_TEST(parts[2].flops == flops.backward);
@@ -140,7 +140,7 @@ void check_texts(const report::profiled& p) {
   }
   for (const report::profiled_operation& o : report::by_operation(p))
     BOOST_TEST(table.view().find(o.name) != std::string_view::npos, o.name);
-  for (const std::string_view part : report::part_names) BOOST_TEST(table.view().find(part) != std::string_view::npos);
+  for (const std::string_view part : report::phase_names) BOOST_TEST(table.view().find(part) != std::string_view::npos);
 }
 
 template <class Step>
@@ -169,12 +169,12 @@ BOOST_AUTO_TEST_CASE(plan_steps_are_described) {
   BOOST_TEST(s.operations == "matmul, add, gelu");
   BOOST_TEST(s.origin == "block.0.fc1");
   BOOST_TEST(s.segment == "block.0.ff");
-  BOOST_TEST((s.what == report::part::forward));
+  BOOST_TEST((s.what == report::phase::forward));
   BOOST_TEST(s.read == 4 * (8 * 16 + 32 * 16 + 32));
   BOOST_TEST(s.written == 4 * 8 * 32);
-  const auto computed_again = std::ranges::find(p.steps, report::part::recomputation, &report::profiled_step::what);
+  const auto computed_again = std::ranges::find(p.steps, report::phase::recomputation, &report::profiled_step::what);
   BOOST_TEST(computed_again->segment == "block.1.ff");
-  BOOST_TEST(computed_again->again == computed_again->flops);
+  BOOST_TEST(computed_again->recomputed_flops == computed_again->flops);
 }
 
 BOOST_AUTO_TEST_CASE(a_profile_does_not_change_a_program) {

@@ -64,7 +64,7 @@ void check_mask() {
   for (std::uint32_t number = 0; number < 3; ++number) {
     const auto [loss, y] = step.value_and_grad();
     // As documented, the numbers are the words of the key's stream, in order.
-    const random_stream stream{seed{42}, number_of("d"), number};
+    const random_stream stream{seed{42}, hash64_of("d"), number};
     std::vector<Real> expected(count);
     for (std::size_t i = 0; i < count; ++i) {
       const bool keep = stream(static_cast<std::uint32_t>(i / 4))[i % 4] >= static_cast<std::uint32_t>(P * 0x1p32);

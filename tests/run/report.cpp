@@ -82,13 +82,13 @@ void check_account() {
   std::int64_t stored = 0, again = 0, told = 0, done = 0, done_again = 0;
   for (const report::value& v : a.values) {
     if (v.stored) stored += v.bytes;
-    if (v.again > 0) again += v.flops;
+    if (v.recomputes != graph::none) again += v.flops;
   }
   for (const report::step& s : a.steps) {
     done += s.flops;
-    done_again += s.again;
+    done_again += s.recomputed_flops;
   }
-  for (const auto& part : report::detail::kept_parts(a)) {
+  for (const auto& part : report::detail::residuals_by_segment(a)) {
     for (const auto& r : part.stored) told += part.count * r.count * r.bytes;
   }
   BOOST_TEST(stored == Step::memory().stored_bytes);
@@ -478,7 +478,7 @@ BOOST_AUTO_TEST_CASE(a_timeline_shows_the_recomputation_of_a_scan) {
   constexpr auto body = [](auto h) { return tanh(h | nn::linear<"in", 6>); };
   using looped = program<sum(scan<8, "step", segment_every<4>>(body, carried(input<"x", 4, 6>)))>;
   std::int64_t again = 0;
-  for (const report::step& s : report::account_of<looped>().steps) again += s.again;
+  for (const report::step& s : report::account_of<looped>().steps) again += s.recomputed_flops;
   BOOST_TEST(again == looped::flops().recomputed);
   std::ostringstream out;
   report::timeline<looped, looped>(out);

@@ -68,7 +68,7 @@ constexpr std::int64_t converted = [] {
   constexpr const auto& d = Plan::gradient;
   std::int64_t n = 0;
   for (int v = 0; v < d.node_count; ++v) {
-    if (d.op(v).converts && d.op(d.root(d.argument(v, 0))).what == graph::role::parameter) n += d.made(v).count;
+    if (d.op(v).converts && d.op(d.root(d.argument(v, 0))).what == graph::role::parameter) n += d.result(v).count;
   }
   return n;
 }();

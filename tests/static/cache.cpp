@@ -28,7 +28,7 @@ struct cost {
   friend constexpr bool operator==(const cost&, const cost&) = default;
 };
 template <auto Model>
-constexpr cost cost_of = {judged<forward_of<Model>>() == fault::none ? forward_of<Model>::places.copy_count : -1,
+constexpr cost cost_of = {judged<forward_of<Model>>() == fault::none ? forward_of<Model>::addresses.copy_count : -1,
                           forward_of<Model>::layout.peak_bytes};
 constexpr std::int64_t row = width * 4;
 
@@ -71,7 +71,7 @@ constexpr auto layers =
       });
     });
 using six = forward_of<layers>;
-static_assert(detail::memory_in<six>.cache_bytes == 12 * length * row && six::places.copy_count == 0);
+static_assert(detail::memory_in<six>.cache_bytes == 12 * length * row && six::addresses.copy_count == 0);
 static_assert(detail::memory_in<six>.total_bytes() ==
               six::layout.peak_bytes + detail::memory_in<six>.parameter_bytes + 12 * length * row);
 static_assert(judged<six>() == fault::none && six::layout.peak_bytes < 12 * length * row);

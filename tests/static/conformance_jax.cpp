@@ -197,6 +197,6 @@ constexpr auto passed = [] {
   const auto [x, y] = ckpt<"s">([](auto u, auto v) { return std::tuple{u, v * v}; }, h, sin(h));
   return sum(x * y);
 }();
-static_assert(step_of<passed>::places.copy_count == 0 && runs_of<step_of<passed>>("mul").forward == 2);
+static_assert(step_of<passed>::addresses.copy_count == 0 && runs_of<step_of<passed>>("mul").forward == 2);
 
 }  // namespace

@@ -22,8 +22,8 @@ constexpr int repeated = [] {
   constexpr const auto& s = Step::schedule;
   int n = 0;
   for (int v = s.turn; v < s.node_count; ++v) {
-    if (s.again[v] == 0) continue;
-    const int first = s.again[v] - 1;
+    if (s.recomputes[v] == graph::none) continue;
+    const int first = s.recomputes[v];
     if (first >= s.turn || s.origin[first] != s.origin[v] || s.nodes[first].op != s.nodes[v].op) return -1;
     ++n;
   }
@@ -41,7 +41,7 @@ constexpr int freed_in_turn = [] {
   int n = 0, before = Step::steps.step_count;
   for (int v = 0; v < Step::schedule.turn; ++v) {
     // Results of the program stay.
-    if (!Step::schedule.kept[v] || Step::ranges.last[v] == Step::steps.step_count) continue;
+    if (!Step::schedule.stored[v] || Step::ranges.last[v] == Step::steps.step_count) continue;
     if (Step::ranges.last[v] >= before) return -1;
     before = Step::ranges.last[v];
     ++n;

@@ -39,14 +39,14 @@ static_assert(argument(3, 0) == 2 && chained.input_count == 2);
 // Constants are immediates. They are no operands and take no memory. This includes the 1 from which the backward pass
 // starts, whatever its shape is.
 static_assert(chained.inputs[0].how == graph::access::contiguous && chained.inputs[1].how == graph::access::constant && chained.inputs[1].immediate == 2);
-static_assert(chain_plan::places.constant_count == 0);
+static_assert(chain_plan::addresses.constant_count == 0);
 using training = step_of<sum(relu(w + x))>;
 // The backward pass recomputes relu, in the fused loop that reads it.
 static_assert(steps<training> == "[add relu sum] | [expand add relu step mul]");
 static_assert(training::loops.inputs[2].how == graph::access::constant &&
               training::loops.inputs[2].immediate == 1);  // after w and x
-static_assert(training::places.constant_count == 0);
-static_assert(forward_of<sum(2_c)>::places.constant_count == 1);  // a kernel reads memory
+static_assert(training::addresses.constant_count == 0);
+static_assert(forward_of<sum(2_c)>::addresses.constant_count == 1);  // a kernel reads memory
 
 // ---- What ends a fused loop. A kernel that reads the fused loop ends it. If the kernel takes rows, it joins the plan
 // step.
@@ -67,7 +67,7 @@ constexpr auto many =
 template <class Plan>
 constexpr bool within_limits = [] {
   for (int i = 0; i < Plan::steps.step_count; ++i) {
-    const plan::step& s = Plan::steps.steps[i];
+    const plan::plan_step& s = Plan::steps.steps[i];
     const plan::loop& l = Plan::loops.of[i];
     if (s.end - s.begin > plan::max_loop_operations || l.input_end - l.input_begin > plan::max_loop_inputs)
       return false;
@@ -170,7 +170,7 @@ constexpr bool has_strides(int input, const shape& expected) {
   const auto& l = Plan::loops;
   for (int axis = 0; axis < l.of[0].extents.rank; ++axis) {
     const int last = l.of[0].last_axis[axis];
-    const shape& whole = Plan::schedule.made(Plan::steps.members[0]).extents;
+    const shape& whole = Plan::schedule.result(Plan::steps.members[0]).extents;
     if (plan::axis_of_operand(Plan::schedule, l.inputs[input], whole, last).stride != expected.extent[axis]) return false;
   }
   return true;
@@ -299,7 +299,7 @@ template <class Plan>
 constexpr int kernels = [] {
   constexpr const auto& f = Plan::steps;
   int n = 0;
-  for (int i = 0; i < f.step_count; ++i) n += f.steps[i].loop() && Plan::loops.of[i].same_as == i;
+  for (int i = 0; i < f.step_count; ++i) n += f.steps[i].has_loop() && Plan::loops.of[i].same_as == i;
   return n;
 }();
 constexpr auto hidden = nn::linear<"fc", 8> | nn::gelu;

@@ -31,7 +31,8 @@ using all = step_of<loss, wrt<"x">>;
 static_assert(stored<all> == row && recomputed<all>("1") == 2 && recomputed<all>("2") == 2);
 static_assert(runs_of<all>("mul").backward == runs_of<trained>("mul").backward + 1);  // the gradient of x
 static_assert(detail::memory_in<all>.gradient_bytes == 3 * 64 && detail::memory_in<all>.parameter_bytes == 2 * 64);
-static_assert(all::places.trained_bytes == 2 * 64 && all::places.gradients[all::graph.find(graph::role::input, "x")] == 128);
+static_assert(all::addresses.trained_bytes == 2 * 64 &&
+              all::addresses.gradient_offset[all::graph.find(graph::role::input, "x")] == 128);
 static_assert(judged<all>() == fault::none);
 // No parameter is trained. The products that compute the gradients of parameters are left out, and everything else
 // stays.
@@ -39,7 +40,7 @@ using input_only = step_of<loss, freeze<"lower", "upper">, wrt<"x">>;
 static_assert(std::same_as<detail::problem_in<input_only>, sound> && judged<input_only>() == fault::none);
 static_assert(stored<input_only> == row && recomputed<input_only>("1") == 2 && recomputed<input_only>("2") == 2);
 static_assert(runs_of<input_only>("mul").backward == runs_of<all>("mul").backward - 2);
-static_assert(detail::memory_in<input_only>.gradient_bytes == 64 && input_only::places.trained_bytes == 0);
+static_assert(detail::memory_in<input_only>.gradient_bytes == 64 && input_only::addresses.trained_bytes == 0);
 // The gradient of an input that enters late. Values before this input are neither stored nor recomputed.
 constexpr auto late =
     sum(ckpt<"2">([](auto v, auto u) { return exp(v * param<"upper", 8> * u); }, lower, input<"u", 8>));

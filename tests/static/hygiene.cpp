@@ -162,6 +162,7 @@ constexpr auto stretched = layer([](auto v) {
 });
 constexpr auto twice_masked = input<"v", 4, 8> | repeat<2, "b">([](auto) { return masked; }) | stretched;
 static_assert(an_expression<decltype(twice_masked)> && !wrong<decltype(twice_masked)>);
-static_assert(twice_masked.traits.captures && !(input<"v", 4, 8> | nn::tanh).traits.captures);
+static_assert(twice_masked.traits.recomputes_outside_value &&
+              !(input<"v", 4, 8> | nn::tanh).traits.recomputes_outside_value);
 
 }  // namespace

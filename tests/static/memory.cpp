@@ -35,8 +35,8 @@ constexpr formula drawn = [] {
     if (i > 0) out.write(",");
     if (i > 0 && i == f.turn) out.write(" |");
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-      if (f.steps[i].loop() && !f.external[f.members[m]]) continue;
-      const plan::place at = Plan::layout.of[f.members[m]];
+      if (f.steps[i].has_loop() && !f.external[f.members[m]]) continue;
+      const plan::address at = Plan::layout.of[f.members[m]];
       out.write(" ");
       out.write(Plan::schedule.nodes[f.members[m]].op->name);
       out.write(at.base == plan::gradient_base ? "@g" : "@");
@@ -93,9 +93,9 @@ static_assert(peak<repeated_row> == 64 + 1024);
 
 // The workspace of a product lies behind the living values during its plan step.
 template <product P, int Bytes>
-constexpr std::int64_t scratch = plan::aligned(blocking_of(P, Bytes).scratch.numbers(1) * Bytes);
+constexpr std::int64_t scratch = plan::aligned(blocking_of(P, Bytes).needed_workspace.numbers(1) * Bytes);
 using one_product = forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 3>)>;
-static_assert(one_product::layout.scratch[0] == 64);
+static_assert(one_product::layout.workspace[0] == 64);
 static_assert(peak<one_product> == 64 + scratch<product{4, 3, 8}, 4>);
 static_assert(peak<forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 32>)>> ==
               4 * 32 * 4);  // products with whole panels need no workspace
@@ -153,12 +153,12 @@ static_assert(stored<twice> == 36 && peak<twice> == 192 + working);
 // at the end of a training step.
 using common_gradient = step_of<sum(relu(w + b + y))>;
 static_assert(drawn<common_gradient> == " softmax@g0, relu@g0 sum@0, | mul@g0" &&
-              common_gradient::places.copy_count == 1);
-static_assert(common_gradient::places.copies[0].to.offset == 64);
+              common_gradient::addresses.copy_count == 1);
+static_assert(common_gradient::addresses.copies[0].to.offset == 64);
 // A gradient that is a constant is copied as well, from the place of constants.
 using unit = step_of<param<"w"> + input<"s">>;
-static_assert(unit::places.copy_count == 1 &&
-              unit::layout.of[unit::places.copies[0].value].base == plan::constant_base);
+static_assert(unit::addresses.copy_count == 1 &&
+              unit::layout.of[unit::addresses.copies[0].value].base == plan::constant_base);
 
 // Parameters and gradients form two blocks of the same layout. Each tensor begins on a cache line of its own. Frozen
 // parameters come last and have no gradient.
@@ -166,7 +166,7 @@ using blocks = step_of<sum((frozen<"f", 16> + x) * w + param<"c", 3, 1> * param<
 static_assert(detail::memory_in<blocks>.parameter_bytes == 4 * 64);
 static_assert(detail::memory_in<blocks>.gradient_bytes == 3 * 64);
 static_assert(detail::memory_in<blocks>.total_bytes() == peak<blocks> + 7 * 64);
-static_assert(blocks::places.offset[blocks::graph.find(graph::role::parameter, "f")] == 3 * 64);
+static_assert(blocks::addresses.leaf_offset[blocks::graph.find(graph::role::parameter, "f")] == 3 * 64);
 static_assert(detail::memory_in<step_of<sum(w + b), freeze<"w">>>.gradient_bytes == 64);
 static_assert(detail::memory_in<step_of<sum(w), real<double>>>.parameter_bytes == 16 * 8);
 static_assert(detail::memory_in<forward_of<w + x>>.gradient_bytes == 0);

@@ -22,7 +22,7 @@ constexpr bool writes(std::string_view name, int number = 0) {
   int n = 0;
   bool written = false;
   for (int v = 0; v < Plan::schedule.node_count; ++v) {
-    if (Plan::schedule.op(v).name != name || Plan::schedule.nodes[v].number != number) continue;
+    if (Plan::schedule.op(v).name != name || Plan::schedule.nodes[v].result_index != number) continue;
     ++n;
     written |= Plan::steps.external[v];
   }

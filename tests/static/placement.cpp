@@ -16,11 +16,11 @@ constexpr auto equal_blocks = [] {
   search::block_chain<Count> c;
   for (int i = 0; i <= Count; ++i) {
     search::block_costs& b = c.of[i];
-    b.kept_inside = b.passed = b.result_flops = b.reading_flops = b.both_flops = 1;
-    b.inside = {1, 2};
-    b.alone = 2;
-    c.gradients[i] = 1;
-    for (int j = i + 1; j <= Count; ++j) c.made[i][j] = 1;
+    b.stored_bytes_in_segment = b.unstored_peak = b.result_flops = b.reading_flops = b.both_flops = 1;
+    b.peak_in_segment = {1, 2};
+    b.peak_as_last = 2;
+    c.gradient_bytes[i] = 1;
+    for (int j = i + 1; j <= Count; ++j) c.crossing_bytes[i][j] = 1;
   }
   return c;
 }();

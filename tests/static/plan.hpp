@@ -46,15 +46,15 @@ struct formula {
       if (&g.leaf_op(i) == &op && g.leaves[i].node == v) return write(g.name(g.leaves[i]));
     }
     write(op.name);
-    if (op.results > 1) {
+    if (op.result_count > 1) {
       write(".");
-      write_number(values.nodes[v].number);
+      write_number(values.nodes[v].result_index);
     }
-    for (int i = 0; i < op.arguments; ++i) {
+    for (int i = 0; i < op.argument_count; ++i) {
       write(i == 0 ? "(" : ", ");
       write(g, values, values.argument(v, i));
     }
-    if (op.arguments > 0) write(")");
+    if (op.argument_count > 0) write(")");
   }
   constexpr int count(char wanted) const {
     int n = 0;
@@ -74,16 +74,16 @@ constexpr formula steps = [] {
   formula out;
   for (int i = 0; i < f.step_count; ++i) {
     if (i > 0) out.write(i == f.turn ? " | " : " ");
-    if (f.steps[i].loop()) out.write("[");
+    if (f.steps[i].has_loop()) out.write("[");
     bool first = true;
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const graph::node& n = Plan::schedule.nodes[f.members[m]];
-      if (n.number > 0) continue;
+      if (n.result_index > 0) continue;
       if (!first) out.write(" ");
       out.write(n.op->name);
       first = false;
     }
-    if (f.steps[i].loop()) out.write("]");
+    if (f.steps[i].has_loop()) out.write("]");
   }
   return out;
 }();
@@ -114,7 +114,7 @@ constexpr int operations(std::string_view name = {}) {
   constexpr const auto& g = forward_of<Model>::graph;
   int n = 0;
   for (int v = 0; v < g.node_count; ++v)
-    n += !is_leaf(g.nodes[v]) && g.nodes[v].number == 0 && (name.empty() || g.op(v).name == name);
+    n += !is_leaf(g.nodes[v]) && g.nodes[v].result_index == 0 && (name.empty() || g.op(v).name == name);
   return n;
 }
 
@@ -129,7 +129,7 @@ constexpr runs runs_of(std::string_view name) {
   constexpr const auto& s = Step::schedule;
   runs n;
   for (int v = 0; v < s.node_count; ++v) {
-    if (s.nodes[v].number == 0) (v < s.turn ? n.forward : n.backward) += s.op(v).name == name;
+    if (s.nodes[v].result_index == 0) (v < s.turn ? n.forward : n.backward) += s.op(v).name == name;
   }
   return n;
 }
@@ -139,7 +139,7 @@ template <class Step>
 constexpr bool reads(std::string_view name) {
   constexpr const auto& s = Step::schedule;
   for (int v = s.turn; v < s.node_count; ++v) {
-    for (int i = 0; i < s.op(v).arguments; ++i) {
+    for (int i = 0; i < s.op(v).argument_count; ++i) {
       const int a = s.root(s.argument(v, i));
       if (a < s.turn && !is_leaf(s.nodes[a]) && s.op(a).name == name) return true;
     }

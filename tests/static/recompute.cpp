@@ -93,7 +93,7 @@ static_assert(stored<step_of<sum(exp(0.5_c) * h)>> == 0);
 using shown = step_of<outputs(sum(t), h)>;
 static_assert(stored<shown> == 0 && recomputed<shown>("s") == 2 &&
               runs_of<shown>("transpose") == runs{1, 1});  // one computes h, the other the gradient of w
-static_assert(reads<shown>("transpose") && shown::places.copy_count == 0);
+static_assert(reads<shown>("transpose") && shown::addresses.copy_count == 0);
 
 // ---- Parameters.
 // A parameter that is used inside and outside a segment has one gradient, the sum of both.
@@ -207,7 +207,9 @@ using nothing_kept = step_of<sum(of_leaves(param<"w", 8> + x))>;
 static_assert(stored<nothing_kept> == 0 && runs_of<nothing_kept>("add") == runs{1, 1});
 static_assert(runs_of<nothing_kept>("gelu") == runs{1, 1} && runs_of<nothing_kept>("relu") == runs{1, 1});
 static_assert(nothing_kept::schedule.recomputed[0].operations == 3);
-static_assert(std::ranges::count_if(nothing_kept::schedule.again, std::identity{}) == 3);
+static_assert(std::count_if(nothing_kept::schedule.recomputes,
+                            nothing_kept::schedule.recomputes + nothing_kept::schedule.node_count,
+                            [](int v) { return v != graph::none; }) == 3);
 static_assert(detail::flops_in<nothing_kept>.forward == 4 * 8 && detail::flops_in<nothing_kept>.backward == 4 * 8);
 static_assert(detail::flops_in<nothing_kept>.recomputed == 3 * 8);
 static_assert(stored<step_of<sum(relu(exp(0.5_c) + param<"w", 8>))>> == 0);
@@ -265,7 +267,7 @@ constexpr auto exp_of_relu = [](auto v) { return reshape<2, 4>(exp(relu(v))); };
 constexpr auto wasted = sum(square(ckpt<"s">(exp_of_relu, h)));
 static_assert(stored<step_of<wasted>> == 2 * row && stored<step_of<wasted, plain>> == row);
 static_assert(step_of<wasted>::costs.interior_bytes[1] == row);
-static_assert(step_of<wasted>::costs.only_bytes[1] == 2 * row);
+static_assert(step_of<wasted>::costs.extra_bytes[1] == 2 * row);
 
 // A value that is computed outside from the result of a segment, and has no more bytes, is stored in place of this
 // result. Thus no more is stored than without the segment, except the boundary.

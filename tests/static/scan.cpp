@@ -32,7 +32,7 @@ constexpr loop_counts done = [] {
   using reversal::action;
   typename Policy::template schedule<T> schedule;
   loop_counts n;
-  int state_in[Policy::template slots<T> + Policy::slots_of_backward + 1] = {}, at_hand = 0;
+  int state_in[Policy::template slots<T> + Policy::backward_slots + 1] = {}, at_hand = 0;
   int left = T + 1, recorded = T;  // the turn counts as an iteration; iterations from `recorded` on need no evaluation
   for (action a = schedule.next(); a.what != action::done; a = schedule.next()) {
     if (a.what == action::restore) {
@@ -43,7 +43,7 @@ constexpr loop_counts done = [] {
       n.evaluations += a.from < recorded;
       at_hand = T + 2;  // no state is at hand until one is restored
     } else if (a.what == action::record) {
-      if (a.from != at_hand || a.to != left || a.to - a.from > Policy::recorded_at_once) return loop_counts{};
+      if (a.from != at_hand || a.to != left || a.to - a.from > Policy::segment_length) return loop_counts{};
       n.evaluations += a.to - a.from;
       recorded = a.from;
     } else {

@@ -91,9 +91,10 @@ constexpr bool equal_steps() {
   if (a::schedule.node_count != b::schedule.node_count || a::schedule.turn != b::schedule.turn) return false;
   for (int v = 0; v < a::schedule.node_count; ++v) {
     const graph::node &n = a::schedule.nodes[v], &m = b::schedule.nodes[v];
-    if (n.op != m.op || a::schedule.segment[v] != b::schedule.segment[v] || a::schedule.again[v] != b::schedule.again[v])
+    if (n.op != m.op || a::schedule.segment[v] != b::schedule.segment[v] ||
+        a::schedule.recomputes[v] != b::schedule.recomputes[v])
       return false;
-    for (int i = 0; i < n.op->arguments; ++i) {
+    for (int i = 0; i < n.op->argument_count; ++i) {
       if (a::schedule.argument(v, i) != b::schedule.argument(v, i)) return false;
     }
   }
@@ -136,7 +137,7 @@ static_assert(recomputed_in_chain<save_everything> == std::pair{0, 0});
 
 // Cuts by what is computed. f3 computes the most bytes, because its result is wide. f4 has as much work as f3, because
 // its argument is wide.
-constexpr work of_f3 = work_of<
+constexpr stage_work of_f3 = stage_work_of<
     call<stage_mark, std::remove_const_t<decltype(f<"f3", 128>)>, detail::stage_input<0, tensor_of<decltype(x)>>>>();
 static_assert(of_f3.bytes == 3 * 8 * 128 * 4 && of_f3.flops == 2 * 8 * 16 * 128 + 2 * 8 * 128);
 static_assert(equal_steps<loss_of(ckpt_sequential<4, by_bytes, allow_useless>(chain)),

@@ -304,7 +304,7 @@ static_assert(of(conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(t<2, 4,
               shape{2, 7, 5, 5});
 static_assert(of(conv_transpose2d<nn::window{.groups = 3}>(t<1, 3, 2, 6>, t<6, 2, 2, 2>)) == shape{1, 4, 3, 6});
 template <nn::window By>
-constexpr shape filtered = detail::conv2d_form<By>::made_of(shape{1, 3, 3, 2}, shape{4, 1, 3, 3});
+constexpr shape filtered = detail::conv2d_form<By>::result_shape(shape{1, 3, 3, 2}, shape{4, 1, 3, 3});
 static_assert(filtered<{.groups = 2}> == shape{1, 1, 1, 4} && filtered<{}> == no_shape);
 static_assert(filtered<{.dilation = 2, .groups = 2}> == no_shape && filtered<{.groups = 4}> == no_shape);
 template <class Rule, class Form, int... Extents>
@@ -324,7 +324,7 @@ static_assert(refused<rule::filter_in_image, detail::conv2d_form<{}>, 3, 4, 6, 2
               !refused<rule::some_image_left, detail::conv_transpose2d_form<{.padding = 2}>, 4, 3, 2, 2>);
 // In a layer, the filters follow from the channels. Here 5 channels of the result do not divide into 2 groups.
 using in_halves = detail::conv_transpose2d_form<{.groups = 2}>;
-constexpr int fault = in_halves::broken(shape{2, 5, 6, 4}, in_halves::filters(4, 5, 3));
+constexpr int fault = in_halves::broken_rule(shape{2, 5, 6, 4}, in_halves::filters(4, 5, 3));
 static_assert(same(std::tuple_element_t<fault, in_halves::rules>{}, rule::groups_divide{}));
 using moved = convolution_op<motion{{2, 2}, {1, 1}}>;
 static_assert(moved::result(shape{1, 4, 4, 3}, shape{5, 3, 3, 3}) == shape{1, 2, 2, 5});
@@ -387,7 +387,8 @@ static_assert(breaks<rule::image>(detail::max_pool_form<2, nn::window{}>::of(t<5
               breaks<rule::image>(detail::avg_pool_form<2, nn::window{}>::of(t<2, 5, 6, 3, 1>)) &&
               breaks<rule::image>(detail::upsample_form<2>::of(t<>)) &&
               breaks<rule::factor_of_pixels>(detail::upsample_form<-1>::of(t<2, 5, 6, 3>)));
-static_assert(pooling{16}.position() == element_type{dtype::u8, 256} && pooling{17}.position() == index_below(289));
+static_assert(pooling{16}.position_type() == element_type{dtype::u8, 256} &&
+              pooling{17}.position_type() == index_below(289));
 template <int Extent, nn::window W>
 constexpr shape pooled = detail::pooling_of<Extent, W>.result(shape{2, 5, 6, 3});
 static_assert(pooled<6, {}> == no_shape && pooled<7, {.padding = 1}> == shape{2, 1, 1, 3});
@@ -395,9 +396,9 @@ static_assert(pooled<8, {.padding = 1}> == no_shape);
 static_assert(pooled<3, {.padding = 2}> == no_shape && pooled<2, {.padding = -1}> == no_shape);
 static_assert(pooled<0, {}> == no_shape && pooled<2, {.stride = -1}> == no_shape);
 static_assert(pooling{2}.result(shape{5, 6, 3}) == no_shape && pooling{2}.result(shape{}) == no_shape);
-static_assert(unpool_op<pooling{2}, 5, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) == shape{2, 5, 6, 3});
-static_assert(unpool_op<pooling{2}, 6, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) == no_shape);
-static_assert(pool_at_op<pooling{2}>::result(shape{2, 5, 6, 3}, shape{2, 2, 3, 1}) == no_shape);
+static_assert(window_scatter_op<pooling{2}, 5, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) == shape{2, 5, 6, 3});
+static_assert(window_scatter_op<pooling{2}, 6, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) == no_shape);
+static_assert(window_gather_op<pooling{2}>::result(shape{2, 5, 6, 3}, shape{2, 2, 3, 1}) == no_shape);
 
 // Layers of images. Their filters have as many channels as the argument.
 static_assert(of(t<2, 5, 6, 4> | nn::conv2d<"c", 6, 3, nn::window{.stride = 2, .padding = 1, .groups = 2}>) ==
@@ -424,9 +425,9 @@ static_assert(of(arange<9> | nn::embedding<"e", 16>) == shape{9, 16});
 static_assert(of(t<4, 9, 16> | nn::tied_linear<"/e.weight", 10>) == shape{4, 9, 10});
 static_assert(of(nn::rotary(t<2, 9, 3, 4>)) == shape{2, 9, 3, 4} && of(nn::rotary(t<9, 3, 4>, to<9>)) == shape{9, 3, 4});
 static_assert(of(nn::rotary<500>(t<2, 9, 3, 4>, to<2, 9>)) == shape{2, 9, 3, 4} && of(nn::rotary(t<1, 1, 3, 4>, to<1>)) == shape{1, 1, 3, 4});
-static_assert(turned_op<false>::result(shape{2, 9, 3, 5}, shape{9, 5}) == no_shape);
-static_assert(turned_op<false>::result(shape{2, 9, 3, 4}, shape{2, 1, 4}) == no_shape);
-static_assert(turned_op<false>::result(shape{9, 4}, shape{9, 4}) == no_shape);
+static_assert(rotated_op<false>::result(shape{2, 9, 3, 5}, shape{9, 5}) == no_shape);
+static_assert(rotated_op<false>::result(shape{2, 9, 3, 4}, shape{2, 1, 4}) == no_shape);
+static_assert(rotated_op<false>::result(shape{9, 4}, shape{9, 4}) == no_shape);
 static_assert(waves_op<4, 10.0, true>::result(shape{1, 1, 1, 1, 1, 1}) == no_shape);
 static_assert(of(t<2, 5, 6> | nn::rnn<"n", 4>) == shape{2, 5, 4});
 static_assert(of(t<2, 5, 6> | nn::lstm<"n", 4, nn::recurrent_options{.num_layers = 3}>) == shape{2, 5, 4});
@@ -457,6 +458,6 @@ static_assert(breaks<rule::zeros_around_axis>(detail::pad_form<0, 147'483'647, 1
 static_assert(of(pad<0, 147'483'647, 0>(long_axis)) == shape(2'147'483'647, 1));
 static_assert(breaks<rule::factor_of_pixels>(detail::upsample_form<60'000>::of(t<1, 60'000, 1, 1>)));
 static_assert(detail::inferred<shape(60'000, 60'000), -1>().extent[0] == 0);  // no tensor has an extent of 0
-static_assert(!detail::proper<2'147'483'647, 2'147'483'647> && detail::proper<1 << 30, 1 << 30>);
+static_assert(!detail::can_be_shape<2'147'483'647, 2'147'483'647> && detail::can_be_shape<1 << 30, 1 << 30>);
 
 }  // namespace

@@ -27,7 +27,7 @@ template <class Step>
 constexpr formula after(std::string_view name) {
   const graph::leaf& l = Step::graph.leaves[Step::graph.find(graph::role::parameter, name)];
   formula f;
-  if (l.after != graph::none) f.write(Step::graph, Step::graph, l.after);
+  if (l.next_value != graph::none) f.write(Step::graph, Step::graph, l.next_value);
   return f;
 }
 /// Counts the states that a training step updates. The count is -1 if a state is not read exactly once in the forward
@@ -38,10 +38,10 @@ constexpr int updates = [] {
   constexpr const auto& s = Step::schedule;
   int n = 0;
   for (int leaf = 0; leaf < g.leaf_count; ++leaf) {
-    if (g.leaves[leaf].after == graph::none) continue;
+    if (g.leaves[leaf].next_value == graph::none) continue;
     runs reads;
     for (int v = 0; v < s.node_count; ++v) {
-      for (int i = 0; i < s.op(v).arguments; ++i)
+      for (int i = 0; i < s.op(v).argument_count; ++i)
         (v < s.turn ? reads.forward : reads.backward) += s.argument(v, i) == s.leaf_value[leaf];
     }
     if (reads != runs{1, 0}) return -1;

@@ -124,7 +124,7 @@ static_assert(lawful<normed, adam>() && lawful<tied, adam>() && lawful<elementwi
 // loop.
 constexpr auto folded = sum(square(param<"w", 8, 16> - detach(slice<0, 0, 1>(param<"w", 8, 16>))));
 static_assert(steps<step_of<folded, adam>> == "[slice] [sub square] sum | [expand mul] [slice] [sub mul update]");
-static_assert(step_of<folded, adam>::places.copy_count == 0 && lawful<folded, adam>());
+static_assert(step_of<folded, adam>::addresses.copy_count == 0 && lawful<folded, adam>());
 static_assert(lawful<outputs(tied, square_w), adam>() && lawful<net, descent, wrt<"x">, freeze<"b">>());
 
 }  // namespace

@@ -39,7 +39,7 @@ at_run_time = ["heap", "kernels", "oracles", "processor", "stored"]  # bench/*.p
 # program can be saved if the header for files is included, and it knows the optimizer that trains it.
 defined_below = {
     "graph/operation.hpp": {"cairn::run", "cairn::run_lanes", "cairn::run_rows", "cairn::run_tiles"},
-    "graph/scan.hpp": {"cairn::loop_hooks"},
+    "graph/scan.hpp": {"cairn::scan_hooks"},
     "run/kept.hpp": {"cairn::detail::kept_files"},
     "run/program.hpp": {"cairn::detail::trained_blocks"},
 }

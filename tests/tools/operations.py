@@ -18,14 +18,14 @@ headers = ["boost_test.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp
 suffixes = r"\w+_(op|leaf|mark|layer)"
 inner = set("""
     about argument axis_set bound chain_traits chained called call captured comparison derivative expr expression expression_traits
-    extremum function_name layer_base layer_result last_stage merged computing mixed_scopes output_list outside_world
+    extremum function_name layer_base layer_result last_stage merged_traits with_computation mixed_scopes output_list outside_world
     owner_of pick pooling renamed scope some_operands stored_as stretched_axes tagged tensor tensor_fact tensor_of
-    top_scope rule_number work work_of applied misused mistake nameless pass_on poison rejected report_of sound
+    top_scope rule_number stage_work stage_work_of applied misused mistake nameless pass_on poison rejected report_of sound
     surfaced wrong first_problem max_height max_spelled biased_t keepdim_t refuse same_address
-    blocking blocking_of even_blocks product hash_of mix number_of least_work range share register_bytes digits
-    attending attention_extents attention_tiles masking drawn_keys motion correlation tap_of place_of_tap sweep_axis axis_of_sweep sweep_cut cut_of filter_cut cut_of_filter scratch_of
-    scratch_of_filter sections_of depth_of sum_bytes tile_reading reading_of reading_of_filter room_of_band most_tile_rows most_block_rows most_packed_bytes most_summed_bytes column_panels tile_columns_of
-    carried_values step_values scanned reversal loop_figures loop_hooks
+    blocking blocking_of even_blocks product hash_of mix hash64_of least_work range share register_bytes digits
+    attending attention_extents attention_tiles masking drawn_keys motion correlation tap_of place_of_tap sweep_axis axis_of_sweep sweep_cut cut_of filter_cut cut_of_filter correlation_workspace
+    filter_gradient_workspace sections_of depth_of sum_bytes tile_reading reading_of reading_of_filter band_copy_numbers most_tile_rows most_block_rows most_packed_bytes most_summed_bytes column_panels tile_columns_of
+    carried_values each_values scanned reversal scan_figures scan_hooks
     section_terms section_blocks most_block_pixels memory_alignment memory_block kept_run kept_tensor run_counters one_step executable step_tables runtime_step runtime_copy run run_lanes run_tiles run_rows compute lanewise
     detail fact rule well_formed graph plan search kernel nn data report dump file hana literals
 """.split())

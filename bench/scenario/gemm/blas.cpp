@@ -102,7 +102,7 @@ void measure(const std::vector<rival<In>>& rivals, int threads) {
   const std::vector<In> a = drawn<In>(m * k, 1), b = drawn<In>(k * n, 2);
   std::vector<float> expected(static_cast<std::size_t>(m * n));
   constexpr const auto& plan = cairn::kernel::plan_of<In, P>;
-  std::vector<In> own(static_cast<std::size_t>(plan.cut.scratch.numbers(threads)) + 64 / sizeof(In));
+  std::vector<In> own(static_cast<std::size_t>(plan.cut.needed_workspace.numbers(threads)) + 64 / sizeof(In));
   In* const scratch = reinterpret_cast<In*>((reinterpret_cast<std::uintptr_t>(own.data()) + 63) / 64 * 64);
 
   std::string fault;

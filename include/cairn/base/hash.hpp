@@ -20,7 +20,7 @@ constexpr std::uint32_t hash_of(std::string_view text) {
 
 /// Returns a hash of 64 bits, which numbers the random operations of a program. No two random operations may have equal
 /// numbers, so 32 bits would be too few. `hash` is the hash of any text that stands before `text`.
-constexpr std::uint64_t number_of(std::string_view text, std::uint64_t hash = 0xcbf29ce484222325) {
+constexpr std::uint64_t hash64_of(std::string_view text, std::uint64_t hash = 0xcbf29ce484222325) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return hash;
 }

@@ -45,7 +45,7 @@ constexpr float uniform(std::uint32_t word) { return static_cast<float>(word >> 
 /// therefore gets the same words a second time.
 struct random_stream {
   seed from;
-  std::uint64_t operation = 0;  ///< number_of(the operation's name)
+  std::uint64_t operation = 0;  ///< hash64_of(the operation's name)
   std::uint32_t step = 0;
 
   /// Returns the words of elements 4 n to 4 n + 3.

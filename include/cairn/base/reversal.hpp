@@ -41,8 +41,8 @@ using detail::none;
 
 /// Returns C(s + t, s), or `most` if `most` is less. C(s + t, s) is the largest number of iterations that s snapshots
 /// can reverse if no iteration is evaluated more than t + 1 times.
-constexpr std::int64_t reach(std::int64_t s, std::int64_t t,
-                             std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
+constexpr std::int64_t most_iterations(std::int64_t s, std::int64_t t,
+                                       std::int64_t most = std::numeric_limits<std::int64_t>::max()) {
   if (s < 0 || t < 0) return 0;
   std::int64_t n = 1;
   for (std::int64_t k = 1; k <= std::min(s, t); ++k) {
@@ -55,7 +55,7 @@ constexpr std::int64_t reach(std::int64_t s, std::int64_t t,
 constexpr std::int64_t repetitions(std::int64_t n, std::int64_t s) {
   if (s == 1) return n - 1;
   std::int64_t t = 0;
-  while (reach(s, t, n) < n) ++t;
+  while (most_iterations(s, t, n) < n) ++t;
   return t;
 }
 /// Returns how many iterations to evaluate from the newest snapshot before the next snapshot is saved. `n` > 1
@@ -64,14 +64,14 @@ constexpr std::int64_t repetitions(std::int64_t n, std::int64_t s) {
 constexpr std::int64_t stride(std::int64_t n, std::int64_t s) {
   if (s == 1) return n - 1;
   const std::int64_t t = repetitions(n, s);
-  return std::min(reach(s, t - 1, n), n - reach(s - 1, t - 1, n));
+  return std::min(most_iterations(s, t - 1, n), n - most_iterations(s - 1, t - 1, n));
 }
 
 /// Returns the number of evaluations that reverse n iterations with s snapshots. The number includes the last
 /// evaluation of each iteration, directly before the iteration is reversed.
 constexpr std::int64_t evaluations(std::int64_t n, std::int64_t s) {
   const std::int64_t t = repetitions(n, s);
-  return (t + 1) * n - reach(s + 1, t - 1);
+  return (t + 1) * n - most_iterations(s + 1, t - 1);
 }
 /// Returns how many snapshots are saved while n iterations are reversed with s snapshots.
 ///
@@ -81,15 +81,15 @@ constexpr std::int64_t evaluations(std::int64_t n, std::int64_t s) {
 constexpr std::int64_t saves(std::int64_t n, std::int64_t s) {
   std::int64_t sum = 0;
   for (std::int64_t t = repetitions(n, s); n > 1 && s > 1; ++sum) {
-    while (t > 0 && reach(s, t - 1, n) >= n) --t;
-    const std::int64_t one = reach(s, t - 1, n), other = n - reach(s - 1, t - 1, n);
+    while (t > 0 && most_iterations(s, t - 1, n) >= n) --t;
+    const std::int64_t one = most_iterations(s, t - 1, n), other = n - most_iterations(s - 1, t - 1, n);
     if (n - std::min(one, other) == 1) --sum;  // the last iteration is reversed from the current state, without a save
     if (one <= other) {
-      sum += reach(s - 1, t - 1) - 1;
+      sum += most_iterations(s - 1, t - 1) - 1;
       n -= one;
       --s;
     } else {
-      sum += reach(s - 2, t - 1) - 1;
+      sum += most_iterations(s - 2, t - 1) - 1;
       n = other;
     }
   }
@@ -111,11 +111,13 @@ struct action {
 };
 
 /// The actions that reverse iterations `first` to `last`, both included, with `Snapshots` snapshots. State `first` is
-/// snapshot 0. `at_hand` says that state `first` is the current state when the actions begin.
+/// snapshot 0. `is_current` says that state `first` is the current state when the actions begin.
 template <int Snapshots>
 class binomial {
  public:
-  constexpr binomial(int first, int last, bool at_hand) : now_(at_hand ? first : none), last_(last) { at_[0] = first; }
+  constexpr binomial(int first, int last, bool is_current) : now_(is_current ? first : none), last_(last) {
+    at_[0] = first;
+  }
 
   constexpr action next() {
     if (last_ < at_[0]) return {};
@@ -156,24 +158,24 @@ struct periods {
 }  // namespace reversal
 
 // Each policy of a scan has these members:
-//   keeps_steps          true if each iteration stores what the backward pass reads, and none is recomputed. The policy
-//                        then has neither slots nor a schedule.
-//   lies_elsewhere       true if the snapshots of the forward pass are in memory that the user gives
-//   rewrites_snapshots   true if the backward pass writes over snapshots of the forward pass
-//   recorded_at_once     how many iterations at most the backward pass recomputes and stores before it reverses them;
-//                        0: one iteration at a time, in the workspace
-//   fits<T>              true if the policy can be used for scans of T iterations
-//   counts<T>            the counts of forward and backward pass together
-//   slots<T>             how many snapshots the forward pass stores, without the first state, which is an argument
-//   slots_of_backward    how many further snapshots the backward pass keeps in its workspace
-//   schedule<T>          the policy's actions, which next() returns one after another: the actions of the forward pass,
-//                        the reversal of the turn, and the actions that reverse all iterations
+//   stores_iterations         true if each iteration stores what the backward pass reads, and none is recomputed. The
+//                             policy then has neither slots nor a schedule.
+//   snapshots_in_user_memory  true if the snapshots of the forward pass are in memory that the user gives
+//   overwrites_snapshots      true if the backward pass writes over snapshots of the forward pass
+//   segment_length            how many iterations at most the backward pass recomputes and stores before it reverses
+//                             them; 0: one iteration at a time, in the workspace
+//   fits<T>                   true if the policy can be used for scans of T iterations
+//   counts<T>                 the counts of forward and backward pass together
+//   slots<T>                  how many snapshots the forward pass stores, without the first state, which is an argument
+//   backward_slots            how many further snapshots the backward pass keeps in its workspace
+//   schedule<T>               the policy's actions, which next() returns one after another: the actions of the forward
+//                             pass, the reversal of the turn, and the actions that reverse all iterations
 
 /// A policy of scan: each iteration stores what its backward pass reads, as in a model without segments. No iteration
 /// is evaluated a second time.
 struct store_all {
-  static constexpr bool keeps_steps = true, lies_elsewhere = false, rewrites_snapshots = false;
-  static constexpr int recorded_at_once = 0;
+  static constexpr bool stores_iterations = true, snapshots_in_user_memory = false, overwrites_snapshots = false;
+  static constexpr int segment_length = 0;
   template <int T>
   static constexpr bool fits = true;
   template <int T>
@@ -186,12 +188,12 @@ struct store_all {
 /// `Snapshots` must be in [1, T].
 template <int Snapshots>
 struct revolve {
-  static constexpr bool keeps_steps = false, lies_elsewhere = false, rewrites_snapshots = true;
+  static constexpr bool stores_iterations = false, snapshots_in_user_memory = false, overwrites_snapshots = true;
   template <int T>
   static constexpr bool fits = Snapshots >= 1 && Snapshots <= T;
   template <int T>
   static constexpr int slots = Snapshots - 1;
-  static constexpr int slots_of_backward = 0, recorded_at_once = 0;
+  static constexpr int backward_slots = 0, segment_length = 0;
   template <int T>
   static constexpr loop_counts counts = [] {
     loop_counts n = reversal::counts(std::int64_t{T} + 1, Snapshots);
@@ -215,12 +217,13 @@ enum class snapshots : bool { in_arena, elsewhere };
 /// given to the program's keep_snapshots_in. `Period` must be in [1, T], and `Snapshots` in [1, Period].
 template <int Period, int Snapshots, snapshots Where = snapshots::in_arena>
 struct two_level {
-  static constexpr bool keeps_steps = false, lies_elsewhere = Where == snapshots::elsewhere, rewrites_snapshots = false;
+  static constexpr bool stores_iterations = false, snapshots_in_user_memory = Where == snapshots::elsewhere,
+                        overwrites_snapshots = false;
   template <int T>
   static constexpr bool fits = Period >= 1 && Period <= T && Snapshots >= 1 && Snapshots <= Period;
   template <int T>
   static constexpr int slots = reversal::periods<T, Period>::count - 1;
-  static constexpr int slots_of_backward = Snapshots - 1, recorded_at_once = 0;
+  static constexpr int backward_slots = Snapshots - 1, segment_length = 0;
   template <int T>
   static constexpr loop_counts counts = [] {
     using periods = reversal::periods<T, Period>;
@@ -234,7 +237,7 @@ struct two_level {
    public:
     constexpr reversal::action next() {
       using reversal::action;
-      if (ahead_ < periods::count) return periods::advance(ahead_++);
+      if (next_forward_ < periods::count) return periods::advance(next_forward_++);
       if (period_ == periods::count) {
         begin(period_ - 1);
         return {.what = action::reverse, .from = T};
@@ -255,7 +258,8 @@ struct two_level {
       period_ = period;
       within_ = {periods::begin(period), periods::end(period) - 1, false};
     }
-    int ahead_ = 0, period_ = periods::count;  ///< the next period of the forward pass; the period being reversed
+    int next_forward_ = 0,
+        period_ = periods::count;  ///< the next period of the forward pass; the period being reversed
     reversal::binomial<Snapshots> within_{0, 0, false};
   };
 };
@@ -265,8 +269,8 @@ struct two_level {
 /// store_all. `Period` must be in [1, T].
 template <int Period>
 struct segment_every {
-  static constexpr bool keeps_steps = false, lies_elsewhere = false, rewrites_snapshots = false;
-  static constexpr int slots_of_backward = 0, recorded_at_once = Period;
+  static constexpr bool stores_iterations = false, snapshots_in_user_memory = false, overwrites_snapshots = false;
+  static constexpr int backward_slots = 0, segment_length = Period;
   template <int T>
   static constexpr bool fits = Period >= 1 && Period <= T;
   template <int T>
@@ -278,12 +282,12 @@ struct segment_every {
    public:
     constexpr reversal::action next() {
       using reversal::action;
-      if (ahead_ < periods::count) return periods::advance(ahead_++);
+      if (next_forward_ < periods::count) return periods::advance(next_forward_++);
       if (last_ >= recorded_) return {.what = action::reverse, .from = last_--};
       if (last_ < 0) return {};
       const int segment = last_ / Period;
-      if (at_hand_ != segment) {
-        at_hand_ = segment;
+      if (current_segment_ != segment) {
+        current_segment_ = segment;
         return {.what = action::restore, .slot = segment};
       }
       recorded_ = periods::begin(segment);
@@ -292,9 +296,9 @@ struct segment_every {
 
    private:
     using periods = reversal::periods<T, Period>;
-    int ahead_ = 0;                 ///< the next segment of the forward pass
-    int last_ = T, recorded_ = T;   ///< the last iteration not yet reversed; the first iteration that is recorded
-    int at_hand_ = reversal::none;  ///< the segment that begins with the current state, or none
+    int next_forward_ = 0;         ///< the next segment of the forward pass
+    int last_ = T, recorded_ = T;  ///< the last iteration not yet reversed; the first iteration that is recorded
+    int current_segment_ = reversal::none;  ///< the segment that begins with the current state, or none
   };
 };
 

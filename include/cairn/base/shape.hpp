@@ -47,8 +47,8 @@ constexpr bool can_be_counted(Int... extents) {
 }
 /// Whether a tensor can have these extents.
 template <std::int64_t... Extents>
-inline constexpr bool proper = sizeof...(Extents) <= max_rank && (is_extent(Extents) && ...) &&
-                               can_be_counted(Extents...);
+inline constexpr bool can_be_shape =
+    sizeof...(Extents) <= max_rank && (is_extent(Extents) && ...) && can_be_counted(Extents...);
 }  // namespace detail
 
 /// The result of a shape rule if the arguments do not fit. no_shape has a type of its own. Therefore the expression

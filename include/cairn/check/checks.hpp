@@ -15,11 +15,11 @@ struct names_are_one_leaf {
     if constexpr (g.wrong.conflict == graph::none) {
       return sound{};
     } else {
-      using leaf = leaf_value<Compiled, g.wrong.conflict>;
+      using leaf = shown_leaf<Compiled, g.wrong.conflict>;
       constexpr auto name = leaf_name<Compiled, g.wrong.conflict>;
       constexpr bool is_parameter = leaf::op.what == graph::role::parameter;
       using named = std::conditional_t<is_parameter, about<fact::parameter, name>, about<fact::input, name>>;
-      return conflict_of<named, leaf, result_of<*g.wrong.rival>>{};
+      return conflict_of<named, leaf, shown_result<*g.wrong.rival>>{};
     }
   }
 };
@@ -33,8 +33,8 @@ struct layers_have_own_names {
       return sound{};
     } else {
       return mistake<same_layer_name, top_scope, about<fact::parameter, leaf_name<Compiled, wrong.applied_twice>>,
-                     fact::given<tensor_fact<value_of<Compiled, wrong.first_layer>>>,
-                     fact::given<tensor_fact<value_of<Compiled, wrong.second_layer>>>>{};
+                     fact::given<tensor_fact<shown_value<Compiled, wrong.first_layer>>>,
+                     fact::given<tensor_fact<shown_value<Compiled, wrong.second_layer>>>>{};
     }
   }
 };
@@ -53,13 +53,13 @@ constexpr same_key find_same_key(const Graph& g) {
     const graph::node& n = g.nodes[v];
     // Two kinds of values may repeat a draw: a gradient repeats the draw of its operation, and a value may be
     // recomputed in float32.
-    if (n.order > 0 || n.number > 0 || n.copy_of != graph::none) continue;
-    for (int i = 0; i < n.op->arguments; ++i) {
+    if (n.order > 0 || n.result_index > 0 || n.float_version_of != graph::none) continue;
+    for (int i = 0; i < n.op->argument_count; ++i) {
       const int key = g.argument(v, i);
       if (g.op(key).what != graph::role::random) continue;
       const int first = readers[key] == 0 ? v : readers[key] - 1;
       bool same = same_address(g.nodes[first].op, n.op);
-      for (int k = 0; same && k < n.op->arguments; ++k) same = g.argument(first, k) == g.argument(v, k);
+      for (int k = 0; same && k < n.op->argument_count; ++k) same = g.argument(first, k) == g.argument(v, k);
       if (!same) return {key, first, v};
       readers[key] = first + 1;
     }
@@ -73,8 +73,8 @@ struct keys_are_drawn_from_once {
     if constexpr (twice.key == graph::none) return sound{};
     else
       return mistake<same_random_key, top_scope, about<fact::key, node_name<Compiled, twice.key>>,
-                     fact::given<tensor_fact<value_of<Compiled, twice.one>>>,
-                     fact::given<tensor_fact<value_of<Compiled, twice.other>>>>{};
+                     fact::given<tensor_fact<shown_value<Compiled, twice.one>>>,
+                     fact::given<tensor_fact<shown_value<Compiled, twice.other>>>>{};
   }
 };
 
@@ -84,15 +84,15 @@ struct gradients_depend {
   template <class Compiled>
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
-    constexpr int by = g.wrong.independent;
-    if constexpr (g.wrong.gradient_of_loop != graph::none || Compiled::gradient.gradient_of_loop != graph::none) {
+    constexpr int value = g.wrong.independent;
+    if constexpr (g.wrong.gradient_of_scan != graph::none || Compiled::gradient.gradient_of_scan != graph::none) {
       return mistake<loop_differentiated_twice, top_scope>{};
-    } else if constexpr (by == graph::none) {
+    } else if constexpr (value == graph::none) {
       return sound{};
     } else {
-      using given = fact::given<tensor_fact<value_of<Compiled, by>>>;
-      if constexpr (g.op(by).what != graph::role::parameter) return mistake<zero_grad_argument, top_scope, given>{};
-      else return mistake<zero_grad_argument, top_scope, given, about<fact::parameter, node_name<Compiled, by>>>{};
+      using given = fact::given<tensor_fact<shown_value<Compiled, value>>>;
+      if constexpr (g.op(value).what != graph::role::parameter) return mistake<zero_grad_argument, top_scope, given>{};
+      else return mistake<zero_grad_argument, top_scope, given, about<fact::parameter, node_name<Compiled, value>>>{};
     }
   }
 };
@@ -110,7 +110,7 @@ struct policies_fit {
       if constexpr (wrong.name_length == 0) {
         return mistake<idle_policy, top_scope, where, fact::policy<wrong.policy>>{};
       } else {
-        constexpr auto wanted = copied<[] { return g.name(g.wrong.policy); }>;
+        constexpr auto wanted = text_of_name<[] { return g.name(g.wrong.policy); }>;
         constexpr int known = nearest(g.tag_count, wanted, [=](int i) {
           const std::string_view name = g.name(g.tags[i]);
           // the tag exists, but outside of the segment
@@ -146,10 +146,10 @@ constexpr one_row find_one_row(const Graph& g) {
   for (int v = 0; v < g.node_count; ++v) {
     if (found.norm == graph::none && g.op(v).of_single_numbers) found.norm = v;
     depends[v] = found.norm != graph::none && g.head(v) == found.norm;
-    for (int i = 0; i < g.op(v).arguments; ++i) depends[v] |= depends[g.argument(v, i)];
+    for (int i = 0; i < g.op(v).argument_count; ++i) depends[v] |= depends[g.argument(v, i)];
   }
   for (int i = g.leaf_count; i-- > 0;) {
-    if (g.leaves[i].after != graph::none && depends[g.leaves[i].after]) found.state = i;
+    if (g.leaves[i].next_value != graph::none && depends[g.leaves[i].next_value]) found.state = i;
   }
   return found;
 }
@@ -161,7 +161,7 @@ struct batches_have_rows {
     if constexpr (found.state == graph::none) return sound{};
     else
       return mistake<one_row_batch_norm, top_scope, about<fact::state, leaf_name<Compiled, found.state>>,
-                     fact::given<tensor_fact<value_of<Compiled, g.argument(found.norm, 0)>>>>{};
+                     fact::given<tensor_fact<shown_value<Compiled, g.argument(found.norm, 0)>>>>{};
   }
 };
 
@@ -214,8 +214,8 @@ struct loss_is_scalar {
   template <class Compiled>
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
-    if constexpr (g.cotangent != graph::none || g.made(g.outputs[0]).extents.rank == 0) return sound{};
-    else return mistake<loss_not_scalar, top_scope, fact::got<tensor_fact<value_of<Compiled, g.outputs[0]>>>>{};
+    if constexpr (g.cotangent != graph::none || g.result(g.outputs[0]).extents.rank == 0) return sound{};
+    else return mistake<loss_not_scalar, top_scope, fact::got<tensor_fact<shown_value<Compiled, g.outputs[0]>>>>{};
   }
 };
 
@@ -234,7 +234,7 @@ struct wanted_inputs_have_gradients {
     } else if constexpr (is_parameter) {
       return mistake<parameter_conflict, top_scope, name, about<fact::parameter, Name>>{};
     } else if constexpr (!Compiled::model::chosen.wanted[i]) {
-      return mistake<gradient_of_indices, top_scope, name, fact::given<tensor_fact<leaf_value<Compiled, i>>>>{};
+      return mistake<gradient_of_indices, top_scope, name, fact::given<tensor_fact<shown_leaf<Compiled, i>>>>{};
     } else if constexpr (Compiled::gradient.gradient[i] == graph::none) {
       return mistake<zero_grad_input, top_scope, name>{};
     } else {
@@ -249,17 +249,17 @@ struct wanted_inputs_have_gradients {
 
 /// Returns the last operation that separates the loss from every leaf whose gradient is wanted, or none.
 template <class Graph>
-constexpr int cut_of(const Graph& g, const bool* wanted) {
+constexpr int last_separating_operation(const Graph& g, const bool* wanted) {
   bool reached[Graph::capacity] = {}, depends[Graph::capacity] = {};
   for (int i = 0; i < g.leaf_count; ++i) depends[g.leaves[i].node] = wanted[i];
   for (int v = 0; v < g.node_count; ++v) {
-    for (int i = 0; i < g.op(v).arguments; ++i) depends[v] |= depends[g.argument(v, i)];
+    for (int i = 0; i < g.op(v).argument_count; ++i) depends[v] |= depends[g.argument(v, i)];
   }
   reached[g.outputs[0]] = true;
   for (int v = g.outputs[0]; v >= 0; --v) {
     if (!reached[v] || !depends[v]) continue;
     if (same_address(g.op(v).vjp, nullptr) && !g.op(v).converts) return v;
-    for (int i = 0; i < g.op(v).arguments; ++i) reached[g.argument(v, i)] = true;
+    for (int i = 0; i < g.op(v).argument_count; ++i) reached[g.argument(v, i)] = true;
   }
   return graph::none;
 }
@@ -277,9 +277,9 @@ struct gradients_flow {
     if constexpr (flows) {
       return sound{};
     } else {
-      constexpr int cut = cut_of(g, Compiled::model::chosen.wanted);
+      constexpr int cut = last_separating_operation(g, Compiled::model::chosen.wanted);
       if constexpr (cut == graph::none) return mistake<nothing_trained, top_scope>{};
-      else return mistake<zero_grad_output, top_scope, fact::operation<copied<[] { return g.op(cut).name; }>>>{};
+      else return mistake<zero_grad_output, top_scope, fact::operation<text_of_name<[] { return g.op(cut).name; }>>>{};
     }
   }
 };
@@ -360,10 +360,10 @@ inline constexpr int useless_segment_of = [] {
   constexpr const auto& in = Compiled::segments;
   constexpr const auto& s = Compiled::schedule;
   bool of_use[in.count] = {};
-  for (int v = 0; v < s.turn; ++v) of_use[s.segment[v]] |= s.again[v] > 0;
+  for (int v = 0; v < s.turn; ++v) of_use[s.segment[v]] |= s.recomputes[v] != graph::none;
   for (int i = 1; i < in.count; ++i) {
     of_use[i] |= in.all[i].placed || Compiled::graph.regions[in.all[i].region].may_be_useless;
-    if (!of_use[i] && Compiled::costs.interior_bytes[i] <= Compiled::costs.only_bytes[i]) return i;
+    if (!of_use[i] && Compiled::costs.interior_bytes[i] <= Compiled::costs.extra_bytes[i]) return i;
   }
   return 0;
 }();
@@ -371,12 +371,12 @@ inline constexpr int useless_segment_of = [] {
 template <class Compiled>
 struct unfrozen;
 template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent, class Updates,
-          class Outputs, int Blocks, int Threads, class Placed>
+          class Outputs, int BlockLevels, int Threads, class Placed>
 struct unfrozen<
     plan::compiled<plan::model<plan::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates>, Outputs>,
-                   Blocks, Threads, Placed>> {
+                   BlockLevels, Threads, Placed>> {
   using purpose = plan::purpose<Real, Trains, Accumulates, name_list<>, Wanted, Cotangent>;
-  using type = plan::compiled<plan::model<purpose, Outputs>, Blocks, Threads, Placed>;
+  using type = plan::compiled<plan::model<purpose, Outputs>, BlockLevels, Threads, Placed>;
 };
 /// Rejects a useless segment. If parameters are frozen, the segment must also be useless without freezing, because
 /// another program may train these parameters.
@@ -392,7 +392,7 @@ struct segments_are_of_use {
       constexpr auto path = region_name<Compiled, Compiled::segments.all[useless].region>;
       return mistake<useless_segment, top_scope, about<fact::segment, path>,
                      fact::frees<Compiled::costs.interior_bytes[useless]>,
-                     fact::keeps<Compiled::costs.only_bytes[useless]>>{};
+                     fact::keeps<Compiled::costs.extra_bytes[useless]>>{};
     }
   }
 };
@@ -409,7 +409,7 @@ constexpr int whole_model_of(const Graph& g, const Segments& in) {
   }
   if (outermost == 0 || in.all[outermost].placed) return 0;
   for (int v = 0; v < g.node_count; ++v) {
-    for (int i = 0; i < g.op(v).arguments; ++i) {
+    for (int i = 0; i < g.op(v).argument_count; ++i) {
       const int a = g.argument(v, i);
       const bool parameter = g.op(a).what == graph::role::parameter;
       const bool computed = !graph::is_leaf(g.op(a).what) && in.of[a] == 0;

@@ -51,10 +51,10 @@ namespace detail {
 // Each figure is a constant of its own, so that a program needs nothing else of its plan at run time.
 
 template <class Compiled>
-inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes,     Compiled::layout.peak_bytes,
-                                       Compiled::places.parameter_bytes, Compiled::places.gradient_bytes,
-                                       Compiled::places.moment_bytes,    Compiled::places.cache_bytes,
-                                       Compiled::places.elsewhere_bytes};
+inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes,        Compiled::layout.peak_bytes,
+                                       Compiled::addresses.parameter_bytes, Compiled::addresses.gradient_bytes,
+                                       Compiled::addresses.moment_bytes,    Compiled::addresses.cache_bytes,
+                                       Compiled::addresses.elsewhere_bytes};
 
 template <class Compiled>
 inline constexpr flop_counts flops_in = [] {
@@ -65,7 +65,7 @@ inline constexpr flop_counts flops_in = [] {
 }();
 
 template <class Compiled>
-inline constexpr loop_counts loops_in = work_of(Compiled::schedule).loops;
+inline constexpr loop_counts loops_in = work_of(Compiled::schedule).scan_counts;
 
 template <class Compiled>
 inline constexpr auto names_in = [] {
@@ -89,11 +89,11 @@ inline constexpr auto segments_in = [] {
 /// it.
 template <class Compiled>
 inline constexpr peak_plan peak_in = [] {
-  using plain = plan::compiled<typename Compiled::model, plan::all_blocks, Compiled::threads>;
+  using plain = plan::compiled<typename Compiled::model, plan::all_levels, Compiled::threads>;
   constexpr const auto& f = Compiled::steps;
   constexpr const auto& live = Compiled::slots.live;
   const auto fullest = std::max_element(live, live + f.step_count) - live;
-  const int origin = Compiled::schedule.origin[f.members[f.steps[fullest].code]];
+  const int origin = Compiled::schedule.origin[f.members[f.steps[fullest].loop_begin]];
   return peak_plan{Compiled::layout.peak_bytes, plain::layout.peak_bytes,
                    segment_names<Compiled>::of(Compiled::segments.of[origin]), fullest >= f.turn};
 }();

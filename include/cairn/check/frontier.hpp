@@ -10,14 +10,15 @@ template <auto Output, class... Options>
 struct frontier_of {
   using options = request<Options...>;
   using model = model_of<Output, true, Options...>;
-  template <int Blocks>
-  using candidates = search::candidates<model, Blocks, options::threads>;
+  template <int BlockLevels>
+  using candidates = search::candidates<model, BlockLevels, options::threads>;
   using placed = candidates<blocks_in<Options...>>;
-  template <int Blocks, class Placed = plan::as_marked>
-  static constexpr frontier_point point = search::figures_of<plan::compiled<model, Blocks, options::threads, Placed>>;
+  template <int BlockLevels, class Placed = plan::as_marked>
+  static constexpr frontier_point point =
+      search::figures_of<plan::compiled<model, BlockLevels, options::threads, Placed>>;
 
   static constexpr auto all = []<int... I>(std::integer_sequence<int, I...>) {
-    search::unbeaten<frontier_point, 1 + placed::count> out;
+    search::pareto_front<frontier_point, 1 + placed::count> out;
     out.add(search::figures_of<typename placed::unplaced>);
     (out.add(search::figures_of<typename placed::template planned<I>>), ...);
     return out;

@@ -8,14 +8,14 @@ namespace cairn::detail {
 
 /// The first mistake that a list of checks finds, or sound. Checks behind it do not run.
 template <class Compiled, class... Checks>
-struct first_found {
+struct first_fault {
   static constexpr sound of() { return {}; }
 };
 template <class Compiled, class Check, class... Rest>
-struct first_found<Compiled, Check, Rest...> {
+struct first_fault<Compiled, Check, Rest...> {
   static constexpr auto of() {
     using found = decltype(Check::template of<Compiled>());
-    if constexpr (std::same_as<found, sound>) return first_found<Compiled, Rest...>::of();
+    if constexpr (std::same_as<found, sound>) return first_fault<Compiled, Rest...>::of();
     else return found{};
   }
 };
@@ -24,12 +24,12 @@ struct first_found<Compiled, Check, Rest...> {
 template <class Compiled>
 constexpr auto problem_of() {
   using problem =
-      decltype(first_found<Compiled, names_are_one_leaf, layers_have_own_names, keys_are_drawn_from_once,
+      decltype(first_fault<Compiled, names_are_one_leaf, layers_have_own_names, keys_are_drawn_from_once,
                            gradients_depend, policies_fit, states_become_one_value, option_names_are_known>::of());
   if constexpr (!std::same_as<problem, sound>) return problem{};
   else if constexpr (!Compiled::model::purpose::trains) return nothing_is_random::of<Compiled>();
   else
-    return first_found<Compiled, caches_are_of_predictors, batches_have_rows, cotangent_has_a_name, loss_is_scalar,
+    return first_fault<Compiled, caches_are_of_predictors, batches_have_rows, cotangent_has_a_name, loss_is_scalar,
                        wanted_inputs_have_gradients, gradients_flow, segments_are_differentiated,
                        parameters_have_gradients, rules_are_for_parameters, rules_are_used, segments_are_of_use,
                        segments_are_parts>::of();
@@ -49,16 +49,16 @@ using purpose_of =
 template <auto Output, bool Trains, class... Options>
 using model_of = plan::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>;
 template <class... Options>
-inline constexpr int blocks_in = request<Options...>::template has<plain> ? plan::all_blocks : 0;
+inline constexpr int blocks_in = request<Options...>::template has<plain> ? plan::all_levels : 0;
 
 /// A plan with the marked segments, and with the segments that fit<...> places.
-template <class Model, int Blocks, class Request, bool Fits = Request::fits>
+template <class Model, int BlockLevels, class Request, bool Fits = Request::fits>
 struct planned {
-  using type = plan::compiled<Model, Blocks, Request::threads>;
+  using type = plan::compiled<Model, BlockLevels, Request::threads>;
 };
-template <class Model, int Blocks, class Request>
-struct planned<Model, Blocks, Request, true> {
-  using type = typename search::fitted<Model, Blocks, Request::threads, Request::fit>::type;
+template <class Model, int BlockLevels, class Request>
+struct planned<Model, BlockLevels, Request, true> {
+  using type = typename search::fitted<Model, BlockLevels, Request::threads, Request::fit>::type;
 };
 template <auto Output, bool Trains, class... Options>
 using compiled_of =
@@ -66,7 +66,7 @@ using compiled_of =
 
 template <class Option, class... Rest>
 constexpr auto first_unknown_option() {
-  if constexpr (said_by<Option>::known) return first_unknown_option<Rest...>();
+  if constexpr (option_settings<Option>::known) return first_unknown_option<Rest...>();
   else return std::type_identity<Option>{};
 }
 
@@ -77,7 +77,7 @@ constexpr std::type_identity<void> first_repeated_option() {
 }
 template <unsigned Said, class Option, class... Rest>
 constexpr auto first_repeated_option() {
-  constexpr unsigned single = said_by<Option>::single;
+  constexpr unsigned single = option_settings<Option>::single;
   if constexpr ((Said & single) == 0) return first_repeated_option<Said | single, Rest...>();
   else return std::type_identity<Option>{};
 }
@@ -101,7 +101,7 @@ template <clipping Clip, bool Stochastic, class... Names, auto... Rule>
 constexpr auto problem_of_size(rule_list<named_rule<Names, Rule>...>) {
   return first_problem([] {
     using rule = std::remove_const_t<decltype(Rule)>;
-    constexpr int drawn = Stochastic ? drawn_from : 0;
+    constexpr int drawn = Stochastic ? stochastic_argument_count : 0;
     constexpr int values = 2 + numbers_of<rule> + moments_of(Rule) + (Clip != clipping::none) + drawn;
     if constexpr (values <= plan::max_loop_inputs) return sound{};
     else return mistake<too_many_numbers, top_scope, fact::given<rule>, fact::iterations<values>>{};
@@ -189,7 +189,7 @@ constexpr auto problem_of_plan() {
     return problem_in<marked>{};
   } else if constexpr (options::fits) {
     return problem_of_fit<search::fitted<model, blocks_in<Options...>, options::threads, options::fit>, options::fit>();
-  } else if constexpr (options::budget == said_by_default::budget) {
+  } else if constexpr (options::budget == default_settings::budget) {
     return sound{};
   } else if constexpr (marked::layout.peak_bytes > options::budget) {
     return mistake<over_budget, top_scope, fact::budget_bytes<options::budget>,
@@ -210,10 +210,10 @@ constexpr auto problem_of_program() {
     return mistake<layer_for_expression, top_scope, fact::given<fact::layer>>{};
   } else if constexpr (!options::known) {
     using unknown = typename decltype(first_unknown_option<Options...>())::type;
-    return mistake<typename said_by<unknown>::misuse, top_scope, fact::given<unknown>>{};
+    return mistake<typename option_settings<unknown>::misuse, top_scope, fact::given<unknown>>{};
   } else if constexpr (!std::is_void_v<repeated_option_of<Options...>>) {
     return mistake<repeated_option, top_scope, fact::given<repeated_option_of<Options...>>>{};
-  } else if constexpr (options::fits && options::budget != said_by_default::budget) {
+  } else if constexpr (options::fits && options::budget != default_settings::budget) {
     return mistake<fit_and_budget, top_scope>{};
   } else if constexpr (options::mixes && std::same_as<typename options::numbers, typename options::real>) {
     return mistake<mixed_over_double, top_scope, fact::given<typename options::real>>{};

@@ -8,7 +8,7 @@
 namespace cairn::detail {
 
 template <auto Name>
-inline constexpr auto copied = [] {
+inline constexpr auto text_of_name = [] {
   constexpr std::string_view name = Name();
   fixed_string<name.size() + 1> text;
   std::copy_n(name.data(), name.size(), text.text);
@@ -17,12 +17,12 @@ inline constexpr auto copied = [] {
   return text;
 }();
 template <class Compiled, int Leaf>
-inline constexpr auto leaf_name = copied<[] { return Compiled::graph.name(Compiled::graph.leaves[Leaf]); }>;
+inline constexpr auto leaf_name = text_of_name<[] { return Compiled::graph.name(Compiled::graph.leaves[Leaf]); }>;
 template <class Compiled, int Tag>
-inline constexpr auto tag_name = copied<[] { return Compiled::graph.name(Compiled::graph.tags[Tag]); }>;
+inline constexpr auto tag_name = text_of_name<[] { return Compiled::graph.name(Compiled::graph.tags[Tag]); }>;
 /// The path of the segment at region `Region`.
 template <class Compiled, int Region>
-inline constexpr auto region_name = copied<[] { return Compiled::graph.name(Compiled::graph.regions[Region]); }>;
+inline constexpr auto region_name = text_of_name<[] { return Compiled::graph.name(Compiled::graph.regions[Region]); }>;
 
 /// The name of the leaf at node `Node`.
 template <class Compiled, int Node>
@@ -72,19 +72,19 @@ constexpr auto not_found() {
 
 /// The first result of an operation, as messages show it.
 template <const graph::operation& Op>
-struct result_of {
+struct shown_result {
   static constexpr const graph::operation& op = Op;
-  static constexpr cairn::shape shape = Op.made->extents;
-  static constexpr element_type element = Op.made->element;
+  static constexpr cairn::shape shape = Op.results[0].extents;
+  static constexpr element_type element = Op.results[0].element;
 };
 /// A value, as messages show it.
 template <class Compiled, int Node>
-struct value_of {
-  static constexpr cairn::shape shape = Compiled::graph.made(Node).extents;
-  static constexpr element_type element = Compiled::graph.made(Node).element;
+struct shown_value {
+  static constexpr cairn::shape shape = Compiled::graph.result(Node).extents;
+  static constexpr element_type element = Compiled::graph.result(Node).element;
 };
 template <class Compiled, int Leaf>
-using leaf_value = result_of<*Compiled::graph.nodes[Compiled::graph.leaves[Leaf].node].op>;
+using shown_leaf = shown_result<*Compiled::graph.nodes[Compiled::graph.leaves[Leaf].node].op>;
 
 /// Returns the fact that tells a leaf from another leaf of the same name.
 template <class Leaf, class Other>

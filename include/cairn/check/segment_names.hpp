@@ -12,22 +12,22 @@ constexpr std::string_view layer_of(std::string_view parameter) { return paramet
 constexpr bool is_around(std::string_view path, std::string_view other) {
   return other.starts_with(path) && (path.size() == other.size() || other[path.size()] == '.');
 }
-/// Returns the outermost path around `layer` that is not around layer `before` or layer `behind`, and after which no
+/// Returns the outermost path around `layer` that is not around layer `before` or layer `after`, and after which no
 /// iteration number follows.
-constexpr std::string_view path_apart(std::string_view layer, std::string_view before, std::string_view behind) {
+constexpr std::string_view distinct_path(std::string_view layer, std::string_view before, std::string_view after) {
   for (std::size_t end = layer.find('.'); end < layer.size(); end = layer.find('.', end + 1)) {
     const std::string_view path = layer.substr(0, end);
     const bool repeats = '0' <= layer[end + 1] && layer[end + 1] <= '9';
-    if (!repeats && !is_around(path, before) && !is_around(path, behind)) return path;
+    if (!repeats && !is_around(path, before) && !is_around(path, after)) return path;
   }
   return layer;
 }
 /// Writes the name of a range of layers from `first` to `last`. The name is the path around both, or the paths around
 /// each of them. Paths that are also around the layer before the range or behind the range are not used.
 constexpr void name_range(std::string_view first, std::string_view last, std::string_view before,
-                          std::string_view behind, auto write) {
-  first = path_apart(first, before, behind);
-  last = path_apart(last, before, behind);
+                          std::string_view after, auto write) {
+  first = distinct_path(first, before, after);
+  last = distinct_path(last, before, after);
   if (is_around(first, last)) return write(first);
   if (is_around(last, first)) return write(last);
   write(first);
@@ -55,7 +55,7 @@ struct segment_names {
     }
     for (int& first : out.first) first = graph::none;
     for (int v = 0; v < g.node_count; ++v) {
-      for (int i = 0; g.nodes[v].number == 0 && i < g.op(v).arguments; ++i) {
+      for (int i = 0; g.nodes[v].result_index == 0 && i < g.op(v).argument_count; ++i) {
         const int leaf = leaf_of[g.argument(v, i)];
         if (leaf == graph::none) continue;
         for (int s = in.of[v]; s != 0; s = in.all[s].parent) {

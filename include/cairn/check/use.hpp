@@ -22,7 +22,7 @@ constexpr auto problem_of_cache() {
 /// By leaf: true if it is a cache with one of the names, or in a block with one of the names. Without names, true for
 /// all caches.
 template <class Compiled, fixed_string... Name>
-inline constexpr auto caches_called = [] {
+inline constexpr auto caches_named = [] {
   constexpr const auto& g = Compiled::graph;
   std::array<bool, static_cast<std::size_t>(g.leaf_count) + 1> out{};
   for (int i = 0; i < g.leaf_count; ++i)
@@ -33,7 +33,7 @@ inline constexpr auto caches_called = [] {
 /// Returns the mistake of a name that is neither a cache nor a block with a cache, or sound.
 template <class Compiled, fixed_string Name>
 constexpr auto problem_of_caches() {
-  if constexpr (std::ranges::count(caches_called<Compiled, Name>, true) > 0) return sound{};
+  if constexpr (std::ranges::count(caches_named<Compiled, Name>, true) > 0) return sound{};
   else return not_found<Compiled, graph::role::cache, fact::state, Name>();
 }
 
@@ -66,11 +66,11 @@ constexpr auto problem_of_gradient() {
 template <class Compiled, class Bound>
 inline constexpr int bound_leaf = Compiled::graph.find(graph::role::input, Bound::name);
 template <class Compiled, class Bound>
-using input_of = leaf_value<Compiled, bound_leaf<Compiled, Bound>>;
+using input_of = shown_leaf<Compiled, bound_leaf<Compiled, Bound>>;
 
 /// Returns the first input that is not bound exactly once, or none.
 template <class Compiled, class... Bound>
-constexpr int badly_bound() {
+constexpr int find_misbound_input() {
   constexpr const auto& g = Compiled::graph;
   for (int i = 0; i < g.leaf_count; ++i) {
     const int times = (0 + ... + (bound_leaf<Compiled, Bound> == i ? 1 : 0));
@@ -107,7 +107,7 @@ constexpr auto problem_of_bound() {
 /// Returns the mistake of binding these named arrays for a training step, or sound.
 template <class Compiled, class... Bound>
 constexpr auto problem_of_bindings() {
-  constexpr int bad = badly_bound<Compiled, Bound...>();
+  constexpr int bad = find_misbound_input<Compiled, Bound...>();
   using unknown = decltype(first_problem(problem_of_name<Compiled, Bound>()...));
   if constexpr (!std::same_as<unknown, sound>) {
     return unknown{};
@@ -128,8 +128,8 @@ concept a_binding = requires {
   typename T::element;
 };
 template <class First, class... Rest>
-constexpr auto first_unbound() {
-  if constexpr (a_binding<First>) return first_unbound<Rest...>();
+constexpr auto first_nameless_array() {
+  if constexpr (a_binding<First>) return first_nameless_array<Rest...>();
   else return std::type_identity<First>{};
 }
 
@@ -139,7 +139,8 @@ constexpr auto problem_of_inputs() {
   if constexpr ((wrong<Bound> || ...)) {
     return rejected{};
   } else if constexpr (!(a_binding<Bound> && ...)) {
-    return mistake<array_without_name, top_scope, fact::given<typename decltype(first_unbound<Bound...>())::type>>{};
+    return mistake<array_without_name, top_scope,
+                   fact::given<typename decltype(first_nameless_array<Bound...>())::type>>{};
   } else {
     return problem_of_bindings<Compiled, Bound...>();
   }
@@ -150,7 +151,8 @@ constexpr auto problem_of_inputs() {
 template <class Compiled, bool Trains, class... Bound>
 constexpr auto problem_of_step() {
   if constexpr (Trains && ((std::is_arithmetic_v<Bound> || std::same_as<Bound, train_options>) || ...))
-    return mistake<rate_without_braces, top_scope, fact::given<typename decltype(first_unbound<Bound...>())::type>>{};
+    return mistake<rate_without_braces, top_scope,
+                   fact::given<typename decltype(first_nameless_array<Bound...>())::type>>{};
   else if constexpr (Compiled::model::purpose::updates_parameters == Trains)
     return problem_of_inputs<Compiled, Bound...>();
   else if constexpr (Trains) return mistake<no_update, top_scope, fact::operation<"train">>{};
@@ -165,23 +167,23 @@ constexpr auto problem_of_written() {
   if constexpr (written_leaf<Compiled, Bound> == graph::none) {
     return problem_of_parameter<Compiled, Bound::name>();
   } else {
-    using wanted = leaf_value<Compiled, written_leaf<Compiled, Bound>>;
+    using wanted = shown_leaf<Compiled, written_leaf<Compiled, Bound>>;
     return problem_of_bound<typename Compiled::real, wanted, Bound, fact::parameter>();
   }
 }
 /// Returns the mistake of a name that is bound twice, or sound.
 template <class... Last>
   requires(sizeof...(Last) < 2)
-constexpr auto problem_of_twice() {
+constexpr auto problem_of_repeated_name() {
   return sound{};
 }
 template <class First, class Second, class... Rest>
-constexpr auto problem_of_twice() {
+constexpr auto problem_of_repeated_name() {
   constexpr std::string_view name = First::name;
   if constexpr (name == std::string_view(Second::name) || ((name == std::string_view(Rest::name)) || ...)) {
     return mistake<duplicate_input, top_scope, about<fact::parameter, First::name>>{};
   } else {
-    return problem_of_twice<Second, Rest...>();
+    return problem_of_repeated_name<Second, Rest...>();
   }
 }
 /// Returns the mistake of writing these arrays into parameters, or sound.
@@ -190,9 +192,10 @@ constexpr auto problem_of_writing() {
   if constexpr ((wrong<Bound> || ...)) {
     return rejected{};
   } else if constexpr (!(a_binding<Bound> && ...)) {
-    return mistake<array_without_name, top_scope, fact::given<typename decltype(first_unbound<Bound...>())::type>>{};
+    return mistake<array_without_name, top_scope,
+                   fact::given<typename decltype(first_nameless_array<Bound...>())::type>>{};
   } else {
-    return first_problem(problem_of_written<Compiled, Bound>()..., problem_of_twice<Bound...>());
+    return first_problem(problem_of_written<Compiled, Bound>()..., problem_of_repeated_name<Bound...>());
   }
 }
 
@@ -209,7 +212,7 @@ constexpr auto problem_of_sharing() {
       const graph::operation& wanted = g.leaf_op(leaf);
       if (wanted.what != graph::role::parameter) continue;
       const int found = other.find(graph::role::parameter, g.name(g.leaves[leaf]));
-      if (found == graph::none || other.leaf_op(found).made->extents != wanted.made->extents) return leaf;
+      if (found == graph::none || other.leaf_op(found).results[0].extents != wanted.results[0].extents) return leaf;
     }
     return graph::none;
   }();
@@ -228,7 +231,7 @@ constexpr auto problem_of_sharing() {
     if constexpr (there == graph::none) {
       return not_found<Owner, graph::role::parameter, fact::parameter, name>();
     } else {
-      return conflict_of<about<fact::parameter, name>, leaf_value<Compiled, i>, leaf_value<Owner, there>>{};
+      return conflict_of<about<fact::parameter, name>, shown_leaf<Compiled, i>, shown_leaf<Owner, there>>{};
     }
   }
 }

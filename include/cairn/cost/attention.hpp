@@ -78,8 +78,8 @@ struct attention_extents {
 struct attention_tiles {
   static constexpr int tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;  ///< of a product's tile
   /// The most queries, and the most keys, of a tile of scores. Both consist of whole tiles of products.
-  static constexpr int most = 96;
-  static_assert(most % 32 == 0 && most % tile_rows == 0 && tile_rows % 2 == 0);
+  static constexpr int most_tile_length = 96;
+  static_assert(most_tile_length % 32 == 0 && most_tile_length % tile_rows == 0 && tile_rows % 2 == 0);
   bool pairs;  ///< products read pairs of bf16
   /// The memory that a sum, or a copied number, takes. The unit is a number of the type that the kernel reads, because
   /// that is the unit of the workspace.
@@ -98,9 +98,9 @@ struct attention_tiles {
         sum_numbers(bytes == 2 ? 2 : 1),
         copied_numbers(pairs ? 1 : sum_numbers),
         width(register_bytes / (sum_numbers * bytes)),
-        queries(even_blocks(of.queries, most, tile_rows)),
-        keys(in_registers(std::min(most, in_rows(of.keys)))),
-        key_rows(std::min(most, of.keys)),
+        queries(even_blocks(of.queries, most_tile_length, tile_rows)),
+        keys(in_registers(std::min(most_tile_length, in_rows(of.keys)))),
+        key_rows(std::min(most_tile_length, of.keys)),
         sum_rows(in_rows(of.group() == 1 ? key_rows : of.keys)),
         depth(in_registers(of.depth)),
         value_depth(in_registers(of.value_depth)) {}
@@ -127,15 +127,15 @@ struct attention_tiles {
   };
   template <class Copy, class Sum>
   struct backward_space {
-    Copy queries, results;   ///< of a head: the queries, and the gradients of the results
-    Sum of_queries;          ///< sums that become the gradients of a head's queries
-    Sum of_keys, of_values;  ///< sums that become the gradients of keys and values
-    Copy keys, values;       ///< of a tile of keys, as steps: one for each number of a key or value
-    Copy steps_of_keys;      ///< of a tile of keys, as steps: one for each key
-    Sum weights, slopes;     ///< of a tile of scores: the weights, and the gradients of the scores
+    Copy queries, result_gradients;      ///< of a head: the queries, and the gradients of the results
+    Sum query_gradients;                 ///< sums that become the gradients of a head's queries
+    Sum key_gradients, value_gradients;  ///< sums that become the gradients of keys and values
+    Copy keys, values;                   ///< of a tile of keys, as steps: one for each number of a key or value
+    Copy steps_of_keys;                  ///< of a tile of keys, as steps: one for each key
+    Sum weights, score_gradients;        ///< of a tile of scores: the weights, and the gradients of the scores
     /// Operands as steps along queries. These copies are needed only if pairs are multiplied, because a step then has
     /// the numbers of two queries. Otherwise a row is a step already.
-    Copy steps_of_queries, steps_of_results, steps_of_weights, steps_of_slopes;
+    Copy steps_of_queries, steps_of_result_gradients, steps_of_weights, steps_of_score_gradients;
     Sum end;
   };
   template <class Copy = std::int64_t, class Sum = std::int64_t, class At = std::int64_t>
@@ -153,19 +153,19 @@ struct attention_tiles {
   constexpr backward_space<Copy, Sum> backward(const attention_extents& of, At at = 0) const {
     const int all = in_rows(of.queries), again = pairs ? in_steps(of.queries) : 0, scores_again = pairs ? queries : 0;
     return {.queries = take<Copy>(at, all, depth),
-            .results = take<Copy>(at, all, value_depth),
-            .of_queries = take_sums<Sum>(at, all, depth),
-            .of_keys = take_sums<Sum>(at, sum_rows, depth),
-            .of_values = take_sums<Sum>(at, sum_rows, value_depth),
+            .result_gradients = take<Copy>(at, all, value_depth),
+            .query_gradients = take_sums<Sum>(at, all, depth),
+            .key_gradients = take_sums<Sum>(at, sum_rows, depth),
+            .value_gradients = take_sums<Sum>(at, sum_rows, value_depth),
             .keys = take<Copy>(at, in_registers(key_rows), in_steps(of.depth)),
             .values = take<Copy>(at, in_registers(key_rows), in_steps(of.value_depth)),
             .steps_of_keys = take<Copy>(at, in_steps(key_rows), depth),
             .weights = take_sums<Sum>(at, queries, keys),
-            .slopes = take_sums<Sum>(at, queries, keys),
+            .score_gradients = take_sums<Sum>(at, queries, keys),
             .steps_of_queries = take<Copy>(at, again, depth),
-            .steps_of_results = take<Copy>(at, again, value_depth),
+            .steps_of_result_gradients = take<Copy>(at, again, value_depth),
             .steps_of_weights = take<Copy>(at, scores_again, keys),
-            .steps_of_slopes = take<Copy>(at, scores_again, keys),
+            .steps_of_score_gradients = take<Copy>(at, scores_again, keys),
             .end = take_sums<Sum>(at, 0, 0)};
   }
 

@@ -35,17 +35,17 @@ struct blocking {
   /// True if A is packed in strips of `tile_rows` rows. The numbers of a strip for one step along k are side by side.
   /// False if a packed A consists of rows.
   bool strips = false;
-  bool far_c = false;    ///< C is larger than the nearer caches
-  bool by_rows = false;  ///< true if each thread gets rows of C, false if each thread gets columns of C
+  bool c_exceeds_cache = false;     ///< C is larger than the nearer caches
+  bool threads_share_rows = false;  ///< true if each thread gets rows of C, false if each thread gets columns of C
   int parts = 1;
-  std::int64_t panel = 0;  ///< packed numbers of a panel of B
+  std::int64_t panel_numbers = 0;  ///< packed numbers of a panel of B
   /// Numbers of the sums of C's open section, in whole cache lines. 0 if all blocks along k fit into one section.
-  std::int64_t open = 0;
-  workspace scratch;
+  std::int64_t open_sums = 0;
+  workspace needed_workspace;
 
   /// Returns the extent of C that is divided among the threads, and the unit of which each part is a multiple.
-  constexpr int extent(const product& p) const { return by_rows ? p.m : p.n; }
-  constexpr int unit() const { return by_rows ? tile_rows : tile_columns; }
+  constexpr int shared_extent(const product& p) const { return threads_share_rows ? p.m : p.n; }
+  constexpr int shared_unit() const { return threads_share_rows ? tile_rows : tile_columns; }
   /// Return to how many rows of A, or steps along k, `n` of them are filled up when they are packed.
   constexpr int filled_rows(int n) const { return (n + least_rows - 1) / least_rows * least_rows; }
   constexpr int filled_depth(int n) const { return (n + least_depth - 1) / least_depth * least_depth; }
@@ -66,7 +66,7 @@ constexpr blocking blocking_of(product p, int bytes) {
   // blocks along k, their depth is therefore not a multiple of 1024 bytes.
   cut.depth = even_blocks(p.k, !halves ? 384 : p.k <= 4096 ? 4096 : 768, cut.least_depth);
   if (cut.depth < p.k && cut.depth * bytes % 1024 == 0) cut.depth += 64 / bytes;
-  if ((p.k + cut.depth - 1) / cut.depth > section_blocks) cut.open = (std::int64_t{p.m} * p.n + 15) / 16 * 16;
+  if ((p.k + cut.depth - 1) / cut.depth > section_blocks) cut.open_sums = (std::int64_t{p.m} * p.n + 15) / 16 * 16;
   const bool filled = cut.filled_depth(p.k) > p.k || cut.filled_rows(p.m) > p.m;
   if (halves) {
     p.m = cut.filled_rows(p.m);
@@ -89,24 +89,26 @@ constexpr blocking blocking_of(product p, int bytes) {
   cut.strips = cut.pack_a && (p.transpose_a || tiles);
   cut.pack_b = p.transpose_b || p.n % cut.tile_columns != 0 || halves ||
                (p.m > 4 * cut.tile_rows && p.n * bytes > 256 && p.n > cut.tile_columns);
-  cut.far_c = std::int64_t{p.m} * p.n * bytes > 192 * 1024;
+  cut.c_exceeds_cache = std::int64_t{p.m} * p.n * bytes > 192 * 1024;
 
-  cut.by_rows = p.m >= p.n;
-  const std::int64_t units = (cut.extent(p) + cut.unit() - 1) / cut.unit();
+  cut.threads_share_rows = p.m >= p.n;
+  const std::int64_t units = (cut.shared_extent(p) + cut.shared_unit() - 1) / cut.shared_unit();
   cut.parts = parts_of(std::int64_t{2} * p.m * p.n * p.k, units);
 
   // Each thread has a panel of B. If threads share the rows of C, each thread copies only its own rows of A. If threads
   // share the columns of C, each thread copies all rows of A.
-  cut.panel = cut.pack_b ? std::int64_t{cut.depth} * cut.tile_columns : 0;
+  cut.panel_numbers = cut.pack_b ? std::int64_t{cut.depth} * cut.tile_columns : 0;
   const std::int64_t block = cut.pack_a ? std::int64_t{std::min(cut.rows, p.m)} * cut.depth : 0;
-  if (cut.by_rows) cut.scratch = {cut.panel, cut.parts, block, cut.pack_a ? std::int64_t{p.m} * cut.depth : 0};
-  else cut.scratch = {cut.panel + (block + line - 1) / line * line, cut.parts};
+  if (cut.threads_share_rows)
+    cut.needed_workspace = {cut.panel_numbers, cut.parts, block, cut.pack_a ? std::int64_t{p.m} * cut.depth : 0};
+  else cut.needed_workspace = {cut.panel_numbers + (block + line - 1) / line * line, cut.parts};
   if (halves) {
     cut.depth *= in_step;
-    cut.panel *= in_step;
-    cut.scratch = {2 * cut.scratch.each, cut.scratch.parts, 2 * cut.scratch.block, 2 * cut.scratch.all};
+    cut.panel_numbers *= in_step;
+    cut.needed_workspace = {2 * cut.needed_workspace.each, cut.needed_workspace.parts, 2 * cut.needed_workspace.block,
+                            2 * cut.needed_workspace.all};
   }
-  cut.scratch.shared = (halves ? 2 : 1) * cut.open;
+  cut.needed_workspace.shared = (halves ? 2 : 1) * cut.open_sums;
   return cut;
 }
 

@@ -21,26 +21,26 @@ struct motion {
   }
 };
 
-/// A pass that makes the pixels of images `made` from images `read`. Each pixel that is made is a sum over the taps of
-/// a filter and over the channels of the pixels that are read. The forward pass makes a convolution's result from its
-/// argument. If `back` is true, the pass makes the argument's gradient from the result's gradient.
+/// A pass that makes the pixels of the images `output` from the images `input`. Each pixel that is made is a sum over
+/// the taps of a filter and over the channels of the pixels that are read. The forward pass makes a convolution's
+/// result from its argument. If `back` is true, the pass makes the argument's gradient from the result's gradient.
 struct correlation {
   motion moves;
-  shape read, filter, made;
+  shape input, filter, output;
   bool back = false;
 
   /// Return the channels of one group: of a pixel that is read, and of a pixel that is made.
-  constexpr int inputs() const { return read[3] / moves.groups; }
-  constexpr int results() const { return made[3] / moves.groups; }
+  constexpr int inputs() const { return input[3] / moves.groups; }
+  constexpr int results() const { return output[3] / moves.groups; }
   constexpr int taps() const { return filter[2] * filter[3]; }
   /// Returns true if every channel has a filter of its own. The pass is then a sum over taps, without a matrix product.
-  constexpr bool depthwise() const { return moves.groups == read[3] && moves.groups == made[3]; }
+  constexpr bool depthwise() const { return moves.groups == input[3] && moves.groups == output[3]; }
   /// Returns the number of sweeps over the pixels that are made. In a backward pass, pixels that are a stride apart
   /// meet the same taps. There is one sweep for each set of pixels that meet the same taps.
   constexpr int sweeps() const { return back ? moves.stride[0] * moves.stride[1] : 1; }
   /// Returns the work by which the number of threads is chosen. A number that is moved counts as 40 operations.
-  constexpr std::int64_t work() const { return flops() + 40 * (read.count() + made.count()); }
-  constexpr std::int64_t flops() const { return 2 * (back ? read : made).count() * filter[1] * taps(); }
+  constexpr std::int64_t work() const { return flops() + 40 * (input.count() + output.count()); }
+  constexpr std::int64_t flops() const { return 2 * (back ? input : output).count() * filter[1] * taps(); }
   /// Returns true if the forward pass reads a copy of the images, with zeros around them.
   constexpr bool copied() const;
 };
@@ -48,7 +48,7 @@ struct correlation {
 /// Returns into how many sections the rows of a depthwise convolution's result are cut for the gradient of its filter.
 /// Each section is summed by itself, and the sums are then added in order.
 constexpr int sections_of(const correlation& of) {
-  return static_cast<int>(std::min<std::int64_t>(std::int64_t{of.made[0]} * of.made[1], 16));
+  return static_cast<int>(std::min<std::int64_t>(std::int64_t{of.output[0]} * of.output[1], 16));
 }
 
 /// The pixels of one sweep along one axis, with the taps that they meet.
@@ -60,13 +60,13 @@ struct sweep_axis {
   int least = 0, most = 0;
 
   /// Returns how many pixels are read for `pixels` neighbouring pixels that are made.
-  constexpr int reach(int pixels) const { return step * (pixels - 1) + most - least + 1; }
+  constexpr int pixels_read(int pixels) const { return step * (pixels - 1) + most - least + 1; }
 };
 /// Returns the pixels of a sweep along one axis. In a backward pass, the sweep makes the pixels phase, phase + stride,
 /// phase + 2 * stride, and so on.
 constexpr sweep_axis axis_of_sweep(const correlation& of, int axis, int phase) {
   const int stride = of.moves.stride[axis], padding = of.moves.padding[axis], dilation = of.moves.dilation[axis];
-  const int taps = of.filter[2 + axis], extent = of.made[1 + axis];
+  const int taps = of.filter[2 + axis], extent = of.output[1 + axis];
   if (!of.back) {
     return {.count = extent, .step = stride, .taps = taps, .least = -padding, .most = dilation * (taps - 1) - padding};
   }
@@ -133,20 +133,22 @@ struct column_panels {
 /// Describes how a sweep is cut: into tiles of pixels of one row, into blocks of depth, and into bands of rows. The
 /// pixels that a band reads are copied at a time, with zeros around them, if the sweep needs a copy.
 struct sweep_cut {
-  sweep_axis down, along;
-  bool copied = false;        ///< the filter reaches over the edges, or tiles read numbers in another form or order
-  int inputs = 0, pixel = 0;  ///< numbers of a pixel that is read: of one group, and of all groups
-  int run_taps = 1;           ///< taps of a run; the pixels of a run's taps are side by side in memory
-  int runs = 0, length = 0;   ///< number of runs, and numbers of a run
+  sweep_axis vertical, horizontal;
+  bool copied = false;  ///< the filter reaches over the edges, or tiles read numbers in another form or order
+  int inputs = 0, pixel_numbers = 0;     ///< numbers of a pixel that is read: of one group, and of all groups
+  int run_taps = 1;                      ///< taps of a run; the pixels of a run's taps are side by side in memory
+  int runs = 0, length = 0;              ///< number of runs, and numbers of a run
   int block_runs = 1, block_length = 0;  ///< runs of a block, and numbers of each run in a block
   int tile_rows = 0, tile_columns = 0;
   int columns = 0;  ///< results of a group, rounded up to whole registers
   column_panels panels;
-  int band = 0;                   ///< rows of a band, counted in rows that are made
+  int band_rows = 0;              ///< rows of a band, counted in rows that are made
   std::int64_t band_numbers = 0;  ///< numbers of the copy of a band
 
   /// Returns the pixels of a row that is read, in the copy or in the images.
-  constexpr int row_pixels(const correlation& of) const { return copied ? along.reach(along.count) : of.read[2]; }
+  constexpr int row_pixels(const correlation& of) const {
+    return copied ? horizontal.pixels_read(horizontal.count) : of.input[2];
+  }
   /// Returns the columns of the packed panel that begins at `column` of its group. A packed filter is one panel after
   /// another. A panel holds the columns of a tile, in the order in which tiles read them.
   constexpr int panel_columns(int column) const { return std::min(tile_columns, columns - column); }
@@ -210,23 +212,23 @@ constexpr tile_reading reading_of_filter(const correlation& of, int bytes) {
 /// Cuts sweep number `sweep`. Numbers of the images have `bytes` bytes, and tiles read them as `by` says.
 constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes, const tile_reading& by) {
   sweep_cut cut;
-  cut.down = axis_of_sweep(of, 0, sweep / of.moves.stride[1]);
-  cut.along = axis_of_sweep(of, 1, sweep % of.moves.stride[1]);
-  if (cut.down.count == 0 || cut.along.count == 0) return {};  // no pixel of the image has this phase
+  cut.vertical = axis_of_sweep(of, 0, sweep / of.moves.stride[1]);
+  cut.horizontal = axis_of_sweep(of, 1, sweep % of.moves.stride[1]);
+  if (cut.vertical.count == 0 || cut.horizontal.count == 0) return {};  // no pixel of the image has this phase
   const auto outside = [](const sweep_axis& a, int extent) {
     return a.least < 0 || a.step * (a.count - 1) + a.most >= extent;
   };
-  cut.copied = by.copies || outside(cut.down, of.read[1]) || outside(cut.along, of.read[2]);
+  cut.copied = by.copies || outside(cut.vertical, of.input[1]) || outside(cut.horizontal, of.input[2]);
   const int multiple = by.fills ? 2 : 1;
   cut.inputs = (of.inputs() + multiple - 1) / multiple * multiple;
-  cut.pixel = cut.inputs * of.moves.groups;
+  cut.pixel_numbers = cut.inputs * of.moves.groups;
   const bool side_by_side =
-      of.moves.groups == 1 && !of.depthwise() && cut.along.most - cut.along.least == cut.along.taps - 1;
-  cut.run_taps = side_by_side ? cut.along.taps : 1;
-  cut.runs = cut.down.taps * cut.along.taps / cut.run_taps;
+      of.moves.groups == 1 && !of.depthwise() && cut.horizontal.most - cut.horizontal.least == cut.horizontal.taps - 1;
+  cut.run_taps = side_by_side ? cut.horizontal.taps : 1;
+  cut.runs = cut.vertical.taps * cut.horizontal.taps / cut.run_taps;
   cut.length = cut.run_taps * cut.inputs;
 
-  cut.tile_rows = even_blocks(cut.along.count, most_tile_rows, 1);
+  cut.tile_rows = even_blocks(cut.horizontal.count, most_tile_rows, 1);
   cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
   const int width = register_bytes / sum_bytes(bytes);
   cut.columns = (of.results() + width - 1) / width * width;
@@ -242,16 +244,17 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes, const ti
   cut.block_runs = even_blocks(std::max(cut.runs, 1), std::max(depth / cut.block_length, 1), 1);
 
   // If images are small, a band has rows of several images. Each image has edges of its own in the copy.
-  const std::int64_t row = std::int64_t{cut.row_pixels(of)} * cut.pixel, most = 1536 * 1024 / sum_bytes(bytes);
-  const std::int64_t all = std::int64_t{of.made[0]} * cut.down.count;
-  const int span = cut.down.reach(1);
-  const std::int64_t rows = std::clamp<std::int64_t>(most / (row * cut.down.step), 1, all);
+  const std::int64_t row = std::int64_t{cut.row_pixels(of)} * cut.pixel_numbers, most = 1536 * 1024 / sum_bytes(bytes);
+  const std::int64_t all = std::int64_t{of.output[0]} * cut.vertical.count;
+  const int span = cut.vertical.pixels_read(1);
+  const std::int64_t rows = std::clamp<std::int64_t>(most / (row * cut.vertical.step), 1, all);
   const std::int64_t bands = (all + rows - 1) / rows;
-  cut.band = static_cast<int>((all + bands - 1) / bands);
+  cut.band_rows = static_cast<int>((all + bands - 1) / bands);
   if (cut.copied) {
     const std::int64_t images =
-        std::min<std::int64_t>((cut.band - 1 + cut.down.count - 1) / cut.down.count + 1, of.made[0]);
-    cut.band_numbers = row * (std::int64_t{cut.down.step} * cut.band + images * std::max(span - cut.down.step, 0));
+        std::min<std::int64_t>((cut.band_rows - 1 + cut.vertical.count - 1) / cut.vertical.count + 1, of.output[0]);
+    cut.band_numbers =
+        row * (std::int64_t{cut.vertical.step} * cut.band_rows + images * std::max(span - cut.vertical.step, 0));
   }
   return cut;
 }
@@ -261,18 +264,18 @@ constexpr sweep_cut cut_of(const correlation& of, int sweep, int bytes) {
 constexpr bool correlation::copied() const { return cut_of(*this, 0, 1).copied; }
 /// Returns the memory of a band's copy, in whole cache lines, counted in numbers of `bytes` bytes. A wide copy
 /// is made in place of the plain copy, so only one of them takes memory.
-constexpr std::int64_t room_of_band(const sweep_cut& cut, int bytes, const tile_reading& by) {
+constexpr std::int64_t band_copy_numbers(const sweep_cut& cut, int bytes, const tile_reading& by) {
   const int line = 64 / bytes;
   return (cut.band_numbers + line - 1) / line * line * (by.wide ? sums_in(bytes) : 1);
 }
 /// Returns the workspace of a correlation: a band for each thread, and a block of the packed filter. If the convolution
 /// is depthwise, the packed filter is the whole filter as {taps, channels}.
-constexpr workspace scratch_of(const correlation& of, int bytes) {
-  workspace out{0, parts_of(of.work(), std::int64_t{of.made[0]} * of.made[1])};
+constexpr workspace correlation_workspace(const correlation& of, int bytes) {
+  workspace out{0, parts_of(of.work(), std::int64_t{of.output[0]} * of.output[1])};
   const tile_reading by = reading_of(of, bytes);
   for (int sweep = 0; sweep < of.sweeps(); ++sweep) {
     const sweep_cut cut = cut_of(of, sweep, bytes);
-    out.each = std::max(out.each, room_of_band(cut, bytes, by));
+    out.each = std::max(out.each, band_copy_numbers(cut, bytes, by));
     out.all = std::max(out.all, cut.block_numbers() * (by.wide ? sums_in(bytes) : 1));
   }
   if (of.depthwise()) out.all = of.filter.count() * sums_in(bytes);
@@ -290,7 +293,7 @@ struct filter_cut {
   int block_rows = 1, block_pixels = 0;  ///< of the result: rows of a block, and pixels of each row in a block
   bool in_pairs = false;  ///< pairs of pixels are multiplied; the processor can, and a row has an even number of them
   std::int64_t packed_numbers = 0;  ///< numbers of the results' gradients that a panel's tiles read at a time
-  int sums_apart = 0;               ///< distance between rows of sums: the columns of a block of panels
+  int sums_row_numbers = 0;         ///< distance between rows of sums: the columns of a block of panels
   bool sectioned = false;           ///< the blocks of pixels do not fit into one section
 
   /// Returns the number of tiles of rows, which are divided among the threads.
@@ -303,33 +306,34 @@ struct filter_cut {
     const std::int64_t of_run = units() / pixels.runs;
     return unit / of_run * pixels.length + unit % of_run * tile_rows;
   }
-  constexpr std::int64_t sums() const { return pixels.panel_rows() * sums_apart; }
+  constexpr std::int64_t sums() const { return pixels.panel_rows() * sums_row_numbers; }
 };
 /// Cuts the gradient of a filter. Numbers of the images have `bytes` bytes.
 constexpr filter_cut cut_of_filter(const correlation& of, int bytes) {
   filter_cut cut;
   cut.pixels = cut_of(of, 0, bytes, reading_of_filter(of, bytes));
-  cut.in_pairs = bytes == 2 && multiplies_bf16 && of.made[2] % 2 == 0;
+  cut.in_pairs = bytes == 2 && multiplies_bf16 && of.output[2] % 2 == 0;
   cut.tile_rows = even_blocks(cut.pixels.length, most_tile_rows, 1);
   cut.tile_columns = tile_columns_of(of, cut.tile_rows, bytes);
   const int depth = std::min(depth_of(cut.tile_columns, bytes, most_block_pixels), most_block_pixels);
-  cut.block_pixels = even_blocks(of.made[2], depth, bytes == 2 ? 2 : 1);
-  cut.block_rows = even_blocks(cut.pixels.band, std::clamp(depth / cut.block_pixels, 1, most_block_rows), 1);
-  cut.packed_numbers = std::int64_t{cut.block_rows} * std::min(cut.block_pixels, of.made[2]) * cut.tile_columns;
+  cut.block_pixels = even_blocks(of.output[2], depth, bytes == 2 ? 2 : 1);
+  cut.block_rows = even_blocks(cut.pixels.band_rows, std::clamp(depth / cut.block_pixels, 1, most_block_rows), 1);
+  cut.packed_numbers = std::int64_t{cut.block_rows} * std::min(cut.block_pixels, of.output[2]) * cut.tile_columns;
   cut.panels = {of.moves.groups, of.results(), cut.tile_columns};
   cut.panels.cut(cut.pixels.panel_rows() * cut.tile_columns * sum_bytes(bytes), most_summed_bytes);
-  cut.sums_apart = cut.panels.widest();
+  cut.sums_row_numbers = cut.panels.widest();
   const auto times = [](std::int64_t extent, int length) { return (extent + length - 1) / length; };
-  const std::int64_t bands = times(std::int64_t{of.made[0]} * of.made[1], cut.pixels.band);
-  cut.sectioned = bands * times(cut.pixels.band, cut.block_rows) * times(of.made[2], cut.block_pixels) > section_blocks;
+  const std::int64_t bands = times(std::int64_t{of.output[0]} * of.output[1], cut.pixels.band_rows);
+  cut.sectioned =
+      bands * times(cut.pixels.band_rows, cut.block_rows) * times(of.output[2], cut.block_pixels) > section_blocks;
   return cut;
 }
 /// Returns the workspace for the gradient of a filter. Each thread has a band and a packed panel of gradients, and all
 /// threads share the sums. If the blocks of pixels are summed in sections, each number of the filter has two sums. In a
 /// depthwise convolution, each number has two sums for each section of rows, and there is no packed panel.
-constexpr workspace scratch_of_filter(const correlation& of, int bytes) {
+constexpr workspace filter_gradient_workspace(const correlation& of, int bytes) {
   const filter_cut cut = cut_of_filter(of, bytes);
-  const std::int64_t band = room_of_band(cut.pixels, bytes, reading_of_filter(of, bytes));
+  const std::int64_t band = band_copy_numbers(cut.pixels, bytes, reading_of_filter(of, bytes));
   if (of.depthwise()) {
     const std::int64_t sums = 2 * sections_of(of) * of.filter.count() * sums_in(bytes);
     return {band, parts_of(of.work(), sections_of(of)), sums, sums};

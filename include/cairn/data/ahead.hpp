@@ -29,22 +29,24 @@ class ahead_range {
     using value_type = batch<B>;
     using difference_type = std::ptrdiff_t;
 
-    batch<B> operator*() const { return of_->slots[place_ % 2].prepared; }
+    batch<B> operator*() const { return worker_->slots[index_ % 2].prepared; }
     iterator& operator++() {
-      of_->free.release();
-      if (++place_ < of_->batches.size()) of_->ready.acquire();
+      worker_->free.release();
+      if (++index_ < worker_->batches.size()) worker_->ready.acquire();
       return *this;
     }
     void operator++(int) { ++*this; }
-    friend bool operator==(const iterator& at, std::default_sentinel_t) { return at.place_ == at.of_->batches.size(); }
+    friend bool operator==(const iterator& at, std::default_sentinel_t) {
+      return at.index_ == at.worker_->batches.size();
+    }
     /// Returns the description of the batches that are prepared.
-    std::string description() const { return of_->batches.description(); }
+    std::string description() const { return worker_->batches.description(); }
 
    private:
     friend ahead_range;
-    explicit iterator(worker& of) : of_(&of) {}
-    worker* of_;
-    std::int64_t place_ = 0;
+    explicit iterator(worker& of) : worker_(&of) {}
+    worker* worker_;
+    std::int64_t index_ = 0;
   };
   /// Starts the thread. Throws std::logic_error if it is called a second time, or after a move.
   iterator begin() {
@@ -79,11 +81,11 @@ class ahead_range {
     }
     void start() {
       thread = std::jthread([this](std::stop_token stop) {
-        for (std::int64_t place = 0; place < batches.size(); ++place) {
+        for (std::int64_t index = 0; index < batches.size(); ++index) {
           free.acquire();
           if (stop.stop_requested()) return;
-          slot& own = slots[place % 2];
-          own.prepared = batches.gathered(place, own.images.data(), own.labels);
+          slot& own = slots[index % 2];
+          own.prepared = batches.gathered(index, own.images.data(), own.labels);
           ready.release();
         }
       });

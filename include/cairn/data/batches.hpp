@@ -70,9 +70,9 @@ class batch_range {
     using difference_type = std::ptrdiff_t;
 
     iterator() = default;
-    batch<B> operator*() const { return range_->at(place_); }
-    iterator& operator++() { return ++place_, *this; }
-    iterator operator++(int) { return {range_, place_++}; }
+    batch<B> operator*() const { return range_->at(index_); }
+    iterator& operator++() { return ++index_, *this; }
+    iterator operator++(int) { return {range_, index_++}; }
     friend bool operator==(const iterator&, const iterator&) = default;
     /// Describes the batches, except for the epoch. train::loop saves the description with a run, and refuses to resume
     /// the run with other batches.
@@ -80,9 +80,9 @@ class batch_range {
 
    private:
     friend batch_range;
-    iterator(batch_range* range, std::int64_t place) : range_(range), place_(place) {}
+    iterator(batch_range* range, std::int64_t index) : range_(range), index_(index) {}
     batch_range* range_ = nullptr;
-    std::int64_t place_ = 0;
+    std::int64_t index_ = 0;
   };
   iterator begin() { return {this, 0}; }
   iterator end() { return {this, size()}; }
@@ -96,11 +96,11 @@ class batch_range {
 
   friend class ahead_range<B>;
 
-  batch<B> at(std::int64_t place) { return gathered(place, images_.data(), labels_); }
+  batch<B> at(std::int64_t index) { return gathered(index, images_.data(), labels_); }
   /// Returns a batch. A batch in order is a view of the data set. A shuffled batch is gathered into `images` and
   /// `labels`, which are the caller's memory.
-  batch<B> gathered(std::int64_t place, float* images, std::array<std::int32_t, B>& labels) const {
-    const auto first = static_cast<std::size_t>(place) * B;
+  batch<B> gathered(std::int64_t index, float* images, std::array<std::int32_t, B>& labels) const {
+    const auto first = static_cast<std::size_t>(index) * B;
     if (!is_shuffled_) {
       return {{&set_->images[first * features()], {B, features()}},
               std::span<const std::int32_t, B>(&set_->labels[first], B)};

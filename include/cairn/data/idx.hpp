@@ -34,7 +34,7 @@ class gzip_reader {
  public:
   explicit gzip_reader(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "rb")) {
     if (!file_ || !fill()) fail_to_read(errno);
-    packed_ = stream_.avail_in > 0 && *stream_.next_in == first_of_gzip;
+    is_gzipped_ = stream_.avail_in > 0 && *stream_.next_in == first_of_gzip;
     constexpr int only_gzip = 16;
     if (inflateInit2(&stream_, only_gzip + MAX_WBITS) != Z_OK) refuse(std::bad_alloc());
   }
@@ -48,9 +48,9 @@ class gzip_reader {
     stream_.avail_out = static_cast<uInt>(bytes.size());
     while (stream_.avail_out > 0) {
       if (stream_.avail_in == 0 && !fill()) fail_to_read(errno);
-      if (stream_.avail_in == 0 && within_) refuse(file_error(path_, "complete gzip data", "an early end"));
+      if (stream_.avail_in == 0 && is_in_member_) refuse(file_error(path_, "complete gzip data", "an early end"));
       if (stream_.avail_in == 0) break;
-      if (packed_) unpack();
+      if (is_gzipped_) unpack();
       else copy();
     }
     return bytes.size() - stream_.avail_out;
@@ -67,12 +67,12 @@ class gzip_reader {
     return std::ferror(file_.get()) == 0;
   }
   void unpack() {
-    if (!within_ && *stream_.next_in != first_of_gzip)
+    if (!is_in_member_ && *stream_.next_in != first_of_gzip)
       refuse(file_error(path_, "an end of the file", "bytes behind gzip data"));
     const int state = inflate(&stream_, Z_NO_FLUSH);
     if (state != Z_OK && state != Z_STREAM_END) refuse(file_error(path_, "sound gzip data", "a corrupt stream"));
-    within_ = state == Z_OK;
-    if (!within_) inflateReset(&stream_);  // a gzip file may have several members, one after another
+    is_in_member_ = state == Z_OK;
+    if (!is_in_member_) inflateReset(&stream_);  // a gzip file may have several members, one after another
   }
   void copy() {
     const uInt count = std::min(stream_.avail_in, stream_.avail_out);
@@ -93,8 +93,8 @@ class gzip_reader {
   std::unique_ptr<std::FILE, close> file_;
   std::vector<Bytef> piece_ = std::vector<Bytef>(1 << 16);
   z_stream stream_{};
-  // `packed_`: the file is gzipped. `within_`: a gzip member has begun and has not ended.
-  bool packed_ = false, within_ = false;
+  // `is_gzipped_`: the file is gzipped. `is_in_member_`: a gzip member has begun and has not ended.
+  bool is_gzipped_ = false, is_in_member_ = false;
 };
 
 }  // namespace detail

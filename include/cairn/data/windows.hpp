@@ -64,9 +64,9 @@ class window_range {
     using difference_type = std::ptrdiff_t;
 
     iterator() = default;
-    window_batch<B, T> operator*() const { return range_->at(place_); }
-    iterator& operator++() { return ++place_, *this; }
-    iterator operator++(int) { return {range_, place_++}; }
+    window_batch<B, T> operator*() const { return range_->at(index_); }
+    iterator& operator++() { return ++index_, *this; }
+    iterator operator++(int) { return {range_, index_++}; }
     friend bool operator==(const iterator&, const iterator&) = default;
     /// Describes the windows, except for the epoch. train::loop saves the description with a run, and refuses to resume
     /// the run with other windows.
@@ -74,9 +74,9 @@ class window_range {
 
    private:
     friend window_range;
-    iterator(window_range* range, std::int64_t place) : range_(range), place_(place) {}
+    iterator(window_range* range, std::int64_t index) : range_(range), index_(index) {}
     window_range* range_ = nullptr;
-    std::int64_t place_ = 0;
+    std::int64_t index_ = 0;
   };
   iterator begin() { return {this, 0}; }
   iterator end() { return {this, size()}; }
@@ -93,18 +93,18 @@ class window_range {
   }
   std::int64_t stream_length() const { return (std::ssize(tokens_) - 1) / B; }
 
-  window_batch<B, T> at(std::int64_t place) {
+  window_batch<B, T> at(std::int64_t index) {
     if (inputs_.empty()) refuse(std::logic_error("cairn: these windows were moved; begin anew with the others"));
-    random_sequence random(seed_, epoch_ << 32 | static_cast<std::uint64_t>(place));
+    random_sequence random(seed_, epoch_ << 32 | static_cast<std::uint64_t>(index));
     for (int b = 0; b < B; ++b) {
       const std::int64_t from =
-          drawn_ ? random.below(static_cast<std::uint32_t>(std::ssize(tokens_) - T)) : b * stream_length() + place * T;
+          drawn_ ? random.below(static_cast<std::uint32_t>(std::ssize(tokens_) - T)) : b * stream_length() + index * T;
       const auto window = tokens_.subspan(static_cast<std::size_t>(from), T + 1);
       const std::ptrdiff_t to = b * std::ptrdiff_t{T};
       std::ranges::copy(window.first(T), inputs_.begin() + to);
       std::ranges::copy(window.last(T), targets_.begin() + to);
     }
-    return {{inputs_.data(), {B, T}}, {targets_.data(), {B, T}}, drawn_ || place == 0};
+    return {{inputs_.data(), {B, T}}, {targets_.data(), {B, T}}, drawn_ || index == 0};
   }
 
   std::span<const std::int32_t> tokens_;

@@ -54,7 +54,7 @@ class replacement {
   /// Opens the new file. Throws write_error if `path` is a folder, a pipe or a device, or if no file can be made in its
   /// folder.
   explicit replacement(const std::string& path)
-      : said_(path),
+      : given_path_(path),
         path_(behind_links(path)),
         folder_name_(folder_of(path_)),
         folder_(folder_name_, O_RDONLY | O_DIRECTORY) {
@@ -64,7 +64,7 @@ class replacement {
     const bool is_new = ::stat(path_.c_str(), &old) != 0;
     if (path_.empty() || (is_new && errno != ENOENT)) fail("a file that can be replaced");
     if (!is_new && S_ISDIR(old.st_mode)) fail("a file that can be replaced", EISDIR);
-    if (!is_new && !S_ISREG(old.st_mode)) refuse(write_error(said_, "a file", EEXIST, "a pipe or device"));
+    if (!is_new && !S_ISREG(old.st_mode)) refuse(write_error(given_path_, "a file", EEXIST, "a pipe or device"));
     open_file(is_new ? 0666 : 0600);
     if (!is_new) take_rights(old);
   }
@@ -134,15 +134,15 @@ class replacement {
   std::string before_name() const {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string text = text_of({folder_name_, before_unfinished});
-    for (std::uint64_t rest = number_of(path_.substr(path_.rfind('/') + 1)); rest != 0; rest /= 16)
+    for (std::uint64_t rest = hash64_of(path_.substr(path_.rfind('/') + 1)); rest != 0; rest /= 16)
       text += digits[rest % 16];
     return text;
   }
   [[noreturn, gnu::cold]] void fail(std::string_view wanted, int reason = errno) const {
-    refuse(write_error(said_, wanted, reason));
+    refuse(write_error(given_path_, wanted, reason));
   }
 
-  std::string said_, path_, folder_name_, name_;
+  std::string given_path_, path_, folder_name_, name_;
   descriptor folder_, file_;
   bool has_name_ = false;
   bool is_shared_ = false;  ///< true if other saves of this path use the same name

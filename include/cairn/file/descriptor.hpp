@@ -39,11 +39,11 @@ class descriptor {
   std::ptrdiff_t read(std::span<std::byte> bytes) const {
     return in_parts(bytes, [this](std::byte* at, std::size_t size) { return ::read(number_, at, size); });
   }
-  /// Fills `bytes` from byte `place` of the file on. Returns the number of bytes read, or -1 if reading failed. The
+  /// Fills `bytes` from byte `offset` of the file on. Returns the number of bytes read, or -1 if reading failed. The
   /// position at which `read` continues does not change.
-  std::ptrdiff_t read_at(std::uint64_t place, std::span<std::byte> bytes) const {
+  std::ptrdiff_t read_at(std::uint64_t offset, std::span<std::byte> bytes) const {
     return in_parts(bytes, [&, this](std::byte* at, std::size_t size) {
-      return ::pread(number_, at, size, static_cast<::off_t>(place) + (at - bytes.data()));
+      return ::pread(number_, at, size, static_cast<::off_t>(offset) + (at - bytes.data()));
     });
   }
   /// Writes `bytes`. Returns true if all of them were written.

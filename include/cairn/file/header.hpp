@@ -45,46 +45,46 @@ class header_reader {
   std::string expected, actual;  // what was expected and what was found, if something is wrong
 
   bool start_object(std::size_t) {
-    if (at_ == place::before) return go(place::names);
-    if (at_ != place::names) return wrong("an object");
-    if (key_ == metadata_key) return first(seen_metadata_) && go(place::metadata);
+    if (at_ == position::before) return go(position::names);
+    if (at_ != position::names) return wrong("an object");
+    if (key_ == metadata_key) return first(seen_metadata_) && go(position::metadata);
     if (entries.size() == most_names) return wrong("at most 100000 tensors", "more");
     entries.emplace_back().about.name = std::move(key_);
     seen_ = {};
-    return go(place::tensor);
+    return go(position::tensor);
   }
   bool key(std::string& name) {
     key_ = std::move(name);
-    if (at_ != place::tensor) return true;
+    if (at_ != position::tensor) return true;
     const auto known = std::find(fields.begin(), fields.end(), key_);
     if (known == fields.end()) return wrong("dtype, shape and data_offsets" + of_tensor(), shown(key_));
     field_ = static_cast<field>(known - fields.begin());
     return first(seen_[field_]);
   }
   bool end_object() {
-    if (at_ == place::names) return go(place::after);
-    if (at_ == place::tensor && std::find(seen_.begin(), seen_.end(), false) != seen_.end())
+    if (at_ == position::names) return go(position::after);
+    if (at_ == position::tensor && std::find(seen_.begin(), seen_.end(), false) != seen_.end())
       return wrong("dtype, shape and data_offsets" + of_tensor(), "less");
-    return go(place::names);
+    return go(position::names);
   }
   bool start_array(std::size_t) {
-    if (at_ != place::tensor || field_ == dtype_field) return wrong("an array");
+    if (at_ != position::tensor || field_ == dtype_field) return wrong("an array");
     offsets_ = 0;
-    return go(field_ == shape_field ? place::shape : place::offsets);
+    return go(field_ == shape_field ? position::shape : position::offsets);
   }
   bool end_array() {
-    if (at_ == place::offsets && offsets_ < 2) return wrong("two data_offsets" + of_tensor(), "less");
-    return go(place::tensor);
+    if (at_ == position::offsets && offsets_ < 2) return wrong("two data_offsets" + of_tensor(), "less");
+    return go(position::tensor);
   }
   bool string(std::string& text) {
-    if (at_ == place::tensor && field_ == dtype_field) return found_dtype(text);
-    if (at_ != place::metadata) return wrong("a string");
+    if (at_ == position::tensor && field_ == dtype_field) return found_dtype(text);
+    if (at_ != position::metadata) return wrong("a string");
     if (metadata.size() == most_names) return wrong("at most 100000 texts of metadata", "more");
     return first_of(metadata.try_emplace(key_, std::move(text)).second);
   }
   bool number_unsigned(std::uint64_t number) {
-    if (at_ == place::shape) return found_extent(number);
-    if (at_ != place::offsets) return wrong("a number");
+    if (at_ == position::shape) return found_extent(number);
+    if (at_ != position::offsets) return wrong("a number");
     if (offsets_ == 2) return wrong("two data_offsets" + of_tensor(), "more");
     (offsets_++ == 0 ? entries.back().begin : entries.back().end) = number;
     return true;
@@ -100,11 +100,11 @@ class header_reader {
   }
 
  private:
-  enum class place { before, names, metadata, tensor, shape, offsets, after };
+  enum class position { before, names, metadata, tensor, shape, offsets, after };
   enum field { dtype_field, shape_field, offsets_field };
   static constexpr std::array<std::string_view, 3> fields = {"dtype", "shape", "data_offsets"};
 
-  bool go(place to) {
+  bool go(position to) {
     at_ = to;
     return true;
   }
@@ -132,17 +132,17 @@ class header_reader {
   }
   [[gnu::cold]] bool wrong(std::string_view given) {
     switch (at_) {
-      case place::names:
+      case position::names:
         return wrong("an object for " + shown(key_), given);
-      case place::metadata:
+      case position::metadata:
         return wrong("a text for " + shown(key_) + " of __metadata__", given);
-      case place::tensor:
+      case position::tensor:
         return wrong(field_ == dtype_field ? "a string as dtype" + of_tensor()
                                            : text_of({"an array as ", fields[field_], of_tensor()}),
                      given);
-      case place::shape:
+      case position::shape:
         return wrong("whole numbers as shape" + of_tensor(), given);
-      case place::offsets:
+      case position::offsets:
         return wrong("whole numbers as data_offsets" + of_tensor(), given);
       default:
         return wrong("an object", given);
@@ -150,7 +150,7 @@ class header_reader {
   }
   [[gnu::cold]] std::string of_tensor() const { return " of " + shown(entries.back().about.name); }
 
-  place at_ = place::before;
+  position at_ = position::before;
   std::string key_;
   field field_ = dtype_field;
   std::array<bool, 3> seen_{};

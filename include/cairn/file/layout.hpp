@@ -39,7 +39,7 @@ inline std::uint64_t size_by_shape(const std::string& path, const tensor& of) {
 /// tensor must begin where the tensor before it ends, and the last tensor must end with the file. So no byte lies
 /// outside of all tensors, and no byte lies in two of them. Each tensor must have as many bytes as its shape says.
 /// Throws format_error.
-inline void check_places(const std::string& path, std::vector<entry>& entries, std::uint64_t data_size) {
+inline void check_offsets(const std::string& path, std::vector<entry>& entries, std::uint64_t data_size) {
   std::sort(entries.begin(), entries.end(),
             [](const entry& a, const entry& b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
   std::uint64_t end = 0;
@@ -63,7 +63,7 @@ inline bool by_name(const entry& a, const entry& b) { return a.about.name < b.ab
 inline header_reader checked_header(const std::string& path, std::string_view text, std::uint64_t data_size) {
   check_header_length(path, text.size());
   header_reader header = read_header(path, text);
-  check_places(path, header.entries, data_size);
+  check_offsets(path, header.entries, data_size);
   std::sort(header.entries.begin(), header.entries.end(), by_name);
   const auto twice = std::adjacent_find(header.entries.begin(), header.entries.end(),
                                         [](const entry& a, const entry& b) { return !by_name(a, b); });

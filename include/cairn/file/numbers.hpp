@@ -77,7 +77,7 @@ inline constexpr dtype dtype_of_real = std::is_same_v<Real, bf16>    ? dtype::bf
 
 /// Returns the first number that is finite in the file and would be infinite in the type Real, or 0 if there is none.
 template <class Real>
-double first_beyond(dtype type, std::span<const std::byte> from, std::size_t count) {
+double first_out_of_range(dtype type, std::span<const std::byte> from, std::size_t count) {
   double found = 0;
   with_element(type, from.size(), count, [&](auto element) {
     if constexpr (sizeof element > sizeof(Real) && !std::is_integral_v<decltype(element)>) {
@@ -103,7 +103,7 @@ std::string expected_numbers() {
 
 template <class Real>
 void read_numbers(dtype type, std::span<const std::byte> from, std::span<Real> to) {
-  if (const double beyond = first_beyond<Real>(type, from, to.size()); beyond != 0)
+  if (const double beyond = first_out_of_range<Real>(type, from, to.size()); beyond != 0)
     refuse(number_error(expected_numbers<Real>(), digits_of(beyond)));
   with_element(type, from.size(), to.size(), [&](auto element) {
     for (std::size_t i = 0; i < to.size(); ++i) {

@@ -75,8 +75,8 @@ class opened {
     if (!S_ISREG(about.st_mode)) refuse(format_error(path_, "a file", "a folder, pipe or device"));
     return static_cast<std::uint64_t>(about.st_size);
   }
-  void read(std::uint64_t place, std::span<std::byte> bytes) const {
-    const std::ptrdiff_t count = file_.read_at(place, bytes);
+  void read(std::uint64_t offset, std::span<std::byte> bytes) const {
+    const std::ptrdiff_t count = file_.read_at(offset, bytes);
     if (count < 0) refuse(read_error(path_, "a readable file", errno));
     if (count < std::ssize(bytes)) refuse(format_error(path_, "the file as long as it was", "an early end"));
   }

@@ -150,7 +150,7 @@ class run_loader {
     file::tensor read = {};
   };
   struct tensor_fault {
-    std::string name, told;
+    std::string name, fault;
   };
 
   static const std::string& name_of(const file::detail::entry& entry) { return entry.about.name; }
@@ -196,9 +196,9 @@ class run_loader {
     const sorted_names named(std::move(all));
     std::string text = "others:";
     int count = 0;
-    for (const auto& [name, told] : faults_) {
+    for (const auto& [name, fault] : faults_) {
       if (name.starts_with(before_moments) && named.has_block_of(name.substr(before_moments.size()))) continue;
-      if (++count <= most) text += text_of({"\n  ", file::detail::printable(name), ": ", told});
+      if (++count <= most) text += text_of({"\n  ", file::detail::printable(name), ": ", fault});
     }
     if (count > most) text += text_of({"\n  and ", std::to_string(count - most), " more"});
     return text;
@@ -256,7 +256,7 @@ class run_loader {
       entry.read.bytes = bytes;
       at += bytes.size();
       with_number_of(*entry.to, [&]<class Number>(Number) {
-        const double beyond = file::detail::first_beyond<Number>(entry.read.type, bytes, run_.count(*entry.to));
+        const double beyond = file::detail::first_out_of_range<Number>(entry.read.type, bytes, run_.count(*entry.to));
         if (beyond != 0)
           fault(entry.read.name, file::detail::expected_numbers<Number>(), file::detail::digits_of(beyond));
       });

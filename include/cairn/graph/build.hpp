@@ -30,7 +30,7 @@ struct lowering<cotangent_leaf<Name, Tensor>> : named_leaf<cotangent_leaf<Name, 
 
 /// The most that lowering appends, without the gradients that the model itself takes.
 template <class... Outputs>
-inline constexpr sizes counted = [](int copies) {
+inline constexpr sizes counted_sizes = [](int copies) {
   counter c;
   (lowering<Outputs>::count(c), ...);
   c.total += {.nodes = copies, .arguments = copies, .regions = 1};
@@ -42,7 +42,7 @@ inline constexpr sizes counted = [](int copies) {
 template <class Target, class... Outputs>
 constexpr sizes size_of() {
   constexpr int outputs = static_cast<int>(sizeof...(Outputs));
-  constexpr sizes size = with_conversions<Target>(counted<Outputs...>);
+  constexpr sizes size = with_conversions<Target>(counted_sizes<Outputs...>);
   if constexpr (((Outputs::traits.order == 0) && ...)) {
     return size;
   } else {
@@ -63,11 +63,11 @@ constexpr sizes size_of() {
 ///   `Updates` parameters, a parameter.
 /// - The value is an input. A view of it would be a writable view of the caller's array, which may not live as long.
 template <class Target, class Output, bool Updates>
-constexpr int kept_result(builder& b, int result) {
+constexpr int returned_value(builder& b, int result) {
   const int root = b.root(result);
   const operation& op = *b.nodes[root].op;
   bool copied = (Updates && op.trainable) || (op.what == role::input && Output::shape.rank > 0);
-  for (int i = 0; i < b.leaf_count; ++i) copied |= b.leaves[i].node == root && b.leaves[i].after != none;
+  for (int i = 0; i < b.leaf_count; ++i) copied |= b.leaves[i].node == root && b.leaves[i].next_value != none;
   return copied ? b.append(&copy_of<Target, tensor_of<Output>>, &result) : result;
 }
 
@@ -77,20 +77,20 @@ constexpr void finish(auto& g, const builder& b) {
   g.argument_count = b.argument_count;
   g.leaf_count = b.leaf_count;
   g.region_count = b.region_count;
-  g.keep_count = b.keep_count;
+  g.stored_value_count = b.stored_value_count;
   g.tag_count = b.tag_count;
   g.character_count = b.character_count;
   g.wrong = b.wrong;
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (g.leaves[i].after != none) g.outputs[g.output_count++] = g.leaves[i].after;
+    if (g.leaves[i].next_value != none) g.outputs[g.output_count++] = g.leaves[i].next_value;
   }
 }
 
 /// Lowers an expression that is a result of a program or of a scan. Real numbers are returned as floats.
 template <class Target, class E>
-constexpr int result_of(builder& b) {
+constexpr int lower_result(builder& b) {
   const int v = lowering<E>::template into<Target>(b);
-  return E::element.type == dtype::real ? b.in_floats(v) : v;
+  return E::element.type == dtype::real ? b.as_float(v) : v;
 }
 
 /// Lowers the outputs of a model, and the leaf that is the gradient of the first output, or no_leaf.
@@ -99,10 +99,10 @@ constexpr auto build() {
   graph<size_of<Target, Outputs..., Cotangent>()> g;
   builder b;
   b.write_to(g);
-  ((g.outputs[g.output_count++] = result_of<Target, Outputs>(b)), ...);
+  ((g.outputs[g.output_count++] = lower_result<Target, Outputs>(b)), ...);
   g.result_count = g.output_count;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((g.outputs[I] = kept_result<Target, Outputs, Updates>(b, g.outputs[I])), ...);
+    ((g.outputs[I] = returned_value<Target, Outputs, Updates>(b, g.outputs[I])), ...);
   }(std::index_sequence_for<Outputs...>{});
   g.cotangent = lowering<Cotangent>::template into<Target>(b);
   finish(g, b);

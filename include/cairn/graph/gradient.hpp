@@ -7,29 +7,29 @@
 namespace cairn::graph {
 
 /// Marks the values up to `last` that depend on marked values through operations that have a gradient.
-constexpr void spread_wanted(const builder& b, int last, bool* wanted) {
+constexpr void mark_wanted(const builder& b, int last, bool* wanted) {
   for (int v = 0; v <= last; ++v) {
     const operation& op = *b.nodes[v].op;
     if (same_address(op.vjp, nullptr) && !op.converts) continue;
-    if (kind_of(b.nodes[v].made->element.type) != kind::real) continue;
-    for (int i = 0; i < op.arguments; ++i) wanted[v] |= wanted[b.argument(v, i)];
+    if (kind_of(b.nodes[v].result->element.type) != kind::real) continue;
+    for (int i = 0; i < op.argument_count; ++i) wanted[v] |= wanted[b.argument(v, i)];
   }
 }
 
 /// Visits the operations from value `last` back to the first, and appends the gradients of their wanted arguments.
-/// `gradient` is a table by value, which is 0 for a value without a gradient. Calls visit(v) after the gradient rule of
-/// the operation with first result v.
+/// `gradient` is a table by value, which is none for a value without a gradient. Calls visit(v) after the gradient rule
+/// of the operation with first result v.
 constexpr void append_gradients(builder& b, int last, const bool* wanted, int* gradient, auto visit) {
   for (int v = last; v >= 0; --v) {
     const operation& op = *b.nodes[v].op;
-    if (b.nodes[v].number > 0 || same_address(op.vjp, nullptr)) continue;
+    if (b.nodes[v].result_index > 0 || same_address(op.vjp, nullptr)) continue;
     int cotangents = 0, differentiable = 0;
     bool any = false, first_alone = !same_address(op.vjp_first, nullptr);
-    for (int r = 0; r < op.results; ++r) {
+    for (int r = 0; r < op.result_count; ++r) {
       any |= wanted[v + r];
-      if (kind_of(op.made[r].element.type) != kind::real) continue;
-      cotangents += gradient[v + r] != 0;
-      first_alone &= differentiable++ == 0 || gradient[v + r] == 0;
+      if (kind_of(op.results[r].element.type) != kind::real) continue;
+      cotangents += gradient[v + r] != none;
+      first_alone &= differentiable++ == 0 || gradient[v + r] == none;
     }
     if (!any || cotangents == 0) continue;
     (first_alone ? op.vjp_first : op.vjp)(b, v, wanted, gradient);
@@ -55,29 +55,33 @@ struct lowering<derivative<I, F, X...>> {
   using type = derivative<I, F, X...>;
   static constexpr int height = type::traits.height;
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<derivative<0, F, X...>>, height)) return;
+    if (!c.add_if_new(&id_of<derivative<0, F, X...>>, height)) return;
     (lowering<X>::count(c), ...);
     lowering<F>::count(c);
   }
   template <class Target>
   static constexpr int into(builder& b) {
     if (const int known = b.known.find(&id_of<type>, height); known != none) return known;
-    const int by[]{b.differentiated(lowering<X>::template into<Target>(b))...};
-    const int of = b.differentiated(lowering<F>::template into<Target>(b)), end = b.node_count;
+    const int variables[]{b.gradient_owner(lowering<X>::template into<Target>(b))...};
+    const int function = b.gradient_owner(lowering<F>::template into<Target>(b)), end = b.node_count;
     table<bool> wanted(end);
     table<int> gradient(end);
-    for (const int x : by) wanted.data()[x] = true;
-    spread_wanted(b, of, wanted.data());
-    gradient.data()[of] = b.append_leaf(&leaf_operation<constant_leaf<1.0>, typename Target::numbers, tensor_of<F>>);
-    append_gradients(b, of, wanted.data(), gradient.data(), [](int) {});
+    std::fill_n(gradient.data(), end, none);
+    for (const int x : variables) wanted.data()[x] = true;
+    mark_wanted(b, function, wanted.data());
+    gradient.data()[function] =
+        b.append_leaf(&leaf_operation<constant_leaf<1.0>, typename Target::numbers, tensor_of<F>>);
+    append_gradients(b, function, wanted.data(), gradient.data(), [](int) {});
     for (int v = end; v < b.node_count; ++v) b.nodes[v].order = type::traits.order;
-    for (const int x : by) {
-      if (gradient.data()[x] == 0) b.wrong.independent = x;
+    for (const int x : variables) {
+      if (gradient.data()[x] != none) continue;
+      b.wrong.independent = x;
+      gradient.data()[x] = x;  // stands in for the gradient until the mistake is reported
     }
     [&]<std::size_t... K>(std::index_sequence<K...>) {
-      (b.known.add(&id_of<derivative<static_cast<int>(K), F, X...>>, height, gradient.data()[by[K]]), ...);
+      (b.known.add(&id_of<derivative<static_cast<int>(K), F, X...>>, height, gradient.data()[variables[K]]), ...);
     }(std::index_sequence_for<X...>{});
-    return gradient.data()[by[I]];
+    return gradient.data()[variables[I]];
   }
 };
 

@@ -20,7 +20,7 @@ enum class role : std::uint8_t {
   random,     ///< the key of a random operation; each training step has a new one
   /// A value that earlier training steps left: a gradient that is accumulated, or a moment. This training step writes
   /// the next value to the same memory.
-  earlier,
+  accumulated,
   number,       ///< a number of an update rule, the same for all parameters; each training step has a new one
   constant,     ///< an immediate scalar
   generated,    ///< an array that is computed from the positions of its elements wherever it is read
@@ -31,7 +31,7 @@ enum class role : std::uint8_t {
 };
 constexpr bool is_leaf(role r) { return r < role::view; }
 /// Returns true if the value stays from one training step, or call of a predictor, to the next.
-constexpr bool is_kept(role r) { return r == role::parameter || r == role::cache; }
+constexpr bool is_persistent(role r) { return r == role::parameter || r == role::cache; }
 constexpr bool is_constant(role r) { return r == role::constant || r == role::generated; }
 
 struct builder;
@@ -40,7 +40,7 @@ struct sizes;
 /// Describes how the arguments of a kernel lie in memory.
 struct argument_table {
   /// By argument: the distance of its rows in elements, or 0 if the argument is contiguous. Null if all are contiguous.
-  const std::int64_t* rows_apart = nullptr;
+  const std::int64_t* row_strides = nullptr;
   /// The number of columns of each piece, for all arguments that may be concatenations, in order. Null if no argument
   /// is a concatenation that is read in place.
   const int* pieces = nullptr;
@@ -67,35 +67,35 @@ using vjp_pointer = void (*)(builder&, int node, const bool* wanted, int* gradie
 
 /// Says how an operation treats values that are stored rounded to bf16.
 enum class rounding : std::uint8_t {
-  typed,    ///< the types of the model's expressions alone decide; no conversion is added
-  follows,  ///< the results are rounded if an argument is
-  takes,    ///< the kernel reads some arguments as bf16; the kernel or a conversion rounds the results
-  widens    ///< the kernel reads floats only; the kernel or a conversion rounds the results
+  as_typed,           ///< the types of the model's expressions alone decide; no conversion is added
+  follows_arguments,  ///< the results are rounded if an argument is
+  reads_bf16,         ///< the kernel reads some arguments as bf16; the kernel or a conversion rounds the results
+  reads_float         ///< the kernel reads floats only; the kernel or a conversion rounds the results
 };
 
 struct operation;
 
 /// A result of an operation.
-struct result {
+struct result_info {
   shape extents;
   element_type element;
   std::int64_t count = 0, bytes = 0;
-  const shape* same_shape = nullptr;  ///< one address for each shape, because addresses are cheaper to compare
-  int overwrites = none;              ///< index of the argument that the result may overwrite in memory
-  bool always = false;                ///< has memory even if it is unused
-  bool elsewhere = false;             ///< is in memory that the user of the program gives
-  bool rewritten = false;             ///< its reader overwrites it, so each time it is computed it can be read once
-  const operation *round = nullptr, *widen = nullptr;  ///< conversions to bf16, if it may be rounded, and to float
+  const shape* same_shape = nullptr;   ///< one address for each shape, because addresses are cheaper to compare
+  int overwrites = none;               ///< index of the argument that the result may overwrite in memory
+  bool always_in_memory = false;       ///< has memory even if it is unused
+  bool in_user_memory = false;         ///< is in memory that the user of the program gives
+  bool overwritten_by_reader = false;  ///< its reader overwrites it, so each time it is computed it can be read once
+  const operation *to_bf16 = nullptr, *to_float = nullptr;  ///< conversions to bf16, if it may be rounded, and to float
   /// True if the result is rounded to bf16. The floats that a kernel computes are rounded by a conversion. The result
   /// of an elementwise operation is rounded if an argument is bf16. Never rounded are sums, next states and single
   /// numbers. An operation that only moves numbers keeps their type.
-  bool rounds = false;
+  bool is_rounded = false;
 
   /// Returns the same result with elements of type float. It describes the result's gradient, and also the value
   /// before it is rounded.
-  constexpr const result& in_floats() const;
+  constexpr const result_info& as_float() const;
   /// Returns true if this result can overwrite `other`, each element one element.
-  constexpr bool covers(const result& other) const { return bytes == other.bytes && count == other.count; }
+  constexpr bool covers(const result_info& other) const { return bytes == other.bytes && count == other.count; }
 };
 
 /// An operation with its shapes and its functions. It is made where the operation's type is known. There is one object
@@ -103,8 +103,8 @@ struct result {
 struct operation {
   std::string_view name;
   role what = role::kernel;
-  int arguments = 0, results = 1;
-  const result* made = nullptr;  ///< by result
+  int argument_count = 0, result_count = 1;
+  const result_info* results = nullptr;  ///< by result
   std::int64_t flops = 0;
   std::uint32_t hash = 0;
 
@@ -119,22 +119,22 @@ struct operation {
   bool of_single_numbers = false;
   bool multiplies_halves = false;  ///< is a contraction of bf16, or a scan that has one in its body
   bool updates = false;            ///< overwrites a parameter, which is argument 0, and the parameter's moments
-  rounding rounded = rounding::typed;
+  rounding bf16_handling = rounding::as_typed;
   bool (*takes_bf16)(int) = nullptr;  ///< by argument: true if the kernel is compiled to read it as bf16
   /// If the kernel computes bf16: the same operation with results of type float.
-  const operation* wide = nullptr;
+  const operation* with_float_results = nullptr;
   /// A form of the operation with a kernel that reads floats only, or null. It is used if argument number
-  /// `exact_argument` is a float that was never rounded.
-  const operation* exact = nullptr;
-  int exact_argument = 0;
+  /// `precision_argument` is a float that was never rounded.
+  const operation* with_float_arguments = nullptr;
+  int precision_argument = 0;
   bool converts = false;          ///< is a conversion to or from bf16 that the builder added
   const axis_map* map = nullptr;  ///< by axis
-  workspace scratch = {};
-  int number_bytes = 0;  ///< bytes of a number of `scratch`
+  workspace kernel_workspace = {};
+  int number_bytes = 0;  ///< bytes of a number of `kernel_workspace`
 
   // Properties of a scan, which has a plan of its own.
-  std::int64_t (*scratch_of_plan)(int threads) = nullptr;  ///< bytes of its workspace
-  std::int64_t recomputed = 0;                             ///< the part of `flops` that recomputes values
+  std::int64_t (*workspace_of_plan)(int threads) = nullptr;  ///< bytes of its workspace
+  std::int64_t recomputed = 0;                               ///< the part of `flops` that recomputes values
   loop_counts counts = {};
 
   // Properties of leaves.
@@ -151,39 +151,45 @@ struct operation {
   vjp_pointer vjp_first = nullptr;       ///< gradient rule for the first cotangent alone, if the operation has one
   int vjp_nodes = 0, vjp_arguments = 0;  ///< the most nodes and arguments that a gradient rule appends
 
-  constexpr bool has_scratch() const { return scratch.numbers(1) > 0 || !same_address(scratch_of_plan, nullptr); }
-  constexpr std::int64_t scratch_bytes(int threads) const {
-    return same_address(scratch_of_plan, nullptr) ? scratch.numbers(threads) * number_bytes : scratch_of_plan(threads);
+  constexpr bool has_workspace() const {
+    return kernel_workspace.numbers(1) > 0 || !same_address(workspace_of_plan, nullptr);
+  }
+  constexpr std::int64_t workspace_bytes(int threads) const {
+    return same_address(workspace_of_plan, nullptr) ? kernel_workspace.numbers(threads) * number_bytes
+                                                    : workspace_of_plan(threads);
   }
   /// Returns true if the kernel can read argument number i in place if it is a concatenation.
   constexpr bool may_read_pieces(int i) const { return i < 64 && (reads_pieces >> i & 1U) != 0; }
-  constexpr int operands() const { return results + arguments + (has_scratch() ? 1 : 0); }
+  constexpr int operands() const { return result_count + argument_count + (has_workspace() ? 1 : 0); }
 
-  constexpr bool says_start() const { return start.drawn != initial::law::unsaid; }
+  constexpr bool has_initial() const { return start.drawn != initial::law::unspecified; }
   /// Returns true if two leaves with one name can be the same leaf.
   constexpr bool same_leaf(const operation& other) const {
-    return made->extents == other.made->extents && made->element == other.made->element &&
-           trainable == other.trainable && (start == other.start || !says_start() || !other.says_start());
+    return results[0].extents == other.results[0].extents && results[0].element == other.results[0].element &&
+           trainable == other.trainable && (start == other.start || !has_initial() || !other.has_initial());
   }
 };
 
-constexpr const result& result::in_floats() const { return same_address(widen, nullptr) ? *this : *widen->made; }
+constexpr const result_info& result_info::as_float() const {
+  return same_address(to_float, nullptr) ? *this : *to_float->results;
+}
 
 /// A value: one result of an operation that is applied to earlier values. The results of one application are
 /// neighbours in the table.
 struct node {
   const operation* op;
-  const result* made;
-  int first;   ///< where its arguments begin in the table of arguments
-  int number;  ///< which result of the operation it is
-  int region;  ///< the innermost region; a gradient is in the region of the value that it is the gradient of
-  int home;    ///< the region that was open when the value was appended; for a gradient, where the gradient was taken
-  int order;   ///< 0 for values of the model, 1 for gradients, 2 for gradients of gradients, and so on
+  const result_info* result;
+  int first;         ///< where its arguments begin in the table of arguments
+  int result_index;  ///< which result of the operation it is
+  int region;        ///< the innermost region; a gradient is in the region of the value that it is the gradient of
+  /// the region that was open when the value was appended; for a gradient, where the gradient was taken
+  int open_region;
+  int order;  ///< 0 for values of the model, 1 for gradients, 2 for gradients of gradients, and so on
 
-  // `rounded`: the bf16 version of this value, which is read instead of it. `converted`: a conversion of this value
-  // that some of its readers take. `copy_of`: the bf16 value that this value recomputes in float; both share one
-  // gradient. A number is none if the value does not exist.
-  int rounded = none, converted = none, copy_of = none;
+  // `bf16_version`: the bf16 version of this value, which is read instead of it. `conversion`: a conversion of this
+  // value that some of its readers take. `float_version_of`: the bf16 value that this value recomputes in float; both
+  // share one gradient. A number is none if the value does not exist.
+  int bf16_version = none, conversion = none, float_version_of = none;
 };
 
 /// A named leaf.
@@ -191,7 +197,7 @@ struct leaf {
   int node = none;
   int name = 0, name_length = 0;  ///< in graph::names
   int next = none;                ///< the next leaf in the hash chain
-  int after = none;               ///< for a state that a training step updates: its next value
+  int next_value = none;          ///< for a state that a training step updates: its next value
 };
 
 /// A name by which policies find a value.
@@ -201,24 +207,24 @@ struct tag {
 };
 
 /// Regions, in which values are computed. They are numbered in the order in which they begin. Region 0 is the program.
-enum class part : std::uint8_t { program, block, stage, iteration, segment };
+enum class region_kind : std::uint8_t { program, block, stage, iteration, segment };
 struct region {
   int parent = none;
-  part what = part::program;
+  region_kind what = region_kind::program;
   int name = 0, name_length = 0;  ///< the path of a segment
   bool may_be_useless = false;
   /// True if this region is, or is inside of, a segment that is a function of parameters, states and constants alone.
   /// Its values are computed here and are not shared with other regions.
-  bool own_parameters = false;
-  int shared = 0;        ///< the number of the application of a shared layer to which the region belongs, or 0
-  int first_reused = 0;  ///< how many values in builder::reused are older than the region
+  bool is_parameter_function = false;
+  int shared_application = 0;  ///< the number of the application of a shared layer to which the region belongs, or 0
+  int first_reused = 0;        ///< how many values in builder::reused are older than the region
   /// For segments of a chain: a bit for each predicate or tag of their policies. The bit is set if a value of this or
   /// an earlier segment of the chain fits the predicate or has the tag.
-  std::uint64_t found = 0;
+  std::uint64_t policies_met = 0;
 };
 
 /// A value inside a segment `region` that the segment's policies store for the backward pass.
-struct keep {
+struct stored_value {
   int node = none, region = none;
 };
 
@@ -237,13 +243,14 @@ struct mistakes {
   int independent = none;       ///< a value by which a function is differentiated that does not depend on the value
   int updated_twice = none;     ///< a state that would become two different values
   int applied_twice = none;     ///< a parameter that two layers use
-  int gradient_of_loop = none;  ///< the pullback of a scan, if a gradient of the pullback is taken
+  int gradient_of_scan = none;  ///< the pullback of a scan, if a gradient of the pullback is taken
   int first_layer = none, second_layer = none;  ///< the results of the two layers that use `applied_twice`
 };
 
 /// The number of entries in each table of a graph, or an upper bound for it.
 struct sizes {
-  int nodes = 0, arguments = 0, leaves = 0, regions = 0, segments = 0, keeps = 0, tags = 0, characters = 0, updates = 0;
+  int nodes = 0, arguments = 0, leaves = 0, regions = 0, segments = 0, stored_values = 0, tags = 0, characters = 0,
+      updates = 0;
   int depth = 0;  ///< how deep segments are nested
 
   constexpr sizes& operator+=(const sizes& more) {
@@ -252,7 +259,7 @@ struct sizes {
     leaves += more.leaves;
     regions += more.regions;
     segments += more.segments;
-    keeps += more.keeps;
+    stored_values += more.stored_values;
     tags += more.tags;
     characters += more.characters;
     updates += more.updates;
@@ -261,8 +268,8 @@ struct sizes {
   }
   /// Returns the sizes of `n` copies.
   friend constexpr sizes operator*(int n, const sizes& s) {
-    return {n * s.nodes, n * s.arguments, n * s.leaves,     n * s.regions, n * s.segments,
-            n * s.keeps, n * s.tags,      n * s.characters, n * s.updates, s.depth};
+    return {n * s.nodes,         n * s.arguments, n * s.leaves,     n * s.regions, n * s.segments,
+            n * s.stored_values, n * s.tags,      n * s.characters, n * s.updates, s.depth};
   }
   /// Adds the characters of a prefix of this length to all names.
   constexpr void prefix_names(int characters_more) { characters += (leaves + segments) * characters_more; }
@@ -278,9 +285,9 @@ struct values {
 
   constexpr int argument(int v, int i) const { return arguments[nodes[v].first + i]; }
   constexpr const operation& op(int v) const { return *nodes[v].op; }
-  constexpr const result& made(int v) const { return *nodes[v].made; }
+  constexpr const result_info& result(int v) const { return *nodes[v].result; }
   /// Returns the first result of the application of an operation that computes v.
-  constexpr int head(int v) const { return v - nodes[v].number; }
+  constexpr int head(int v) const { return v - nodes[v].result_index; }
   /// Returns the value in memory that v is a view of. If v is not a view, returns v.
   constexpr int root(int v) const {
     while (nodes[v].op->what == role::view) v = argument(v, 0);
@@ -295,10 +302,10 @@ struct graph : values<Size.nodes + 1, Size.arguments + 1> {
   static constexpr int output_capacity = max_outputs + Size.updates;
   leaf leaves[Size.leaves + 1] = {};
   region regions[Size.regions + 1] = {};
-  keep keeps[Size.keeps + 1] = {};
+  stored_value stored_values[Size.stored_values + 1] = {};
   tag tags[Size.tags + 1] = {};
   char names[Size.characters + 1] = {};
-  int leaf_count = 0, region_count = 1, keep_count = 0, tag_count = 0, character_count = 0;
+  int leaf_count = 0, region_count = 1, stored_value_count = 0, tag_count = 0, character_count = 0;
   int outputs[output_capacity] = {};  ///< the results, then the next values of states in the order of their leaves
   int output_count = 0, result_count = 0;
   int cotangent = none;  ///< the leaf that is the gradient of the first output; none if the gradient is 1

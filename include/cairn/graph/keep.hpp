@@ -19,18 +19,18 @@ inline constexpr int tag_characters<save_all_but<Name...>> = tag_characters<save
 /// segments, a value or tag that a policy names only has to be in one of them.
 class closing_segment {
  public:
-  constexpr closing_segment(builder& to, int first_node, int first_tag, int number = 0, int numbers = 1)
-      : b(to), first_node_(first_node), first_tag_(first_tag), number_(number), numbers_(numbers) {}
+  constexpr closing_segment(builder& to, int first_node, int first_tag, int chain_index = 0, int chain_length = 1)
+      : b(to), first_node_(first_node), first_tag_(first_tag), chain_index_(chain_index), chain_length_(chain_length) {}
 
-  /// Adds the values that these policies store to the table builder::keeps.
+  /// Adds the values that these policies store to the table builder::stored_values.
   template <class... Policy>
-  constexpr void keep_by() {
+  constexpr void store_by() {
     if constexpr (sizeof...(Policy) > 0) {
-      if (number_ > 0) now().found = b.regions[before()].found;
-      for (int v = first_node_; v < b.node_count; ++v) kept_.push(false);
-      ((keep_what(Policy{}), ++policy_), ...);
+      if (chain_index_ > 0) segment().policies_met = b.regions[previous_segment()].policies_met;
+      for (int v = first_node_; v < b.node_count; ++v) stored_.push(false);
+      ((store_for(Policy{}), ++policy_), ...);
       for (int v = first_node_; v < b.node_count; ++v) {
-        if (kept_[v - first_node_]) b.keeps[b.keep_count++] = {v, b.region_now};
+        if (stored_[v - first_node_]) b.stored_values[b.stored_value_count++] = {v, b.current_region};
       }
     }
   }
@@ -38,17 +38,18 @@ class closing_segment {
  private:
   builder& b;
   int first_node_, first_tag_;
-  int number_, numbers_;  ///< the number of this segment in the chain, and the number of segments in the chain
+  int chain_index_,
+      chain_length_;      ///< the number of this segment in the chain, and the number of segments in the chain
   int policy_ = 0;        ///< the index of the current policy in the list of policies
-  int asked_ = 0;         ///< how many predicates and tags the policies have named so far
-  stack<bool> kept_;      ///< by value, from first_node_ on: a policy stores it
+  int requirements_ = 0;  ///< how many predicates and tags the policies have named so far
+  stack<bool> stored_;    ///< by value, from first_node_ on: a policy stores it
 
-  constexpr region& now() const { return b.regions[b.region_now]; }
+  constexpr region& segment() const { return b.regions[b.current_region]; }
   /// Returns the previous segment of the chain. Each segment is in a stage of the chain.
-  constexpr int before() const {
+  constexpr int previous_segment() const {
     const auto chain_of = [&](int r) { return b.regions[b.regions[r].parent].parent; };
-    int r = b.region_now - 1;
-    while (b.regions[r].what != part::segment || chain_of(r) != chain_of(b.region_now)) --r;
+    int r = b.current_region - 1;
+    while (b.regions[r].what != region_kind::segment || chain_of(r) != chain_of(b.current_region)) --r;
     return r;
   }
   /// Returns true if v is a value that a policy can store. Four sorts of values are none:
@@ -58,64 +59,65 @@ class closing_segment {
   /// - a conversion that was added for an operation that reads another type.
   constexpr bool is_computed(int v) const {
     const operation& op = *b.nodes[v].op;
-    return op.arguments > 0 && op.what != role::view && b.nodes[v].rounded == none && b.unconverted(v) == v;
+    return op.argument_count > 0 && op.what != role::view && b.nodes[v].bf16_version == none &&
+           b.before_conversion(v) == v;
   }
   /// Describes v for a predicate of the user.
   constexpr saveable described(int v) const {
     if (b.nodes[v].op->converts) v = b.argument(v, 0);
     const operation& op = *b.nodes[v].op;
-    const auto rank = [&](int i) { return b.nodes[b.argument(v, i)].made->extents.rank; };
-    const bool batched = op.arguments > 1 && rank(0) > 2 && rank(1) > 2;
-    return {op.name, b.nodes[v].made->extents, op.flops, op.contraction, batched};
+    const auto rank = [&](int i) { return b.nodes[b.argument(v, i)].result->extents.rank; };
+    const bool batched = op.argument_count > 1 && rank(0) > 2 && rank(1) > 2;
+    return {op.name, b.nodes[v].result->extents, op.flops, op.contraction, batched};
   }
 
   /// Marks a value as stored. If the value is a view, also marks the value in memory that it is a view of.
   constexpr void save(int v) {
-    for (; v >= first_node_ && b.nodes[v].op->arguments > 0; v = b.argument(v, 0)) {
-      kept_[v - first_node_] = true;
+    for (; v >= first_node_ && b.nodes[v].op->argument_count > 0; v = b.argument(v, 0)) {
+      stored_[v - first_node_] = true;
       if (b.nodes[v].op->what != role::view) return;
     }
   }
 
   /// Notes whether a value or tag that a policy names was found. If it was in no segment of the chain, notes the
   /// misfit.
-  constexpr void note(bool there, std::string_view tag) {
-    const std::uint64_t bit = std::uint64_t{1} << asked_++;
-    if (there) now().found |= bit;
-    if ((now().found & bit) == 0 && number_ + 1 == numbers_ && b.wrong.policy.region == 0)
-      b.wrong.policy = {b.region_now, policy_, b.write_name(tag), static_cast<int>(tag.size())};
+  constexpr void note_found(bool is_found, std::string_view tag) {
+    const std::uint64_t bit = std::uint64_t{1} << requirements_++;
+    if (is_found) segment().policies_met |= bit;
+    if ((segment().policies_met & bit) == 0 && chain_index_ + 1 == chain_length_ && b.wrong.policy.region == 0)
+      b.wrong.policy = {b.current_region, policy_, b.write_name(tag), static_cast<int>(tag.size())};
   }
 
   /// Calls visit with each value of the segment that has this tag.
   constexpr void for_each_tagged(std::string_view tag, auto visit) {
-    bool any = false;
+    bool found = false;
     for (int t = first_tag_; t < b.tag_count; ++t) {
       if (std::string_view(b.names + b.tags[t].name, static_cast<std::size_t>(b.tags[t].name_length)) != tag) continue;
-      any = true;
+      found = true;
       const int v = b.root(b.tags[t].node);
       if (v >= first_node_) visit(v);
     }
-    note(any, tag);
+    note_found(found, tag);
   }
 
-  constexpr void keep_what(auto) {}  // allow_useless and save_nothing store no value
-  constexpr void keep_what(a_predicate auto keeps) {
-    bool any = false;
+  constexpr void store_for(auto) {}  // allow_useless and save_nothing store no value
+  constexpr void store_for(a_predicate auto selects) {
+    bool found = false;
     for (int v = first_node_; v < b.node_count; ++v) {
-      if (!is_computed(v) || !keeps(described(v))) continue;
+      if (!is_computed(v) || !selects(described(v))) continue;
       save(v);
-      any = true;
+      found = true;
     }
-    for (int i = now().first_reused; i < b.reused.count(); ++i)
-      any |= is_computed(b.reused[i]) && keeps(described(b.reused[i]));
-    note(any, {});
+    for (int i = segment().first_reused; i < b.reused.count(); ++i)
+      found |= is_computed(b.reused[i]) && selects(described(b.reused[i]));
+    note_found(found, {});
   }
   template <fixed_string... Name>
-  constexpr void keep_what(cairn::save<Name...>) {
+  constexpr void store_for(cairn::save<Name...>) {
     (for_each_tagged(Name, [&](int v) { save(v); }), ...);
   }
   template <fixed_string... Name>
-  constexpr void keep_what(save_all_but<Name...>) {
+  constexpr void store_for(save_all_but<Name...>) {
     stack<bool> left_out;
     for (int v = first_node_; v < b.node_count; ++v) left_out.push(!is_computed(v));
     (for_each_tagged(Name, [&](int v) { left_out[v - first_node_] = true; }), ...);

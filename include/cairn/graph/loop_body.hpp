@@ -8,13 +8,14 @@ namespace cairn::graph {
 
 /// A leaf of a body that has another address in each iteration: an argument, or the cotangent of a result.
 template <class Tensor>
-struct step_leaf : Tensor {};
+struct iteration_leaf : Tensor {};
 template <class Tensor>
-struct lowering<step_leaf<Tensor>> {
+struct lowering<iteration_leaf<Tensor>> {
   static constexpr void describe(operation& o) { o.what = role::input; }
 };
 template <class Tensor, class Target>
-inline constexpr const operation& step_leaf_of = leaf_operation<step_leaf<Tensor>, typename Target::numbers, Tensor>;
+inline constexpr const operation& iteration_leaf_of =
+    leaf_operation<iteration_leaf<Tensor>, typename Target::numbers, Tensor>;
 
 /// The graph of a scan's body. The first leaves are the scan's arguments. Then come the leaves of the body itself, and
 /// then the cotangents. A name begins with "/." if the path of the blocks around the scan is put before it.
@@ -33,89 +34,90 @@ struct body_graph : graph<Size> {
 };
 
 /// The tensor type of result number R of one iteration.
-template <class Loop, std::size_t R>
-using step_tensor = tensor_of<pick<static_cast<int>(R), typename Loop::body>>;
+template <class Scan, std::size_t R>
+using iteration_tensor = tensor_of<pick<static_cast<int>(R), typename Scan::body>>;
 
-template <class Loop>
+template <class Scan>
 inline constexpr sizes size_of_body = [](sizes s) {
-  s.leaves += Loop::carried_count + Loop::each_count + Loop::same_count + Loop::result_count;
-  s.nodes += s.leaves + Loop::result_count;
-  s.updates += Loop::result_count;  // makes room in `outputs`, because a scan may have more results than a program
+  s.leaves += Scan::carried_count + Scan::each_count + Scan::same_count + Scan::result_count;
+  s.nodes += s.leaves + Scan::result_count;
+  s.updates += Scan::result_count;  // makes room in `outputs`, because a scan may have more results than a program
   s.characters += 2 * (s.leaves + s.segments);
   return s;
-}(body_lowering<block_mark<Loop::name>, typename Loop::body::bodies>::size);
+}(body_lowering<block_mark<Scan::name>, typename Scan::body::bodies>::size);
 
 /// Lowers the body of a scan. Its real results become floats. The path of names begins with '/', so that a prefixed
 /// name begins with "/.".
-template <class Loop, class Target>
+template <class Scan, class Target>
 constexpr void lower_body(builder& b, int* results) {
-  using body = body_lowering<block_mark<Loop::name>, typename Loop::body::bodies>;
-  constexpr int count = std::tuple_size_v<typename Loop::tensors>;
+  using body = body_lowering<block_mark<Scan::name>, typename Scan::body::bodies>;
+  constexpr int count = std::tuple_size_v<typename Scan::tensors>;
   int arguments[count];
   [&]<class... Tensor>(std::type_identity<std::tuple<Tensor...>>) {
     int i = 0;
-    ((arguments[i++] = b.leaves[b.nameless_leaf(&step_leaf_of<Tensor, Target>)].node), ...);
-  }(std::type_identity<typename Loop::tensors>{});
+    ((arguments[i++] = b.leaves[b.nameless_leaf(&iteration_leaf_of<Tensor, Target>)].node), ...);
+  }(std::type_identity<typename Scan::tensors>{});
   b.path.push('/');
   body::template into<Target>(b, arguments, count, results);
-  for (int r = 0; r < Loop::result_count; ++r) {
-    const bool real = Loop::body::results[static_cast<std::size_t>(r)].element.type == dtype::real;
-    if (real) results[r] = b.in_floats(results[r]);
+  for (int r = 0; r < Scan::result_count; ++r) {
+    const bool real = Scan::body::results[static_cast<std::size_t>(r)].element.type == dtype::real;
+    if (real) results[r] = b.as_float(results[r]);
   }
 }
 /// Returns the sizes of the body's graph. If the body takes gradients itself, it is lowered once to find out how much
 /// they append.
-template <class Loop, class Target>
+template <class Scan, class Target>
 constexpr sizes grown_size_of_body() {
-  sizes size = with_conversions<Target>(size_of_body<Loop>);
-  if constexpr (Loop::body::inside.order > 0) {
-    graph<with_conversions<Target>(size_of_body<Loop>)> g;
+  sizes size = with_conversions<Target>(size_of_body<Scan>);
+  if constexpr (Scan::body::inside.order > 0) {
+    graph<with_conversions<Target>(size_of_body<Scan>)> g;
     builder b;
     b.write_to(g);
     b.write_apart(size);
-    lower_body<Loop, Target>(b, g.outputs);
+    lower_body<Scan, Target>(b, g.outputs);
     size.nodes = b.node_count + size.leaves;
     size.arguments = b.argument_count + 1;
   }
   return size;
 }
-template <class Loop, class Target>
+template <class Scan, class Target>
 constexpr auto build_body() {
-  body_graph<grown_size_of_body<Loop, Target>()> g;
+  body_graph<grown_size_of_body<Scan, Target>()> g;
   builder b;
   b.write_to(g);
-  lower_body<Loop, Target>(b, g.outputs);
-  g.output_count = g.result_count = Loop::result_count;
+  lower_body<Scan, Target>(b, g.outputs);
+  g.output_count = g.result_count = Scan::result_count;
   g.own_leaves = b.leaf_count;
   [&]<std::size_t... R>(std::index_sequence<R...>) {
-    constexpr const auto& made = Loop::body::results;
+    constexpr const auto& made = Scan::body::results;
     ((g.cotangents[R] = Target::order > 0 && kind_of(made[R].element.type) == kind::real
-                            ? b.nameless_leaf(&step_leaf_of<step_tensor<Loop, R>, Target>)
+                            ? b.nameless_leaf(&iteration_leaf_of<iteration_tensor<Scan, R>, Target>)
                             : none),
      ...);
-  }(std::make_index_sequence<static_cast<std::size_t>(Loop::result_count)>{});
+  }(std::make_index_sequence<static_cast<std::size_t>(Scan::result_count)>{});
   finish(g, b);
   return g;
 }
 /// The target of the body. A scan is differentiated at most once, even if the model around it is differentiated more
 /// often.
-template <class Loop, class Target>
-using body_target = target<typename Target::numbers, Loop::body::inside.order + (Target::order > 0 ? 1 : 0),
+template <class Scan, class Target>
+using body_target = target<typename Target::numbers, Scan::body::inside.order + (Target::order > 0 ? 1 : 0),
                            Target::training, Target::inputs>;
-template <class Loop, class Target>
-inline constexpr auto body_of = build_body<Loop, Target>();
+template <class Scan, class Target>
+inline constexpr auto scan_body_of = build_body<Scan, Target>();
 
 /// Facts about a scan that are known before its body has a plan.
-template <class Loop, class Target>
-struct loop_of {
+template <class Scan, class Target>
+struct scan_facts {
   using real = typename Target::real;
-  static constexpr const auto& g = body_of<Loop, Target>;
-  static constexpr int carried = Loop::carried_count, each = Loop::each_count, own = carried + each + Loop::same_count;
+  static constexpr const auto& g = scan_body_of<Scan, Target>;
+  static constexpr int carried = Scan::carried_count, each = Scan::each_count,
+                       first_leaf = carried + each + Scan::same_count;
   static constexpr int arguments = g.own_leaves, results = g.output_count;
 
   /// Marks of leaves that are arguments of the scan.
   struct marks {
-    bool of[g.leaf_count + 1] = {};
+    bool by_leaf[g.leaf_count + 1] = {};
   };
   /// The arguments for which the pullback computes a gradient. An argument that depends on no parameter gets one only
   /// if gradients of inputs are wanted. Carried real numbers always get one.
@@ -123,25 +125,26 @@ struct loop_of {
     marks out;
     [&]<class... A>(std::type_identity<std::tuple<A...>>) {
       int i = 0;
-      ((out.of[i] = kind_of(A::element.type) == kind::real && (i < carried || Target::inputs || A::traits.trained),
+      ((out.by_leaf[i] = kind_of(A::element.type) == kind::real && (i < carried || Target::inputs || A::traits.trained),
         ++i),
        ...);
-    }(std::type_identity<typename Loop::arguments>{});
-    for (int i = own; i < arguments; ++i) {
+    }(std::type_identity<typename Scan::arguments>{});
+    for (int i = first_leaf; i < arguments; ++i) {
       const operation& leaf = g.leaf_op(i);
-      const bool asked = leaf.what == role::input && kind_of(leaf.made->element.type) == kind::real && Target::inputs;
-      out.of[i] = leaf.trainable || asked;
+      const bool asked =
+          leaf.what == role::input && kind_of(leaf.results[0].element.type) == kind::real && Target::inputs;
+      out.by_leaf[i] = leaf.trainable || asked;
     }
     return out;
   }();
   /// The arguments that have a gradient which is summed over the iterations.
-  static constexpr marks added_up = [] {
+  static constexpr marks summed = [] {
     marks out = wanted;
-    for (int i = 0; i < carried + each; ++i) out.of[i] = false;
+    for (int i = 0; i < carried + each; ++i) out.by_leaf[i] = false;
     return out;
   }();
-  static constexpr int gradient_count = static_cast<int>(std::ranges::count(wanted.of, true)),
-                       sum_count = static_cast<int>(std::ranges::count(added_up.of, true));
+  static constexpr int gradient_count = static_cast<int>(std::ranges::count(wanted.by_leaf, true)),
+                       sum_count = static_cast<int>(std::ranges::count(summed.by_leaf, true));
   static constexpr int cotangent_count = [] {
     int n = 0;
     for (int r = 0; r < g.result_count; ++r) n += g.cotangents[r] != none;

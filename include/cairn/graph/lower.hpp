@@ -14,7 +14,7 @@ namespace cairn::graph {
 template <class Leaf, fixed_string Name, bool Prefixed, bool Weight = false>
 struct named_leaf {
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<Leaf>, Leaf::traits.height)) return;
+    if (!c.add_if_new(&id_of<Leaf>, Leaf::traits.height)) return;
     c.total += {.nodes = 1, .leaves = 1, .characters = sizeof(Name.text)};
   }
   /// Returns the number of the leaf in the table of leaves.
@@ -86,9 +86,9 @@ struct lowering<generated_leaf<F, E, Extents...>> {
 };
 /// A constant that is combined with numbers of another type than the program's.
 template <class Constant, dtype Type>
-struct constant_among {};
+struct constant_as {};
 template <class Constant, dtype Type>
-struct lowering<constant_among<Constant, Type>> : lowering<Constant> {
+struct lowering<constant_as<Constant, Type>> : lowering<Constant> {
   template <class Target>
   static constexpr int into(builder& b) {
     return b.append_leaf(&leaf_operation<Constant, typename Target::numbers, tensor<element_type{Type}>>);
@@ -112,7 +112,7 @@ template <class Target, class Tensor>
 inline constexpr const operation& copy_of = operation_of<expand_op<Tensor::shape>, Target, Tensor>;
 
 /// Returns true if an operation updates one of its arguments, which is a state.
-constexpr bool any_updated(next_state (*becomes)(int), int arguments) {
+constexpr bool updates_any(next_state (*becomes)(int), int arguments) {
   for (int i = 0; i < arguments; ++i) {
     const next_state next = becomes(i);
     if (next.result >= 0 || next.argument >= 0) return true;
@@ -127,18 +127,18 @@ struct lowering<expr<Op, A...>> {
   static constexpr dtype common = cairn::detail::common_type_of<A...>;
   template <std::size_t I>
   using nth = std::tuple_element_t<I, std::tuple<A...>>;
-  /// True if X is a constant that takes the type of the other arguments. tensor_met and met are the tensor type and the
-  /// expression of an argument after this adaptation.
+  /// True if X is a constant that takes the type of the other arguments. adapted_tensor and adapted are the tensor type
+  /// and the expression of an argument after this adaptation.
   template <class X>
   static constexpr bool adapts = cairn::detail::is_constant<X> && common != dtype::real;
   template <class X>
-  using tensor_met = std::conditional_t<adapts<X>, tensor<element_type{common}>, tensor_of<X>>;
+  using adapted_tensor = std::conditional_t<adapts<X>, tensor<element_type{common}>, tensor_of<X>>;
   template <class X>
-  using met = std::conditional_t<adapts<X>, constant_among<X, common>, X>;
-  static constexpr bool updates = any_updated(&Op::becomes, sizeof...(A));
+  using adapted = std::conditional_t<adapts<X>, constant_as<X, common>, X>;
+  static constexpr bool updates = updates_any(&Op::becomes, sizeof...(A));
 
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, height)) return;
+    if (!c.add_if_new(&id_of<type>, height)) return;
     (lowering<A>::count(c), ...);
     constexpr int count = static_cast<int>(sizeof...(A));
     constexpr int results = static_cast<int>(type::results.size());
@@ -148,27 +148,27 @@ struct lowering<expr<Op, A...>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    if (const int known = b.known.find(&id_of<type>, height); known != none) return b.value(known);
+    if (const int known = b.known.find(&id_of<type>, height); known != none) return b.read_instead_of(known);
     constexpr int same_as = Op::stands_for(Target::training);
     int made = none;
     if constexpr (same_as >= 0) {
       made = lowering<nth<same_as>>::template into<Target>(b);
     } else {
-      const int arguments[]{lowering<met<A>>::template into<Target>(b)..., none};
-      made = b.compute(&operation_of<Op, Target, tensor_met<A>...>, arguments);
+      const int arguments[]{lowering<adapted<A>>::template into<Target>(b)..., none};
+      made = b.find_or_append(&operation_of<Op, Target, adapted_tensor<A>...>, arguments);
     }
     if constexpr (updates) {
       [&]<std::size_t... I>(std::index_sequence<I...>) {
         (update<Target, I>(b, made), ...);
       }(std::index_sequence_for<A...>{});
     }
-    return b.value(b.known.add(&id_of<type>, height, made));
+    return b.read_instead_of(b.known.add(&id_of<type>, height, made));
   }
   template <class Target, int Which>
   static constexpr int result(builder& b) {
     const int first = into<Target>(b);
     if (Which == 0 || Op::stands_for(Target::training) >= 0) return first;
-    return b.value(b.known.find(&id_of<type>, height) + Which);
+    return b.read_instead_of(b.known.find(&id_of<type>, height) + Which);
   }
 
  private:
@@ -183,12 +183,12 @@ struct lowering<expr<Op, A...>> {
       constexpr const tensor_type& becomes = type::results[static_cast<std::size_t>(next.result)];
       static_assert(becomes == nth<I>::shape && becomes.element == nth<I>::element,
                     "cairn: a state becomes a value of its own shape and type");
-      b.update(lowering<nth<I>>::template leaf<Target>(b), made + next.result);
+      b.set_next_value(lowering<nth<I>>::template leaf<Target>(b), made + next.result);
     } else if constexpr (next.argument >= 0) {
       using value = nth<static_cast<std::size_t>(next.argument)>;
       int v = lowering<value>::template into<Target>(b);
-      if (is_kept(b.nodes[b.root(v)].op->what)) v = b.append(&copy_of<Target, tensor_of<value>>, &v);
-      b.update(lowering<nth<I>>::template leaf<Target>(b), v);
+      if (is_persistent(b.nodes[b.root(v)].op->what)) v = b.append(&copy_of<Target, tensor_of<value>>, &v);
+      b.set_next_value(lowering<nth<I>>::template leaf<Target>(b), v);
     }
   }
 };
@@ -206,7 +206,7 @@ template <fixed_string Name, class X>
 struct lowering<tagged<Name, X>> {
   using type = tagged<Name, X>;
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, type::traits.height)) return;
+    if (!c.add_if_new(&id_of<type>, type::traits.height)) return;
     lowering<X>::count(c);
     c.total += {.tags = 1, .characters = sizeof(Name.text)};
   }
@@ -226,26 +226,26 @@ struct lowering<layer_result<Parameter, X>> {
   static constexpr void count(counter& c) { lowering<X>::count(c); }
   template <class Target>
   static constexpr int into(builder& b) {
-    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
+    const top_level_expression here{b, std::same_as<typename type::owner, top_scope>};
     const int value = lowering<X>::template into<Target>(b);
-    b.apply(lowering<Parameter>::template leaf<Target>(b), value);
+    b.note_layer(lowering<Parameter>::template leaf<Target>(b), value);
     return value;
   }
 };
 
-// The marks of calls. around() adds what a mark needs to the sizes of the call. open() and close() are run when the
-// scope of the call opens and before it closes.
+// The marks of calls. sizes_of_call() adds what a mark needs to the sizes of the call. open() and close() are run when
+// the scope of the call opens and before it closes.
 template <class Mark>
 struct marking {
-  static constexpr part what = part::stage;
-  static constexpr sizes around(const sizes& inner) { return inner; }
+  static constexpr region_kind what = region_kind::stage;
+  static constexpr sizes sizes_of_call(const sizes& inner) { return inner; }
   static constexpr void open(builder&) {}
   static constexpr void close(builder&, int, int) {}
 };
 template <fixed_string Name>
 struct marking<block_mark<Name>> : marking<void> {
-  static constexpr part what = part::block;
-  static constexpr sizes around(sizes inner) {
+  static constexpr region_kind what = region_kind::block;
+  static constexpr sizes sizes_of_call(sizes inner) {
     inner.prefix_names(sizeof(Name.text));
     return inner;
   }
@@ -253,40 +253,40 @@ struct marking<block_mark<Name>> : marking<void> {
 };
 template <>
 struct marking<shared_mark> : marking<void> {
-  static constexpr sizes around(sizes inner) {
+  static constexpr sizes sizes_of_call(sizes inner) {
     inner.prefix_names(8);
     return inner;
   }
-  static constexpr void open(builder& b) { b.regions[b.region_now].shared = ++b.shared_count; }
+  static constexpr void open(builder& b) { b.regions[b.current_region].shared_application = ++b.shared_count; }
 };
 template <fixed_string Name, class... Policy>
 struct marking<segment_mark<Name, Policy...>> {
-  static constexpr part what = part::segment;
-  static constexpr sizes around(sizes inner) {
+  static constexpr region_kind what = region_kind::segment;
+  static constexpr sizes sizes_of_call(sizes inner) {
     inner.segments += 1;
     inner.characters += inner.segments * static_cast<int>(sizeof(Name.text));
     inner.characters += (0 + ... + tag_characters<Policy>);  // a tag that is not found is written for the message
-    if (sizeof...(Policy) > 0) inner.keeps += inner.nodes;
+    if (sizeof...(Policy) > 0) inner.stored_values += inner.nodes;
     inner.depth += 1;
     return inner;
   }
   static constexpr void open(builder& b) {
     const int length = b.path.count();
     b.extend_path(Name);
-    region& made = b.regions[b.region_now];
+    region& made = b.regions[b.current_region];
     made.name = b.write_name(b.full_path());
     made.name_length = b.path.count();
     made.may_be_useless = ((std::same_as<Policy, allow_useless> || std::same_as<Policy, save_everything>) || ...);
     b.path.shrink(length);
   }
   static constexpr void close(builder& b, int first_node, int first_tag) {
-    closing_segment{b, first_node, first_tag}.template keep_by<Policy...>();
+    closing_segment{b, first_node, first_tag}.template store_by<Policy...>();
   }
 };
 template <fixed_string Name, int Part, int Parts, class... Policy>
 struct marking<chain_mark<Name, Part, Parts, Policy...>> : marking<segment_mark<Name, Policy..., allow_useless>> {
   static constexpr void close(builder& b, int first_node, int first_tag) {
-    closing_segment{b, first_node, first_tag, Part, Parts}.template keep_by<Policy...>();
+    closing_segment{b, first_node, first_tag, Part, Parts}.template store_by<Policy...>();
   }
 };
 
@@ -299,7 +299,7 @@ struct body_lowering<Mark, std::tuple<E...>> {
     counter c;
     (lowering<E>::count(c), ...);
     c.total.regions += 1;
-    return marking<Mark>::around(c.total);
+    return marking<Mark>::sizes_of_call(c.total);
   }
   static constexpr sizes size = counted();
   template <class Target>
@@ -327,7 +327,7 @@ struct body_lowering<repeat_mark<N, Name>, std::tuple<E...>> {
   template <class Target>
   static constexpr void into(builder& b, const int* arguments, int count, int* results) {
     for (int i = 0; i < N; ++i) {
-      const builder::frame before = b.open(part::iteration, nullptr, 0);
+      const builder::frame before = b.open(region_kind::iteration, nullptr, 0);
       b.extend_path(Name);
       b.number_path('.', i);
       once::template into<Target>(b, i == 0 ? arguments : results, count, results);
@@ -343,7 +343,7 @@ struct lowering<call<Mark, F, A...>> {
   static constexpr int height = type::traits.height;
 
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, height)) return;
+    if (!c.add_if_new(&id_of<type>, height)) return;
     (lowering<A>::count(c), ...);
     c.total += body::size;
   }
@@ -351,7 +351,7 @@ struct lowering<call<Mark, F, A...>> {
   template <class Target, int Which>
   static constexpr int result(builder& b) {
     if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
-    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
+    const top_level_expression here{b, std::same_as<typename type::owner, top_scope>};
     const int arguments[]{lowering<A>::template into<Target>(b)..., none};
     int results[type::results.size()] = {};
     body::template into<Target>(b, arguments, sizeof...(A), results);
@@ -403,13 +403,13 @@ template <chain_traits Last, class X, class... L>
 struct lowering<chained<Last, X, cairn::detail::chain_of<L...>>> {
   using type = chained<Last, X, cairn::detail::chain_of<L...>>;
   static constexpr void count(counter& c) {
-    if (!c.first(&id_of<type>, Last.rest.height)) return;
+    if (!c.add_if_new(&id_of<type>, Last.traits.height)) return;
     lowering<X>::count(c);
     static_cast<void>((detail::count_fold<X::traits.level, tensor_of<X>>{&c} << ... << std::type_identity<L>{}));
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    const read_outside here{b, std::same_as<typename type::owner, top_scope>};
+    const top_level_expression here{b, std::same_as<typename type::owner, top_scope>};
     return (detail::stage_fold<Target, X::traits.level, tensor_of<X>>{&b, lowering<X>::template into<Target>(b)}
             << ... << std::type_identity<L>{})
         .value;

@@ -45,37 +45,38 @@ template <dtype T, class Real>
 inline constexpr std::int64_t bytes_of = sizeof(stored_as<T, Real>);
 
 /// Describes a result with the properties that results of all operations have. `only` is the_shape of the result.
-constexpr result described(const tensor_type& made, std::int64_t bytes, const shape& only, int overwrites = none) {
-  return {only, made.element, only.count(), only.count() * bytes, &only, overwrites};
+constexpr result_info describe_result(const tensor_type& tensor, std::int64_t bytes, const shape& only,
+                                      int overwrites = none) {
+  return {only, tensor.element, only.count(), only.count() * bytes, &only, overwrites};
 }
 
 /// Describes a conversion of elements to or from bf16, for values that are stored rounded.
 template <dtype To, dtype From, class Real>
-constexpr operation described_conversion(const result& made) {
+constexpr operation describe_conversion(const result_info& result) {
   operation o;
   o.name = as_op<To>::name;
   o.hash = hash_of(o.name);
   o.what = role::elementwise;
-  o.arguments = 1;
-  o.made = &made;
-  o.flops = made.count;
+  o.argument_count = 1;
+  o.results = &result;
+  o.flops = result.count;
   o.lanes = &lanes_of<as_op<To>, Real, type_list<To>, From>;
   o.converts = true;
   return o;
 }
 template <class Real, shape S>
-inline constexpr result wide_result = described({S, {}}, bytes_of<dtype::real, Real>, the_shape<S>);
+inline constexpr result_info wide_result = describe_result({S, {}}, bytes_of<dtype::real, Real>, the_shape<S>);
 template <class Real, shape S>
-inline constexpr operation widening = described_conversion<dtype::real, dtype::bf16, Real>(wide_result<Real, S>);
+inline constexpr operation widening = describe_conversion<dtype::real, dtype::bf16, Real>(wide_result<Real, S>);
 template <class Real, shape S>
-inline constexpr result rounded_result = [] {
-  result r = described({S, {dtype::bf16}}, bytes_of<dtype::bf16, Real>, the_shape<S>);
-  r.widen = &widening<Real, S>;
+inline constexpr result_info rounded_result = [] {
+  result_info r = describe_result({S, {dtype::bf16}}, bytes_of<dtype::bf16, Real>, the_shape<S>);
+  r.to_float = &widening<Real, S>;
   return r;
 }();
 template <class Real, shape S>
 inline constexpr operation rounding_to_bf16 =
-    described_conversion<dtype::bf16, dtype::real, Real>(rounded_result<Real, S>);
+    describe_conversion<dtype::bf16, dtype::real, Real>(rounded_result<Real, S>);
 
 /// The purpose of a graph. `Numbers` is the program's element type, or floats_rounded and its like. `Order` is how many
 /// times the graph will be differentiated. `Training` is true for a program and false for a predictor. `Inputs` is true
@@ -97,7 +98,7 @@ constexpr sizes with_conversions(sizes s) {
   const int more = s.nodes + s.arguments;
   s.nodes += more;
   s.arguments += s.arguments + more;  // s.arguments for recomputation in float, `more` for conversions
-  s.keeps += more;
+  s.stored_values += more;
   return s;
 }
 
@@ -112,7 +113,7 @@ struct vjp_of;
 
 /// Returns true if an operation's kernel can read argument number i as bf16.
 template <class Op, class Numbers>
-constexpr bool takes_bf16(int i) {
+constexpr bool kernel_reads_bf16(int i) {
   return Op::takes_bf16(i) || (cairn::detail::rounds_weights<Numbers> && Op::takes_weights(i));
 }
 
@@ -123,18 +124,19 @@ inline constexpr rounding rounding_of = [] {
   constexpr bool mixed = !std::is_same_v<Numbers, real>;
   constexpr dtype common = cairn::detail::common_type_of<Tensors...>;
   bool takes = false;
-  for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i) takes |= takes_bf16<Op, Numbers>(i);
+  for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i) takes |= kernel_reads_bf16<Op, Numbers>(i);
   if (takes && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
-    return rounding::takes;
-  if (!mixed) return rounding::typed;
-  return Op::elementwise || Op::view || Op::mapped ? rounding::follows : rounding::widens;
+    return rounding::reads_bf16;
+  if (!mixed) return rounding::as_typed;
+  return Op::elementwise || Op::view || Op::mapped ? rounding::follows_arguments : rounding::reads_float;
 }();
 
 /// Returns true if a kernel computes a result in floats and rounds it to bf16 itself.
 template <class Op, rounding Rounded, class... Tensors>
-constexpr bool makes_bf16(const tensor_type& made, int result) {
-  if (Rounded != rounding::takes && (Rounded != rounding::widens || made.element.type != dtype::real)) return false;
-  if (Rounded == rounding::takes && Op::argument_kind(0) == kind::any) return false;
+constexpr bool kernel_rounds(const tensor_type& tensor, int result) {
+  if (Rounded != rounding::reads_bf16 && (Rounded != rounding::reads_float || tensor.element.type != dtype::real))
+    return false;
+  if (Rounded == rounding::reads_bf16 && Op::argument_kind(0) == kind::any) return false;
   return Op::makes_bf16(result, Tensors::shape...);
 }
 
@@ -152,42 +154,43 @@ constexpr bool is_next_state(int result, std::size_t arguments) {
 ///   then says whether a conversion to bf16 follows. It does not follow for sums, for next states, and for single
 ///   numbers, unless the user gave a single number the type bf16.
 template <class Op, class Numbers, bool Wide, rounding Rounded, tensor_type Made, int R, class... Tensors>
-constexpr result result_described() {
+constexpr result_info describe_result_of() {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
-  constexpr bool taken = Rounded == rounding::takes && kind_of(Made.element.type) == kind::real;
-  constexpr bool makes = makes_bf16<Op, Rounded, Tensors...>(Made, R);
-  if constexpr ((taken && Op::argument_kind(0) == kind::any) || (makes && !Wide)) {
-    result r = rounded_result<real, only>;
+  constexpr bool reads_bf16 = Rounded == rounding::reads_bf16 && kind_of(Made.element.type) == kind::real;
+  constexpr bool kernel_rounds_it = kernel_rounds<Op, Rounded, Tensors...>(Made, R);
+  if constexpr ((reads_bf16 && Op::argument_kind(0) == kind::any) || (kernel_rounds_it && !Wide)) {
+    result_info r = rounded_result<real, only>;
     r.overwrites = Op::overwrites(R);
     return r;
   }
-  constexpr bool rounds = !makes && (taken || (Rounded != rounding::typed && Made.element.type == dtype::real));
-  constexpr dtype type = taken ? dtype::real : Made.element.type;
-  result r = described({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
-  if constexpr (rounds) r.round = &rounding_to_bf16<real, only>;
+  constexpr bool rounds =
+      !kernel_rounds_it && (reads_bf16 || (Rounded != rounding::as_typed && Made.element.type == dtype::real));
+  constexpr dtype type = reads_bf16 ? dtype::real : Made.element.type;
+  result_info r = describe_result({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
+  if constexpr (rounds) r.to_bf16 = &rounding_to_bf16<real, only>;
   const bool is_typed = Made.element.type == dtype::bf16;  // the user gave the result this type
-  r.rounds = rounds && !Op::sums(R) && (is_typed || Made.count() > 1) && !is_next_state<Op>(R, sizeof...(Tensors));
+  r.is_rounded = rounds && !Op::sums(R) && (is_typed || Made.count() > 1) && !is_next_state<Op>(R, sizeof...(Tensors));
   return r;
 }
 template <class Op, class Numbers, bool Wide, class... Tensors>
-inline constexpr auto results_made = []<std::size_t... R>(std::index_sequence<R...>) {
-  constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
-  return std::array{result_described<Op, Numbers, Wide, rounding_of<Op, Numbers, Tensors...>, made[R],
-                                     static_cast<int>(R), Tensors...>()...};
+inline constexpr auto result_infos_of = []<std::size_t... R>(std::index_sequence<R...>) {
+  constexpr const auto& tensors = cairn::detail::results_of<Op, Tensors...>;
+  return std::array{describe_result_of<Op, Numbers, Wide, rounding_of<Op, Numbers, Tensors...>, tensors[R],
+                                       static_cast<int>(R), Tensors...>()...};
 }(std::make_index_sequence<cairn::detail::results_of<Op, Tensors...>.size()>{});
 
 /// Returns true if all results have one shape. The results of an elementwise operation must.
-constexpr bool shaped_alike(const result* made, int count) {
+constexpr bool have_one_shape(const result_info* results, int count) {
   for (int r = 1; r < count; ++r) {
-    if (made[r].extents != made[0].extents) return false;
+    if (results[r].extents != results[0].extents) return false;
   }
   return true;
 }
 
 /// A table with the maps of all axes of a result.
 template <class Op, class X>
-inline constexpr auto axes_read = [] {
+inline constexpr auto axis_maps_of = [] {
   std::array<axis_map, max_rank> map{};
   for (int axis = 0; axis < max_rank; ++axis) {
     map[static_cast<std::size_t>(axis)] =
@@ -198,9 +201,9 @@ inline constexpr auto axes_read = [] {
 
 /// Returns the code of an elementwise operation for the types of its results and arguments.
 template <class Op, class Real, class... Tensors, std::size_t... R>
-constexpr const lane_code* lanes_with(std::index_sequence<R...>) {
-  constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
-  return &lanes_of<Op, Real, type_list<made[R].element.type...>, Tensors::element.type...>;
+constexpr const lane_code* lanes_for(std::index_sequence<R...>) {
+  constexpr const auto& tensors = cairn::detail::results_of<Op, Tensors...>;
+  return &lanes_of<Op, Real, type_list<tensors[R].element.type...>, Tensors::element.type...>;
 }
 
 namespace detail {
@@ -212,105 +215,105 @@ struct both_flops : Op, other_flops {};
 /// True if an operation has a member named `flops`. The name is then ambiguous in `both_flops`. Nothing can be derived
 /// from a final class, so a final operation must have the member.
 template <class Op>
-concept says_flops = std::is_final_v<Op> || !requires { &both_flops<Op>::flops; };
+concept has_own_flops = std::is_final_v<Op> || !requires { &both_flops<Op>::flops; };
 
 template <class Tensor, class Axes>
-struct in_bf16;
+struct with_bf16_elements;
 template <class Tensor, std::size_t... Axis>
-struct in_bf16<Tensor, std::index_sequence<Axis...>> {
+struct with_bf16_elements<Tensor, std::index_sequence<Axis...>> {
   using type = tensor<element_type{dtype::bf16}, Tensor::shape.extent[Axis]...>;
 };
 /// An argument with the element type that the kernel reads: bf16 if `Rounded`, and otherwise the argument's own type.
 template <bool Rounded, class Tensor>
-struct argument_taken {
+struct argument_as_read {
   using type = Tensor;
 };
 template <class Tensor>
   requires(kind_of(Tensor::element.type) == kind::real)
-struct argument_taken<true, Tensor>
-    : in_bf16<Tensor, std::make_index_sequence<static_cast<std::size_t>(Tensor::shape.rank)>> {};
+struct argument_as_read<true, Tensor>
+    : with_bf16_elements<Tensor, std::make_index_sequence<static_cast<std::size_t>(Tensor::shape.rank)>> {};
 /// The kernel of an operation. `Tensors` are the arguments with the element types that the kernel reads.
 template <class Op, class Real, class... Tensors>
 struct kernel_with {
   static constexpr int bytes = sizeof(cairn::detail::computed_as<cairn::detail::real_type_of<Real>, Tensors...>);
   static constexpr bool takes_bf16(int i) {
-    constexpr bool taken[]{Tensors::element.type == dtype::bf16..., false};
-    return taken[i];
+    constexpr bool is_bf16[]{Tensors::element.type == dtype::bf16..., false};
+    return is_bf16[i];
   }
   static constexpr kernel_pointer run() { return &cairn::run<Op, Real, Tensors...>; }
   static constexpr paired_pointer run_tiles() { return &cairn::run_tiles<Op, Real, Tensors...>; }
   static constexpr paired_pointer run_rows() { return &cairn::run_rows<Op, Real, Tensors...>; }
 };
 template <class Op, class Numbers, rounding Rounded, bool Makes, class Indices, class... Tensors>
-struct kernel_taking;
+struct kernel_reading;
 template <class Op, class Numbers, rounding Rounded, bool Makes, std::size_t... I, class... Tensors>
-struct kernel_taking<Op, Numbers, Rounded, Makes, std::index_sequence<I...>, Tensors...>
+struct kernel_reading<Op, Numbers, Rounded, Makes, std::index_sequence<I...>, Tensors...>
     : kernel_with<Op, std::conditional_t<Makes, cairn::detail::floats_rounded, cairn::detail::real_type_of<Numbers>>,
-                  typename argument_taken<Rounded == rounding::takes && takes_bf16<Op, Numbers>(I), Tensors>::type...> {
-};
+                  typename argument_as_read<Rounded == rounding::reads_bf16 && kernel_reads_bf16<Op, Numbers>(I),
+                                            Tensors>::type...> {};
 }  // namespace detail
 
 /// True if an operation's kernel rounds any of its results to bf16 itself.
 template <class Op, rounding Rounded, class... Tensors>
-inline constexpr bool makes_any = [] {
-  constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
-  for (std::size_t r = 0; r < made.size(); ++r) {
-    if (makes_bf16<Op, Rounded, Tensors...>(made[r], static_cast<int>(r))) return true;
+inline constexpr bool kernel_rounds_any = [] {
+  constexpr const auto& tensors = cairn::detail::results_of<Op, Tensors...>;
+  for (std::size_t r = 0; r < tensors.size(); ++r) {
+    if (kernel_rounds<Op, Rounded, Tensors...>(tensors[r], static_cast<int>(r))) return true;
   }
   return false;
 }();
 
 template <class Op, class Target, bool Wide, class... Tensors>
-constexpr operation described_operation();
+constexpr operation describe_operation();
 template <class Op, class Target, class... Tensors>
-inline constexpr operation operation_of = described_operation<Op, Target, false, Tensors...>();
+inline constexpr operation operation_of = describe_operation<Op, Target, false, Tensors...>();
 template <class Op, class Target, class... Tensors>
-inline constexpr operation wide_operation_of = described_operation<Op, Target, true, Tensors...>();
+inline constexpr operation float_result_operation_of = describe_operation<Op, Target, true, Tensors...>();
 
 /// A form of an operation with a kernel that reads floats only. Its results are floats that are never rounded, because
 /// `sums` is true for all of them.
 template <class Op>
-struct exact_operation : Op {
+struct reading_floats : Op {
   static constexpr bool sums(int) { return true; }
   static constexpr bool takes_bf16(int) { return false; }
   static constexpr bool takes_weights(int) { return false; }
 };
 
 template <class Op, class Target, bool Wide, class... Tensors>
-constexpr operation described_operation() {
+constexpr operation describe_operation() {
   using real = typename Target::real;
   constexpr rounding rounded = rounding_of<Op, typename Target::numbers, Tensors...>;
-  constexpr const auto& made = results_made<Op, typename Target::numbers, Wide, Tensors...>;
-  constexpr bool makes = !Wide && makes_any<Op, rounded, Tensors...>;
-  using kernel = detail::kernel_taking<Op, typename Target::numbers, rounded, makes,
-                                       std::index_sequence_for<Tensors...>, Tensors...>;
+  constexpr const auto& results = result_infos_of<Op, typename Target::numbers, Wide, Tensors...>;
+  constexpr bool rounds_results = !Wide && kernel_rounds_any<Op, rounded, Tensors...>;
+  using kernel = detail::kernel_reading<Op, typename Target::numbers, rounded, rounds_results,
+                                        std::index_sequence_for<Tensors...>, Tensors...>;
   constexpr int bytes = kernel::bytes;
-  static_assert(!Op::elementwise || shaped_alike(made.data(), static_cast<int>(made.size())),
+  static_assert(!Op::elementwise || have_one_shape(results.data(), static_cast<int>(results.size())),
                 "cairn: the results of an elementwise operation have one shape");
   operation o;
   o.name = Op::name;
   o.hash = hash_of(Op::name);
   o.what = Op::view ? role::view : Op::mapped ? role::map : Op::elementwise ? role::elementwise : role::kernel;
-  o.arguments = static_cast<int>(sizeof...(Tensors));
-  o.results = static_cast<int>(made.size());
-  o.made = made.data();
-  o.rounded = rounded;
+  o.argument_count = static_cast<int>(sizeof...(Tensors));
+  o.result_count = static_cast<int>(results.size());
+  o.results = results.data();
+  o.bf16_handling = rounded;
   o.takes_bf16 = &kernel::takes_bf16;
-  if constexpr (makes) o.wide = &wide_operation_of<Op, Target, Tensors...>;
-  if constexpr (Op::exact >= 0 && Target::rounds && rounded == rounding::takes &&
+  if constexpr (rounds_results) o.with_float_results = &float_result_operation_of<Op, Target, Tensors...>;
+  if constexpr (Op::exact >= 0 && Target::rounds && rounded == rounding::reads_bf16 &&
                 ((Tensors::element.type == dtype::real) && ...)) {
-    o.exact = &operation_of<exact_operation<Op>, Target, Tensors...>;
-    o.exact_argument = Op::exact;
+    o.with_float_arguments = &operation_of<reading_floats<Op>, Target, Tensors...>;
+    o.precision_argument = Op::exact;
   }
-  if constexpr (detail::says_flops<Op>) o.flops = Op::flops(Tensors::shape...);
-  else o.flops = made[0].count;
+  if constexpr (detail::has_own_flops<Op>) o.flops = Op::flops(Tensors::shape...);
+  else o.flops = results[0].count;
   o.contraction = Op::contraction;
-  o.multiplies_halves = Op::contraction && rounded == rounding::takes;
+  o.multiplies_halves = Op::contraction && rounded == rounding::reads_bf16;
   if constexpr (Op::mapped) {
-    o.map = axes_read<Op, Tensors...>.data();
+    o.map = axis_maps_of<Op, Tensors...>.data();
   }
   if constexpr (Op::elementwise || Op::mapped) {
-    o.lanes = lanes_with<Op, real, Tensors...>(std::make_index_sequence<made.size()>{});
+    o.lanes = lanes_for<Op, real, Tensors...>(std::make_index_sequence<results.size()>{});
   } else if constexpr (!Op::view) {
     o.run = kernel::run();
     o.summed = Op::summed;
@@ -320,12 +323,12 @@ constexpr operation described_operation() {
     o.gives_rows = Op::gives_rows(Tensors::shape...);
     if constexpr (Op::takes_rows(Tensors::shape...) || Op::gives_rows(Tensors::shape...))
       o.run_rows = kernel::run_rows();
-    o.scratch = Op::scratch(bytes, Tensors::shape...);
+    o.kernel_workspace = Op::scratch(bytes, Tensors::shape...);
     o.number_bytes = bytes;
     o.joins = Op::joins(Tensors::shape...);
     o.of_single_numbers = Op::of_single_numbers(Tensors::shape...);
     o.reads_rows = &Op::reads_rows;
-    for (int i = 0; i < std::min(o.arguments, 64); ++i)
+    for (int i = 0; i < std::min(o.argument_count, 64); ++i)
       o.reads_pieces |= std::uint64_t{Op::reads_pieces(i, Tensors::shape...)} << i;
   }
   if constexpr (Target::order > 0) {
@@ -337,27 +340,28 @@ constexpr operation described_operation() {
 /// The result of a leaf. `Tensor` is the leaf's own tensor type, except for constants. A constant has the element type
 /// of the values with which it is combined.
 template <class Numbers, class Tensor>
-inline constexpr result leaf_result = [] {
+inline constexpr result_info leaf_result = [] {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr dtype type = Tensor::element.type;
-  result r = described({Tensor::shape, Tensor::element}, bytes_of<type, real>, the_shape<Tensor::shape>);
-  if constexpr (!std::is_same_v<Numbers, real> && type == dtype::real) r.round = &rounding_to_bf16<real, Tensor::shape>;
+  result_info r = describe_result({Tensor::shape, Tensor::element}, bytes_of<type, real>, the_shape<Tensor::shape>);
+  if constexpr (!std::is_same_v<Numbers, real> && type == dtype::real)
+    r.to_bf16 = &rounding_to_bf16<real, Tensor::shape>;
   return r;
 }();
 template <class Leaf>
-constexpr operation described_leaf(const result& made) {
+constexpr operation describe_leaf(const result_info& result) {
   operation o;
   o.name = "leaf";
-  o.made = &made;
+  o.results = &result;
   lowering<Leaf>::describe(o);
   return o;
 }
 template <class Leaf, class Numbers, class Tensor = tensor_of<Leaf>>
-inline constexpr operation leaf_operation = described_leaf<Leaf>(leaf_result<Numbers, Tensor>);
+inline constexpr operation leaf_operation = describe_leaf<Leaf>(leaf_result<Numbers, Tensor>);
 /// The operation of a parameter, if parameters are stored as bf16.
 template <class Leaf, class Numbers>
 inline constexpr operation rounded_leaf_operation =
-    described_leaf<Leaf>(rounded_result<cairn::detail::real_type_of<Numbers>, Leaf::shape>);
+    describe_leaf<Leaf>(rounded_result<cairn::detail::real_type_of<Numbers>, Leaf::shape>);
 
 }  // namespace graph
 }  // namespace cairn

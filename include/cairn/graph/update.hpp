@@ -28,7 +28,8 @@ using cairn::detail::clipping, cairn::detail::named_rule, cairn::detail::rule_li
 template <class Op, class Real, dtype Parameter, std::size_t... R, std::size_t... A>
 constexpr const lane_code* lanes_of_rule(std::index_sequence<R...>, std::index_sequence<A...>) {
   constexpr auto type = [](std::size_t i) {
-    constexpr std::size_t drawn = sizeof...(A) - (Parameter == dtype::bf16 ? cairn::detail::drawn_from : 0);
+    constexpr std::size_t drawn =
+        sizeof...(A) - (Parameter == dtype::bf16 ? cairn::detail::stochastic_argument_count : 0);
     return i == 0 ? Parameter : i < drawn ? dtype::real : dtype::i32;
   };
   return &lanes_of<Op, Real, type_list<type(R)...>, type(A)...>;
@@ -46,7 +47,8 @@ constexpr rule_facts facts_of_rule() {
   using rule = std::remove_const_t<decltype(Rule)>;
   constexpr int moments = cairn::detail::moments_of(Rule), numbers = cairn::detail::numbers_of<rule>;
   using op = update_op<rule, moments, Clip, rounds>;
-  constexpr int arguments = 2 + numbers + moments + (Clip != clipping::none) + (rounds ? cairn::detail::drawn_from : 0);
+  constexpr int arguments =
+      2 + numbers + moments + (Clip != clipping::none) + (rounds ? cairn::detail::stochastic_argument_count : 0);
   return {moments,
           numbers,
           rule::moments.data(),
@@ -58,10 +60,10 @@ constexpr rule_facts facts_of_rule() {
 template <class Numbers, clipping Clip, class... Names, auto... Rule>
 constexpr auto all_facts(rule_list<named_rule<Names, Rule>...>) {
   struct {
-    rule_facts of[sizeof...(Rule) + 1];
+    rule_facts all[sizeof...(Rule) + 1];
     int numbers = 0, most_moments = 0;
   } out{{facts_of_rule<Rule, Numbers, Clip>()...}};
-  for (rule_facts& rule : out.of) {
+  for (rule_facts& rule : out.all) {
     rule.first_number = out.numbers;
     out.numbers += rule.numbers;
     out.most_moments = std::max(out.most_moments, rule.moments);
@@ -76,7 +78,7 @@ constexpr auto all_facts(rule_list<named_rule<Names, Rule>...>) {
 inline void write_positions(double* elements, std::int64_t position, int count) {
   for (int i = 0; i < count; ++i) elements[i] = static_cast<double>(static_cast<std::int32_t>(position + i));
 }
-inline constexpr generator in_order{&write_positions};
+inline constexpr generator row_major_positions{&write_positions};
 
 /// The update rules of a model. If gradients are clipped, the last of the rules' numbers is the limit.
 template <class Model>
@@ -90,20 +92,21 @@ struct update_operations {
   static constexpr const auto& rules = rules_of<Model>;
   static constexpr bool clips = Model::purpose::clip.how != detail::clipping::none;
 
-  static constexpr const rule_facts& rule(int leaf) { return rules.of[Model::rules.of[leaf]]; }
+  static constexpr const rule_facts& rule(int leaf) { return rules.all[Model::rules.of[leaf]]; }
   static constexpr bool rounds = cairn::detail::rounds_weights<typename Model::numbers>;
   static constexpr int arguments(int leaf) {
-    return 2 + rule(leaf).numbers + rule(leaf).moments + clips + (rounds ? cairn::detail::drawn_from : 0);
+    return 2 + rule(leaf).numbers + rule(leaf).moments + clips +
+           (rounds ? cairn::detail::stochastic_argument_count : 0);
   }
 
-  struct results {
-    result of[rules.most_moments + 1];
+  struct leaf_results {
+    result_info all[rules.most_moments + 1];
   };
-  static constexpr auto made = [] {
-    std::array<results, static_cast<std::size_t>(g.leaf_count) + 1> out{};
+  static constexpr auto updated_results = [] {
+    std::array<leaf_results, static_cast<std::size_t>(g.leaf_count) + 1> out{};
     for (int i = 0; i < g.leaf_count; ++i) {
-      for (result& r : out[static_cast<std::size_t>(i)].of) r = g.leaf_op(i).made->in_floats();
-      out[static_cast<std::size_t>(i)].of[0] = *g.leaf_op(i).made;
+      for (result_info& r : out[static_cast<std::size_t>(i)].all) r = g.leaf_op(i).results[0].as_float();
+      out[static_cast<std::size_t>(i)].all[0] = g.leaf_op(i).results[0];
     }
     return out;
   }();
@@ -115,10 +118,10 @@ struct update_operations {
       o.name = "update";
       o.what = role::elementwise;
       o.updates = true;
-      o.arguments = arguments(i);
-      o.results = 1 + rule(i).moments;
-      o.made = made[static_cast<std::size_t>(i)].of;
-      o.flops = o.made->count * rule(i).operations;
+      o.argument_count = arguments(i);
+      o.result_count = 1 + rule(i).moments;
+      o.results = updated_results[static_cast<std::size_t>(i)].all;
+      o.flops = o.results[0].count * rule(i).operations;
       o.hash = hash_of(o.name);
       o.lanes = rule(i).lanes;
     }
@@ -129,17 +132,18 @@ struct update_operations {
     for (int i = 0; i < g.leaf_count; ++i) {
       out[static_cast<std::size_t>(i)] = g.leaf_op(i);
       out[static_cast<std::size_t>(i)].name = "moment";
-      out[static_cast<std::size_t>(i)].what = role::earlier;
-      out[static_cast<std::size_t>(i)].made = &g.leaf_op(i).made->in_floats();
+      out[static_cast<std::size_t>(i)].what = role::accumulated;
+      out[static_cast<std::size_t>(i)].results = &g.leaf_op(i).results[0].as_float();
     }
     return out;
   }();
   // Stochastic rounding of a parameter reads the positions of its numbers, and the words of a key.
   static constexpr auto positions = [] {
-    std::array<result, static_cast<std::size_t>(g.leaf_count) + 1> out{};
+    std::array<result_info, static_cast<std::size_t>(g.leaf_count) + 1> out{};
     for (int i = 0; i < g.leaf_count; ++i) {
-      const result& of = *g.leaf_op(i).made;
-      out[static_cast<std::size_t>(i)] = described({of.extents, index_below(0)}, sizeof(std::int32_t), *of.same_shape);
+      const result_info& parameter = g.leaf_op(i).results[0];
+      out[static_cast<std::size_t>(i)] =
+          describe_result({parameter.extents, index_below(0)}, sizeof(std::int32_t), *parameter.same_shape);
     }
     return out;
   }();
@@ -147,35 +151,36 @@ struct update_operations {
       !rounds ||
           [] {
             for (int i = 0; i < g.leaf_count; ++i) {
-              if (Model::rules.of[i] != none && g.leaf_op(i).made->count > std::int64_t{1} << 32) return false;
+              if (Model::rules.of[i] != none && g.leaf_op(i).results[0].count > std::int64_t{1} << 32) return false;
             }
             return true;
           }(),
       "stochastic rounding draws for at most 2^32 elements of a parameter");
-  static constexpr auto places = [] {
+  static constexpr auto position_operations = [] {
     std::array<operation, static_cast<std::size_t>(g.leaf_count) + 1> out{};
     for (int i = 0; i < g.leaf_count; ++i) {
       operation& o = out[static_cast<std::size_t>(i)];
       o.name = "positions";
       o.what = role::generated;
-      o.made = &positions[static_cast<std::size_t>(i)];
-      o.generate = &in_order;
+      o.results = &positions[static_cast<std::size_t>(i)];
+      o.generate = &row_major_positions;
     }
     return out;
   }();
-  static constexpr result word_made = described({{}, {dtype::i32}}, sizeof(std::int32_t), the_shape<shape{}>);
-  static constexpr operation word = [] {
+  static constexpr result_info key_word_result =
+      describe_result({{}, {dtype::i32}}, sizeof(std::int32_t), the_shape<shape{}>);
+  static constexpr operation key_word = [] {
     operation o;
     o.name = "word of a key";
     o.what = role::number;
-    o.made = &word_made;
+    o.results = &key_word_result;
     return o;
   }();
-  static constexpr operation number = [] {
+  static constexpr operation rule_number = [] {
     operation o;
     o.name = "number of a rule";
     o.what = role::number;
-    o.made = &leaf_result<typename Model::numbers, tensor<element_type{}>>;
+    o.results = &leaf_result<typename Model::numbers, tensor<element_type{}>>;
     return o;
   }();
 };

@@ -24,7 +24,7 @@ inline constexpr int gradients_in<gradients<G...>> = static_cast<int>(sizeof...(
 /// Lowers the gradient rule of an operation: its vjp, applied to placeholders for the first `Cotangents` of its
 /// cotangents, for its results, and for its arguments.
 template <class Op, class Target, int Cotangents, class... Tensors>
-struct rule_of {
+struct gradient_rule_of {
   static constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
   static constexpr int results = static_cast<int>(made.size()), arity = static_cast<int>(sizeof...(Tensors));
 
@@ -47,9 +47,9 @@ struct rule_of {
     template <int I, class Tensor>
     using at = argument<1, I, Tensor, Op>;
     template <class O>
-    using called = cairn::detail::rule_call<O, at<static_cast<int>(G), result_tensor<differentiable[G]>>...,
-                                            at<Cotangents + static_cast<int>(Y), result_tensor<Y>>...,
-                                            at<Cotangents + results + static_cast<int>(X), Tensors>...>;
+    using called = cairn::detail::vjp_call<O, at<static_cast<int>(G), result_tensor<differentiable[G]>>...,
+                                           at<Cotangents + static_cast<int>(Y), result_tensor<Y>>...,
+                                           at<Cotangents + results + static_cast<int>(X), Tensors>...>;
   };
   using placeholders =
       applied_to<std::tuple<std::make_index_sequence<Cotangents>, std::make_index_sequence<made.size()>,
@@ -61,7 +61,7 @@ struct rule_of {
   /// True if O has this rule in addition to the rule for all cotangents. A rule for all cotangents that takes any
   /// number of arguments could be called with fewer cotangents, too, but it would return too many gradients.
   template <class O>
-  static constexpr bool is_second = [] {
+  static constexpr bool is_additional_rule = [] {
     if constexpr (call<O>::exists) return detail::gradients_in<typename call<O>::template type<>> == arity;
     else return false;
   }();
@@ -86,9 +86,9 @@ struct rule_of {
 
   /// The gradients that a rule returned, which append() lowers.
   template <class List>
-  struct parts;
+  struct returned_gradients;
   template <class... G>
-  struct parts<gradients<G...>> {
+  struct returned_gradients<gradients<G...>> {
     template <class Tensor, class G1>
     using fitted_type = decltype(fitted<Tensor>(G1{}));
     static constexpr bool any = (!std::same_as<G, no_gradient> || ...);
@@ -110,12 +110,12 @@ struct rule_of {
     /// Lowers the gradient of one argument and adds it to `gradient`, if it is wanted. If the gradient has to be float,
     /// values from number `first` on are recomputed in float instead of being converted.
     template <class Tensor, class G1>
-    static constexpr void append_one(builder& b, int first, int argument, const bool* wanted, int* gradient) {
+    static constexpr void append_gradient(builder& b, int first, int argument, const bool* wanted, int* gradient) {
       if constexpr (!std::same_as<G1, no_gradient>) {
         if (!wanted[argument]) return;
         int more = lowering<G1>::template into<Target>(b);
-        if (Target::rounds && b.is_float(argument)) more = b.in_floats(more, first);
-        if (gradient[argument] == 0) {
+        if (Target::rounds && b.has_float_gradient(argument)) more = b.as_float(more, first);
+        if (gradient[argument] == none) {
           gradient[argument] = more;
         } else {
           const int both[]{gradient[argument], more};
@@ -137,25 +137,25 @@ struct rule_of {
     /// its input, and the gradient of the weights reads the input. If that gradient is computed first, the live range
     /// of the input can end before the input's gradient is computed.
     static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
-      constexpr append_pointer rules[]{&append_one<Tensors, fitted_type<Tensors, G>>...};
+      constexpr append_pointer rules[]{&append_gradient<Tensors, fitted_type<Tensors, G>>...};
       const builder::frame before = b.open_rule(b.nodes[node].region);
       tag* const tags = std::exchange(b.tags, nullptr);
       if constexpr (Cotangents == 1) {
         b.bindings.push(gradient[node + differentiable[0]]);
       } else {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
-          constexpr int (*none_known[])(builder&){&zeros<result_tensor<differentiable[I]>>...};
+          constexpr int (*zeros_of[])(builder&){&zeros<result_tensor<differentiable[I]>>...};
           for (int i = 0; i < Cotangents; ++i) {
             const int known = gradient[node + differentiable[static_cast<std::size_t>(i)]];
-            b.bindings.push(known != 0 ? known : none_known[i](b));
+            b.bindings.push(known != none ? known : zeros_of[i](b));
           }
         }(std::make_index_sequence<Cotangents>{});
       }
-      for (int r = 0; r < results; ++r) b.bindings.push(b.value(node + r));
-      for (int i = 0; i < arity; ++i) b.bindings.push(b.unconverted(b.argument(node, i)));
+      for (int r = 0; r < results; ++r) b.bindings.push(b.read_instead_of(node + r));
+      for (int i = 0; i < arity; ++i) b.bindings.push(b.before_conversion(b.argument(node, i)));
       const int first = b.node_count;  // values from here on are appended by this rule
       for (int which = arity; which-- > 0;)
-        rules[which](b, first, b.differentiated(b.argument(node, which)), wanted, gradient);
+        rules[which](b, first, b.gradient_owner(b.argument(node, which)), wanted, gradient);
       b.tags = tags;
       b.close(before);
     }
@@ -164,7 +164,7 @@ struct rule_of {
   using what = fact::operation<Op::name, tensor_fact<Tensors>...>;
   /// Returns the mistake in the gradient of one argument, or sound.
   template <int I, class Tensor, class G>
-  static constexpr auto problem_of_one() {
+  static constexpr auto problem_of_gradient() {
     if constexpr (std::same_as<G, no_gradient>) {
       constexpr bool right = Op::detaches || Op::piecewise_constant || Op::in_other_gradients(I) ||
                              kind_of(Tensor::element.type) != kind::real;
@@ -174,7 +174,7 @@ struct rule_of {
       return G{};
     } else if constexpr (broadcast(Tensor::shape, G::shape) != G::shape) {
       return mistake<gradient_shape, top_scope, what, fact::argument<I>, fact::got<tensor_fact<G>>>{};
-    } else if constexpr (G::traits.of_model) {
+    } else if constexpr (G::traits.has_model_parts) {
       return mistake<gradient_of_rule, top_scope, what>{};
     } else {
       return sound{};
@@ -182,14 +182,14 @@ struct rule_of {
   }
   template <int... I, class... G>
   static constexpr auto problem_of(std::integer_sequence<int, I...>, std::type_identity<gradients<G...>>) {
-    return first_problem(problem_of_one<I, Tensors, G>()...);
+    return first_problem(problem_of_gradient<I, Tensors, G>()...);
   }
   /// Returns the mistake in the rule, or sound. If the compiler itself refuses the rule, returns rejected, which adds
   /// no message.
   template <class O>
   static constexpr auto problem() {
     using rule = call<O>;
-    if constexpr (rule::broken) {
+    if constexpr (rule::has_body_error) {
       return rejected{};
     } else if constexpr (!rule::exists) {
       return mistake<no_vjp, top_scope, what>{};
@@ -207,14 +207,15 @@ struct rule_of {
   }
   /// Reports a mistake in the rule as an error of the compiler. Returns the type of the gradients to append.
   template <class O>
-  static constexpr auto judged() {
-    using found = decltype(problem<O>());
-    static_assert(report_of<found>{}.shown);
-    if constexpr (std::same_as<found, sound>) return std::type_identity<parts<typename call<O>::template type<>>>{};
-    else return std::type_identity<parts<gradients<decltype(zero_gradient<Tensors>())...>>>{};
+  static constexpr auto checked() {
+    using mistake_or_sound = decltype(problem<O>());
+    static_assert(report_of<mistake_or_sound>{}.shown);
+    if constexpr (std::same_as<mistake_or_sound, sound>)
+      return std::type_identity<returned_gradients<typename call<O>::template type<>>>{};
+    else return std::type_identity<returned_gradients<gradients<decltype(zero_gradient<Tensors>())...>>>{};
   }
   template <class O>
-  using found = typename decltype(judged<O>())::type;
+  using gradients_to_append = typename decltype(checked<O>())::type;
 };
 
 /// Adds the gradient rules to an operation: the rule for all cotangents, and the rule for the first cotangent alone if
@@ -229,26 +230,27 @@ struct vjp_of {
   }();
 
   /// Appends the gradients, in constant evaluation only. The test keeps the compiler from generating code for rules.
-  template <class Found>
+  template <class Gradients>
   static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
-    if (std::is_constant_evaluated()) Found::append(b, node, wanted, gradient);
+    if (std::is_constant_evaluated()) Gradients::append(b, node, wanted, gradient);
   }
   template <int Cotangents>
   static constexpr vjp_pointer rule(operation& o) {
-    using rules = rule_of<Op, Target, Cotangents, Tensors...>;
-    using found = typename rules::template found<Op>;
-    if constexpr (found::any) {
-      constexpr sizes size = with_conversions<Target>(found::size);
+    using rules = gradient_rule_of<Op, Target, Cotangents, Tensors...>;
+    using returned = typename rules::template gradients_to_append<Op>;
+    if constexpr (returned::any) {
+      constexpr sizes size = with_conversions<Target>(returned::size);
       o.vjp_nodes = std::max(o.vjp_nodes, size.nodes);
       o.vjp_arguments = std::max(o.vjp_arguments, size.arguments);
-      return &append<found>;
+      return &append<returned>;
     }
     return nullptr;
   }
   static constexpr void describe(operation& o) {
     if constexpr (cotangents > 0) o.vjp = rule<cotangents>(o);
     if constexpr (cotangents > 1) {
-      if constexpr (rule_of<Op, Target, 1, Tensors...>::template is_second<Op>) o.vjp_first = rule<1>(o);
+      if constexpr (gradient_rule_of<Op, Target, 1, Tensors...>::template is_additional_rule<Op>)
+        o.vjp_first = rule<1>(o);
     }
   }
 };

@@ -7,13 +7,13 @@ namespace cairn {
 
 /// The work of a layer for an argument of some shape: the bytes of its values, computed in floats and without views,
 /// and its floating-point operations.
-struct work {
+struct stage_work {
   std::int64_t bytes, flops;
 };
 
 /// Returns the work of a stage of a chain. The search for cuts of the chain uses it.
 template <class Stage>
-constexpr work work_of() {
+constexpr stage_work stage_work_of() {
   using body = graph::body_lowering<stage_mark, typename Stage::bodies>;
   using target = graph::target<float, Stage::traits.order + 1, true>;
   graph::graph<body::size> g;
@@ -23,12 +23,12 @@ constexpr work work_of() {
   const int input = b.append_leaf(&graph::leaf_operation<constant_leaf<0.0>, float>);
   int results[Stage::results.size()] = {};
   body::template into<target>(b, &input, 1, results);
-  work sum{};
+  stage_work sum{};
   for (int v = 0; v < b.node_count; ++v) {
     const graph::node& n = b.nodes[v];
     if (n.op->what <= graph::role::view) continue;
-    sum.bytes += n.made->bytes;
-    if (n.number == 0) sum.flops += n.op->flops;
+    sum.bytes += n.result->bytes;
+    if (n.result_index == 0) sum.flops += n.op->flops;
   }
   return sum;
 }

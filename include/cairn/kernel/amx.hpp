@@ -20,7 +20,7 @@ namespace cairn::kernel {
 
 /// Asks the system for permission to use the tile registers, once in a process. Throws program_error if the system does
 /// not give it.
-inline void ask_for_tiles() {
+inline void request_tile_registers() {
   static const bool lent = [] {
     constexpr long ask = 0x1023, tell = 0x1022, tiles = 18;  // ARCH_REQ_XCOMP_PERM, ARCH_GET_XCOMP_PERM, XTILEDATA
     unsigned long all = 0;
@@ -46,7 +46,7 @@ class whole_tiles {
 
  public:
   whole_tiles() {
-    ask_for_tiles();
+    request_tile_registers();
     _tile_loadconfig(&whole);
   }
   ~whole_tiles() { _tile_release(); }
@@ -59,8 +59,8 @@ template <int Rows, int Registers, bool RowsApart>
 void column_by_amx(const bf16* a, const bf16* b, const tile_source& from, const tile_target<float>& to, int row,
                    int column, int columns, int height) {
   constexpr int width = lanes<float>::width, in_step = 2 * width, bytes = sizeof(bf16);
-  // A tile of C takes two tile registers of rows if `lower`, and two of columns if `right`.
-  constexpr bool lower = Rows > width, right = Registers > 1;
+  // A tile of C takes two tile registers of rows if `two_row_tiles`, and two of columns if `two_column_tiles`.
+  constexpr bool two_row_tiles = Rows > width, two_column_tiles = Registers > 1;
   const std::int64_t row_a = RowsApart ? from.apart : in_step, step_a = RowsApart ? in_step : from.apart;
   const std::int64_t row_b = from.step_b / width;
   asm volatile("" ::: "memory");  // g++ does not know that loads of tile registers read the packed numbers
@@ -68,19 +68,19 @@ void column_by_amx(const bf16* a, const bf16* b, const tile_source& from, const 
     const int rows = std::min(Rows, bottom - row);
     if (to.far) to.fetch_tile(row, column, rows, columns);
     _tile_zero(0);
-    if constexpr (right) _tile_zero(1);
-    if constexpr (lower) _tile_zero(2);
-    if constexpr (lower && right) _tile_zero(3);
+    if constexpr (two_column_tiles) _tile_zero(1);
+    if constexpr (two_row_tiles) _tile_zero(2);
+    if constexpr (two_row_tiles && two_column_tiles) _tile_zero(3);
     const bf16 *at_a = a, *at_b = b;
     for (int p = 0; p < from.steps; ++p, at_a += step_a, at_b += from.step_b) {
       _tile_loadd(4, at_a, row_a * bytes);
-      if constexpr (lower) _tile_loadd(5, at_a + width * row_a, row_a * bytes);
+      if constexpr (two_row_tiles) _tile_loadd(5, at_a + width * row_a, row_a * bytes);
       _tile_loadd(6, at_b, row_b * bytes);
-      if constexpr (right) _tile_loadd(7, at_b + in_step, row_b * bytes);
+      if constexpr (two_column_tiles) _tile_loadd(7, at_b + in_step, row_b * bytes);
       _tile_dpbf16ps(0, 4, 6);
-      if constexpr (right) _tile_dpbf16ps(1, 4, 7);
-      if constexpr (lower) _tile_dpbf16ps(2, 5, 6);
-      if constexpr (lower && right) _tile_dpbf16ps(3, 5, 7);
+      if constexpr (two_column_tiles) _tile_dpbf16ps(1, 4, 7);
+      if constexpr (two_row_tiles) _tile_dpbf16ps(2, 5, 6);
+      if constexpr (two_row_tiles && two_column_tiles) _tile_dpbf16ps(3, 5, 7);
     }
     constexpr int stride = Registers * width;
     const bool direct = to.reader == nullptr && !to.add && rows == Rows && columns == stride;
@@ -88,10 +88,10 @@ void column_by_amx(const bf16* a, const bf16* b, const tile_source& from, const 
     float* const out = direct ? to.at(row, column) : tile;
     const std::int64_t apart = direct ? to.apart : stride;
     _tile_stored(0, out, apart * 4);
-    if constexpr (right) _tile_stored(1, out + width, apart * 4);
-    if constexpr (lower) _tile_stored(2, out + width * apart, apart * 4);
-    if constexpr (lower && right) _tile_stored(3, out + width * apart + width, apart * 4);
-    if (!direct) to.take(tile, stride, row, column, rows, columns);
+    if constexpr (two_column_tiles) _tile_stored(1, out + width, apart * 4);
+    if constexpr (two_row_tiles) _tile_stored(2, out + width * apart, apart * 4);
+    if constexpr (two_row_tiles && two_column_tiles) _tile_stored(3, out + width * apart + width, apart * 4);
+    if (!direct) to.finish_tile(tile, stride, row, column, rows, columns);
   }
 }
 
@@ -114,6 +114,6 @@ struct product_numbers<bf16> {
 }  // namespace cairn::kernel
 #else
 namespace cairn::kernel {
-inline void ask_for_tiles() {}
+inline void request_tile_registers() {}
 }  // namespace cairn::kernel
 #endif

@@ -35,7 +35,7 @@ struct attention_of_tiles {
         copy_steps(v.at(image, key_head, 0), v.apart, of.keys, of.value_depth, at.values, cut.value_depth);
         for (int i = begin; i < end; ++i)
           for (int member = 0; member < of.group(); ++member)
-            query_tile(at, image, key_head * of.group() + member, mixed(i, tiles));
+            query_tile(at, image, key_head * of.group() + member, alternate_tile(i, tiles));
       });
     });
   }
@@ -50,7 +50,7 @@ struct attention_of_tiles {
     copy_rows(q.at(image, head, first.query), q.apart, rows, cut.queries, of.depth, in_pairs<In> ? 1 : plan.scale,
               at.queries, cut.depth);
     std::fill_n(at.sums, cut.queries * cut.value_depth, Sum{0});
-    std::fill_n(at.largest, cut.in_registers(cut.queries), nothing<Sum>);
+    std::fill_n(at.largest, cut.in_registers(cut.queries), minus_infinity<Sum>);
     std::fill_n(at.total, cut.queries * vec::width, Sum{0});
     for (int i = 0; i < cut.key_tiles(of); ++i) {
       const score_tile<Sum> scores(plan, image, head, tile, i);
@@ -58,7 +58,7 @@ struct attention_of_tiles {
       multiply_tiles<false>(at.queries, cut.depth, at.keys + std::int64_t{scores.key} * cut.in_steps(of.depth), 0,
                             of.depth, at.scores, cut.keys, rows, scores.keys, false, scores.along_depth(of.depth));
       for (int row = 0; row < cut.queries; ++row) weigh(scores, at, row);
-      multiply_tiles<false>(in_place_of<In>(at.scores), in_step<In> * cut.keys,
+      multiply_tiles<false>(reuse_for_products<In>(at.scores), in_step<In> * cut.keys,
                             at.values + std::int64_t{scores.key} * cut.value_depth, in_step<In> * cut.value_depth,
                             scores.keys, at.sums, cut.value_depth, rows, cut.value_depth, true, scores.along_keys());
     }
@@ -75,9 +75,9 @@ struct attention_of_tiles {
     if constexpr (in_pairs<In>) tile.scale(seen, scores);
     tile.mask(row, seen, mask, scores);
     const Sum before = at.largest[row], most = std::max(before, row_largest(scores, seen));
-    const vec base = vec::fill(most == nothing<Sum> ? 0 : most), by = vec::fill(binary_digits<Sum>);
+    const vec base = vec::fill(most == minus_infinity<Sum> ? 0 : most), by = vec::fill(binary_digits<Sum>);
     vec total = vec::load(at.total + row * vec::width);
-    if (most > before && before != nothing<Sum>) {
+    if (most > before && before != minus_infinity<Sum>) {
       const vec factor = exp2_below((vec::fill(before) - base) * by);
       Sum* const sums = at.sums + row * cut.value_depth;
       for (int j = 0; j < cut.value_depth; j += vec::width) (vec::load(sums + j) * factor).store(sums + j);
@@ -85,7 +85,7 @@ struct attention_of_tiles {
     }
     at.largest[row] = most;
     const bool drops = plan.with.draw_row != nullptr;
-    alignas(64) std::uint32_t words[attention_tiles::most];
+    alignas(64) std::uint32_t words[attention_tiles::most_tile_length];
     if (drops) tile.draw(row, seen, draws, words);
     const vec keep = vec::fill(static_cast<Sum>(1 / (1 - plan.with.dropout)));
     const auto least = static_cast<std::uint32_t>(plan.with.dropout * 0x1p32);

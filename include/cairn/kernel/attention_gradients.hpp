@@ -30,16 +30,16 @@ struct attention_gradients_of_tiles {
   [[gnu::noinline]] void run(In* scratch, const workspace& each, int threads) const {
     const int parts = std::min(each.parts, threads);
     const int key_tiles = cut.key_tiles(of), query_tiles = cut.query_tiles(of);
-    const bool by_keys = of_k.data != nullptr || of_v.data != nullptr, by_queries = of_q.data != nullptr;
+    const bool for_keys = of_k.data != nullptr || of_v.data != nullptr, for_queries = of_q.data != nullptr;
     in_parts(parts, [=, this, &each](int part) {
       const space at = cut.template backward<copy_of<In>*, Sum*>(of, scratch + part * each.each);
       for_each_share(of, key_tiles, part, parts, [&](std::int64_t image, int key_head, int begin, int end) {
         const tiles keys{begin, end, key_tiles}, all_keys{0, key_tiles, key_tiles};
         const tiles queries{begin * query_tiles / key_tiles, end * query_tiles / key_tiles, query_tiles};
         const tiles all_queries{0, query_tiles, query_tiles};
-        if (end - begin == key_tiles) return sweep(at, image, key_head, all_keys, all_queries, by_keys, by_queries);
-        if (by_keys) sweep(at, image, key_head, keys, all_queries, true, false);
-        if (by_queries) sweep(at, image, key_head, all_keys, queries, false, true);
+        if (end - begin == key_tiles) return sweep(at, image, key_head, all_keys, all_queries, for_keys, for_queries);
+        if (for_keys) sweep(at, image, key_head, keys, all_queries, true, false);
+        if (for_queries) sweep(at, image, key_head, all_keys, queries, false, true);
       });
     });
   }
@@ -52,106 +52,109 @@ struct attention_gradients_of_tiles {
   struct tiles {
     int begin, end, all;
 
-    int operator[](int i) const { return end - begin == all ? i : mixed(i, all); }
+    int operator[](int i) const { return end - begin == all ? i : alternate_tile(i, all); }
   };
 
   /// Visits tiles of scores of all heads that share one head of keys. These heads are visited one after another,
   /// because the workspace of a thread has room for the queries of one head. It also has room for the sums that become
   /// the gradients of all keys.
-  void sweep(space at, std::int64_t image, int key_head, tiles keys, tiles queries, bool by_keys,
-             bool by_queries) const {
+  void sweep(space at, std::int64_t image, int key_head, tiles keys, tiles queries, bool for_keys,
+             bool for_queries) const {
     const int query_rows = cut.in_rows(of.queries), last = of.group() - 1;
     // Queries are scaled while they are copied. If pairs are multiplied, the gradients of the keys are scaled at the
     // end instead, because scaling would round the bf16 copies of the queries.
     const Sum before = in_pairs<In> ? 1 : plan.scale, after = in_pairs<In> ? plan.scale : 1;
-    Sum *const all_of_keys = at.of_keys, *const all_of_values = at.of_values;
+    Sum *const all_of_keys = at.key_gradients, *const all_of_values = at.value_gradients;
     for (int member = 0; member <= last; ++member) {
       const int head = key_head * of.group() + member;
       copy_rows(q.at(image, head, 0), q.apart, of.queries, query_rows, of.depth, before, at.queries, cut.depth);
-      copy_rows(g.at(image, head, 0), g.apart, of.queries, query_rows, of.value_depth, Sum{1}, at.results,
+      copy_rows(g.at(image, head, 0), g.apart, of.queries, query_rows, of.value_depth, Sum{1}, at.result_gradients,
                 cut.value_depth);
       if constexpr (in_pairs<In>) {
         copy_steps(q.at(image, head, 0), q.apart, of.queries, of.depth, at.steps_of_queries, cut.depth);
-        copy_steps(g.at(image, head, 0), g.apart, of.queries, of.value_depth, at.steps_of_results, cut.value_depth);
+        copy_steps(g.at(image, head, 0), g.apart, of.queries, of.value_depth, at.steps_of_result_gradients,
+                   cut.value_depth);
       }
-      std::fill_n(at.of_queries, std::int64_t{query_rows} * cut.depth, Sum{0});
+      std::fill_n(at.query_gradients, std::int64_t{query_rows} * cut.depth, Sum{0});
       for (int i = keys.begin; i < keys.end; ++i) {
         const int key = keys[i] * cut.keys, count = std::min(cut.keys, of.keys - key);
         copy_transposed(k.at(image, key_head, key), k.apart, count, of.depth, at.keys);
         copy_transposed(v.at(image, key_head, key), v.apart, count, of.value_depth, at.values);
         copy_steps(k.at(image, key_head, key), k.apart, count, of.depth, at.steps_of_keys, cut.depth);
-        at.of_keys = all_of_keys + std::int64_t{key % cut.sum_rows} * cut.depth;
-        at.of_values = all_of_values + std::int64_t{key % cut.sum_rows} * cut.value_depth;
+        at.key_gradients = all_of_keys + std::int64_t{key % cut.sum_rows} * cut.depth;
+        at.value_gradients = all_of_values + std::int64_t{key % cut.sum_rows} * cut.value_depth;
         if (member == 0) {
-          std::fill_n(at.of_keys, cut.in_rows(count) * cut.depth, Sum{0});
-          std::fill_n(at.of_values, cut.in_rows(count) * cut.value_depth, Sum{0});
+          std::fill_n(at.key_gradients, cut.in_rows(count) * cut.depth, Sum{0});
+          std::fill_n(at.value_gradients, cut.in_rows(count) * cut.value_depth, Sum{0});
         }
         for (int t = queries.begin; t < queries.end; ++t) {
           const score_tile<Sum> scores(plan, image, head, queries[t], keys[i]);
-          if (scores.seen()) tile(scores, at, by_keys, by_queries);
+          if (scores.seen()) tile(scores, at, for_keys, for_queries);
         }
-        if (member < last || !by_keys) continue;
+        if (member < last || !for_keys) continue;
         if (of_k.data != nullptr)
-          write_rows(at.of_keys, cut.depth, count, of.depth, after, of_k.at(image, key_head, key), of_k.apart);
+          write_rows(at.key_gradients, cut.depth, count, of.depth, after, of_k.at(image, key_head, key), of_k.apart);
         if (of_v.data != nullptr)
-          write_rows(at.of_values, cut.value_depth, count, of.value_depth, Sum{1}, of_v.at(image, key_head, key),
+          write_rows(at.value_gradients, cut.value_depth, count, of.value_depth, Sum{1}, of_v.at(image, key_head, key),
                      of_v.apart);
       }
-      for (int t = queries.begin; by_queries && t < queries.end; ++t) {
+      for (int t = queries.begin; for_queries && t < queries.end; ++t) {
         const score_tile<Sum> rows(plan, image, head, queries[t], 0);
-        write_rows(at.of_queries + std::int64_t{rows.query} * cut.depth, cut.depth, rows.queries, of.depth, plan.scale,
-                   of_q.at(image, head, rows.query), of_q.apart);
+        write_rows(at.query_gradients + std::int64_t{rows.query} * cut.depth, cut.depth, rows.queries, of.depth,
+                   plan.scale, of_q.at(image, head, rows.query), of_q.apart);
       }
     }
   }
 
-  void tile(const score_tile<Sum>& scores, const space& at, bool by_keys, bool by_queries) const {
+  void tile(const score_tile<Sum>& scores, const space& at, bool for_keys, bool for_queries) const {
     const int rows = scores.queries, keys = scores.keys;
     const std::int64_t query = scores.query;
     const copy_of<In>*const queries = at.queries + query * cut.depth, *const results =
-                                                                          at.results + query * cut.value_depth;
+                                                                          at.result_gradients + query * cut.value_depth;
     multiply_tiles<false>(queries, cut.depth, at.keys, 0, of.depth, at.weights, cut.keys, rows, keys, false,
                           scores.along_depth(of.depth));
-    multiply_tiles<false>(results, cut.value_depth, at.values, 0, of.value_depth, at.slopes, cut.keys, rows, keys,
-                          false, scores.along_depth(of.value_depth));
+    multiply_tiles<false>(results, cut.value_depth, at.values, 0, of.value_depth, at.score_gradients, cut.keys, rows,
+                          keys, false, scores.along_depth(of.value_depth));
     for (int row = 0; row < cut.queries; ++row) weigh(scores, at, row);
-    const copy_of<In>*const weights = in_place_of<In>(at.weights), *const slopes = in_place_of<In>(at.slopes);
-    if (by_keys) {
+    const copy_of<In>*const weights = reuse_for_products<In>(at.weights), *const slopes = reuse_for_products<In>(
+                                                                              at.score_gradients);
+    if (for_keys) {
       if constexpr (in_pairs<In>) {
         pack_pairs(weights, in_step<In> * cut.keys, cut.keys, cut.queries, cut.keys, at.steps_of_weights);
-        pack_pairs(slopes, in_step<In> * cut.keys, cut.keys, cut.queries, cut.keys, at.steps_of_slopes);
-        of_keys(scores, at, at.steps_of_weights, at.steps_of_slopes, at.steps_of_queries + query * cut.depth,
-                at.steps_of_results + query * cut.value_depth);
+        pack_pairs(slopes, in_step<In> * cut.keys, cut.keys, cut.queries, cut.keys, at.steps_of_score_gradients);
+        of_keys(scores, at, at.steps_of_weights, at.steps_of_score_gradients, at.steps_of_queries + query * cut.depth,
+                at.steps_of_result_gradients + query * cut.value_depth);
       } else {
         of_keys(scores, at, weights, slopes, queries, results);
       }
     }
-    if (by_queries)
+    if (for_queries)
       multiply_tiles<false>(slopes, in_step<In> * cut.keys, at.steps_of_keys, in_step<In> * cut.depth, keys,
-                            at.of_queries + query * cut.depth, cut.depth, rows, cut.depth, true, scores.along_keys());
+                            at.query_gradients + query * cut.depth, cut.depth, rows, cut.depth, true,
+                            scores.along_keys());
   }
   /// Adds what a tile of scores contributes to the gradients of keys and values. The inner axis of these products is
   /// the queries.
   void of_keys(const score_tile<Sum>& scores, const space& at, const copy_of<In>* weights, const copy_of<In>* slopes,
                const copy_of<In>* queries, const copy_of<In>* results) const {
     const int rows = scores.queries, keys = scores.keys;
-    multiply_tiles<true>(weights, in_step<In> * cut.keys, results, in_step<In> * cut.value_depth, rows, at.of_values,
-                         cut.value_depth, keys, cut.value_depth, true, scores.along_queries());
-    multiply_tiles<true>(slopes, in_step<In> * cut.keys, queries, in_step<In> * cut.depth, rows, at.of_keys, cut.depth,
-                         keys, cut.depth, true, scores.along_queries());
+    multiply_tiles<true>(weights, in_step<In> * cut.keys, results, in_step<In> * cut.value_depth, rows,
+                         at.value_gradients, cut.value_depth, keys, cut.value_depth, true, scores.along_queries());
+    multiply_tiles<true>(slopes, in_step<In> * cut.keys, queries, in_step<In> * cut.depth, rows, at.key_gradients,
+                         cut.depth, keys, cut.depth, true, scores.along_queries());
   }
 
   /// Replaces a row of scores by weights, with the dropout of the forward pass. Replaces the gradients of the row's
   /// weights, which are in `slopes`, by the gradients of the scores.
   void weigh(const score_tile<Sum>& tile, const space& at, int row) const {
-    Sum *const weights = at.weights + std::int64_t{row} * cut.keys, *const slopes =
-                                                                        at.slopes + std::int64_t{row} * cut.keys;
+    Sum *const weights = at.weights + std::int64_t{row} * cut.keys, *const slopes = at.score_gradients +
+                                                                                    std::int64_t{row} * cut.keys;
     const int seen = tile.keys_seen(row);
     std::fill(weights + seen, weights + cut.keys, Sum{0});
     std::fill(slopes + seen, slopes + cut.keys, Sum{0});
     if (seen == 0) return;
     const bool drops = plan.with.draw_row != nullptr;
-    alignas(64) std::uint32_t words[attention_tiles::most];
+    alignas(64) std::uint32_t words[attention_tiles::most_tile_length];
     if (drops) tile.draw(row, seen, draws, words);
     if constexpr (in_pairs<In>) tile.scale(seen, weights);
     tile.mask(row, seen, mask, weights);

@@ -85,13 +85,13 @@ void copy_transposed(const In* from, std::int64_t apart, int rows, int extent, T
 /// Returns the memory of sums as the numbers that products read. Weights and gradients of scores are stored there, over
 /// sums that are no longer needed.
 template <class In, class Sum>
-copy_of<In>* in_place_of(Sum* sums) {
+copy_of<In>* reuse_for_products(Sum* sums) {
   return static_cast<copy_of<In>*>(static_cast<void*>(sums));
 }
 /// Stores numbers of a row of sums in the type that products read. If `In` is bf16, rounds the numbers to bf16.
 template <class In, class Sum>
 [[gnu::always_inline]] inline void store_rounded(lanes<Sum> x, Sum* row, int j) {
-  if constexpr (std::is_same_v<copy_of<In>, In>) store_row(x, in_place_of<In>(row), j, j + lanes<Sum>::width);
+  if constexpr (std::is_same_v<copy_of<In>, In>) store_row(x, reuse_for_products<In>(row), j, j + lanes<Sum>::width);
   else halves::floats(halves::of(x)).store(row + j);
 }
 
@@ -114,7 +114,7 @@ void multiply_tiles(const In* a, std::int64_t apart_a, const In* b, std::int64_t
   constexpr int tile_rows = attention_tiles::tile_rows, width = lanes<Sum>::width;
   const auto in_steps = [](std::int64_t n) { return (n + in_step<In> - 1) / in_step<In>; };
   const setting_for<In, typename factor<In, float>::number> as_instructions{};
-  const tile_target<Sum> to{c, apart_c, add, false, nullptr, zeros_in(as_instructions)};
+  const tile_target<Sum> to{c, apart_c, add, false, nullptr, denormals_setting(as_instructions)};
   for (int j = 0; j < columns; j += 2 * width, b += 2 * width * in_step<In> * (apart_b == 0 ? in_steps(depth) : 1)) {
     const bool pair = columns - j > width;
     const std::int64_t step_b = apart_b != 0 ? apart_b : (pair ? 2 * width : width) * in_step<In>;
@@ -136,7 +136,7 @@ void multiply_tiles(const In* a, std::int64_t apart_a, const In* b, std::int64_t
 /// `step` has the mask's distances between neighbours along the axes {N, H, T, S}, which are 0 where the mask is
 /// broadcast.
 template <class Real>
-struct beside_scores {
+struct score_options {
   using mask_pointer = void (*)(const void* mask, std::int64_t at, bool repeated, Real* scores, int count);
   using draw_pointer = void (*)(const random_stream& from, std::int64_t element, int count, std::uint32_t* words);
   mask_pointer mask_row = nullptr;
@@ -157,7 +157,7 @@ void mask_scores(const void* mask, std::int64_t at, bool repeated, Real* scores,
     const vec m = repeated ? vec::fill(static_cast<Real>(*row)) : load_row_as<Real>(row, j, count);
     const vec score = vec::load(scores + j);
     if constexpr (kind_of(Mask::element.type) == kind::whole)
-      select(equal(m, vec::fill(0)), vec::fill(nothing<Real>), score).store(scores + j);
+      select(equal(m, vec::fill(0)), vec::fill(minus_infinity<Real>), score).store(scores + j);
     else (score + m).store(scores + j);
   }
 }
@@ -177,11 +177,11 @@ struct attention_plan {
   attention_extents of;
   attention_tiles cut;
   Real scale;
-  beside_scores<Real> with;
+  score_options<Real> with;
 };
 template <class Real, class Q, class K, class V, attending By, class... Options>
-constexpr beside_scores<Real> beside_scores_of() {
-  beside_scores<Real> out;
+constexpr score_options<Real> score_options_of() {
+  score_options<Real> out;
   out.dropout = By.dropout;
   if constexpr (By.mask != masking::none) {
     using mask = std::tuple_element_t<0, std::tuple<Options...>>;
@@ -206,7 +206,7 @@ inline constexpr attention_plan<sum_of<In>> attention_plan_of = [] {
   return attention_plan<sum>{of,
                              {of, sizeof(In)},
                              static_cast<sum>(cairn::detail::scale_of_scores(Q::shape)),
-                             beside_scores_of<sum, Q, K, V, By, Options...>()};
+                             score_options_of<sum, Q, K, V, By, Options...>()};
 }();
 
 /// A tile of the scores of a head. Its first query is `query`, and its first key is `key`.
@@ -272,7 +272,7 @@ struct score_tile {
 
 /// Calls visit(image, key head, begin, end) for the share of part number `part`. Each head of keys has `tiles` tiles,
 /// and a share is a range of the tiles of all heads. A call gets the tiles [begin, end) of one head. If a call gets
-/// only some tiles of the head, number i means tile mixed(i, tiles).
+/// only some tiles of the head, number i means tile alternate_tile(i, tiles).
 template <class Visit>
 void for_each_share(const attention_extents& of, int tiles, int part, int parts, Visit visit) {
   const range own = share(std::int64_t{of.shared_heads()} * tiles, 1, part, parts);
@@ -285,6 +285,6 @@ void for_each_share(const attention_extents& of, int tiles, int part, int parts,
 }
 /// Returns the tile that is visited as number i. The first and the last tiles are visited alternately, because if the
 /// attention is causal, the tiles at one end have the most work.
-constexpr int mixed(int i, int tiles) { return i % 2 == 0 ? i / 2 : tiles - 1 - i / 2; }
+constexpr int alternate_tile(int i, int tiles) { return i % 2 == 0 ? i / 2 : tiles - 1 - i / 2; }
 
 }  // namespace cairn::kernel

@@ -37,8 +37,8 @@ struct correlation_plan {
 /// Computes images from images: a convolution, or the gradient of a convolution's images. The filter has numbers of
 /// type `Stored`, which may have more bits than the numbers of the images.
 template <class In, class Tile, class Sum, class Stored>
-class correlating {
-  using number = lent<In, Sum>;
+class correlation_kernel {
+  using number = workspace_number<In, Sum>;
   using packed = typename factor<Tile, Sum>::number;
   using sweeping = sweep_plan<Tile, Sum>;
   static constexpr int in_step = factor<Tile, Sum>::in_step;
@@ -50,15 +50,15 @@ class correlating {
   const tile_reader* reader;
 
  public:
-  correlating(const correlation_plan<Tile, Sum>& of_plan, const image_source<In>& from, const Stored* by, Sum* to,
-              const tile_reader* given_to)
+  correlation_kernel(const correlation_plan<Tile, Sum>& of_plan, const image_source<In>& from, const Stored* by,
+                     Sum* to, const tile_reader* given_to)
       : plan(of_plan), read(from), filter(by), made(to), reader(given_to) {}
 
   [[gnu::noinline]] void run(number* scratch, int threads) const {
     const int parts = std::min(plan.scratch.parts, threads);
     number* const filters = scratch + parts * plan.scratch.each;
     if (plan.of.depthwise())
-      pack_filters_of_channels<In>(filter, plan.of.read[3], plan.of.taps(), lent_as<Sum>(filters));
+      pack_filters_of_channels<In>(filter, plan.of.input[3], plan.of.taps(), lent_as<Sum>(filters));
     for (int i = 0; i < plan.of.sweeps(); ++i) {
       const sweeping& sweep = plan.sweeps[i];
       const std::int64_t panels = sweep.cut.panels.count();
@@ -67,10 +67,10 @@ class correlating {
         const range some = sweep.cut.panels.block_from(at);
         if (panels > 0) pack(sweep, some, filters, parts);
         in_parts(parts, [=, this, &sweep](int part) {
-          const range own = share(std::int64_t{plan.of.made[0]} * sweep.cut.down.count, 1, part, parts);
-          const bool copied = at > 0 && own.end - own.begin <= sweep.cut.band;
-          for (std::int64_t row = own.begin; row < own.end; row += sweep.cut.band)
-            band(sweep, {row, std::min(row + sweep.cut.band, own.end)}, copied, some, filters,
+          const range own = share(std::int64_t{plan.of.output[0]} * sweep.cut.vertical.count, 1, part, parts);
+          const bool copied = at > 0 && own.end - own.begin <= sweep.cut.band_rows;
+          for (std::int64_t row = own.begin; row < own.end; row += sweep.cut.band_rows)
+            band(sweep, {row, std::min(row + sweep.cut.band_rows, own.end)}, copied, some, filters,
                  scratch + part * plan.scratch.each);
         });
         at = some.end;
@@ -104,7 +104,7 @@ class correlating {
     }
     [[maybe_unused]] Tile* const tiles = lent_as<Tile>(scratch);
     if constexpr (widens) copy_tiles(copy, end, tiles);
-    const std::int64_t pixel = std::int64_t{cut.along.step} * cut.pixel;
+    const std::int64_t pixel = std::int64_t{cut.horizontal.step} * cut.pixel_numbers;
     for (int p = 0; p < cut.length; p += cut.block_length) {
       const int length = std::min(cut.block_length, cut.length - p);
       for (int run = 0; run < cut.runs; run += cut.block_runs) {
@@ -119,12 +119,12 @@ class correlating {
                                    runs,  sweep.runs + run};
           from.for_each(rows, copy, [&](std::int64_t image, int row, const In* a) {
             tile_target<Sum> to = target(cut, image, row, !first, last ? reader : nullptr);
-            to.zeros = zeros_in(as_instructions);
+            to.zeros = denormals_setting(as_instructions);
             const Tile* in_tiles;
             if constexpr (widens) in_tiles = tiles + (a - copy);
             else in_tiles = a;
             sweep.codes.run(in_tiles + of_group + p, panel, source, to, tile_row(cut, image, row), here.result,
-                            here.count, here.count < cut.tile_columns, cut.along.count);
+                            here.count, here.count < cut.tile_columns, cut.horizontal.count);
           });
         }
       }
@@ -143,8 +143,8 @@ class correlating {
                     int row) const {
     using vec = lanes<Sum>;
     constexpr int width = vec::width, most = 8;
-    const int channels = plan.of.read[3], pixels = sweep.cut.along.count;
-    const std::int64_t apart = std::int64_t{sweep.cut.along.step} * channels;
+    const int channels = plan.of.input[3], pixels = sweep.cut.horizontal.count;
+    const std::int64_t apart = std::int64_t{sweep.cut.horizontal.step} * channels;
     for (int c = 0; c < channels; c += width) {
       const int columns = std::min(width, channels - c);
       for (int k = 0; k < pixels; k += most) {
@@ -158,7 +158,7 @@ class correlating {
           for (int i = 0; i < count; ++i, at += apart) sum[i] = fused(load_row_as<Sum>(at, c, channels), w, sum[i]);
         }
         for (int i = 0; i < count; ++i) sum[i].store(tile + i * width);
-        to.take(tile, width, row + k, c, count, columns);
+        to.finish_tile(tile, width, row + k, c, count, columns);
       }
     }
   }
@@ -166,27 +166,28 @@ class correlating {
   /// Returns the row of the result at which a row of an image begins. Rows of the result are its pixels. If the sweep
   /// makes only some pixels of a row, `target` begins at the first of them, and this function returns 0.
   int tile_row(const sweep_cut& cut, std::int64_t image, int row) const {
-    return cut.along.apart > 1
+    return cut.horizontal.apart > 1
                ? 0
-               : static_cast<int>((image * plan.of.made[1] + cut.down.first + row * cut.down.apart) * plan.of.made[2]);
+               : static_cast<int>((image * plan.of.output[1] + cut.vertical.first + row * cut.vertical.apart) *
+                                  plan.of.output[2]);
   }
   tile_target<Sum> target(const sweep_cut& cut, std::int64_t image, int row, bool add,
                           const tile_reader* given_to) const {
-    const shape& to = plan.of.made;
+    const shape& to = plan.of.output;
     Sum* at = made;
-    if (cut.along.apart > 1) {
-      const std::int64_t line_of_image = image * to[1] + cut.down.first + row * cut.down.apart;
-      at += (line_of_image * to[2] + cut.along.first) * to[3];
+    if (cut.horizontal.apart > 1) {
+      const std::int64_t line_of_image = image * to[1] + cut.vertical.first + row * cut.vertical.apart;
+      at += (line_of_image * to[2] + cut.horizontal.first) * to[3];
     }
-    return {at, std::int64_t{cut.along.apart} * to[3], add, false, given_to};
+    return {at, std::int64_t{cut.horizontal.apart} * to[3], add, false, given_to};
   }
   /// Writes zeros to the pixels that no tap reaches.
   void clear(const sweeping& sweep, range rows, const image_rows<In>& from, In* copy) const {
     const sweep_cut& cut = sweep.cut;
     from.for_each(rows, copy, [&](std::int64_t image, int row, const In*) {
       const tile_target<Sum> to = target(cut, image, row, false, nullptr);
-      for (int k = 0; k < cut.along.count; ++k)
-        std::fill_n(to.at(tile_row(cut, image, row) + k, 0), plan.of.made[3], Sum{});
+      for (int k = 0; k < cut.horizontal.count; ++k)
+        std::fill_n(to.at(tile_row(cut, image, row) + k, 0), plan.of.output[3], Sum{});
     });
   }
 };
@@ -194,11 +195,11 @@ class correlating {
 /// For each tap of a sweep: its number in the filter.
 template <correlation Of, sweep_cut Cut>
 inline constexpr auto tap_table = [] {
-  std::array<int, static_cast<std::size_t>(Cut.down.taps * Cut.along.taps) + 1> at{};
+  std::array<int, static_cast<std::size_t>(Cut.vertical.taps * Cut.horizontal.taps) + 1> at{};
   std::size_t tap = 0;
-  for (int down = 0; down < Cut.down.taps; ++down)
-    for (int along = 0; along < Cut.along.taps; ++along)
-      at[tap++] = tap_of(Of, Cut.down, down) * Of.filter[3] + tap_of(Of, Cut.along, along);
+  for (int down = 0; down < Cut.vertical.taps; ++down)
+    for (int along = 0; along < Cut.horizontal.taps; ++along)
+      at[tap++] = tap_of(Of, Cut.vertical, down) * Of.filter[3] + tap_of(Of, Cut.horizontal, along);
   return at;
 }();
 template <class In, class Sum, correlation Of>
@@ -206,10 +207,10 @@ using tile_of = std::conditional_t<Of.depthwise() || !std::is_same_v<In, bf16>, 
 template <class In, class Sum, correlation Of, int Sweep>
 constexpr auto sweep_plan_of() {
   using tile = tile_of<In, Sum, Of>;
-  constexpr sweep_cut cut = cut_of(Of, Sweep, sizeof(lent<In, Sum>));
+  constexpr sweep_cut cut = cut_of(Of, Sweep, sizeof(workspace_number<In, Sum>));
   sweep_plan<tile, Sum> plan{cut, {}, run_table<Of, cut>.data(), tap_table<Of, cut>.data()};
   if constexpr (!Of.depthwise() && cut.runs > 0)
-    plan.codes = codes_of<tile, Sum, cut.tile_rows, cut.along.count, cut.tile_columns, Of.results(), true>();
+    plan.codes = codes_of<tile, Sum, cut.tile_rows, cut.horizontal.count, cut.tile_columns, Of.results(), true>();
   return plan;
 }
 template <class In, class Sum, correlation Of>
@@ -217,31 +218,31 @@ inline constexpr auto sweep_plans = []<int... I>(std::integer_sequence<int, I...
   return std::array{sweep_plan_of<In, Sum, Of, I>()...};
 }(std::make_integer_sequence<int, Of.sweeps()>{});
 template <class In, class Sum, correlation Of>
-inline constexpr correlation_plan<tile_of<In, Sum, Of>, Sum> correlation_plan_of{Of, sweep_plans<In, Sum, Of>.data(),
-                                                                                 scratch_of(Of, sizeof(lent<In, Sum>))};
+inline constexpr correlation_plan<tile_of<In, Sum, Of>, Sum> correlation_plan_of{
+    Of, sweep_plans<In, Sum, Of>.data(), correlation_workspace(Of, sizeof(workspace_number<In, Sum>))};
 
 /// Runs a convolution or the gradient of its images. The operands are the images that are computed, the images that are
 /// read or their pieces, the filter, and the workspace.
 template <class In, class Sum, class Stored, correlation Of>
 void correlate(void* const* p, const launch& how) {
-  static constexpr int channels[]{Of.read[3]};
+  static constexpr int channels[]{Of.input[3]};
   const image_source<In> images{p + 1, how.pieces_or(channels)};
   void* const* const rest = p + 1 + images.channels.size();
-  correlating<In, tile_of<In, Sum, Of>, Sum, Stored>(correlation_plan_of<In, Sum, Of>, images,
-                                                     static_cast<const Stored*>(rest[0]), static_cast<Sum*>(p[0]),
-                                                     how.reader)
-      .run(static_cast<lent<In, Sum>*>(rest[1]), how.threads);
+  correlation_kernel<In, tile_of<In, Sum, Of>, Sum, Stored>(correlation_plan_of<In, Sum, Of>, images,
+                                                            static_cast<const Stored*>(rest[0]),
+                                                            static_cast<Sum*>(p[0]), how.reader)
+      .run(static_cast<workspace_number<In, Sum>*>(rest[1]), how.threads);
 }
 /// Runs the gradient of a filter. The operands are this gradient, the images or their pieces, the gradient of the
 /// convolution's result, and the workspace.
 template <class In, class Sum, correlation Of>
 void correlate_filter(void* const* p, const launch& how) {
-  static constexpr int channels[]{Of.read[3]};
+  static constexpr int channels[]{Of.input[3]};
   const image_source<In> images{p + 1, how.pieces_or(channels)};
   void* const* const rest = p + 1 + images.channels.size();
   filter_gradient<In, tile_of_filter<In, Sum, Of>, Sum>(filter_plan_of<In, Sum, Of>, images,
                                                         static_cast<const In*>(rest[0]), static_cast<Sum*>(p[0]))
-      .run(static_cast<lent<In, Sum>*>(rest[1]), how.threads);
+      .run(static_cast<workspace_number<In, Sum>*>(rest[1]), how.threads);
 }
 }  // namespace kernel
 

@@ -13,7 +13,7 @@ namespace kernel {
 template <extremum Which>
 struct comparing {
   template <class Real>
-  static constexpr Real start = Which == extremum::largest ? nothing<Real> : -nothing<Real>;
+  static constexpr Real start = Which == extremum::largest ? minus_infinity<Real> : -minus_infinity<Real>;
   template <class V>
   [[gnu::always_inline]] static V of(V a, V b) {
     const auto beats = Which == extremum::largest ? greater(a, b) : greater(b, a);

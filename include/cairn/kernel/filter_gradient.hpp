@@ -26,7 +26,7 @@ struct filter_plan {
 };
 template <class In, class Tile, class Sum>
 class filter_gradient {
-  using number = lent<In, Sum>;
+  using number = workspace_number<In, Sum>;
   using packed = typename factor<Tile, Sum>::number;
   static constexpr bool widens = std::is_same_v<In, bf16>;
   static constexpr int in_step = factor<Tile, Sum>::in_step;
@@ -43,14 +43,14 @@ class filter_gradient {
     const int parts = std::min(plan.scratch.parts, threads);
     if (plan.of.depthwise()) return each_channel(scratch, parts);
     Sum* const sums = lent_as<Sum>(scratch + parts * plan.scratch.each);
-    const std::int64_t rows = std::int64_t{plan.of.made[0]} * plan.of.made[1], panels = plan.cut.panels.count();
-    const bool one_band = rows <= plan.cut.pixels.band;
+    const std::int64_t rows = std::int64_t{plan.of.output[0]} * plan.of.output[1], panels = plan.cut.panels.count();
+    const bool one_band = rows <= plan.cut.pixels.band_rows;
     for (std::int64_t at = 0; at < panels; at += plan.cut.panels.block) {
       const range some = plan.cut.panels.block_from(at);
       in_parts(parts, [=, this](int part) {
         block_sums to(plan, share(plan.cut.units(), 1, part, parts), some, sums);
-        for (std::int64_t row = 0; row < rows; row += plan.cut.pixels.band)
-          band({row, std::min(row + plan.cut.pixels.band, rows)}, one_band && at > 0, to,
+        for (std::int64_t row = 0; row < rows; row += plan.cut.pixels.band_rows)
+          band({row, std::min(row + plan.cut.pixels.band_rows, rows)}, one_band && at > 0, to,
                scratch + part * plan.scratch.each);
         to.end_section();
       });
@@ -83,14 +83,14 @@ class filter_gradient {
     }
 
    private:
-    std::int64_t begin() const { return cut.row_of(units.begin) * cut.sums_apart; }
-    std::int64_t end() const { return cut.row_of(units.end) * cut.sums_apart; }
+    std::int64_t begin() const { return cut.row_of(units.begin) * cut.sums_row_numbers; }
+    std::int64_t end() const { return cut.row_of(units.end) * cut.sums_row_numbers; }
   };
 
   /// Computes the gradient of a depthwise filter, in which each channel has its own filter. The rows are summed in
   /// sections, and the sums of the sections are added in order.
   void each_channel(number* scratch, int parts) const {
-    const std::int64_t all = std::int64_t{plan.of.made[0]} * plan.of.made[1], size = plan.of.filter.count();
+    const std::int64_t all = std::int64_t{plan.of.output[0]} * plan.of.output[1], size = plan.of.filter.count();
     const int sections = sections_of(plan.of);
     Sum* const sums = lent_as<Sum>(scratch + parts * plan.scratch.each);
     in_parts(parts, [=, this](int part) {
@@ -100,11 +100,11 @@ class filter_gradient {
         const range rows = share(all, 1, static_cast<int>(section), sections);
         Sum* const to = sums + 2 * section * size;
         std::fill_n(to, 2 * size, Sum{});
-        for (auto at = rows.begin; at < rows.end; at += plan.cut.pixels.band)
-          add_each_channel({at, std::min(at + plan.cut.pixels.band, rows.end)}, copy, to, to + size);
+        for (auto at = rows.begin; at < rows.end; at += plan.cut.pixels.band_rows)
+          add_each_channel({at, std::min(at + plan.cut.pixels.band_rows, rows.end)}, copy, to, to + size);
       }
     });
-    const int channels = plan.of.read[3], taps = plan.of.taps();
+    const int channels = plan.of.input[3], taps = plan.of.taps();
     for (int i = 0; i < size; ++i) {
       Sum sum = 0;
       for (int section = 0; section < sections; ++section) sum += sums[2 * section * size + i];
@@ -119,16 +119,16 @@ class filter_gradient {
     constexpr int width = vec::width, most = 4, pixels = 4 * section_terms;
     const sweep_cut& cut = plan.cut.pixels;
     const image_rows<In> from = images();
-    const int channels = plan.of.read[3];
-    const std::int64_t apart = std::int64_t{cut.along.step} * channels;
+    const int channels = plan.of.input[3];
+    const std::int64_t apart = std::int64_t{cut.horizontal.step} * channels;
     from.copy_all(rows, copy);
     from.for_each(rows, copy, [&](std::int64_t image, int row, const In* a) {
-      const In* const g = gradient + (image * plan.of.made[1] + row) * plan.of.made[2] * channels;
+      const In* const g = gradient + (image * plan.of.output[1] + row) * plan.of.output[2] * channels;
       for (int c = 0; c < channels; c += width) {
         for (int t = 0; t < cut.runs; t += most) {
           const int taps = std::min(most, cut.runs - t);
-          for (int begin = 0, end; begin < plan.of.made[2]; begin = end) {
-            end = std::min(begin + pixels, plan.of.made[2]);
+          for (int begin = 0, end; begin < plan.of.output[2]; begin = end) {
+            end = std::min(begin + pixels, plan.of.output[2]);
             vec sum[most];
             for (int i = 0; i < taps; ++i) sum[i] = load_row(open + std::int64_t{t + i} * channels, c, channels);
             for (int k = begin; k < end; ++k) {
@@ -156,7 +156,7 @@ class filter_gradient {
     const sweep_cut& cut = plan.cut.pixels;
     const image_rows<In> from = images();
     In* const copy = copy_in<In>(scratch, cut, widens);
-    packed* const panel = lent_as<packed>(scratch + room_of_band(cut, sizeof(number), {.wide = widens}));
+    packed* const panel = lent_as<packed>(scratch + band_copy_numbers(cut, sizeof(number), {.wide = widens}));
     const In* const pixels = cut.copied ? copy : read.only();
     const Tile* tiles;
     if constexpr (widens) tiles = lent_as<Tile>(scratch);
@@ -169,9 +169,9 @@ class filter_gradient {
     int known = 0;
     std::int64_t first = rows.begin;
     const auto flush = [&] {
-      for (int pixel = 0; pixel < plan.of.made[2]; pixel += plan.cut.block_pixels) {
-        const int some = std::min(plan.cut.block_pixels, plan.of.made[2] - pixel);
-        block(tiles, first, known, at, pixel, some, panel, sums, zeros_in(as_instructions));
+      for (int pixel = 0; pixel < plan.of.output[2]; pixel += plan.cut.block_pixels) {
+        const int some = std::min(plan.cut.block_pixels, plan.of.output[2] - pixel);
+        block(tiles, first, known, at, pixel, some, panel, sums, denormals_setting(as_instructions));
         sums.end_block();
       }
       first += known;
@@ -186,7 +186,7 @@ class filter_gradient {
   /// Copies pixels of bf16 as tiles read them: as pairs of pixels, or as floats.
   void copy_tiles(const In* pixels, const In* end, Tile* to) const {
     if constexpr (in_step == 2) {
-      const std::int64_t apart = std::int64_t{plan.cut.pixels.along.step} * plan.of.read[3];
+      const std::int64_t apart = std::int64_t{plan.cut.pixels.horizontal.step} * plan.of.input[3];
       for (; pixels < end; pixels += half_pairs::width, to += 2 * half_pairs::width) {
         const auto left = std::clamp<std::int64_t>(end - pixels - apart, 0, half_pairs::width);
         half_pairs::of_rows(pixels + apart, pixels, static_cast<int>(left)).store_step(to, 0, half_pairs::width);
@@ -198,7 +198,7 @@ class filter_gradient {
   }
   /// Packs the gradients of some pixels in columns, as tiles read them. A column is a result.
   void pack(const In* from, int columns, int pixels, packed* to) const {
-    const int apart = plan.of.made[3], tile_columns = plan.cut.tile_columns;
+    const int apart = plan.of.output[3], tile_columns = plan.cut.tile_columns;
     if constexpr (in_step == 1) {
       pack_columns(from, apart, columns, pixels, tile_columns, to);
     } else {
@@ -215,15 +215,15 @@ class filter_gradient {
     const sweep_cut& cut = plan.cut.pixels;
     const int inputs = of.inputs(), tile_rows = plan.cut.tile_rows, tile_columns = plan.cut.tile_columns;
     const std::int64_t tiles = (cut.length + tile_rows - 1) / tile_rows,
-                       apart = std::int64_t{cut.along.step} * cut.pixel;
+                       apart = std::int64_t{cut.horizontal.step} * cut.pixel_numbers;
     const tile_source source{
         in_step * in_step * apart, in_step * tile_rows, in_step * tile_columns, pixels / in_step, rows, at};
-    const tile_target<Sum> to{sums.open, plan.cut.sums_apart, sums.blocks > 0, false, nullptr, zeros};
+    const tile_target<Sum> to{sums.open, plan.cut.sums_row_numbers, sums.blocks > 0, false, nullptr, zeros};
     const int begin_of_sums = plan.cut.panels[panels.begin].result;
     for (std::int64_t i = panels.begin; i < panels.end; ++i) {
       const column_panels::columns here = plan.cut.panels[i];
       for (int row = 0; row < rows; ++row) {
-        pack(gradient + ((first + row) * of.made[2] + pixel) * of.made[3] + here.result, here.count, pixels,
+        pack(gradient + ((first + row) * of.output[2] + pixel) * of.output[3] + here.result, here.count, pixels,
              panel + std::int64_t{row} * pixels * tile_columns);
       }
       for (std::int64_t unit = units.begin; unit < units.end;) {
@@ -244,12 +244,12 @@ class filter_gradient {
     const range results = plan.cut.panels.results_of(panels);
     const range own = share(results.end - results.begin, width, part, parts);
     for (auto at = own.begin; at < own.end; at += width)
-      unpack_filter(sums + at, plan.cut.sums_apart, plan.of.filter, static_cast<int>(results.begin + at),
+      unpack_filter(sums + at, plan.cut.sums_row_numbers, plan.of.filter, static_cast<int>(results.begin + at),
                     static_cast<int>(std::min<std::int64_t>(own.end - at, width)), made);
   }
 };
 template <class In, class Sum, correlation Of>
-inline constexpr filter_cut filter_cut_of = cut_of_filter(Of, sizeof(lent<In, Sum>));
+inline constexpr filter_cut filter_cut_of = cut_of_filter(Of, sizeof(workspace_number<In, Sum>));
 template <class In, class Sum, correlation Of>
 using tile_of_filter = std::conditional_t<std::is_same_v<In, bf16> && !filter_cut_of<In, Sum, Of>.in_pairs, Sum, In>;
 template <class In, class Sum, correlation Of>
@@ -257,7 +257,7 @@ inline constexpr auto filter_plan_of = [] {
   using tile = tile_of_filter<In, Sum, Of>;
   constexpr const filter_cut& cut = filter_cut_of<In, Sum, Of>;
   filter_plan<tile, Sum> plan{
-      Of, cut, {}, run_table<Of, cut.pixels>.data(), scratch_of_filter(Of, sizeof(lent<In, Sum>))};
+      Of, cut, {}, run_table<Of, cut.pixels>.data(), filter_gradient_workspace(Of, sizeof(workspace_number<In, Sum>))};
   if constexpr (!Of.depthwise())
     plan.codes = codes_of<tile, Sum, cut.tile_rows, cut.pixels.length, cut.tile_columns, Of.results(), false>();
   return plan;

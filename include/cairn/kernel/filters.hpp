@@ -17,8 +17,8 @@ template <class In, class Sum, class Stored>
 /// Transposes a square: to[k][i] = from[i * apart + k] for i < count and k < length. `count` and `length` are at most
 /// the width of a register. The other numbers of `to` become zeros.
 template <class In, class Sum, class Stored>
-[[gnu::always_inline]] inline void turn_square(const Stored* from, std::int64_t apart, int count, int length,
-                                               Sum (*to)[lanes<Sum>::width]) {
+[[gnu::always_inline]] inline void read_transposed(const Stored* from, std::int64_t apart, int count, int length,
+                                                   Sum (*to)[lanes<Sum>::width]) {
   using vec = lanes<Sum>;
   vec square[vec::width];
 #pragma GCC unroll 16
@@ -43,7 +43,7 @@ class filter_packing {
   const std::int64_t apart = std::int64_t{of.filter[1]} * all;  ///< distance between the filter's results
 
   /// A tap of the sweep for one of the channels that are read. The tap is given by its run and its number in the run.
-  struct place {
+  struct panel_position {
     int run = 0, in_run = 0, input = 0;
 
     void next_tap(const sweep_cut& cut) {
@@ -54,7 +54,7 @@ class filter_packing {
   };
   /// Writes a register of numbers to a row of a panel, from column c on. The first row of a pair must be written before
   /// the second row. There may be no second row.
-  void put(const Sum* numbers, Packed* panel, int columns, const place& at, int c) const {
+  void put(const Sum* numbers, Packed* panel, int columns, const panel_position& at, int c) const {
     const std::int64_t row = cut.row_of(at.run, at.in_run * cut.inputs + at.input);
     if constexpr (std::is_same_v<In, bf16>) {
       half_pairs::store_numbers(lanes<Sum>::load(numbers), row % 2 != 0,
@@ -82,16 +82,16 @@ class filter_packing {
   /// Packs a panel in which a column is a result of the filter. Each column has all channels and taps of its result.
   void pack(const Stored* from, int j, Packed* panel) const {
     const int columns = cut.panel_columns(j), left = of.results() - j;
-    Sum turned[width][width];
-    place at;
+    Sum transposed[width][width];
+    panel_position at;
     for (int k = 0; k < inputs * all; k += width) {
       const int some = std::min(width, inputs * all - k);
-      const place first = at;
+      const panel_position first = at;
       for (int c = 0; c < columns; c += width) {
-        turn_square<In>(from + c * apart + k, apart, left - c, some, turned);
+        read_transposed<In>(from + c * apart + k, apart, left - c, some, transposed);
         at = first;
         for (int i = 0; i < some; ++i) {
-          put(turned[i], panel, columns, at, c);
+          put(transposed[i], panel, columns, at, c);
           at.next_tap(cut);
           if (at.run == cut.runs) at = {.input = at.input + 1};
         }
@@ -107,17 +107,18 @@ class filter_packing {
   /// several sweeps, a sweep has only some of the taps, and `pick` loads each of them.
   void pack_back(const Stored* from, int j, Packed* panel) const {
     const int columns = cut.panel_columns(j), left = of.results() - j;
-    Sum turned[width][width];
+    Sum transposed[width][width];
     for (int input = 0; input < inputs; ++input, from += apart) {
       for (int c = 0; c < columns; c += width) {
         const int some = std::min(width, left - c);
         for (int k = 0; k < all; k += width) {
-          if (of.sweeps() == 1) turn_square<In>(from + c * all + k, all, some, std::min(width, all - k), turned);
-          place at{.input = input};
+          if (of.sweeps() == 1)
+            read_transposed<In>(from + c * all + k, all, some, std::min(width, all - k), transposed);
+          panel_position at{.input = input};
           for (const int* tap = taps; at.run < cut.runs; ++tap, at.next_tap(cut)) {
             if (*tap < k || *tap >= k + width) continue;
-            if (of.sweeps() > 1) pick(from + c * all + *tap, some, turned[*tap - k]);
-            put(turned[*tap - k], panel, columns, at, c);
+            if (of.sweeps() > 1) pick(from + c * all + *tap, some, transposed[*tap - k]);
+            put(transposed[*tap - k], panel, columns, at, c);
           }
         }
       }
@@ -129,13 +130,13 @@ class filter_packing {
 template <class In, class Sum, class Stored>
 void pack_filters_of_channels(const Stored* filter, int channels, int taps, Sum* to) {
   constexpr int width = lanes<Sum>::width;
-  Sum turned[width][width];
+  Sum transposed[width][width];
   for (int c = 0; c < channels; c += width) {
     for (int k = 0; k < taps; k += width) {
       const int some = std::min(width, taps - k);
-      turn_square<In>(filter + std::int64_t{c} * taps + k, taps, channels - c, some, turned);
+      read_transposed<In>(filter + std::int64_t{c} * taps + k, taps, channels - c, some, transposed);
       for (int i = 0; i < some; ++i)
-        store_row(lanes<Sum>::load(turned[i]), to + std::int64_t{k + i} * channels, c, channels);
+        store_row(lanes<Sum>::load(transposed[i]), to + std::int64_t{k + i} * channels, c, channels);
     }
   }
 }
@@ -149,14 +150,15 @@ template <class Sum>
   const int inputs = filter[1], taps = filter[2] * filter[3], length = inputs * taps;
   to += std::int64_t{first} * length;
   for (int k = 0, tap = 0, input = 0; k < length; k += width) {
-    Sum lines[width][width], turned[width][width];
+    Sum lines[width][width], transposed[width][width];
     const int left = std::min(width, length - k);
     for (int i = 0; i < left; ++i) {
       load_row(from + (std::int64_t{tap} * inputs + input) * apart, 0, count).store(lines[i]);
       if (++tap == taps) tap = 0, ++input;
     }
-    turn_square<Sum>(&lines[0][0], width, left, width, turned);
-    for (int i = 0; i < count; ++i) store_row(lanes<Sum>::load(turned[i]), to + std::int64_t{i} * length, k, length);
+    read_transposed<Sum>(&lines[0][0], width, left, width, transposed);
+    for (int i = 0; i < count; ++i)
+      store_row(lanes<Sum>::load(transposed[i]), to + std::int64_t{i} * length, k, length);
   }
 }
 

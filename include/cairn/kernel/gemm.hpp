@@ -122,31 +122,37 @@ class multiplication {
   const In *a, *b;
   Sum* c;
   const tile_reader* reader;
-  std::int64_t given_a, given_b;
+  std::int64_t distance_a, distance_b;
 
  public:
   multiplication(const Plan& of_plan, const In* of_a, const In* of_b, Sum* to, const tile_reader* given_to = nullptr,
                  std::int64_t rows_of_a_apart = 0, std::int64_t rows_of_b_apart = 0)
-      : plan(of_plan), a(of_a), b(of_b), c(to), reader(given_to), given_a(rows_of_a_apart), given_b(rows_of_b_apart) {}
+      : plan(of_plan),
+        a(of_a),
+        b(of_b),
+        c(to),
+        reader(given_to),
+        distance_a(rows_of_a_apart),
+        distance_b(rows_of_b_apart) {}
 
-  /// Runs the product. The caller lends the workspace `scratch`, which is aligned to 64 bytes. cut.scratch says how
-  /// many numbers it has.
+  /// Runs the product. The caller lends the workspace `scratch`, which is aligned to 64 bytes. cut.needed_workspace
+  /// says how many numbers it has.
   [[gnu::noinline]] void run(In* scratch, int threads = 1) const {
     const product& of = plan.of;
     const blocking& cut = plan.cut;
-    Sum* const open = cut.open > 0 ? static_cast<Sum*>(static_cast<void*>(scratch)) : nullptr;
-    scratch += cut.scratch.shared;
+    Sum* const open = cut.open_sums > 0 ? static_cast<Sum*>(static_cast<void*>(scratch)) : nullptr;
+    scratch += cut.needed_workspace.shared;
     if (cut.parts == 1 || threads == 1) return run_alone(scratch, open);
     const int parts = std::min(cut.parts, threads);
     in_parts(parts, [this, &of, &cut, scratch, open, parts](int part) {
-      const range own = share(cut.extent(of), cut.unit(), part, parts);
+      const range own = share(cut.shared_extent(of), cut.shared_unit(), part, parts);
       const int begin = static_cast<int>(own.begin), end = static_cast<int>(own.end);
-      packed_number* const panel = numbers(scratch + part * cut.scratch.each);
-      if (cut.by_rows) {
-        packed_number* const packed = numbers(scratch + parts * cut.scratch.each);
+      packed_number* const panel = numbers(scratch + part * cut.needed_workspace.each);
+      if (cut.threads_share_rows) {
+        packed_number* const packed = numbers(scratch + parts * cut.needed_workspace.each);
         block(panel, packed + std::min(begin, part * cut.rows) * std::int64_t{cut.depth}, begin, end, 0, of.n, open);
       } else {
-        block(panel, panel + cut.panel, 0, of.m, begin, end, open);
+        block(panel, panel + cut.panel_numbers, 0, of.m, begin, end, open);
       }
     });
   }
@@ -156,19 +162,19 @@ class multiplication {
 
   void run_alone(In* scratch, Sum* open) const {
     packed_number* const panel = numbers(scratch);
-    if constexpr (Plan::shared) block(panel, panel + plan.cut.panel, 0, plan.of.m, 0, plan.of.n, open);
+    if constexpr (Plan::shared) block(panel, panel + plan.cut.panel_numbers, 0, plan.of.m, 0, plan.of.n, open);
     else run_in_one(panel, open);
   }
   [[gnu::flatten]] void run_in_one(packed_number* panel, Sum* open) const {
-    block(panel, panel + plan.cut.panel, 0, plan.of.m, 0, plan.of.n, open);
+    block(panel, panel + plan.cut.panel_numbers, 0, plan.of.m, 0, plan.of.n, open);
   }
   /// Return the distances between neighbouring rows of A and of B. If the code is compiled for the product's own
   /// extents, the rows are always side by side.
   std::int64_t rows_of_a() const {
-    return Plan::shared && given_a != 0 ? given_a : plan.of.transpose_a ? plan.of.m : plan.of.k;
+    return Plan::shared && distance_a != 0 ? distance_a : plan.of.transpose_a ? plan.of.m : plan.of.k;
   }
   std::int64_t rows_of_b() const {
-    return Plan::shared && given_b != 0 ? given_b : plan.of.transpose_b ? plan.of.k : plan.of.n;
+    return Plan::shared && distance_b != 0 ? distance_b : plan.of.transpose_b ? plan.of.k : plan.of.n;
   }
   /// Computes rows [top, bottom) and columns [left, right) of C. If `open` is not null, the blocks along k are summed
   /// there, section by section.
@@ -182,9 +188,12 @@ class multiplication {
       const int count = std::min(cut.rows, bottom - i), whole = i + count < of.m ? count : count - plan.rows_left;
       for (int p = 0; p < of.k; p += cut.depth) {
         const int given = std::min(cut.depth, of.k - p), steps = cut.filled_depth(given);
-        const tile_target<Sum> to{
-            open == nullptr ? c : open,    of.n, p > 0, cut.far_c, p + given == of.k ? reader : nullptr,
-            zeros_in(as_instructions_want)};
+        const tile_target<Sum> to{open == nullptr ? c : open,
+                                  of.n,
+                                  p > 0,
+                                  cut.c_exceeds_cache,
+                                  p + given == of.k ? reader : nullptr,
+                                  denormals_setting(as_instructions_want)};
         const In* const in_a = a + (of.transpose_a ? p * apart_a + i : i * apart_a + p);
         const packed_number* const block_a = cut.pack_a ? pack_a(in_a, count, given, steps, packed) : in_place(in_a);
         const std::int64_t row_a = cut.strips ? steps : of.transpose_a ? 1 : cut.pack_a ? cut.depth : apart_a;

@@ -255,8 +255,8 @@ class denormals_as_zeros {
   };
 };
 /// Returns the address of a thread's setting if it is a denormals_as_zeros, and null otherwise.
-constexpr const denormals_as_zeros* zeros_in(const denormals_as_zeros& set) { return &set; }
-constexpr const denormals_as_zeros* zeros_in(const auto& /* other */) { return nullptr; }
+constexpr const denormals_as_zeros* denormals_setting(const denormals_as_zeros& set) { return &set; }
+constexpr const denormals_as_zeros* denormals_setting(const auto& /* other */) { return nullptr; }
 
 /// Describes how the tiles of products read numbers of type In, if their products are summed as Sum. A step has one
 /// number, of the type of the sums. If the processor multiplies pairs of bf16, a step has a pair.

@@ -13,7 +13,7 @@ namespace cairn::kernel {
 
 /// The numbers in which plans count, and lend, working space for numbers In that are summed as Sum.
 template <class In, class Sum>
-using lent = std::conditional_t<std::is_same_v<In, bf16>, In, Sum>;
+using workspace_number = std::conditional_t<std::is_same_v<In, bf16>, In, Sum>;
 /// Working space as numbers of another type.
 template <class To, class From>
 To* lent_as(From* scratch) {
@@ -75,20 +75,20 @@ struct image_rows {
   const image_source<In>& images;
   const correlation& of;
   const sweep_cut& cut;
-  const int height = of.read[1], width = of.read[2];
+  const int height = of.input[1], width = of.input[2];
   const std::int64_t row_pixels = cut.row_pixels(of);
-  const sweep_axis &down = cut.down, &along = cut.along;
+  const sweep_axis &down = cut.vertical, &along = cut.horizontal;
 
   /// The pixel at the first tap of the first pixel that is made in row `row` of image `image`, in place.
   const In* in_place(std::int64_t image, int row) const {
     return images.only() +
-           ((image * height + down.step * row + down.least) * width + along.least) * std::int64_t{cut.pixel};
+           ((image * height + down.step * row + down.least) * width + along.least) * std::int64_t{cut.pixel_numbers};
   }
   /// Copies pixels, each group of their channels with a zero behind it where the cut has one more.
   In* copy_pixels(std::int64_t first, int count, In* to) const {
-    if (cut.pixel == of.read[3]) return images.copy(first, count, to);
+    if (cut.pixel_numbers == of.input[3]) return images.copy(first, count, to);
     const int inputs = of.inputs();
-    for (int i = 0; i < count; ++i, to += cut.pixel) {
+    for (int i = 0; i < count; ++i, to += cut.pixel_numbers) {
       images.copy(first + i, 1, to);
       for (int group = of.moves.groups; group-- > 0;) {
         In* const there = to + group * cut.inputs;
@@ -103,11 +103,11 @@ struct image_rows {
     const int first = std::max(along.least, 0),
               last = static_cast<int>(std::min<std::int64_t>(width, along.least + row_pixels));
     for (int y = down.step * begin + down.least; y <= down.step * (end - 1) + down.most; ++y) {
-      In* const row_end = to + row_pixels * cut.pixel;
+      In* const row_end = to + row_pixels * cut.pixel_numbers;
       if (y < 0 || y >= height || first >= last) {
         std::fill(to, row_end, In{});
       } else {
-        In* const inside = to + (first - along.least) * std::int64_t{cut.pixel};
+        In* const inside = to + (first - along.least) * std::int64_t{cut.pixel_numbers};
         std::fill(to, inside, In{});
         std::fill(copy_pixels((image * height + y) * width + first, last - first, inside), row_end, In{});
       }
@@ -122,8 +122,8 @@ struct image_rows {
       const int begin = static_cast<int>(at % down.count);
       const int end = static_cast<int>(std::min<std::int64_t>(down.count, begin + own.end - at));
       const In* from = cut.copied ? scratch : in_place(image, begin);
-      const std::int64_t apart = row_pixels * down.step * cut.pixel;
-      if (cut.copied) scratch += row_pixels * cut.pixel * down.reach(end - begin);
+      const std::int64_t apart = row_pixels * down.step * cut.pixel_numbers;
+      if (cut.copied) scratch += row_pixels * cut.pixel_numbers * down.pixels_read(end - begin);
       for (int row = begin; row < end; ++row, from += apart) visit(image, row, from);
       at += end - begin;
     }
@@ -134,7 +134,7 @@ struct image_rows {
       const int begin = static_cast<int>(at % down.count);
       const int end = static_cast<int>(std::min<std::int64_t>(down.count, begin + own.end - at));
       copy(at / down.count, begin, end, scratch);
-      scratch += row_pixels * cut.pixel * down.reach(end - begin);
+      scratch += row_pixels * cut.pixel_numbers * down.pixels_read(end - begin);
       at += end - begin;
     }
     return scratch;
@@ -145,7 +145,7 @@ struct image_rows {
 /// half, so that each is read before what is made of it, or of those before, is written there.
 template <class In, class Lent>
 In* copy_in(Lent* band, const sweep_cut& cut, bool wide) {
-  return lent_as<In>(band) + (wide ? room_of_band(cut, sizeof(Lent), {}) : 0);
+  return lent_as<In>(band) + (wide ? band_copy_numbers(cut, sizeof(Lent), {}) : 0);
 }
 
 /// Where each run of taps begins, from the first tap on.
@@ -153,11 +153,11 @@ template <correlation Of, sweep_cut Cut>
 inline constexpr auto run_table = [] {
   std::array<std::int64_t, static_cast<std::size_t>(Cut.runs) + 1> at{};
   std::size_t run = 0;
-  for (int down = 0; down < Cut.down.taps; ++down) {
-    const std::int64_t row = place_of_tap(Of, 0, Cut.down, down) - Cut.down.least;
-    for (int along = 0; along < Cut.along.taps; along += Cut.run_taps) {
-      const std::int64_t column = place_of_tap(Of, 1, Cut.along, along) - Cut.along.least;
-      at[run++] = (row * Cut.row_pixels(Of) + column) * Cut.pixel;
+  for (int down = 0; down < Cut.vertical.taps; ++down) {
+    const std::int64_t row = place_of_tap(Of, 0, Cut.vertical, down) - Cut.vertical.least;
+    for (int along = 0; along < Cut.horizontal.taps; along += Cut.run_taps) {
+      const std::int64_t column = place_of_tap(Of, 1, Cut.horizontal, along) - Cut.horizontal.least;
+      at[run++] = (row * Cut.row_pixels(Of) + column) * Cut.pixel_numbers;
     }
   }
   return at;

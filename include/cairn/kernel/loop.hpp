@@ -16,7 +16,7 @@ using graph::loop_value, graph::sums;
 struct loop_operand {
   dtype type = dtype::real;
   access how = access::contiguous;
-  bool joined = false;  ///< a concatenation along the columns, read from its pieces
+  bool in_pieces = false;  ///< a concatenation along the columns, read from its pieces
   double immediate = 0;
   const graph::generator* generate = nullptr;
 };
@@ -41,7 +41,7 @@ template <int I, class V>
 /// One pass over the elements of a fused loop. The pass loads the inputs, applies the operations in order and stores
 /// the results that are read elsewhere. `constants` points to a loop_table. The operands are, in this order:
 /// - the stored results;
-/// - the inputs that are not constants; a joined input is replaced by its pieces.
+/// - the inputs that are not constants; an input in pieces is replaced by its pieces.
 ///
 /// A result may have the address of a contiguous input, with two exceptions. Both concern a fused loop whose first
 /// value comes in tiles from a kernel:
@@ -134,42 +134,42 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   struct list {
     int at[N + 1] = {};
   };
-  /// `place_of_result` has for each value its index among the stored results. `place_of_input` has for each input its
+  /// `index_of_result` has for each value its index among the stored results. `index_of_input` has for each input its
   /// index among the operands that follow the stored results.
-  static constexpr list<operations> place_of_result = [] {
-    list<operations> places;
-    for (int k = 0, n = 0; k < operations; ++k) places.at[k] = code[k].stored ? n++ : 0;
-    return places;
+  static constexpr list<operations> index_of_result = [] {
+    list<operations> indices;
+    for (int k = 0, n = 0; k < operations; ++k) indices.at[k] = code[k].stored ? n++ : 0;
+    return indices;
   }();
-  static constexpr list<inputs> place_of_input = [] {
-    list<inputs> places;
-    for (int k = 0, n = 0; k < inputs; ++k) places.at[k] = input[k].how == access::constant ? 0 : n++;
-    return places;
+  static constexpr list<inputs> index_of_input = [] {
+    list<inputs> indices;
+    for (int k = 0, n = 0; k < inputs; ++k) indices.at[k] = input[k].how == access::constant ? 0 : n++;
+    return indices;
   }();
-  static constexpr bool adds_up(int k) {
+  static constexpr bool is_sum(int k) {
     return Sum != sums::nothing && same_address(code[k].lanes, nullptr) && code[k].arguments == 1;
   }
   static constexpr int sum_count = [] {
     int n = 0;
-    for (int k = 0; k < operations; ++k) n += adds_up(k);
+    for (int k = 0; k < operations; ++k) n += is_sum(k);
     return n;
   }();
   /// A sum: its index among the stored results, and the number of the value whose elements are added.
-  struct sum_place {
+  struct summed_value {
     int result = 0, of = 0;
   };
   static constexpr auto totals = [] {
     struct {
-      sum_place at[sum_count + 1];
-    } places{};
+      summed_value at[sum_count + 1];
+    } all{};
     for (int k = 0, n = 0; k < operations; ++k) {
-      if (adds_up(k)) places.at[n++] = {place_of_result.at[k], argument[code[k].first]};
+      if (is_sum(k)) all.at[n++] = {index_of_result.at[k], argument[code[k].first]};
     }
-    return places;
+    return all;
   }();
   using each_sum = std::make_integer_sequence<int, sum_count>;
 
-  static constexpr bool any_mapped = ((Input.how == access::mapped) || ...), any_joined = (Input.joined || ...);
+  static constexpr bool any_mapped = ((Input.how == access::mapped) || ...), any_in_pieces = (Input.in_pieces || ...);
   static constexpr auto all_streams = [] {
     std::array<stream, static_cast<std::size_t>(arrays) + 1> all{};
     const int result_bytes[]{static_cast<int>(sizeof(typename held<Code.type, Real>::number))...};
@@ -179,7 +179,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
                             0};
     std::size_t n = 0;
     for (int k = 0; k < operations; ++k) {
-      if (code[k].stored) all[n++] = {.bytes = result_bytes[k], .stays = adds_up(k)};
+      if (code[k].stored) all[n++] = {.bytes = result_bytes[k], .is_sum = is_sum(k)};
     }
     for (int k = 0, maps = 0; k < inputs; ++k) {
       if (input[k].how == access::constant) continue;
@@ -190,51 +190,51 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   static constexpr const stream* streams = all_streams.data();
 
   /// The address at which a row begins, for each operand.
-  struct places {
+  struct row_addresses {
     std::byte* at[arrays];
 
     template <int K>
     [[gnu::always_inline]] auto* result() const {
-      return reinterpret_cast<typename result_held<K>::number*>(at[place_of_result.at[K]]);
+      return reinterpret_cast<typename result_held<K>::number*>(at[index_of_result.at[K]]);
     }
     template <int K>
     [[gnu::always_inline]] const auto* operand() const {
-      return reinterpret_cast<const typename input_held<K>::number*>(at[stored + place_of_input.at[K]]);
+      return reinterpret_cast<const typename input_held<K>::number*>(at[stored + index_of_input.at[K]]);
     }
   };
   /// Visits rows one after another. The addresses `now` stay in registers because a function that is not inlined never
-  /// gets a pointer to `now`: `turn_to_row` passes a copy instead.
+  /// gets a pointer to `now`: `restart_at_row` passes a copy instead.
   struct cursor : row_range {
-    places now;
+    row_addresses now;
     std::int64_t step[arrays];
 
     cursor() = default;
     [[gnu::always_inline]] cursor(const loop_table& t, void* const* of, range rows)
         : row_range{rows.begin, rows.end, rows.end} {
-      if (t.outer > (any_mapped || any_joined ? 0 : 1)) {
-        turn_to_row(t, of);
+      if (t.outer > (any_mapped || any_in_pieces ? 0 : 1)) {
+        restart_at_row(t, of);
         return;
       }
 #pragma GCC unroll 16
       for (int k = 0; k < arrays; ++k) {
         const stream& s = streams[k];
-        step[k] = s.bytes * (s.stays || t.outer == 0 ? 0 : s.input < 0 ? t.columns : t.strides[s.input]);
+        step[k] = s.bytes * (s.is_sum || t.outer == 0 ? 0 : s.input < 0 ? t.columns : t.strides[s.input]);
         now.at[k] = static_cast<std::byte*>(of[k]) + row * step[k];
       }
     }
     [[gnu::always_inline]] void next(const loop_table& t, void* const* of) {
-      if (++row >= turn && row < end) return turn_to_row(t, of);
+      if (++row >= next_restart && row < end) return restart_at_row(t, of);
 #pragma GCC unroll 16
       for (int k = 0; k < arrays; ++k) now.at[k] += step[k];
     }
 
    private:
-    [[gnu::always_inline]] void turn_to_row(const loop_table& t, void* const* of) {
+    [[gnu::always_inline]] void restart_at_row(const loop_table& t, void* const* of) {
       row_range found = *this;
-      places first;
+      row_addresses first;
       std::int64_t apart[arrays];
       found.start(streams, arrays, t, of, first.at, apart);
-      turn = found.turn;
+      next_restart = found.next_restart;
 #pragma GCC unroll 16
       for (int k = 0; k < arrays; ++k) {
         now.at[k] = first.at[k];
@@ -243,7 +243,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   };
 
-  /// A range of columns in which each joined input is one of its pieces. For these columns the piece is an ordinary
+  /// A range of columns in which each input in pieces is one of its pieces. For these columns the piece is an ordinary
   /// input.
   struct piece {
     loop_table table;
@@ -255,12 +255,12 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     piece(const loop_table& t, const graph::column_range& own, void* const* operands, range all)
         : table(t), columns{std::max<std::int64_t>(own.begin, all.begin), std::min<std::int64_t>(own.end, all.end)} {
       table.reads = own.reads;
-      take_pieces(streams, arrays, own, operands, at);
+      find_piece_addresses(streams, arrays, own, operands, at);
     }
   };
   /// Calls run(table, operands, columns) for the columns of each piece.
   [[gnu::always_inline]] static void in_pieces(const loop_table& t, void* const* operands, range columns, auto run) {
-    if constexpr (!any_joined) {
+    if constexpr (!any_in_pieces) {
       run(t, operands, columns);
     } else {
       for (int r = 0; r < t.range_count; ++r) {
@@ -279,7 +279,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     for (int k = 0; k < sum_count; ++k) open.total[k] = static_cast<Real*>(operands[totals.at[k].result]);
     for (auto j = own.begin; j < own.end; j += open.most) {
       open.start({j, std::min(j + open.most, own.end)});
-      if constexpr (any_joined) {
+      if constexpr (any_in_pieces) {
         rows_of_pieces(t, operands, {0, t.rows}, open.columns, &open);
       } else {
         void* at[arrays];
@@ -297,7 +297,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   }
   static void rows(const loop_table& t, void* const* operands, range rows, range columns, open_sums* open = nullptr) {
-    if constexpr (any_joined) return rows_of_pieces(t, operands, rows, columns, open);
+    if constexpr (any_in_pieces) return rows_of_pieces(t, operands, rows, columns, open);
     for (cursor c(t, operands, rows); c.end > c.row; c.next(t, operands)) one_row(t, c, columns, open);
   }
   /// Runs the fused loop for rows that consist of pieces. All pieces of a row are processed before the next row begins,
@@ -330,7 +330,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
         reinterpret_cast<Real*>(c.now.at[totals.at[k].result])[c.row] = sums_of_row.of[k];
     } else {
       for (std::int64_t i = columns.begin; i < columns.end;) {
-        places here = c.now;
+        row_addresses here = c.now;
         const std::int64_t end = in_order(t, here, i, columns.end);
         for (; i + width <= end; i += width) add<true>(t, here, c.row == 0, i, whole);
         if (i >= columns.end) break;
@@ -347,7 +347,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   /// Returns the column up to which, from column i on, all maps lead to consecutive elements. Returns i if a map does
   /// not do so at column i. Also changes `here` so that up to the returned column the mapped inputs are read like
   /// contiguous inputs.
-  [[gnu::always_inline]] static std::int64_t in_order(const loop_table& t, places& here, std::int64_t i,
+  [[gnu::always_inline]] static std::int64_t in_order(const loop_table& t, row_addresses& here, std::int64_t i,
                                                       std::int64_t end) {
 #pragma GCC unroll 16
     for (int k = stored; k < arrays; ++k) {
@@ -361,16 +361,16 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }
   /// Processes a register for which a map may lead to elements that are not consecutive. Only few registers are of this
   /// kind, so their code is not inlined into the loop.
-  [[gnu::noinline]] static void add_at_edge(const loop_table& t, const places& here, bool first_row, std::int64_t i,
-                                            int count) {
+  [[gnu::noinline]] static void add_at_edge(const loop_table& t, const row_addresses& here, bool first_row,
+                                            std::int64_t i, int count) {
     if (count == width) add<false>(t, here, first_row, i, whole);
     else add<false>(t, here, first_row, i, {count, true});
   }
 
   /// Processes one register of elements. If columns are summed, adds the values to the sums.
   template <bool InOrder>
-  [[gnu::always_inline]] static void add(const loop_table& t, const places& here, [[maybe_unused]] bool first_row,
-                                         std::int64_t i, lanes_used n) {
+  [[gnu::always_inline]] static void add(const loop_table& t, const row_addresses& here,
+                                         [[maybe_unused]] bool first_row, std::int64_t i, lanes_used n) {
     if constexpr (Sum != sums::columns) {
       step<InOrder>(t, here, i, n);
     } else {
@@ -385,7 +385,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   }
   /// Returns the sums of n elements of a row, from element `begin` on.
-  static several<Real, sum_count> sum_along(const loop_table& t, const places& here, std::int64_t begin,
+  static several<Real, sum_count> sum_along(const loop_table& t, const row_addresses& here, std::int64_t begin,
                                             std::int64_t n) {
     return fold_row<adding, Real>(n, [&t, here, begin, n](std::int64_t i) {
       const int count = static_cast<int>(std::min<std::int64_t>(n - i, width));
@@ -397,20 +397,21 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   using result_registers = register_file<std::make_index_sequence<sizeof...(Code)>, register_of<Code.type, Real>...>;
 
   template <int K, bool InOrder>
-  [[gnu::always_inline]] static auto load(const loop_table& t, const places& here, std::int64_t i, lanes_used n) {
+  [[gnu::always_inline]] static auto load(const loop_table& t, const row_addresses& here, std::int64_t i,
+                                          lanes_used n) {
     using held = input_held<K>;
     constexpr access how = input[K].how;
     if constexpr (how == access::constant) {
       return held::fill(input[K].immediate);
     } else if constexpr (!same_address(input[K].generate, nullptr)) {
-      const std::int64_t row = here.at[stored + place_of_input.at[K]] - graph::first_position();
+      const std::int64_t row = here.at[stored + index_of_input.at[K]] - graph::first_position();
       if constexpr (how == access::generated) return load_generated<held, input[K].generate>(row + i, n.count);
       else return repeat_generated<held, input[K].generate>(row);
     } else {
       const auto* const row = here.template operand<K>();
       if constexpr (how == access::repeated) return held::repeat(row);
       else if constexpr (how == access::mapped && !InOrder)
-        return load_mapped<held>(t.maps[streams[stored + place_of_input.at[K]].map * (t.outer + 1) + t.outer], row, i,
+        return load_mapped<held>(t.maps[streams[stored + index_of_input.at[K]].map * (t.outer + 1) + t.outer], row, i,
                                  n.count, n.tail);
       else return n.tail ? held::load(row + i, n.count) : held::load(row + i);
     }
@@ -419,12 +420,12 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   /// Computes and stores the values of the fused loop for one register of elements. If the fused loop has sums, returns
   /// the registers that the sums add up.
   template <bool InOrder = false>
-  [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, lanes_used n,
+  [[gnu::always_inline]] static auto step(const loop_table& t, const row_addresses& here, std::int64_t i, lanes_used n,
                                           const void* tile = nullptr) {
     return step<InOrder>(t, here, i, n, tile, each_input{}, each_operation{}, each_sum{});
   }
   template <bool InOrder, int... I, int... K, int... S>
-  [[gnu::always_inline]] static auto step(const loop_table& t, const places& here, std::int64_t i, lanes_used n,
+  [[gnu::always_inline]] static auto step(const loop_table& t, const row_addresses& here, std::int64_t i, lanes_used n,
                                           const void* tile, std::integer_sequence<int, I...>,
                                           std::integer_sequence<int, K...>, std::integer_sequence<int, S...>) {
     input_registers in;
@@ -468,8 +469,9 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     else return &at<A>(made);
   }
   template <int K>
-  [[gnu::always_inline]] static void store(result_registers& made, const places& here, std::int64_t i, lanes_used n) {
-    if constexpr (code[K].stored && !adds_up(K)) {
+  [[gnu::always_inline]] static void store(result_registers& made, const row_addresses& here, std::int64_t i,
+                                           lanes_used n) {
+    if constexpr (code[K].stored && !is_sum(K)) {
       auto* const to = here.template result<K>() + i;
       if (n.tail) result_held<K>::store(at<K>(made), to, n.count);
       else result_held<K>::store(at<K>(made), to);
@@ -483,7 +485,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
 struct step_table {
   loop_table loop;
   graph::argument_table arguments;         ///< describes the arguments of the kernel
-  graph::paired_pointer beside = nullptr;  ///< the kernel, if it shares the plan step with a fused loop
+  graph::paired_pointer kernel = nullptr;  ///< the kernel, if it shares the plan step with a fused loop
   int loop_operands = 0;
 };
 /// Runs a kernel that computes the first value of the fused loop in tiles.
@@ -491,7 +493,7 @@ template <class Loop>
 void run_with_tiles(const void* constants, void* const* operands, int threads) {
   const step_table& t = *static_cast<const step_table*>(constants);
   const tile_reader reader{&Loop::run_tile, &Loop::fetch_tile, &t.loop, operands};
-  t.beside(&t.arguments, operands + t.loop_operands, threads, &reader);
+  t.kernel(&t.arguments, operands + t.loop_operands, threads, &reader);
 }
 /// Runs a kernel and a fused loop that share rows. The fused loop computes rows that the kernel reads, or, if `Follows`
 /// is true, follows the kernel through the rows.
@@ -499,7 +501,7 @@ template <class Loop, bool Follows>
 void run_with_rows(const void* constants, void* const* operands, int threads) {
   const step_table& t = *static_cast<const step_table*>(constants);
   const row_maker maker{&Loop::make_rows, &t.loop, operands, Follows};
-  t.beside(&t.arguments, operands + t.loop_operands, threads, &maker);
+  t.kernel(&t.arguments, operands + t.loop_operands, threads, &maker);
 }
 
 }  // namespace cairn::kernel

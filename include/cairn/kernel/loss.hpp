@@ -151,7 +151,7 @@ void compute(accuracy_op, signature<Real, X, L>, void* const* p, const kernel::l
 }
 
 template <int Classes, int Last, class V>
-[[gnu::always_inline]] inline V lanewise(as_class_op<Classes, Last>, V a) {
+[[gnu::always_inline]] inline V lanewise(capped_label_op<Classes, Last>, V a) {
   using kernel::greater, kernel::select;
   const V last = kernel::all<V>(Classes - 1);
   return select(greater(last, a), a, last);

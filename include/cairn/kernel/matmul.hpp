@@ -68,7 +68,7 @@ void multiply(const Plan& plan, const batch& all, void* const* p, const launch& 
       }
       const auto multiplied = [&](typename Plan::sum* c, const tile_reader* reader) {
         multiplication(plan, at(1) + index_a * step_a, at(2) + index_b * step_b, c, reader, apart_a, apart_b)
-            .run(scratch + part * plan.cut.scratch.numbers(1));
+            .run(scratch + part * plan.cut.needed_workspace.numbers(1));
       };
       Made* const c = to + i * of.m * of.n;
       if constexpr (std::is_same_v<Made, bf16>) {
@@ -89,7 +89,7 @@ inline constexpr batch batch_of = [] {
     return s;
   };
   constexpr shape y = leading(Op::result(A, B));
-  return batch{Op::more_rows(A, B) ? shape{} : y, stretched_axes(leading(A), y), stretched_axes(leading(B), y),
+  return batch{Op::folds_leading_axes(A, B) ? shape{} : y, stretched_axes(leading(A), y), stretched_axes(leading(B), y),
                Op::products(A, B), Op::scratch(Bytes, A, B)};
 }();
 }  // namespace kernel
@@ -101,7 +101,7 @@ void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* con
   using in = kernel::taken_of<Real, A>;
   using made = kernel::made_of<Real>;
   constexpr const kernel::batch& all = kernel::batch_of<self, A::shape, B::shape, sizeof(in)>;
-  if (how.arguments.rows_apart == nullptr) kernel::multiply<made>(kernel::plan_of<in, one>, all, p, how);
+  if (how.arguments.row_strides == nullptr) kernel::multiply<made>(kernel::plan_of<in, one>, all, p, how);
   else kernel::multiply<made>(kernel::shared_plan_of<in, one>, all, p, how);
 }
 

@@ -237,7 +237,9 @@ void compute(group_moments_op<Groups, Eps> op, signature<Real, X>, void* const* 
   const int parts = std::min(parts_of(op.work(X::shape), examples), threads);
   kernel::in_parts(parts, [=](int part) {
     const range own = share(examples, 1, part, parts);
-    const auto place = [p](int i, std::int64_t at) { return p[i] == nullptr ? nullptr : static_cast<sum*>(p[i]) + at; };
+    const auto address = [p](int i, std::int64_t at) {
+      return p[i] == nullptr ? nullptr : static_cast<sum*>(p[i]) + at;
+    };
     for (auto i = own.begin; i < own.end; ++i) {
       kernel::column_moments<Real, sum>{static_cast<const Real*>(p[2]) + i * rows * columns,
                                         rows,
@@ -245,10 +247,10 @@ void compute(group_moments_op<Groups, Eps> op, signature<Real, X>, void* const* 
                                         static_cast<int>(columns / Groups),
                                         sections,
                                         static_cast<sum>(Eps),
-                                        place(0, i * Groups),
-                                        place(1, i * Groups),
+                                        address(0, i * Groups),
+                                        address(1, i * Groups),
                                         nullptr,
-                                        place(3, part * (2 * sections + 2) * columns)}
+                                        address(3, part * (2 * sections + 2) * columns)}
           .run(examples == 1 ? threads : 1);
     }
   });

@@ -68,16 +68,16 @@ template <bool Centered, class Sum, class In>
 }
 
 /// Computes the sums from which the gradients of y = (x - mean) scale weight + bias are computed. The inputs are the
-/// cotangent g {rows, columns}, x, half the mean and twice the scale. The pointer of an unused result is null. `level`
-/// {rows} is the mean over each row of g weight. `tilt` {rows} is the mean over each row of g weight times the
-/// normalized x. If there are neither mean nor bias, `half_mean` is null.
+/// cotangent g {rows, columns}, x, half the mean and twice the scale. The pointer of an unused result is null.
+/// `mean_slope` {rows} is the mean over each row of g weight. `mean_slope_times_x` {rows} is the mean over each row of
+/// g weight times the normalized x. If there are neither mean nor bias, `half_mean` is null.
 template <class Sum, class In = Sum>
 struct norm_sums {
   std::int64_t rows, columns, work;
   int sections;
   const In *g, *x;
   const Sum *half_mean, *twice_scale, *weight;
-  Sum *level, *tilt, *of_weight, *of_bias;
+  Sum *mean_slope, *mean_slope_times_x, *of_weight, *of_bias;
   Sum* scratch;  ///< {sections, 2, columns}, and for each part {2, columns}
 
   using vec = lanes<Sum>;
@@ -175,8 +175,8 @@ struct norm_sums {
       return several<vec, 2>{{slope, tilted}};
     });
     const double share_of = 1 / static_cast<double>(columns);
-    if (level != nullptr) level[row] = static_cast<Sum>(share_of * both.of[0]);
-    if (tilt != nullptr) tilt[row] = static_cast<Sum>(share_of * both.of[1]);
+    if (mean_slope != nullptr) mean_slope[row] = static_cast<Sum>(share_of * both.of[0]);
+    if (mean_slope_times_x != nullptr) mean_slope_times_x[row] = static_cast<Sum>(share_of * both.of[1]);
   }
 };
 
@@ -262,9 +262,10 @@ template <class V>
   return x * scale * (weight * kernel::all<V>(0.5));
 }
 template <class V>
-[[gnu::always_inline]] inline V lanewise(normalized_slope_op, V g, V x, V mean, V scale, V weight, V level, V tilt) {
+[[gnu::always_inline]] inline V lanewise(normalized_slope_op, V g, V x, V mean, V scale, V weight, V mean_slope,
+                                         V mean_slope_times_x) {
   using kernel::fused;
-  const V across = fused(kernel::normal(x, mean, scale), -tilt, -level);
+  const V across = fused(kernel::normal(x, mean, scale), -mean_slope_times_x, -mean_slope);
   return fused(g, weight, across) * (scale * kernel::all<V>(0.5));
 }
 template <class V>

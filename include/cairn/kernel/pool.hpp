@@ -31,8 +31,8 @@ constexpr reach reach_of(std::int64_t window, std::int64_t extent) {
 }
 /// The windows over a place of one axis.
 template <pooling P>
-constexpr range windows_over(std::int64_t place, std::int64_t windows) {
-  const std::int64_t i = place + P.padding;
+constexpr range windows_over(std::int64_t pixel, std::int64_t windows) {
+  const std::int64_t i = pixel + P.padding;
   return {i < P.extent ? 0 : (i - P.extent) / P.stride + 1, std::min(i / P.stride + 1, windows)};
 }
 
@@ -64,7 +64,7 @@ template <pooling P, class In, class Made, class At>
   using vec = lanes<real>;
   over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
     for (std::int64_t c = 0; c < x.channels; c += vec::width) {
-      vec most = vec::fill(nothing<real>);
+      vec most = vec::fill(minus_infinity<real>);
       auto found = vec::fill_whole(static_cast<int>(tall.begin * P.extent + wide.begin));
       for (auto i = tall.begin; i < tall.end; ++i) {
         for (auto j = wide.begin; j < wide.end; ++j) {
@@ -154,17 +154,17 @@ void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
       for (auto row = own.begin; row < own.end; ++row) {
         const std::int64_t y = row % x.height, image = row / x.height * x.rows;
         const range tall = windows_over<P>(y, x.rows);
-        for (std::int64_t place = 0; place < x.width; ++place) {
-          const range wide = windows_over<P>(place, x.columns);
+        for (std::int64_t pixel = 0; pixel < x.width; ++pixel) {
+          const range wide = windows_over<P>(pixel, x.columns);
           for (std::int64_t c = 0; c < x.channels; c += vec::width) {
             const auto at = [&](auto k, auto l) {
               const auto i = tall.begin + k, j = wide.begin + l;
-              const auto down = y + P.padding - i * P.stride, right = place + P.padding - j * P.stride;
+              const auto down = y + P.padding - i * P.stride, right = pixel + P.padding - j * P.stride;
               return of(((image + i) * x.columns + j) * x.channels, c)(static_cast<int>(down * P.extent + right));
             };
             constexpr int most = (P.extent - 1) / P.stride + 1;
             const vec sum = sum_of_window<vec, most>(tall.end - tall.begin, wide.end - wide.begin, at);
-            store_row(sum, out + (row * x.width + place) * x.channels, c, x.channels);
+            store_row(sum, out + (row * x.width + pixel) * x.channels, c, x.channels);
           }
         }
       }
@@ -198,24 +198,24 @@ template <pooling P, class In, class Made>
 
 /// What windows are multiplied by.
 template <pooling P, bool Mean, class Real>
-inline constexpr Real share_of = Real{1} / (Mean ? P.positions() : 1);
+inline constexpr Real share_of = Real{1} / (Mean ? P.position_count() : 1);
 
 }  // namespace kernel
 
 template <pooling P, class Real, class X>
 void compute(max_pool_op<P>, signature<Real, X>, void* const* p, int threads) {
-  using position = stored_as<P.position().type, kernel::sum_of<Real>>;
+  using position = stored_as<P.position_type().type, kernel::sum_of<Real>>;
   kernel::max_pool<P>({X::shape, P.result(X::shape)}, static_cast<const kernel::taken_of<Real, X>*>(p[2]),
                       static_cast<kernel::made_of<Real>*>(p[0]), static_cast<position*>(p[1]), threads);
 }
 template <pooling P, class Real, class X, class At>
-void compute(pool_at_op<P>, signature<Real, X, At>, void* const* p, int threads) {
+void compute(window_gather_op<P>, signature<Real, X, At>, void* const* p, int threads) {
   kernel::pool_at<P>({X::shape, At::shape}, static_cast<const kernel::taken_of<Real, X>*>(p[1]),
                      static_cast<const kernel::taken_of<Real, At>*>(p[2]), static_cast<kernel::made_of<Real>*>(p[0]),
                      threads);
 }
 template <pooling P, int Height, int Width, class Real, class G, class At>
-void compute(unpool_op<P, Height, Width>, signature<Real, G, At>, void* const* p, int threads) {
+void compute(window_scatter_op<P, Height, Width>, signature<Real, G, At>, void* const* p, int threads) {
   kernel::unpool<P>({detail::unpooled(G::shape, Height, Width), G::shape},
                     static_cast<const kernel::taken_of<Real, G>*>(p[1]),
                     static_cast<const kernel::taken_of<Real, At>*>(p[2]), static_cast<kernel::made_of<Real>*>(p[0]),
@@ -228,7 +228,7 @@ void compute(sum_pool_op<P, Mean>, signature<Real, X>, void* const* p, int threa
                       threads);
 }
 template <pooling P, bool Mean, int Height, int Width, class Real, class G>
-void compute(spread_pool_op<P, Mean, Height, Width>, signature<Real, G>, void* const* p, int threads) {
+void compute(window_spread_op<P, Mean, Height, Width>, signature<Real, G>, void* const* p, int threads) {
   kernel::spread_pool<P>({detail::unpooled(G::shape, Height, Width), G::shape},
                          static_cast<const kernel::taken_of<Real, G>*>(p[1]),
                          kernel::share_of<P, Mean, kernel::sum_of<Real>>, static_cast<kernel::made_of<Real>*>(p[0]),

@@ -9,9 +9,9 @@ namespace cairn::kernel {
 
 inline constexpr std::int64_t at_start = 0;
 
-/// The numbers that a column of tiles reads. At each of `places` offsets of A, the column reads `steps` steps of depth.
-/// A product has one offset. A convolution has one offset for each run of taps. The gradient of a filter has one offset
-/// for each row of pixels. A is read in one of two ways:
+/// The numbers that a column of tiles reads. At each of `offset_count` offsets of A, the column reads `steps` steps of
+/// depth. A product has one offset. A convolution has one offset for each run of taps. The gradient of a filter has one
+/// offset for each row of pixels. A is read in one of two ways:
 /// - The rows of A are `apart` numbers apart, and the numbers of a row are contiguous along the depth.
 /// - The rows of A are neighbours, and steps of depth are `apart` numbers apart.
 ///
@@ -19,8 +19,8 @@ inline constexpr std::int64_t at_start = 0;
 struct tile_source {
   std::int64_t apart, below, step_b;
   int steps;
-  int places = 1;
-  const std::int64_t* place = &at_start;
+  int offset_count = 1;
+  const std::int64_t* offsets = &at_start;
 };
 
 struct no_setting {};
@@ -52,7 +52,7 @@ struct tile_target {
   }
   /// Takes a tile that cannot be stored in C directly from registers: a tile for a reader, a tile whose columns do not
   /// fill its registers, or a tile that is added to C while denormal numbers are treated as zeros.
-  void take(Sum* tile, int stride, int row, int column, int rows, int columns) const {
+  void finish_tile(Sum* tile, int stride, int row, int column, int rows, int columns) const {
     constexpr int width = lanes<Sum>::width;
     const denormals_as_zeros::suspended here_they_are_not(zeros);
     for (int i = 0; i < rows && (add || reader == nullptr); ++i) {
@@ -89,10 +89,10 @@ template <class In, class Sum, int Rows, int Registers, bool RowsApart>
 #pragma GCC unroll 4
       for (int j = 0; j < Registers; ++j) sum[i][j] = vec::fill(0);
     const auto* step = b;
-    for (int t = 0; t < from.places; ++t) {
+    for (int t = 0; t < from.offset_count; ++t) {
       const In* at[pointers];
 #pragma GCC unroll 4
-      for (int q = 0; q < pointers; ++q) at[q] = a + from.place[t] + (RowsApart ? q * reached * from.apart : 0);
+      for (int q = 0; q < pointers; ++q) at[q] = a + from.offsets[t] + (RowsApart ? q * reached * from.apart : 0);
       for (int p = 0; p < from.steps; ++p) {
         typename read::vector row_b[Registers];
 #pragma GCC unroll 4
@@ -124,7 +124,7 @@ template <class In, class Sum, int Rows, int Registers, bool RowsApart>
     for (int i = 0; i < Rows; ++i)
 #pragma GCC unroll 4
       for (int j = 0; j < Registers; ++j) sum[i][j].store(out + i * apart + j * width);
-    if (!direct) to.take(tile, Registers * width, row, column, Rows, columns);
+    if (!direct) to.finish_tile(tile, Registers * width, row, column, Rows, columns);
   }
 }
 template <class In, class Sum, int Rows, int Registers, bool RowsApart>

@@ -15,12 +15,12 @@ namespace cairn {
 
 namespace kernel {
 
-/// A reduction as nested pairs of loops; the outermost pair comes first. In each pair, the outer loop visits `gone`
-/// indices, which are reduced, and the inner loop visits `kept` indices, which remain.
+/// A reduction as nested pairs of loops; the outermost pair comes first. In each pair, the outer loop visits `reduced`
+/// indices, and the inner loop visits the `remaining` indices.
 struct reduction {
   struct pair {
-    std::int64_t gone = 1, kept = 1;
-    std::int64_t in = 1, out = 1;  ///< the distance in `in` and in `out` between neighbouring indices
+    std::int64_t reduced = 1, remaining = 1;
+    std::int64_t in_stride = 1, out_stride = 1;  ///< the distance in `in` and in `out` between neighbouring indices
   };
   int pairs = 1;
   std::array<pair, max_rank + 1> at{};
@@ -35,16 +35,16 @@ constexpr reduction as_pairs(const shape& from, axis_set axes) {
     if (extent == 1) continue;
     auto* last = &r.at[static_cast<std::size_t>(r.pairs - 1)];
     if ((axes >> axis & 1U) == 0) {
-      last->kept *= extent;
+      last->remaining *= extent;
     } else {
-      if (last->kept != 1) last = &r.at[static_cast<std::size_t>(r.pairs++)];
-      last->gone *= extent;
+      if (last->remaining != 1) last = &r.at[static_cast<std::size_t>(r.pairs++)];
+      last->reduced *= extent;
     }
   }
   for (auto k = static_cast<std::size_t>(r.pairs - 1); k-- > 0;) {
     const auto& inner = r.at[k + 1];
-    r.at[k].in = inner.in * inner.gone * inner.kept;
-    r.at[k].out = inner.out * inner.kept;
+    r.at[k].in_stride = inner.in_stride * inner.reduced * inner.remaining;
+    r.at[k].out_stride = inner.out_stride * inner.remaining;
   }
   return r;
 }
@@ -264,21 +264,21 @@ template <class Fold, class In, class Real>
   shares{40 * rows * columns, columns, chunk<Real>}(threads,
                                                     [=](range own) { fold_rows<Fold>(in, rows, columns, out, own); });
 }
-/// Reduces `in` over the loops of `pair`, once for each of `kept` indices of an outer axis that remains.
+/// Reduces `in` over the loops of `pair`, once for each of `remaining` indices of an outer axis that remains.
 template <class Fold, class In, class Real>
-[[gnu::noinline]] void reduce_each(std::int64_t kept, const reduction::pair& pair, const In* in, Real* out,
+[[gnu::noinline]] void reduce_each(std::int64_t remaining, const reduction::pair& pair, const In* in, Real* out,
                                    int threads) {
-  const std::int64_t step = pair.gone * pair.kept;
-  shares{40 * kept * step, kept}(threads, [=, &pair](range own) {
+  const std::int64_t step = pair.reduced * pair.remaining;
+  shares{40 * remaining * step, remaining}(threads, [=, &pair](range own) {
     for (auto k = own.begin; k < own.end; ++k) {
-      if (pair.kept == 1) out[k] = fold_row<Fold, Real>(in + k * step, pair.gone);
-      else fold_rows<Fold>(in + k * step, pair.gone, pair.kept, out + k * pair.kept, {0, pair.kept});
+      if (pair.remaining == 1) out[k] = fold_row<Fold, Real>(in + k * step, pair.reduced);
+      else fold_rows<Fold>(in + k * step, pair.reduced, pair.remaining, out + k * pair.remaining, {0, pair.remaining});
     }
   });
 }
 
-/// Computes reductions over several pairs. The pairs before number `cut` are visited with one kept index at a time, and
-/// pair `cut` with several, so that all results that are visited at a time fit into the open columns.
+/// Computes reductions over several pairs. The pairs before number `cut` are visited with one remaining index at a
+/// time, and pair `cut` with several, so that all results that are visited at a time fit into the open columns.
 template <class Fold, class In, class Real>
 struct nested_reduction {
   const reduction& r;
@@ -286,26 +286,26 @@ struct nested_reduction {
   std::size_t cut = 0;
 
   explicit nested_reduction(const reduction& over) : r(over) {
-    while (r.at[cut].out > sums.most) ++cut;
+    while (r.at[cut].out_stride > sums.most) ++cut;
   }
-  /// Returns the number of kept indices that threads share: those of all pairs up to `cut`.
+  /// Returns the number of remaining indices that threads share: those of all pairs up to `cut`.
   std::int64_t units() const {
     std::int64_t n = 1;
-    for (std::size_t k = 0; k <= cut; ++k) n *= r.at[k].kept;
+    for (std::size_t k = 0; k <= cut; ++k) n *= r.at[k].remaining;
     return n;
   }
   void run(const In* in, Real* out, range own) {
     const auto& pair = r.at[cut];
     for (auto unit = own.begin; unit < own.end;) {
-      const std::int64_t first = unit % pair.kept;
-      const std::int64_t n = std::min({own.end - unit, pair.kept - first, sums.most / pair.out});
-      std::int64_t from = first * pair.in, to = first * pair.out, rest = unit / pair.kept;
-      for (std::size_t k = cut; k-- > 0; rest /= r.at[k].kept) {
-        from += rest % r.at[k].kept * r.at[k].in;
-        to += rest % r.at[k].kept * r.at[k].out;
+      const std::int64_t first = unit % pair.remaining;
+      const std::int64_t n = std::min({own.end - unit, pair.remaining - first, sums.most / pair.out_stride});
+      std::int64_t from = first * pair.in_stride, to = first * pair.out_stride, rest = unit / pair.remaining;
+      for (std::size_t k = cut; k-- > 0; rest /= r.at[k].remaining) {
+        from += rest % r.at[k].remaining * r.at[k].in_stride;
+        to += rest % r.at[k].remaining * r.at[k].out_stride;
       }
       sums.total[0] = out + to;
-      sums.start({0, n * pair.out});
+      sums.start({0, n * pair.out_stride});
       visit(0, in + from, 0, n);
       unit += n;
     }
@@ -316,16 +316,16 @@ struct nested_reduction {
   void visit(std::size_t at, const In* in, std::int64_t to, std::int64_t some) {
     const auto& pair = r.at[at];
     const auto last = static_cast<std::size_t>(r.pairs - 1);
-    const range own{to, to + (at < cut ? 1 : at == cut ? some : pair.kept) * pair.out};
-    if (at == last) return fold_into(sums, in - to, pair.gone, pair.kept, own);
-    const bool of_numbers = at + 1 == last && r.at[last].kept == 1;
-    for (std::int64_t gone = 0; gone < pair.gone; ++gone, in += pair.in * pair.kept) {
+    const range own{to, to + (at < cut ? 1 : at == cut ? some : pair.remaining) * pair.out_stride};
+    if (at == last) return fold_into(sums, in - to, pair.reduced, pair.remaining, own);
+    const bool of_numbers = at + 1 == last && r.at[last].remaining == 1;
+    for (std::int64_t index = 0; index < pair.reduced; ++index, in += pair.in_stride * pair.remaining) {
       const In* from = in;
-      for (std::int64_t j = own.begin; j < own.end; j += pair.out, from += pair.in) {
-        if (of_numbers) sums.open(0)[j] = Fold::of(sums.open(0)[j], fold_row<Fold, Real>(from, r.at[last].gone));
+      for (std::int64_t j = own.begin; j < own.end; j += pair.out_stride, from += pair.in_stride) {
+        if (of_numbers) sums.open(0)[j] = Fold::of(sums.open(0)[j], fold_row<Fold, Real>(from, r.at[last].reduced));
         else visit(at + 1, from, j, some);
       }
-      if (of_numbers) sums.end_row(gone + 1, pair.gone, own);
+      if (of_numbers) sums.end_row(index + 1, pair.reduced, own);
     }
   }
 };
@@ -333,7 +333,7 @@ struct nested_reduction {
 /// Reduces `in` over several pairs of loops. Threads share the indices that remain.
 template <class Fold, class In, class Real>
 [[gnu::noinline]] void reduce_nested(const reduction& r, std::int64_t count, const In* in, Real* out, int threads) {
-  if (r.pairs == 2 && r.at[0].gone == 1) return reduce_each<Fold>(r.at[0].kept, r.at[1], in, out, threads);
+  if (r.pairs == 2 && r.at[0].reduced == 1) return reduce_each<Fold>(r.at[0].remaining, r.at[1], in, out, threads);
   shares{40 * count, nested_reduction<Fold, In, Real>(r).units()}(
       threads, [&r, in, out](range own) { nested_reduction<Fold, In, Real>(r).run(in, out, own); });
 }
@@ -381,8 +381,8 @@ template <class Fold, class X, axis_set Axes, class In, class Real>
 void reduce(const In* in, Real* out, int threads) {
   constexpr const reduction& r = reduction_of<X::shape, Axes>;
   if constexpr (r.pairs > 1) reduce_nested<Fold>(r, X::shape.count(), in, out, threads);
-  else if constexpr (r.at[0].kept == 1) reduce_all<Fold>(in, r.at[0].gone, out, threads);
-  else reduce_rows<Fold>(in, r.at[0].gone, r.at[0].kept, out, threads);
+  else if constexpr (r.at[0].remaining == 1) reduce_all<Fold>(in, r.at[0].reduced, out, threads);
+  else reduce_rows<Fold>(in, r.at[0].reduced, r.at[0].remaining, out, threads);
 }
 
 }  // namespace kernel

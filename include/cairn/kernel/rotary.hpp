@@ -42,18 +42,18 @@ template <class Index, class Real>
 /// angle whose cosine and sine are in `waves`. If `Back` is true, the rotation is in the opposite direction. Row i of x
 /// uses row i % period of `waves`. out == x is allowed. Threads share the rows.
 template <bool Back, class Real>
-[[gnu::noinline]] void turn(const Real* x, const Real* waves, Real* out, std::int64_t rows, std::int64_t period,
-                            std::int64_t heads, std::int64_t features, int threads) {
+[[gnu::noinline]] void rotate(const Real* x, const Real* waves, Real* out, std::int64_t rows, std::int64_t period,
+                              std::int64_t heads, std::int64_t features, int threads) {
   using vec = lanes<Real>;
   const std::int64_t half = features / 2;
   shares{40 * rows * heads * features, rows}(threads, [=](range own) {
     for (auto row = own.begin; row < own.end; ++row) {
-      const Real* const turns = waves + row % period * features;
+      const Real* const rotation = waves + row % period * features;
       for (auto head = row * heads; head < (row + 1) * heads; ++head) {
         const Real* const from = x + head * features;
         Real* const to = out + head * features;
         for (std::int64_t j = 0; j < half; j += vec::width) {
-          const vec cosine = load_row(turns, j, half), wave = load_row(turns + half, j, half);
+          const vec cosine = load_row(rotation, j, half), wave = load_row(rotation + half, j, half);
           const vec sine = Back ? -wave : wave;
           const vec first = load_row(from, j, half), second = load_row(from + half, j, half);
           store_row(fused(first, cosine, -(second * sine)), to, j, half);
@@ -72,10 +72,10 @@ void compute(waves_op<Columns, Base, Halves>, signature<Real, P>, void* const* p
                 static_cast<Real*>(p[0]));
 }
 template <bool Back, class Real, class X, class W>
-void compute(turned_op<Back>, signature<Real, X, W>, void* const* p, int threads) {
+void compute(rotated_op<Back>, signature<Real, X, W>, void* const* p, int threads) {
   constexpr std::int64_t heads = X::shape[-2], features = X::shape[-1], rows = X::shape.count() / heads / features;
-  kernel::turn<Back>(static_cast<const Real*>(p[1]), static_cast<const Real*>(p[2]), static_cast<Real*>(p[0]), rows,
-                     W::shape.count() / features, heads, features, threads);
+  kernel::rotate<Back>(static_cast<const Real*>(p[1]), static_cast<const Real*>(p[2]), static_cast<Real*>(p[0]), rows,
+                       W::shape.count() / features, heads, features, threads);
 }
 
 }  // namespace cairn

@@ -32,25 +32,26 @@ inline std::int64_t in_order_from(const mapped_axis& a, std::int64_t i) {
 struct stream {
   int bytes = 0, input = -1, map = -1;
   access how = access::contiguous;
-  bool stays = false;  ///< the array is a sum, whose address is the same for all rows
+  bool is_sum = false;  ///< the array is a sum, whose address is the same for all rows
 };
 
 /// The rows [row, end) of a fused loop. `start` finds the address where a row begins in each stream.
 struct row_range {
-  /// From `row` up to row `turn`, the address of each row is the address of the row before plus a constant step. The
-  /// address of row `turn` must be found by `start`.
-  std::int64_t row, turn, end;
+  /// From `row` up to row `next_restart`, the address of each row is the address of the row before plus a constant
+  /// step. The address of row `next_restart` must be found by `start`.
+  std::int64_t row, next_restart, end;
 
   /// Finds for each stream the address at which row `row` begins, and the step to the next row in bytes; also sets
-  /// `turn`. The address is null if a map shows no element of the argument at this row, so that the row is zero.
+  /// `next_restart`. The address is null if a map shows no element of the argument at this row, so that the row is
+  /// zero.
   [[gnu::noinline]] void start(const stream* streams, int count, const loop_table& t, void* const* operands,
                                std::byte** at, std::int64_t* step) {
     std::int64_t index[max_rank] = {}, rest = row;
     for (int axis = t.outer; axis-- > 0; rest /= t.extent[axis]) index[axis] = axis == 0 ? rest : rest % t.extent[axis];
-    turn = row + (t.outer == 0 ? 1 : t.extent[t.outer - 1] - index[t.outer - 1]);
+    next_restart = row + (t.outer == 0 ? 1 : t.extent[t.outer - 1] - index[t.outer - 1]);
     for (int k = 0; k < count; ++k) {
       const stream& s = streams[k];
-      std::int64_t offset = s.input >= 0 || s.stays ? 0 : row * t.columns;
+      std::int64_t offset = s.input >= 0 || s.is_sum ? 0 : row * t.columns;
       bool nowhere = false;
       for (int axis = 0; axis < (s.input < 0 ? 0 : t.outer); ++axis) {
         if (s.how == access::mapped) {
@@ -58,13 +59,13 @@ struct row_range {
           const std::int64_t here = index[axis], i = mapped_to(a, here);
           nowhere |= i < 0;
           offset += i * a.stride;
-          if (axis == t.outer - 1) turn = std::min(turn, row + in_order_from(a, here));
+          if (axis == t.outer - 1) next_restart = std::min(next_restart, row + in_order_from(a, here));
         } else {
           offset += index[axis] * t.stride(s.input, axis);
         }
       }
       at[k] = nowhere ? nullptr : static_cast<std::byte*>(operands[k]) + offset * s.bytes;
-      const bool moves = !s.stays && !nowhere && t.outer > 0;
+      const bool moves = !s.is_sum && !nowhere && t.outer > 0;
       step[k] = !moves                    ? 0
                 : s.input < 0             ? s.bytes * t.columns
                 : s.how == access::mapped ? s.bytes * t.maps[s.map * (t.outer + 1) + t.outer - 1].stride
@@ -73,10 +74,10 @@ struct row_range {
   }
 };
 
-/// Finds the addresses `at` of a fused loop's arrays for the columns `own`, in which each joined input is one of its
+/// Finds the addresses `at` of a fused loop's arrays for the columns `own`, in which each input in pieces is one of its
 /// pieces. The address of a piece is moved back so that the fused loop's column numbers are also valid for the piece.
-[[gnu::noinline]] inline void take_pieces(const stream* streams, int count, const graph::column_range& own,
-                                          void* const* operands, void** at) {
+[[gnu::noinline]] inline void find_piece_addresses(const stream* streams, int count, const graph::column_range& own,
+                                                   void* const* operands, void** at) {
   for (int k = 0; k < count; ++k) {
     at[k] = operands[k];
     if (streams[k].input < 0) continue;
@@ -96,7 +97,7 @@ struct row_range {
     if (s.how != access::contiguous) continue;
     const auto each_line = [&](auto bring) {
       for (row_range r{row, 0, row + height}; r.row < r.end; ++r.row, at += step) {
-        if (r.row >= r.turn) r.start(&s, 1, t, operands + k, &at, &step);
+        if (r.row >= r.next_restart) r.start(&s, 1, t, operands + k, &at, &step);
         else if (step == 0) continue;  // this row is the same memory as the row before
         for (int i = column * s.bytes; i < (column + columns) * s.bytes; i += 64) bring(at + i);
       }

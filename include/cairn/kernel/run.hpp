@@ -32,9 +32,9 @@ struct launch {
   /// declare `reads_pieces`, the table also describes the pieces; pieces are operands in place of their argument.
   graph::argument_table arguments = {};
 
-  /// Returns the distance between two rows of an argument, as `rows_apart` tells it, or 0 if there is no such table.
+  /// Returns the distance between two rows of an argument, as `row_strides` tells it, or 0 if there is no such table.
   std::int64_t apart(int argument) const {
-    return arguments.rows_apart == nullptr ? 0 : arguments.rows_apart[argument];
+    return arguments.row_strides == nullptr ? 0 : arguments.row_strides[argument];
   }
   /// Returns the columns of all pieces, or `whole` if no argument is a concatenation that is read in pieces.
   std::span<const int> pieces_or(std::span<const int> whole) const {

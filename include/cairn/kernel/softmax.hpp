@@ -20,12 +20,12 @@ inline constexpr std::int64_t normalizing = 200 + 4 * 10 + 2 * 40;
 
 /// Lanes past the end of a row hold minus infinity: never the largest, and nothing to a sum of exps.
 template <class Real>
-inline constexpr Real nothing = -std::numeric_limits<Real>::infinity();
+inline constexpr Real minus_infinity = -std::numeric_limits<Real>::infinity();
 
 /// From row[i] on of a row of n numbers.
 template <class In>
 [[gnu::always_inline]] inline lanes<sum_of<In>> load_logits(const In* row, std::int64_t i, std::int64_t n) {
-  return load_row_as<sum_of<In>>(row, i, n, nothing<sum_of<In>>);
+  return load_row_as<sum_of<In>>(row, i, n, minus_infinity<sum_of<In>>);
 }
 
 template <class In>
@@ -54,7 +54,7 @@ sum_of<In> row_sum_exp(const In* row, int n, sum_of<In> shift) {
 template <class In, class Out>
 class exponentials_of_row {
   using vec = lanes<sum_of<In>>;
-  static constexpr bool kept = !std::is_same_v<Out, bf16>;
+  static constexpr bool stores_exponentials = !std::is_same_v<Out, bf16>;
   const In* in_;
   Out* out_;
   int n_;
@@ -67,14 +67,14 @@ class exponentials_of_row {
   /// Of the numbers from i on.
   vec at(int i) const {
     const vec e = computed(i);
-    if constexpr (kept) store_row(e, out_, i, n_);
+    if constexpr (stores_exponentials) store_row(e, out_, i, n_);
     return e;
   }
   /// Writes all of them divided by `total`.
   void divide(sum_of<In> total) const {
     const vec scale = vec::fill(1 / total);
     for (int i = 0; i < n_; i += vec::width) {
-      if constexpr (kept) store_row(load_row(out_, i, n_) * scale, out_, i, n_);
+      if constexpr (stores_exponentials) store_row(load_row(out_, i, n_) * scale, out_, i, n_);
       else store_row(computed(i) * scale, out_, i, n_);
     }
   }
@@ -189,7 +189,7 @@ struct slope_along {
     else store_row(x, out + k * inner, j, inner);
   }
   [[gnu::always_inline]] vec share(std::int64_t k, std::int64_t j) const {
-    if constexpr (of_log) return exp(load(y, k, j, nothing<real>));
+    if constexpr (of_log) return exp(load(y, k, j, minus_infinity<real>));
     else return load(y, k, j);
   }
   /// The sum along the axis of what at(k) gives for register k.

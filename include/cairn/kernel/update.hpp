@@ -42,23 +42,23 @@ template <class V>
 }
 
 namespace kernel {
-// `said_of` evaluates an expression of an update rule; each number of the rule is a register. If the same expression
+// `evaluated` evaluates an expression of an update rule; each number of the rule is a register. If the same expression
 // occurs twice, compilers compute it once.
 template <int I, class V>
-[[gnu::always_inline]] inline V said_of(rule_number<I>, const V* numbers) {
+[[gnu::always_inline]] inline V evaluated(rule_number<I>, const V* numbers) {
   return numbers[I];
 }
 template <double Value, class V>
-[[gnu::always_inline]] inline V said_of(constant_leaf<Value>, const V*) {
+[[gnu::always_inline]] inline V evaluated(constant_leaf<Value>, const V*) {
   return all<V>(Value);
 }
 template <class Opaque, class V>
-[[gnu::always_inline]] inline auto said_of(renamed<Opaque>, const V* numbers) {
-  return said_of(detail::revealed<Opaque>{}, numbers);
+[[gnu::always_inline]] inline auto evaluated(renamed<Opaque>, const V* numbers) {
+  return evaluated(detail::revealed<Opaque>{}, numbers);
 }
 template <class Op, class... A, class V>
-[[gnu::always_inline]] inline auto said_of(expr<Op, A...>, const V* numbers) {
-  return lanewise(Op{}, said_of(A{}, numbers)...);
+[[gnu::always_inline]] inline auto evaluated(expr<Op, A...>, const V* numbers) {
+  return lanewise(Op{}, evaluated(A{}, numbers)...);
 }
 }  // namespace kernel
 
@@ -66,7 +66,7 @@ template <class Rule, int Moments, detail::clipping Clip, class V, class... More
 [[gnu::always_inline]] inline auto lanewise(update_op<Rule, Moments, Clip>, V parameter, V gradient, More... more) {
   const V numbers[]{parameter, gradient, more...};
   return [&numbers]<class... E>(std::tuple<E...>*) {
-    return std::array<V, sizeof...(E)>{kernel::said_of(E{}, numbers)...};
+    return std::array<V, sizeof...(E)>{kernel::evaluated(E{}, numbers)...};
   }(static_cast<typename update_op<Rule, Moments, Clip>::values*>(nullptr));
 }
 template <class Rule, int Moments, detail::clipping Clip, class V, class... More>
@@ -78,7 +78,7 @@ template <class Rule, int Moments, detail::clipping Clip, class V, class... More
     next[0] = kernel::stochastically_rounded(next[0], std::get<drawn>(all), std::get<drawn + 1>(all),
                                              std::get<drawn + 2>(all));
     return next;
-  }(std::make_index_sequence<sizeof...(More) - detail::drawn_from>{}, std::tie(more...));
+  }(std::make_index_sequence<sizeof...(More) - detail::stochastic_argument_count>{}, std::tie(more...));
 }
 
 namespace kernel {

@@ -13,7 +13,7 @@ inline constexpr bool is_constant = false;
 /// Is true if E is a state. Training steps update states, and calls of a predictor update caches. A frozen parameter is
 /// the same kind of leaf and counts as a state.
 template <class E>
-inline constexpr bool is_state = false;
+inline constexpr bool is_updatable = false;
 /// Is true if E is a cache: a state of a predictor. Calls of the predictor update a cache, training steps do not.
 template <class E>
 inline constexpr bool is_cache = false;
@@ -21,22 +21,22 @@ inline constexpr bool is_cache = false;
 /// The facts about one argument that decide whether an operation accepts the argument.
 struct argument_facts {
   element_type element;
-  bool constant, state;
+  bool is_constant, is_updatable;
 };
 template <class... A>
-inline constexpr argument_facts facts_of[]{{A::element, is_constant<A>, is_state<A>}...};
+inline constexpr argument_facts facts_of[]{{A::element, is_constant<A>, is_updatable<A>}...};
 
 /// The type of the arguments that are real numbers. Constants do not count.
 struct common_type {
   dtype type = dtype::real;  ///< the type of the first of these arguments
   bool agree = true;         ///< all of these arguments have this type
 };
-constexpr common_type common_among(const argument_facts* of, std::size_t count) {
+constexpr common_type find_common_type(const argument_facts* arguments, std::size_t count) {
   common_type common;
   bool any = false;
   for (std::size_t i = 0; i < count; ++i) {
-    const dtype type = of[i].element.type;
-    if (kind_of(type) != kind::real || of[i].constant) continue;
+    const dtype type = arguments[i].element.type;
+    if (kind_of(type) != kind::real || arguments[i].is_constant) continue;
     common.agree &= !any || common.type == type;
     if (!any) common.type = type;
     any = true;
@@ -44,7 +44,7 @@ constexpr common_type common_among(const argument_facts* of, std::size_t count) 
   return common;
 }
 template <class... A>
-inline constexpr dtype common_type_of = common_among(facts_of<A...>, sizeof...(A)).type;
+inline constexpr dtype common_type_of = find_common_type(facts_of<A...>, sizeof...(A)).type;
 
 /// Returns the tensor of argument E. A constant has the type `common`, which is the type of the other arguments.
 template <class E>
@@ -93,8 +93,8 @@ struct expr : expression {
   static constexpr const auto& results = detail::results_of<Op, A...>;
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
-  static constexpr expression_traits traits =
-      computing(merged({A::traits...}, Op::detaches, (captured<owner, A> || ...)), !Op::view && !Op::mapped);
+  static constexpr expression_traits traits = with_computation(
+      merged_traits({A::traits...}, Op::detaches, (captured<owner, A> || ...)), !Op::view && !Op::mapped);
 };
 
 /// Result number I of an expression that has several results.
@@ -128,108 +128,109 @@ inline constexpr auto known_as<pick<I, E>> = known_as<E>;
 
 /// The expression with the most axes; the first one, if several have the most.
 template <class E, class... A>
-struct highest {
+struct with_most_axes {
   using type = E;
 };
 template <class E, class First, class... Rest>
-struct highest<E, First, Rest...>
-    : highest<std::conditional_t<(First::shape.rank > E::shape.rank), First, E>, Rest...> {};
+struct with_most_axes<E, First, Rest...>
+    : with_most_axes<std::conditional_t<(First::shape.rank > E::shape.rank), First, E>, Rest...> {};
 template <int I, class E>
-struct rank_from<pick<I, E>> : rank_from<E> {};
+struct axes_origin<pick<I, E>> : axes_origin<E> {};
 template <class Op, class... A>
-struct rank_from<expr<Op, A...>> : rank_from<typename highest<A...>::type> {
-  static constexpr bool itself = false;
+struct axes_origin<expr<Op, A...>> : axes_origin<typename with_most_axes<A...>::type> {
+  static constexpr bool is_leaf = false;
 };
 template <class Op, class... A>
-  requires(expr<Op, A...>::shape.rank > highest<A...>::type::shape.rank)
-struct rank_from<expr<Op, A...>> {
-  static constexpr bool itself = false;
+  requires(expr<Op, A...>::shape.rank > with_most_axes<A...>::type::shape.rank)
+struct axes_origin<expr<Op, A...>> {
+  static constexpr bool is_leaf = false;
   using type = fact::axes_added_by<application_text<Op, A...>()>;
 };
 
 /// Is true if Op has a kernel that computes. The arguments of such an operation have no rounded types, except bf16 if
-/// `takes_bf16_alone` is true: only fused loops convert the types of users, and few kernels know bf16.
+/// `accepts_as_bf16` is true: only fused loops convert the types of users, and few kernels know bf16.
 template <class Op>
 inline constexpr bool has_kernel = !Op::elementwise && !Op::view && !Op::mapped && Op::stands_for(true) < 0;
 
 /// Is true if the kernel of Op accepts bf16 that the user asked for with `as<bf16>`. A kernel does not accept bf16 here
 /// if its first or second result is a sum or a statistic, because sums and statistics are float32.
 template <class Op>
-inline constexpr bool takes_bf16_alone = Op::takes_bf16(0) && !Op::sums(0) && !Op::sums(1);
+inline constexpr bool accepts_as_bf16 = Op::takes_bf16(0) && !Op::sums(0) && !Op::sums(1);
 
 /// The demands of an operation on its arguments, which do not depend on the arguments of one application.
 struct demands {
   kind (*argument_kind)(int);
   next_state (*becomes)(int);
   // `rounded_types`: real numbers may have any rounded type, which is bf16 or a type of a user.
-  // `bf16`: real numbers may be bf16.
-  bool rounded_types, bf16;
+  // `accepts_bf16`: real numbers may be bf16.
+  bool rounded_types, accepts_bf16;
 };
 /// Returns the type that argument number i must have. If the argument has this type already, the argument is sound.
 ///
 /// The arguments that may be of any kind (`kind::any`) must all have the type of the first of them that is no constant.
 /// A constant fits if that type is real.
-constexpr dtype type_taken(const argument_facts* given, int count, int i, const demands& by) {
-  const dtype type = given[i].element.type;
-  const kind wanted = by.argument_kind(i);
-  if (wanted == kind::any) {
+constexpr dtype required_type(const argument_facts* arguments, int count, int i, const demands& wanted) {
+  const dtype type = arguments[i].element.type;
+  const kind wanted_kind = wanted.argument_kind(i);
+  if (wanted_kind == kind::any) {
     for (int k = 0; k < count; ++k) {
-      if (by.argument_kind(k) != kind::any || given[k].constant) continue;
-      const dtype first = given[k].element.type;
-      return given[i].constant && kind_of(first) == kind::real ? type : first;
+      if (wanted.argument_kind(k) != kind::any || arguments[k].is_constant) continue;
+      const dtype first = arguments[k].element.type;
+      return arguments[i].is_constant && kind_of(first) == kind::real ? type : first;
     }
     return type;
   }
-  const bool known = !is_rounded(type) || by.rounded_types || (type == dtype::bf16 && by.bf16);
-  return wanted == kind_of(type) && known ? type
-         : wanted == kind::whole          ? dtype::i32
-         : wanted == kind::key            ? dtype::key
-                                          : dtype::real;
+  const bool known = !is_rounded(type) || wanted.rounded_types || (type == dtype::bf16 && wanted.accepts_bf16);
+  return wanted_kind == kind_of(type) && known ? type
+         : wanted_kind == kind::whole          ? dtype::i32
+         : wanted_kind == kind::key            ? dtype::key
+                                               : dtype::real;
 }
 
 /// What is wrong with the arguments of an operation, and the index of the argument that is wrong.
 struct verdict {
-  enum : std::uint8_t { sound, kinds, types, states, shapes, reach } fault = sound;
+  enum : std::uint8_t { sound, kinds, types, states, shapes, index_bounds } fault = sound;
   int argument = 0;
 };
 /// Judges everything that does not depend on shapes: kinds, then types, then states.
-constexpr verdict judged(const argument_facts* given, int count, const demands& by) {
+constexpr verdict judge_arguments(const argument_facts* arguments, int count, const demands& wanted) {
   for (int i = 0; i < count; ++i) {
-    if (type_taken(given, count, i, by) != given[i].element.type) return {verdict::kinds, i};
+    if (required_type(arguments, count, i, wanted) != arguments[i].element.type) return {verdict::kinds, i};
   }
-  if (!common_among(given, static_cast<std::size_t>(count)).agree) return {verdict::types};
+  if (!find_common_type(arguments, static_cast<std::size_t>(count)).agree) return {verdict::types};
   for (int i = 0; i < count; ++i) {
-    const next_state next = by.becomes(i);
-    if (!given[i].state && (next.result >= 0 || next.argument >= 0)) return {verdict::states, i};
+    const next_state next = wanted.becomes(i);
+    if (!arguments[i].is_updatable && (next.result >= 0 || next.argument >= 0)) return {verdict::states, i};
   }
   return {};
 }
 template <class Op>
-inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, takes_bf16_alone<Op>};
+inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, accepts_as_bf16<Op>};
 /// Judges kinds, types and states, then shapes, then the bounds of indices.
 template <class Op, class... A>
-constexpr verdict judged_application() {
-  constexpr auto& given = facts_of<A...>;
-  constexpr verdict first = judged(given, sizeof...(A), demands_of<Op>);
+constexpr verdict judge_application() {
+  constexpr auto& arguments = facts_of<A...>;
+  constexpr verdict first = judge_arguments(arguments, sizeof...(A), demands_of<Op>);
   if constexpr (first.fault == verdict::sound) {
     for (const tensor_type& result : results_of<Op, A...>) {
       if (!result.valid()) return {verdict::shapes};
     }
     for (int i = 0; i < static_cast<int>(sizeof...(A)); ++i) {
-      const int extent = Op::extent_indexed(i, tensor_type{A::shape, A::element}...), bound = given[i].element.bound;
-      if (extent > 0 && (bound < 1 || bound > extent)) return {verdict::reach, i};
+      const int extent = Op::extent_indexed(i, tensor_type{A::shape, A::element}...),
+                bound = arguments[i].element.bound;
+      if (extent > 0 && (bound < 1 || bound > extent)) return {verdict::index_bounds, i};
     }
   }
   return first;
 }
 template <class Op, class... A>
-inline constexpr verdict verdict_on = judged_application<Op, A...>();
+inline constexpr verdict verdict_of = judge_application<Op, A...>();
 
 template <class Op, class Owner, class... A, std::size_t... I>
 constexpr auto wrong_kinds(std::index_sequence<I...>) {
   return mistake<
       kind_mismatch, Owner, fact::operation<Op::name, tensor_fact<A>...>,
-      fact::takes<typename shown_element<type_taken(facts_of<A...>, sizeof...(A), I, demands_of<Op>)>::type...>>{};
+      fact::takes<typename shown_element<required_type(facts_of<A...>, sizeof...(A), I, demands_of<Op>)>::type...>>{};
 }
 
 /// Argument number I with the shape that the user wrote.
@@ -239,7 +240,7 @@ struct shown_argument {
   static constexpr element_type element = A::element;
 };
 template <class Op, class Owner, int I, class... A>
-constexpr auto out_of_reach() {
+constexpr auto index_out_of_bounds() {
   constexpr int bound = std::array{A::element.bound...}[I];
   return mistake<bound_above_extent, Owner, fact::operation<Op::name, tensor_fact<A>...>, fact::bound<bound>>{};
 }
@@ -249,39 +250,39 @@ constexpr auto out_of_reach() {
 /// the fact names the leaf or the operation from which the additional axes come.
 template <class Op, class... A>
 constexpr auto reason_of_shapes() {
-  using highest = typename highest<A...>::type;
+  using widest = typename with_most_axes<A...>::type;
   if constexpr (requires { typename Op::asked; }) return std::tuple<std::type_identity<typename Op::asked>>{};
-  else if constexpr (!rank_from<highest>::itself && ((highest::shape.rank > A::shape.rank) || ...))
-    return std::tuple<std::type_identity<typename rank_from<highest>::type>>{};
+  else if constexpr (!axes_origin<widest>::is_leaf && ((widest::shape.rank > A::shape.rank) || ...))
+    return std::tuple<std::type_identity<typename axes_origin<widest>::type>>{};
   else return std::tuple<>{};
 }
 /// The misuse that is reported if the shapes of the arguments do not fit.
 template <class Op>
-struct rule_of {
+struct shape_rule_of {
   using type = rule::unsaid;
 };
 template <class Op>
   requires requires { typename Op::rule; }
-struct rule_of<Op> {
+struct shape_rule_of<Op> {
   using type = typename Op::rule;
 };
 template <class Op, class Owner, class... A, std::size_t... I>
 constexpr auto wrong_shapes(std::index_sequence<I...>) {
   using what = fact::operation<application_text<Op, A...>(), tensor_fact<shown_argument<Op, A, I>>...>;
   return []<class... Reason>(std::tuple<std::type_identity<Reason>...>) {
-    return mistake<typename rule_of<Op>::type, Owner, what, Reason...>{};
+    return mistake<typename shape_rule_of<Op>::type, Owner, what, Reason...>{};
   }(reason_of_shapes<Op, A...>());
 }
 
 template <class E, std::size_t... I>
-constexpr auto each_result(std::index_sequence<I...>) {
+constexpr auto tuple_of_results(std::index_sequence<I...>) {
   return std::tuple{shortened<pick<static_cast<int>(I), E>>{}...};
 }
 
 /// Returns mistake p in place of N results. For `auto [y, m] = ...` the result is a tuple of N values. The first value
 /// is the mistake and reports it; the other values are silent.
 template <std::size_t N, class P>
-constexpr auto spread(P p) {
+constexpr auto in_place_of_results(P p) {
   if constexpr (N == 1) {
     return p;
   } else {
@@ -299,7 +300,7 @@ constexpr auto mistake_found() {
   else if constexpr (Found.fault == verdict::types) return mistake<different_types, Owner, what>{};
   else if constexpr (Found.fault == verdict::states) return mistake<no_state, Owner, what>{};
   else if constexpr (Found.fault == verdict::shapes) return wrong_shapes<Op, Owner, A...>(each);
-  else return out_of_reach<Op, Owner, Found.argument, A...>();
+  else return index_out_of_bounds<Op, Owner, Found.argument, A...>();
 }
 /// Returns Op(args...), or a mistake that is not reported here. The caller builds a larger expression and reports the
 /// mistake of the whole.
@@ -310,18 +311,18 @@ constexpr auto made_silently(A... args) {
     if constexpr ((wrong<A> || ...)) return pass_on<owner>(args...);
     else return mistake<no_operation, owner, fact::operation<Op::name, tensor_fact<A>...>>{};
   } else if constexpr ((wrong<A> || ...)) {
-    return spread<result_count<Op, A...>>(pass_on<owner>(args...));
+    return in_place_of_results<result_count<Op, A...>>(pass_on<owner>(args...));
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
     using what = fact::operation<Op::name, tensor_fact<A>...>;
-    return spread<result_count<Op, A...>>(mistake<captured_value, owner, what>{});
-  } else if constexpr (verdict_on<Op, A...>.fault != verdict::sound) {
-    return spread<result_count<Op, A...>>(mistake_found<Op, owner, verdict_on<Op, A...>, A...>());
+    return in_place_of_results<result_count<Op, A...>>(mistake<captured_value, owner, what>{});
+  } else if constexpr (verdict_of<Op, A...>.fault != verdict::sound) {
+    return in_place_of_results<result_count<Op, A...>>(mistake_found<Op, owner, verdict_of<Op, A...>, A...>());
   } else if constexpr (expr<Op, A...>::traits.height > max_height) {
     using height = fact::height<expr<Op, A...>::traits.height>;
-    return spread<result_count<Op, A...>>(
+    return in_place_of_results<result_count<Op, A...>>(
         mistake<expression_too_large, owner, fact::operation<Op::name, tensor_fact<A>...>, height>{});
   } else if constexpr (results_of<Op, A...>.size() > 1) {
-    return each_result<expr<Op, A...>>(std::make_index_sequence<results_of<Op, A...>.size()>{});
+    return tuple_of_results<expr<Op, A...>>(std::make_index_sequence<results_of<Op, A...>.size()>{});
   } else {
     return shortened<expr<Op, A...>>{};
   }

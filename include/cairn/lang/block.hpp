@@ -12,9 +12,9 @@ struct wrapped : layer_base {
   template <an_expression... A>
     requires(sizeof...(A) > 0)
   constexpr auto operator()(A... x) const {
-    if constexpr (applying<F, A...>::broken) {
+    if constexpr (call_check<F, A...>::has_body_error) {
       return rejected{};
-    } else if constexpr (!applying<F, A...>::invocable) {
+    } else if constexpr (!call_check<F, A...>::invocable) {
       return surfaced<mistake<not_callable, owner_of<A...>, fact::given<F>, fact::arguments<tensor_fact<A>...>>>{};
     } else if constexpr (!std::is_empty_v<F>) {
       return surfaced<mistake<captures_values, owner_of<A...>, fact::given<F>>>{};

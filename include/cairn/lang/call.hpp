@@ -50,8 +50,8 @@ template <class F, int Level, class Indices, class... Tensors>
 struct application_of;
 template <class F, int Level, std::size_t... I, class... Tensors>
 struct application_of<F, Level, std::index_sequence<I...>, Tensors...> {
-  using applied = applying<F, argument<Level, static_cast<int>(I), Tensors, F>...>;
-  static constexpr bool broken = applied::broken;
+  using applied = call_check<F, argument<Level, static_cast<int>(I), Tensors, F>...>;
+  static constexpr bool has_body_error = applied::has_body_error;
   static constexpr bool invocable = applied::invocable;
   template <class G = F>
   using result = decltype(std::declval<const G&>()(argument<Level, static_cast<int>(I), Tensors, F>{}...));
@@ -85,25 +85,25 @@ struct as_tuple<std::pair<A, B>> {
 
 /// The facts that a call uses about the values that its body returns: their tensors and their merged traits.
 template <class Owner, class Bodies>
-struct insides;
+struct body_facts;
 template <class Owner, class... E>
-struct insides<Owner, std::tuple<E...>> {
+struct body_facts<Owner, std::tuple<E...>> {
   static constexpr std::array<tensor_type, sizeof...(E)> results{tensor_type{E::shape, E::element}...};
-  static constexpr expression_traits traits = merged({E::traits...}, false, (captured<Owner, E> || ...));
+  static constexpr expression_traits traits = merged_traits({E::traits...}, false, (captured<Owner, E> || ...));
 };
 /// Returns the traits of a call. `t` are the traits of its arguments, `inside` are the traits of its body, and `times`
 /// is how often the body runs.
-constexpr expression_traits around(expression_traits t, const expression_traits& inside, int times) {
+constexpr expression_traits traits_of_call(expression_traits t, const expression_traits& inside, int times) {
   t.height = 1 + std::max(t.height, inside.height);
   t.order += times * inside.order;
   t.detached |= inside.detached;
-  t.fed |= inside.fed;
+  t.has_input |= inside.has_input;
   t.trained |= inside.trained;
-  t.captures |= inside.captures;
-  t.elsewhere |= inside.elsewhere;
-  t.computed |= inside.computed;
-  t.of_model = true;
-  return computing(t);
+  t.recomputes_outside_value |= inside.recomputes_outside_value;
+  t.snapshots_in_user_memory |= inside.snapshots_in_user_memory;
+  t.computes_from_input |= inside.computes_from_input;
+  t.has_model_parts = true;
+  return with_computation(t);
 }
 }  // namespace detail
 
@@ -112,18 +112,18 @@ constexpr expression_traits around(expression_traits t, const expression_traits&
 template <class Mark, class F, an_expression... A>
 struct call : expression {
   using owner = owner_of<A...>;
-  static constexpr int level = merged({A::traits...}).level + 1;
+  static constexpr int level = merged_traits({A::traits...}).level + 1;
   using applied = detail::application_of<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
   using bodies = typename detail::as_tuple<typename applied::template result<>>::type;
   using inner_owner = scope<level, F>;
 
-  using values = detail::insides<inner_owner, bodies>;
+  using values = detail::body_facts<inner_owner, bodies>;
   static constexpr const auto& results = values::results;
   static constexpr const expression_traits& inside = values::traits;
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
   static constexpr expression_traits traits =
-      detail::around(merged({A::traits...}, false, (captured<owner, A> || ...)), inside, Mark::times);
+      detail::traits_of_call(merged_traits({A::traits...}, false, (captured<owner, A> || ...)), inside, Mark::times);
 };
 
 namespace detail {
@@ -139,13 +139,13 @@ template <class Call, class Highest>
 using with_as_many_axes = std::conditional_t<(Call::shape.rank > Highest::shape.rank),
                                              std::tuple_element_t<0, typename Call::bodies>, Highest>;
 template <class Mark, class F, class... A>
-struct rank_from<call<Mark, F, A...>>
-    : rank_from<with_as_many_axes<call<Mark, F, A...>, typename highest<A...>::type>> {
-  static constexpr bool itself = false;
+struct axes_origin<call<Mark, F, A...>>
+    : axes_origin<with_as_many_axes<call<Mark, F, A...>, typename with_most_axes<A...>::type>> {
+  static constexpr bool is_leaf = false;
 };
 
 template <class Owner, class Mark, class F, class... A>
-struct parts_of<Owner, call<Mark, F, A...>> {
+struct subexpressions_of<Owner, call<Mark, F, A...>> {
   using made = call<Mark, F, A...>;
   template <class Bodies>
   struct bodies_seen;
@@ -158,54 +158,54 @@ struct parts_of<Owner, call<Mark, F, A...>> {
 
 /// How a mistake gathers names on its way out of a call: a call with a name puts the name in front of the path.
 template <class Mark>
-struct named_path;
+struct path_of_mark;
 template <fixed_string Name>
-struct named_path<block_mark<Name>> {
+struct path_of_mark<block_mark<Name>> {
   template <class P, class Owner>
   using type = typename outward<P, Owner, Name>::type;
 };
 template <fixed_string Name, class... Policy>
-struct named_path<segment_mark<Name, Policy...>> : named_path<block_mark<Name>> {};
+struct path_of_mark<segment_mark<Name, Policy...>> : path_of_mark<block_mark<Name>> {};
 template <fixed_string Name, int Part, int Parts, class... Policy>
-struct named_path<chain_mark<Name, Part, Parts, Policy...>> : named_path<block_mark<Name>> {};
+struct path_of_mark<chain_mark<Name, Part, Parts, Policy...>> : path_of_mark<block_mark<Name>> {};
 template <>
-struct named_path<stage_mark> {
+struct path_of_mark<stage_mark> {
   template <class P, class Owner>
   using type = typename outward<P, Owner>::type;
 };
 template <>
-struct named_path<shared_mark> : named_path<stage_mark> {};
+struct path_of_mark<shared_mark> : path_of_mark<stage_mark> {};
 template <int N, fixed_string Name>
-struct named_path<repeat_mark<N, Name>> : named_path<block_mark<Name + fixed_string{".0"}>> {};
+struct path_of_mark<repeat_mark<N, Name>> : path_of_mark<block_mark<Name + fixed_string{".0"}>> {};
 
 /// Returns the mistake of a body as it is seen from outside the call: it belongs to the body `Owner` around the call,
 /// and its path begins with the name of the call.
 template <class Mark, class Owner, class P>
-constexpr auto leave(P p) {
-  if constexpr (is_poison<P>) return typename named_path<Mark>::template type<P, Owner>{};
+constexpr auto leave_call(P p) {
+  if constexpr (is_poison<P>) return typename path_of_mark<Mark>::template type<P, Owner>{};
   else return p;
 }
 
 /// Returns a new mistake in a call with this mark.
 template <class Mark, class Misuse, class Owner, class... Facts>
 constexpr auto mistake_in() {
-  return leave<Mark, Owner>(mistake<Misuse, Owner, Facts...>{});
+  return leave_call<Mark, Owner>(mistake<Misuse, Owner, Facts...>{});
 }
 
 /// Returns true if all values of a body belong to the body `Inner` or to the top level, and to no other body.
 template <class Inner, class... E>
-constexpr bool closed(std::type_identity<std::tuple<E...>>) {
+constexpr bool uses_own_values_only(std::type_identity<std::tuple<E...>>) {
   return ((std::same_as<typename E::owner, top_scope> || std::same_as<typename E::owner, Inner>) && ...);
 }
 /// Returns the first mistake among the values of a body, or void.
 template <class... E>
-constexpr auto any_wrong(std::type_identity<std::tuple<E...>>) {
+constexpr auto first_mistake_in(std::type_identity<std::tuple<E...>>) {
   if constexpr ((wrong<E> || ...)) return first_wrong(E{}...);
 }
 
 template <class Call, std::size_t... I>
 constexpr auto picks(std::index_sequence<I...>) {
-  return std::tuple{by_other_name<pick<static_cast<int>(I), Call>>{}...};
+  return std::tuple{under_short_name<pick<static_cast<int>(I), Call>>{}...};
 }
 
 /// Returns the mistake that F returned something that is no expression. If F returned a tuple, the message shows the
@@ -246,47 +246,49 @@ constexpr auto silent_body(A... args) {
 template <class Mark, class F, an_expression... A>
 constexpr auto called_silently(A... args) {
   using owner = owner_of<A...>;
-  constexpr int level = merged({A::traits...}).level + 1;
+  constexpr int level = merged_traits({A::traits...}).level + 1;
   using applied = application_of<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
   if constexpr ((wrong<A> || ...)) {
     using body = decltype(silent_body<F>((static_cast<void>(args), rejected{})...));
-    return spread<body_size<body>>(pass_on<owner>(args...));
+    return in_place_of_results<body_size<body>>(pass_on<owner>(args...));
   } else if constexpr (!std::is_void_v<typename Mark::problem>) {
-    return leave<Mark, owner>(typename Mark::problem{});
+    return leave_call<Mark, owner>(typename Mark::problem{});
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
     return mistake_in<Mark, captured_value, owner>();
-  } else if constexpr (applied::broken) {
+  } else if constexpr (applied::has_body_error) {
     return rejected{};
   } else if constexpr (!applied::invocable) {
     return mistake_in<Mark, not_callable, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>();
   } else {
     using body = typename applied::template result<>;
     if constexpr (!std::is_empty_v<F>) {
-      return spread<body_size<body>>(mistake_in<Mark, captures_values, owner, fact::given<F>>());
+      return in_place_of_results<body_size<body>>(mistake_in<Mark, captures_values, owner, fact::given<F>>());
     } else if constexpr (!a_body<body>) {
-      return spread<body_size<body>>(no_body<Mark, owner, F>(std::type_identity<body>{}));
+      return in_place_of_results<body_size<body>>(no_body<Mark, owner, F>(std::type_identity<body>{}));
     } else {
       using bodies = std::type_identity<typename as_tuple<body>::type>;
-      using problem = decltype(detail::any_wrong(bodies{}));
+      using problem = decltype(detail::first_mistake_in(bodies{}));
       using made = call<Mark, F, A...>;
       if constexpr (!std::is_void_v<problem>) {
-        return spread<body_size<body>>(leave<Mark, owner>(problem{}));
-      } else if constexpr (!detail::closed<typename made::inner_owner>(bodies{}) ||
-                           (Mark::segment && made::inside.captures)) {
-        return spread<body_size<body>>(leave<Mark, owner>(capture_among<typename made::inner_owner, owner>(bodies{})));
+        return in_place_of_results<body_size<body>>(leave_call<Mark, owner>(problem{}));
+      } else if constexpr (!detail::uses_own_values_only<typename made::inner_owner>(bodies{}) ||
+                           (Mark::segment && made::inside.recomputes_outside_value)) {
+        return in_place_of_results<body_size<body>>(
+            leave_call<Mark, owner>(capture_among<typename made::inner_owner, owner>(bodies{})));
       } else if constexpr (Mark::segment && made::inside.detached) {
-        return spread<body_size<body>>(mistake_in<Mark, detached_in_segment, owner>());
+        return in_place_of_results<body_size<body>>(mistake_in<Mark, detached_in_segment, owner>());
       } else if constexpr (made::traits.height > max_height) {
-        return spread<body_size<body>>(
+        return in_place_of_results<body_size<body>>(
             mistake_in<Mark, expression_too_large, owner, fact::height<made::traits.height>>());
-      } else if constexpr (Mark::segment && std::countr_one(made::inside.reads) < static_cast<int>(sizeof...(A))) {
-        return spread<body_size<body>>(
-            mistake_in<Mark, unused_argument, owner, fact::argument<std::countr_one(made::inside.reads)>,
+      } else if constexpr (Mark::segment &&
+                           std::countr_one(made::inside.arguments_read) < static_cast<int>(sizeof...(A))) {
+        return in_place_of_results<body_size<body>>(
+            mistake_in<Mark, unused_argument, owner, fact::argument<std::countr_one(made::inside.arguments_read)>,
                        fact::arguments<tensor_fact<A>...>>());
       } else if constexpr (is_tuple<body>) {
         return picks<made>(std::make_index_sequence<std::tuple_size_v<body>>{});
       } else {
-        return by_other_name<made>{};
+        return under_short_name<made>{};
       }
     }
   }
@@ -301,7 +303,7 @@ struct calling<Mark, F, A...> {
 };
 /// Layer L applied to X as a part of a larger layer. A mistake is not reported here, but by the larger layer.
 template <class L, class X>
-using body_of = typename calling<stage_mark, L, X>::silent;
+using layer_result_of = typename calling<stage_mark, L, X>::silent;
 template <class X, class L>
 struct piping;
 }  // namespace detail

@@ -14,52 +14,52 @@ struct seen_from {};
 /// The expressions that E is made of, as a std::tuple of seen_from. `Owner` is the body that uses E. Every kind of
 /// expression that is made of others specializes this template.
 template <class Owner, class E>
-struct parts_of {
+struct subexpressions_of {
   using type = std::tuple<>;
 };
 template <class Owner, class Op, class... A>
-struct parts_of<Owner, expr<Op, A...>> {
+struct subexpressions_of<Owner, expr<Op, A...>> {
   using type = std::tuple<seen_from<Owner, A>...>;
 };
 template <class Owner, int I, class E>
-struct parts_of<Owner, pick<I, E>> {
+struct subexpressions_of<Owner, pick<I, E>> {
   using type = std::tuple<seen_from<Owner, E>>;
 };
 template <class Owner, class Opaque>
-struct parts_of<Owner, renamed<Opaque>> : parts_of<Owner, revealed<Opaque>> {};
+struct subexpressions_of<Owner, renamed<Opaque>> : subexpressions_of<Owner, revealed<Opaque>> {};
 template <class Owner, fixed_string Name, class X>
-struct parts_of<Owner, tagged<Name, X>> {
+struct subexpressions_of<Owner, tagged<Name, X>> {
   using type = std::tuple<seen_from<Owner, X>>;
 };
 
 /// Returns the first expression for which Wanted is true, or void. Searches the given expressions and all that they are
 /// made of, in depth.
 template <class Wanted, class... Seen>
-constexpr auto first_part(std::tuple<Seen...>);
+constexpr auto first_match_in(std::tuple<Seen...>);
 template <class Wanted, class Owner, class E>
-constexpr auto first_seen(seen_from<Owner, E>) {
+constexpr auto first_match_of(seen_from<Owner, E>) {
   if constexpr (Wanted::template is<Owner, E>) return std::type_identity<E>{};
-  else return first_part<Wanted>(typename parts_of<Owner, E>::type{});
+  else return first_match_in<Wanted>(typename subexpressions_of<Owner, E>::type{});
 }
 template <class Wanted>
-constexpr auto first_of() {
+constexpr auto first_match() {
   return std::type_identity<void>{};
 }
 template <class Wanted, class First, class... Rest>
-constexpr auto first_of() {
-  using found = decltype(first_seen<Wanted>(First{}));
-  if constexpr (std::is_void_v<typename found::type>) return first_of<Wanted, Rest...>();
+constexpr auto first_match() {
+  using found = decltype(first_match_of<Wanted>(First{}));
+  if constexpr (std::is_void_v<typename found::type>) return first_match<Wanted, Rest...>();
   else return found{};
 }
 template <class Wanted, class... Seen>
-constexpr auto first_part(std::tuple<Seen...>) {
-  return first_of<Wanted, Seen...>();
+constexpr auto first_match_in(std::tuple<Seen...>) {
+  return first_match<Wanted, Seen...>();
 }
 
 struct stage_scope;  // the scope of the inputs of the stages of a chain
 /// Is true for a value that the body Owner must not use: a value computed from an input outside of all bodies, or an
 /// argument of another body.
-struct what_is_captured {
+struct is_forbidden_value {
   template <class Scope, class... Known>
   static constexpr bool none_of = !(std::same_as<Scope, Known> || ...);
   template <class Owner, class E>
@@ -68,34 +68,34 @@ struct what_is_captured {
 };
 /// The fact that names an input in a message. For anything that is no input there is no fact.
 template <class E>
-struct input_shown {
+struct input_fact {
   using type = std::tuple<>;
 };
 template <fixed_string Name, int... Extents>
-struct input_shown<input_leaf<Name, Extents...>> {
+struct input_fact<input_leaf<Name, Extents...>> {
   using type = std::tuple<about<fact::input, Name>>;
 };
 template <fixed_string Name, int Bound, int... Extents>
-struct input_shown<indices_leaf<Name, Bound, Extents...>> {
+struct input_fact<indices_leaf<Name, Bound, Extents...>> {
   using type = std::tuple<about<fact::input, Name>>;
 };
-struct what_is_an_input {
+struct is_input_leaf {
   template <class, class E>
-  static constexpr bool is = !std::same_as<typename input_shown<E>::type, std::tuple<>>;
+  static constexpr bool is = !std::same_as<typename input_fact<E>::type, std::tuple<>>;
 };
 
 /// The fact that shows a value in a message: the operation that computes the value if its type tells the operation,
 /// otherwise the tensor of the value.
 template <class E>
-struct operation_shown {
+struct operation_fact {
   using type = std::tuple<fact::given<tensor_fact<E>>>;
 };
 template <class Op, class... A>
-struct operation_shown<expr<Op, A...>> {
+struct operation_fact<expr<Op, A...>> {
   using type = std::tuple<fact::operation<Op::name, tensor_fact<A>...>>;
 };
 template <class Opaque>
-struct operation_shown<renamed<Opaque>> : operation_shown<revealed<Opaque>> {};
+struct operation_fact<renamed<Opaque>> : operation_fact<revealed<Opaque>> {};
 template <class Owner, class... Facts>
 struct capture;
 template <class Owner, class... A, class... B>
@@ -106,12 +106,12 @@ struct capture<Owner, std::tuple<A...>, std::tuple<B...>> {
 /// returns. The message shows the forbidden value and the input from which it is computed, if they are found.
 template <class Inner, class Owner, class... E>
 constexpr auto capture_among(std::type_identity<std::tuple<E...>>) {
-  using value = typename decltype(first_of<what_is_captured, seen_from<Inner, E>...>())::type;
+  using value = typename decltype(first_match<is_forbidden_value, seen_from<Inner, E>...>())::type;
   if constexpr (std::is_void_v<value>) {
     return mistake<captured_value, Owner>{};
   } else {
-    using input = typename decltype(first_of<what_is_an_input, seen_from<top_scope, value>>())::type;
-    return typename capture<Owner, typename operation_shown<value>::type, typename input_shown<input>::type>::type{};
+    using input = typename decltype(first_match<is_input_leaf, seen_from<top_scope, value>>())::type;
+    return typename capture<Owner, typename operation_fact<value>::type, typename input_fact<input>::type>::type{};
   }
 }
 

@@ -30,7 +30,7 @@ struct chain : layer_base {
 struct chain_traits {
   cairn::shape shape;
   element_type element;
-  expression_traits rest;
+  expression_traits traits;
 };
 /// Holds the constants of a chain in a base class. The name of the base depends only on the last stage, so the symbols
 /// of the constants are shorter than the name of the chain.
@@ -38,7 +38,7 @@ template <chain_traits Last>
 struct last_stage : expression {
   static constexpr cairn::shape shape = Last.shape;
   static constexpr element_type element = Last.element;
-  static constexpr expression_traits traits = Last.rest;
+  static constexpr expression_traits traits = Last.traits;
 };
 /// Expression X and the layers that are applied to X one after another. The list of layers is flat, so long chains stay
 /// cheap to compile.
@@ -51,14 +51,14 @@ namespace detail {
 /// The stages of a chain, as a std::tuple: each layer of L, applied to the tensor that the stage before returns.
 /// Together with the expression that the chain begins with, the stages are the parts of the chain.
 template <int Level, class Tensor, class... L>
-struct stages_seen {
+struct stages_of {
   using type = std::tuple<>;
 };
 template <class Owner, chain_traits Last, class X, class... L>
-struct parts_of<Owner, chained<Last, X, chain_of<L...>>> {
+struct subexpressions_of<Owner, chained<Last, X, chain_of<L...>>> {
   template <class... Stage>
   static std::tuple<seen_from<Owner, X>, seen_from<Owner, Stage>...> seen(std::tuple<Stage...>);
-  using type = decltype(seen(typename stages_seen<X::traits.level, tensor_of<X>, L...>::type{}));
+  using type = decltype(seen(typename stages_of<X::traits.level, tensor_of<X>, L...>::type{}));
 };
 
 /// A message calls a chain, and the value of a chain, by the name of the last layer.
@@ -81,11 +81,11 @@ struct stage_input : expression {
 };
 
 template <int Level, class Tensor, class First, class... Rest>
-struct stages_seen<Level, Tensor, First, Rest...> {
+struct stages_of<Level, Tensor, First, Rest...> {
   using stage = call<stage_mark, First, stage_input<Level, Tensor>>;
   template <class... Stage>
   static std::tuple<stage, Stage...> before(std::tuple<Stage...>);
-  using type = decltype(before(typename stages_seen<Level, tensor_of<stage>, Rest...>::type{}));
+  using type = decltype(before(typename stages_of<Level, tensor_of<stage>, Rest...>::type{}));
 };
 
 /// The origin of the axes of a chain: the last stage that adds axes, or, if no stage does, the expression that the
@@ -93,30 +93,30 @@ struct stages_seen<Level, Tensor, First, Rest...> {
 template <class X, class Stages>
 struct last_with_axes;
 template <class X>
-struct last_with_axes<X, std::tuple<>> : rank_from<X> {};
+struct last_with_axes<X, std::tuple<>> : axes_origin<X> {};
 template <class X, class Mark, class F, class Input, class... Stage>
 struct last_with_axes<X, std::tuple<call<Mark, F, Input>, Stage...>>
     : last_with_axes<
           std::conditional_t<(call<Mark, F, Input>::shape.rank > Input::shape.rank), call<Mark, F, Input>, X>,
           std::tuple<Stage...>> {};
 template <chain_traits Last, class X, class... L>
-struct rank_from<chained<Last, X, chain_of<L...>>>
-    : last_with_axes<X, typename stages_seen<X::traits.level, tensor_of<X>, L...>::type> {
-  static constexpr bool itself = false;
+struct axes_origin<chained<Last, X, chain_of<L...>>>
+    : last_with_axes<X, typename stages_of<X::traits.level, tensor_of<X>, L...>::type> {
+  static constexpr bool is_leaf = false;
 };
 
 /// Returns the traits of a chain after a stage is added.
-constexpr expression_traits in_a_row(expression_traits chain, const expression_traits& stage) {
+constexpr expression_traits traits_of_chain(expression_traits chain, const expression_traits& stage) {
   chain.height = std::max(chain.height, stage.height);
   chain.order += stage.order;
   chain.detached |= stage.detached;
-  chain.fed |= stage.fed;
+  chain.has_input |= stage.has_input;
   chain.trained |= stage.trained;
-  chain.captures |= stage.captures;
-  chain.elsewhere |= stage.elsewhere;
-  chain.computed |= stage.computed;
-  chain.of_model |= stage.of_model;
-  return computing(chain);
+  chain.recomputes_outside_value |= stage.recomputes_outside_value;
+  chain.snapshots_in_user_memory |= stage.snapshots_in_user_memory;
+  chain.computes_from_input |= stage.computes_from_input;
+  chain.has_model_parts |= stage.has_model_parts;
+  return with_computation(chain);
 }
 
 /// The list of the layers of L: for a chain its own list, otherwise a list with only L.
@@ -130,7 +130,7 @@ struct flattened<chain<Opaque>> {
 };
 /// Joins two lists to one chain. If there are too many layers for one list, the first list becomes a nested chain.
 template <class... A, class... B>
-constexpr auto joined(chain_of<A...>, chain_of<B...>) {
+constexpr auto join_layers(chain_of<A...>, chain_of<B...>) {
   using begun = chain<opaque<chain_of<A...>>>;
   if constexpr (sizeof...(A) + sizeof...(B) > max_layers) return chain<opaque<chain_of<begun, B...>>>{};
   else return chain<opaque<chain_of<A..., B...>>>{};
@@ -150,7 +150,7 @@ struct stage_carry {
     } else if constexpr (wrong<stage>) {
       return stage{};
     } else {
-      return stage_carry<Level, tensor_of<stage>>{in_a_row(so_far, stage::traits)};
+      return stage_carry<Level, tensor_of<stage>>{traits_of_chain(so_far, stage::traits)};
     }
   }
 };
@@ -166,21 +166,21 @@ template <class X>
 struct chain_so_far {
   using first = X;
   using layers = chain_of<>;
-  static constexpr expression_traits traits() { return merged({X::traits}); }
+  static constexpr expression_traits traits() { return merged_traits({X::traits}); }
 };
 template <chain_traits Last, class X, class... L>
   requires(sizeof...(L) < max_layers)
 struct chain_so_far<chained<Last, X, chain_of<L...>>> {
   using first = X;
   using layers = chain_of<L...>;
-  static constexpr expression_traits traits() { return Last.rest; }
+  static constexpr expression_traits traits() { return Last.traits; }
 };
 template <class Opaque>
 struct chain_so_far<renamed<Opaque>> : chain_so_far<revealed<Opaque>> {};
 
 /// Applies layers to X, one after another. Returns the last stage_carry, or the first mistake.
 template <class X, class... L>
-constexpr auto applied_in_a_row(chain_of<L...>) {
+constexpr auto apply_layers(chain_of<L...>) {
   return (stage_carry<X::traits.level, tensor_of<X>>{chain_so_far<X>::traits()} << ... << std::type_identity<L>{});
 }
 template <int Level, class Tensor>
@@ -204,10 +204,10 @@ constexpr auto piped_silently(X x) {
   } else {
     using layers = typename flattened<L>::type;
     using before = chain_so_far<X>;
-    constexpr auto last = applied_in_a_row<X>(layers{});
+    constexpr auto last = apply_layers<X>(layers{});
     if constexpr (an_expression<std::remove_const_t<decltype(last)>>) return pass_on<typename X::owner>(last);
     else
-      return by_other_name<
+      return under_short_name<
           chained<last_of(last), typename before::first, decltype(typename before::layers{} + layers{})>>{};
   }
 }
@@ -256,7 +256,7 @@ constexpr auto operator|(std::pair<A, B>, L) {
 template <class A, class B>
   requires(!an_expression<A> && !an_expression<B> && (a_layer<A> || a_layer<B>))
 constexpr auto operator|(A, B) {
-  return detail::joined(typename detail::flattened<A>::type{}, typename detail::flattened<B>::type{});
+  return detail::join_layers(typename detail::flattened<A>::type{}, typename detail::flattened<B>::type{});
 }
 
 }  // namespace cairn

@@ -67,45 +67,47 @@ using tensor_of = decltype(detail::as_tensor<E>(detail::axes_of_expression<E>{})
 /// The properties of an expression that expressions made of it inherit, in addition to its tensor.
 struct expression_traits {
   // An expression contains itself and all expressions that it is made of.
-  int level = 0;    ///< the level of the deepest placeholder that the expression contains
-  int height = 1;   ///< how deep the expressions nest that the expression is made of
-  int spelled = 1;  ///< the number of nodes that the name of the type spells out
-  int order = 0;    ///< an upper bound of the order of gradients in the expression: 2 for a gradient of a gradient
-  bool detached = false;  ///< contains an operation that cuts a gradient
-  bool fed = false;       ///< contains an input of the program
-  bool trained = false;   ///< may contain a parameter that is trained; an argument of a body counts as a parameter
-  bool computed = false;  ///< computes something from an input, and does not only read the input in another order
+  int level = 0;          ///< the level of the deepest placeholder that the expression contains
+  int height = 1;         ///< how deep the expressions nest that the expression is made of
+  int spelled_nodes = 1;  ///< the number of nodes that the name of the type spells out
+  int order = 0;  ///< an upper bound of the order of gradients in the expression: 2 for a gradient of a gradient
+  bool detached = false;   ///< contains an operation that cuts a gradient
+  bool has_input = false;  ///< contains an input of the program
+  bool trained = false;    ///< may contain a parameter that is trained; an argument of a body counts as a parameter
+  /// computes something from an input, and does not only read the input in another order
+  bool computes_from_input = false;
   /// Contains a leaf other than a constant, or a body, or a gradient. Gradient rules must not contain any of them.
-  bool of_model = false;
+  bool has_model_parts = false;
   /// The expression is in a body and contains a value that was computed outside of all bodies from an input. The body
   /// would recompute the value.
-  bool captures = false;
-  bool elsewhere = false;   ///< contains a scan with snapshots outside of the arena, in memory that the user gives
-  std::uint64_t reads = 0;  ///< a bit for each argument of the body around the expression; set if it is read
+  bool recomputes_outside_value = false;
+  /// contains a scan with snapshots outside of the arena, in memory that the user gives
+  bool snapshots_in_user_memory = false;
+  std::uint64_t arguments_read = 0;  ///< a bit for each argument of the body around the expression; set if it is read
 };
 /// Returns the traits of an expression that is made of these parts.
-constexpr expression_traits merged(std::initializer_list<expression_traits> parts, bool detached = false,
-                                   bool captures = false) {
-  expression_traits all{.detached = detached, .captures = captures};
+constexpr expression_traits merged_traits(std::initializer_list<expression_traits> parts, bool detached = false,
+                                          bool recomputes_outside_value = false) {
+  expression_traits all{.detached = detached, .recomputes_outside_value = recomputes_outside_value};
   for (const expression_traits& part : parts) {
     all.level = std::max(all.level, part.level);
     all.height = std::max(all.height, 1 + part.height);
-    all.spelled += part.spelled;
+    all.spelled_nodes += part.spelled_nodes;
     all.order = std::max(all.order, part.order);
     all.detached |= part.detached;
-    all.fed |= part.fed;
+    all.has_input |= part.has_input;
     all.trained |= part.trained;
-    all.computed |= part.computed;
-    all.of_model |= part.of_model;
-    all.captures |= part.captures;
-    all.elsewhere |= part.elsewhere;
-    all.reads |= part.reads;
+    all.computes_from_input |= part.computes_from_input;
+    all.has_model_parts |= part.has_model_parts;
+    all.recomputes_outside_value |= part.recomputes_outside_value;
+    all.snapshots_in_user_memory |= part.snapshots_in_user_memory;
+    all.arguments_read |= part.arguments_read;
   }
   return all;
 }
 /// Returns the traits `t` of an expression that, if `does` is true, computes with the values that it is made of.
-constexpr expression_traits computing(expression_traits t, bool does = true) {
-  t.computed |= does && t.fed;
+constexpr expression_traits with_computation(expression_traits t, bool does = true) {
+  t.computes_from_input |= does && t.has_input;
   return t;
 }
 
@@ -116,12 +118,13 @@ struct argument : expression {
   using owner = scope<Level, F>;
   static constexpr cairn::shape shape = Tensor::shape;
   static constexpr element_type element = Tensor::element;
-  static constexpr expression_traits traits{.level = Level, .trained = true, .reads = std::uint64_t{1} << Index};
+  static constexpr expression_traits traits{
+      .level = Level, .trained = true, .arguments_read = std::uint64_t{1} << Index};
 };
 
 namespace detail {
 constexpr expression_traits with_short_name(expression_traits t) {
-  t.spelled = 1;
+  t.spelled_nodes = 1;
   return t;
 }
 }  // namespace detail
@@ -137,20 +140,20 @@ inline constexpr int max_spelled = 16;
 
 namespace detail {
 template <class E>
-using by_other_name = renamed<opaque<E>>;
+using under_short_name = renamed<opaque<E>>;
 
 template <class E>
-struct renaming {
+struct short_name_of {
   using type = E;
 };
 template <class E>
-  requires(std::same_as<typename E::owner, top_scope> || E::traits.spelled > max_spelled)
-struct renaming<E> {
-  using type = by_other_name<E>;
+  requires(std::same_as<typename E::owner, top_scope> || E::traits.spelled_nodes > max_spelled)
+struct short_name_of<E> {
+  using type = under_short_name<E>;
 };
 /// E, or E under a short name. E gets a short name if it belongs to the top level or if its own name is too long.
 template <class E>
-using shortened = typename renaming<E>::type;
+using shortened = typename short_name_of<E>::type;
 }  // namespace detail
 
 /// The greatest height of an expression. Lowering recurses as deep as expressions nest, and compilers stop a constant
@@ -160,6 +163,6 @@ inline constexpr int max_height = 400;
 /// Is true if the body Owner uses E, and E was computed outside of all bodies from an input of the program.
 template <class Owner, class E>
 inline constexpr bool captured =
-    !std::same_as<Owner, top_scope> && std::same_as<typename E::owner, top_scope> && E::traits.computed;
+    !std::same_as<Owner, top_scope> && std::same_as<typename E::owner, top_scope> && E::traits.computes_from_input;
 
 }  // namespace cairn

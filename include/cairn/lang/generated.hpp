@@ -66,10 +66,10 @@ struct generated_as {
   using type = mistake<function_of_positions, top_scope, fact::extents<Extents...>>;
 };
 template <class F, element_type E, std::int64_t... Extents>
-  requires(!proper<Extents...>)
+  requires(!can_be_shape<Extents...>)
 struct generated_as<F, E, Extents...> : checked_leaf<generated_op::name, void, Extents...> {};
 template <class F, element_type E, std::int64_t... Extents>
-  requires(proper<Extents...> && generates<F, Extents...>)
+  requires(can_be_shape<Extents...> && generates<F, Extents...>)
 struct generated_as<F, E, Extents...> {
   using type = made<generated_op, generated_leaf<F, E, static_cast<int>(Extents)...>>;
 };

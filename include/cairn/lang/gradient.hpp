@@ -9,14 +9,14 @@ namespace detail {
 /// owner_of<A...> as a class template, because g++ 12 does not accept every pack in the alias owner_of: the pack must
 /// be all of its arguments.
 template <class... A>
-struct owning {
+struct owner_among {
   using type = owner_of<A...>;
 };
 /// Returns the traits of a gradient of an expression with the traits `t`.
-constexpr expression_traits of_next_order(expression_traits t) {
+constexpr expression_traits traits_of_gradient(expression_traits t) {
   ++t.order;
-  t.of_model = true;
-  return computing(t);
+  t.has_model_parts = true;
+  return with_computation(t);
 }
 }  // namespace detail
 
@@ -24,21 +24,21 @@ constexpr expression_traits of_next_order(expression_traits t) {
 template <int I, class F, class... X>
 struct derivative : expression {
   using by = std::tuple_element_t<static_cast<std::size_t>(I), std::tuple<X...>>;
-  using owner = typename detail::owning<F, X...>::type;
+  using owner = typename detail::owner_among<F, X...>::type;
   static constexpr cairn::shape shape = by::shape;
   static constexpr element_type element = by::element;
-  static constexpr expression_traits traits = detail::of_next_order(merged({F::traits, X::traits...}));
+  static constexpr expression_traits traits = detail::traits_of_gradient(merged_traits({F::traits, X::traits...}));
 };
 
 namespace detail {
 template <class Owner, int I, class F, class... X>
-struct parts_of<Owner, derivative<I, F, X...>> {
+struct subexpressions_of<Owner, derivative<I, F, X...>> {
   using type = std::tuple<seen_from<Owner, F>, seen_from<Owner, X>...>;
 };
 /// Returns the mistake in `grad(F, X...)`, or `sound`.
 template <class F, class... X>
 constexpr auto problem_of_gradient_of() {
-  using owner = typename owning<F, X...>::type;
+  using owner = typename owner_among<F, X...>::type;
   using what = fact::operation<"grad", tensor_fact<F>, tensor_fact<X>...>;
   if constexpr (wrong<F> || (wrong<X> || ...)) {
     return pass_on<owner>(F{}, X{}...);
@@ -60,7 +60,7 @@ struct gradient_form {
   static constexpr auto of(F, X...) {
     using problem = decltype(problem_of_gradient_of<F, X...>());
     if constexpr (!std::same_as<problem, sound>) {
-      return spread<sizeof...(X)>(problem{});
+      return in_place_of_results<sizeof...(X)>(problem{});
     } else if constexpr (sizeof...(X) == 1) {
       return shortened<derivative<0, F, X...>>{};
     } else {

@@ -16,7 +16,7 @@ struct leaf : expression {
   using owner = top_scope;
   static constexpr cairn::shape shape = tensor<E, Extents...>::shape;
   static constexpr element_type element = E;
-  static constexpr expression_traits traits{.of_model = true};
+  static constexpr expression_traits traits{.has_model_parts = true};
 };
 
 /// The type of a leaf, or of the report of the mistake in its extents. Extents are taken as they were written, also
@@ -27,7 +27,7 @@ struct checked_leaf {
   using type = surfaced<mistake<rule::positive_extents, top_scope, about<fact::in, Name>, what>>;
 };
 template <fixed_string Name, class Leaf, std::int64_t... Extents>
-  requires proper<Extents...>
+  requires can_be_shape<Extents...>
 struct checked_leaf<Name, Leaf, Extents...> {
   using type = Leaf;
 };
@@ -60,7 +60,7 @@ struct initial {
     constant,
     uniform,
     normal,
-    unsaid,  ///< as another mention of the parameter says; uniform if no other mention says anything
+    unspecified,  ///< as another mention of the parameter says; uniform if no other mention says anything
   };
   law drawn = law::constant;
   double fill = 0;    ///< the value of all numbers, if the law is constant
@@ -89,14 +89,16 @@ constexpr initial fan_in(std::int64_t n) { return initial::uniform(1 / detail::s
 
 namespace detail {
 /// Returns the start of a parameter for a mention that does not say how the parameter starts. n is the fan in.
-constexpr initial unsaid(std::int64_t n) { return {.drawn = initial::law::unsaid, .width = fan_in(n).width}; }
+constexpr initial unspecified_start(std::int64_t n) {
+  return {.drawn = initial::law::unspecified, .width = fan_in(n).width};
+}
 }  // namespace detail
 
 /// Returns the fan in of a weight {out, in, ...}: the number of elements that feed one output. For a vector, returns
 /// its length.
 template <std::int64_t... Extents>
 constexpr std::int64_t fan_in_of() {
-  if constexpr (detail::proper<Extents...>) {
+  if constexpr (detail::can_be_shape<Extents...>) {
     constexpr shape s = tensor<element_type{}, static_cast<int>(Extents)...>::shape;
     return s.rank < 2 ? s.count() : s.count() / std::max(s[0], 1);
   } else {
@@ -106,17 +108,17 @@ constexpr std::int64_t fan_in_of() {
 
 template <fixed_string Name, int... Extents>
 struct input_leaf : detail::leaf<element_type{}, Extents...> {
-  static constexpr expression_traits traits{.fed = true, .of_model = true};
+  static constexpr expression_traits traits{.has_input = true, .has_model_parts = true};
 };
 
 template <fixed_string Name, int Bound, int... Extents>
 struct indices_leaf : detail::leaf<index_below(Bound), Extents...> {
-  static constexpr expression_traits traits{.fed = true, .of_model = true};
+  static constexpr expression_traits traits{.has_input = true, .has_model_parts = true};
 };
 
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
 struct parameter_leaf : detail::leaf<element_type{}, Extents...> {
-  static constexpr expression_traits traits{.trained = Trainable, .of_model = true};
+  static constexpr expression_traits traits{.trained = Trainable, .has_model_parts = true};
 };
 
 namespace detail {
@@ -125,7 +127,7 @@ template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Exten
 struct checked_parameter
     : checked_leaf<Name, parameter_leaf<Name, Trainable, Init, static_cast<int>(Extents)...>, Extents...> {};
 template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
-  requires(proper<Extents...> && (Init.zero_row < -1 || Init.zero_row >= shape{Extents...}.extent[0]))
+  requires(can_be_shape<Extents...> && (Init.zero_row < -1 || Init.zero_row >= shape{Extents...}.extent[0]))
 struct checked_parameter<Name, Trainable, Init, Extents...> {
   using type = surfaced<mistake<rule::zero_row_of_parameter, top_scope, about<fact::in, Name>,
                                 fact::extents<Extents...>, fact::zero_row<Init.zero_row>>>;
@@ -135,7 +137,7 @@ struct initial_settings {
   static constexpr auto all = Init.settings();
 };
 template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
-  requires(proper<Extents...> && first_refused(initial_settings<Init>::all) < 2)
+  requires(can_be_shape<Extents...> && first_refused(initial_settings<Init>::all) < 2)
 struct checked_parameter<Name, Trainable, Init, Extents...> {
   using type = surfaced<decltype(problem_of_settings<initial_settings<Init>, top_scope, fact::in<Name>>())>;
 };
@@ -163,11 +165,11 @@ inline constexpr auto known_as<parameter_leaf<Name, Trainable, Init, Extents...>
 template <double Value>
 inline constexpr bool is_constant<constant_leaf<Value>> = true;
 template <fixed_string Name, initial Init, int... Extents>
-inline constexpr bool is_state<parameter_leaf<Name, false, Init, Extents...>> = true;
+inline constexpr bool is_updatable<parameter_leaf<Name, false, Init, Extents...>> = true;
 template <fixed_string Name, int... Extents>
 inline constexpr auto known_as<cache_leaf<Name, Extents...>> = Name;
 template <fixed_string Name, int... Extents>
-inline constexpr bool is_state<cache_leaf<Name, Extents...>> = true;
+inline constexpr bool is_updatable<cache_leaf<Name, Extents...>> = true;
 template <fixed_string Name, int... Extents>
 inline constexpr bool is_cache<cache_leaf<Name, Extents...>> = true;
 }  // namespace detail
@@ -189,7 +191,8 @@ inline constexpr typename detail::checked_indices<Name, Classes, Extents...>::ty
 /// parameter of the same name, the parameter starts as that mention says.
 template <fixed_string Name, std::int64_t... Extents>
 inline constexpr
-    typename detail::checked_parameter<Name, true, detail::unsaid(fan_in_of<Extents...>()), Extents...>::type param{};
+    typename detail::checked_parameter<Name, true, detail::unspecified_start(fan_in_of<Extents...>()), Extents...>::type
+        param{};
 
 /// A trainable parameter that starts as `Init` says.
 template <fixed_string Name, initial Init, std::int64_t... Extents>
@@ -197,8 +200,8 @@ inline constexpr typename detail::checked_parameter<Name, true, Init, Extents...
 
 /// A parameter without a gradient. It starts like `param`.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr
-    typename detail::checked_parameter<Name, false, detail::unsaid(fan_in_of<Extents...>()), Extents...>::type frozen{};
+inline constexpr typename detail::checked_parameter<Name, false, detail::unspecified_start(fan_in_of<Extents...>()),
+                                                    Extents...>::type frozen{};
 
 /// The key of a random operation, which takes the key as an argument. A key has a name like a parameter. Kernels read a
 /// random_stream from it.

@@ -46,15 +46,15 @@ template <a_layer L>
 inline constexpr auto known_as<L> = L::name;
 
 /// Finds where the number of axes of E comes from, among E and all expressions that E is made of: a leaf, or an
-/// operation with arguments that all have fewer axes. `type` is the fact that names this leaf or operation. `itself` is
-/// true if E is a leaf, so that a message need not name it.
+/// operation with arguments that all have fewer axes. `type` is the fact that names this leaf or operation. If E is a
+/// leaf, `is_leaf` is true, so that a message need not name it.
 template <class E>
-struct rank_from {
-  static constexpr bool itself = true;
+struct axes_origin {
+  static constexpr bool is_leaf = true;
   using type = fact::axes_added_by<known_as<E>>;
 };
 template <class Opaque>
-struct rank_from<renamed<Opaque>> : rank_from<revealed<Opaque>> {};
+struct axes_origin<renamed<Opaque>> : axes_origin<revealed<Opaque>> {};
 }  // namespace detail
 
 /// Replaces an expression after its mistake has been reported. All expressions made of it are silent.
@@ -309,13 +309,13 @@ struct mistaken_layer : layer_base {
 
 namespace detail {
 template <class... A>
-struct namelessly {
+struct unnamed_call {
   template <fixed_string Called>
   using type = mistaken_layer<no_name, fact::operation<Called, typename showing<A>::type...>>;
 };
 template <class... A>
   requires((an_expression<A> || ...) || (std::is_invocable_v<const A&> && ...))
-struct namelessly<A...> {
+struct unnamed_call<A...> {
   template <fixed_string Called>
   using type = misused<no_name, Called, A...>;
 };
@@ -323,21 +323,21 @@ struct namelessly<A...> {
 /// The mistake of calling ckpt, block or repeat without a name. If the arguments contain an expression, or are nothing
 /// but functions without parameters, the mistake takes the place of a value; otherwise the place of a layer.
 template <fixed_string Called, class... A>
-using nameless = typename detail::namelessly<A...>::template type<Called>;
+using nameless = typename detail::unnamed_call<A...>::template type<Called>;
 
 namespace detail {
 template <fixed_string Name, class L, class Made>
-struct layer_taken {
+struct checked_layer {
   using type = Made;
 };
 template <fixed_string Name, an_expression E, class Made>
-struct layer_taken<Name, E, Made> {
+struct checked_layer<Name, E, Made> {
   using type = misused<expression_for_layer, Name, E>;
 };
 /// The type `Made` that the function `Name` makes of the layer L. If L is an expression, the mistake of giving an
 /// expression to the function.
 template <fixed_string Name, class L, class Made>
-using made_from_layer = typename layer_taken<Name, L, Made>::type;
+using made_from_layer = typename checked_layer<Name, L, Made>::type;
 }  // namespace detail
 
 }  // namespace cairn

@@ -11,11 +11,11 @@ namespace cairn::detail {
 
 /// A lambda that stands for the type T.
 template <class T>
-inline constexpr auto behind = [] { return std::type_identity<T>{}; };
+inline constexpr auto stand_in_lambda = [] { return std::type_identity<T>{}; };
 
 /// The type T under a short name.
 template <class T>
-using opaque = std::remove_const_t<decltype(behind<T>)>;
+using opaque = std::remove_const_t<decltype(stand_in_lambda<T>)>;
 /// The type that has the short name `Opaque`.
 template <class Opaque>
 using revealed = typename decltype(Opaque{}())::type;

@@ -148,7 +148,7 @@ struct updating {
 struct no_rules : updating<rule_list<>, clip_limit{}> {};
 
 /// The settings that one option makes. The values here are the defaults without any option.
-struct said_by_default {
+struct default_settings {
   using real = void;
   static constexpr bool mixes = false;              ///< computed values are rounded to bf16
   static constexpr bool rounds_parameters = false;  ///< parameters are rounded to bf16
@@ -166,76 +166,76 @@ struct said_by_default {
   static constexpr unsigned single = 0;
 };
 template <class Option>
-struct said_by : said_by_default {
+struct option_settings : default_settings {
   static constexpr bool known = false;
   using misuse = unknown_option;
 };
 template <class Other>
-struct said_by<cairn::real<Other>> : said_by_default {
+struct option_settings<cairn::real<Other>> : default_settings {
   static constexpr bool known = false;
   using misuse = other_numbers;
 };
 template <std::floating_point Real>
-struct said_by<cairn::real<Real>> : said_by_default {
+struct option_settings<cairn::real<Real>> : default_settings {
   using real = Real;
   static constexpr unsigned single = 1;
 };
 template <>
-struct said_by<mixed<bf16>> : said_by_default {
+struct option_settings<mixed<bf16>> : default_settings {
   static constexpr bool mixes = true;
   static constexpr unsigned single = 32;
 };
 template <>
-struct said_by<mixed<bf16, stochastic_rounding>> : said_by<mixed<bf16>> {
+struct option_settings<mixed<bf16, stochastic_rounding>> : option_settings<mixed<bf16>> {
   static constexpr bool rounds_parameters = true;
 };
 template <fixed_string... Name>
-struct said_by<cairn::freeze<Name...>> : said_by_default {
+struct option_settings<cairn::freeze<Name...>> : default_settings {
   using frozen = name_list<Name...>;
 };
 template <fixed_string... Name>
-struct said_by<wrt<Name...>> : said_by_default {
+struct option_settings<wrt<Name...>> : default_settings {
   using wanted = name_list<Name...>;
 };
 template <fixed_string Name>
-struct said_by<cairn::cotangent<Name>> : said_by_default {
+struct option_settings<cairn::cotangent<Name>> : default_settings {
   using cotangent = name_list<Name>;
   static constexpr unsigned single = 2;
 };
 template <>
-struct said_by<accumulate_gradients> : said_by_default {};
+struct option_settings<accumulate_gradients> : default_settings {};
 template <>
-struct said_by<plain> : said_by_default {};
+struct option_settings<plain> : default_settings {};
 template <>
-struct said_by<check_finite> : said_by_default {};
+struct option_settings<check_finite> : default_settings {};
 template <>
-struct said_by<any_size> : said_by_default {};
+struct option_settings<any_size> : default_settings {};
 template <int Most>
-struct said_by<cairn::threads<Most>> : said_by_default {
+struct option_settings<cairn::threads<Most>> : default_settings {
   static constexpr int threads = Most;
   static constexpr unsigned single = 4;
 };
 template <std::int64_t Bytes>
-struct said_by<cairn::budget<Bytes>> : said_by_default {
+struct option_settings<cairn::budget<Bytes>> : default_settings {
   static constexpr std::int64_t budget = Bytes;
 };
 template <std::int64_t Bytes>
-struct said_by<cairn::fit<Bytes>> : said_by_default {
+struct option_settings<cairn::fit<Bytes>> : default_settings {
   static constexpr std::int64_t fit = Bytes;
   static constexpr bool fits = true;
   static constexpr unsigned single = 16;
 };
 template <auto Rule, fixed_string... Name>
-struct said_by<cairn::update<Rule, Name...>> : said_by_default {
+struct option_settings<cairn::update<Rule, Name...>> : default_settings {
   using updates = rule_list<named_rule<name_list<Name...>, Rule>>;
 };
 template <auto Norm>
-struct said_by<cairn::clip<Norm>> : said_by_default {
+struct option_settings<cairn::clip<Norm>> : default_settings {
   static constexpr clip_limit clip{clipping::norm, Norm};
   static constexpr unsigned single = 8;
 };
 template <auto Value>
-struct said_by<cairn::clip_value<Value>> : said_by_default {
+struct option_settings<cairn::clip_value<Value>> : default_settings {
   static constexpr clip_limit clip{clipping::value, Value};
   static constexpr unsigned single = 8;
 };
@@ -254,7 +254,7 @@ template <class Real>
 struct real_so_far {
   using type = Real;
   template <class Option>
-  real_so_far<typename last_real<Real, typename said_by<Option>::real>::type> operator+(
+  real_so_far<typename last_real<Real, typename option_settings<Option>::real>::type> operator+(
       std::type_identity<Option>) const;
 };
 
@@ -262,22 +262,22 @@ struct real_so_far {
 template <class... Options>
 struct request {
   using real = typename decltype((real_so_far<float>{} + ... + std::type_identity<Options>{}))::type;
-  static constexpr bool mixes = (said_by<Options>::mixes || ...);
-  static constexpr bool rounds_parameters = (said_by<Options>::rounds_parameters || ...);
+  static constexpr bool mixes = (option_settings<Options>::mixes || ...);
+  static constexpr bool rounds_parameters = (option_settings<Options>::rounds_parameters || ...);
   using rounded = std::conditional_t<rounds_parameters, floats_and_weights_rounded, floats_rounded>;
   using numbers = std::conditional_t<mixes && std::is_same_v<real, float>, rounded, real>;
   template <class Option>
   static constexpr bool has = (std::same_as<Option, Options> || ...);
-  static constexpr int threads = std::max({1, said_by<Options>::threads...});
-  static constexpr std::int64_t budget = std::min({said_by_default::budget, said_by<Options>::budget...});
-  static constexpr std::int64_t fit = std::min({said_by_default::fit, said_by<Options>::fit...});
-  static constexpr bool fits = (said_by<Options>::fits || ...);
-  using frozen = decltype((name_list<>{} + ... + typename said_by<Options>::frozen{}));
-  using wanted = decltype((name_list<>{} + ... + typename said_by<Options>::wanted{}));
-  using cotangent = decltype((name_list<>{} + ... + typename said_by<Options>::cotangent{}));
-  using updates = decltype((rule_list<>{} + ... + typename said_by<Options>::updates{}));
-  static constexpr clip_limit clip = (clip_limit{} + ... + said_by<Options>::clip);
-  static constexpr bool known = (said_by<Options>::known && ...);
+  static constexpr int threads = std::max({1, option_settings<Options>::threads...});
+  static constexpr std::int64_t budget = std::min({default_settings::budget, option_settings<Options>::budget...});
+  static constexpr std::int64_t fit = std::min({default_settings::fit, option_settings<Options>::fit...});
+  static constexpr bool fits = (option_settings<Options>::fits || ...);
+  using frozen = decltype((name_list<>{} + ... + typename option_settings<Options>::frozen{}));
+  using wanted = decltype((name_list<>{} + ... + typename option_settings<Options>::wanted{}));
+  using cotangent = decltype((name_list<>{} + ... + typename option_settings<Options>::cotangent{}));
+  using updates = decltype((rule_list<>{} + ... + typename option_settings<Options>::updates{}));
+  static constexpr clip_limit clip = (clip_limit{} + ... + option_settings<Options>::clip);
+  static constexpr bool known = (option_settings<Options>::known && ...);
 };
 }  // namespace detail
 

@@ -100,9 +100,9 @@ struct first_mistake<First, Rest...> : first_mistake<Rest...> {};
 /// The mistake of giving P as a policy of a segment, or void.
 template <class P>
 struct wrong_policy {
-  static constexpr bool of_loop = requires { P::keeps_steps; };
-  using what =
-      std::conditional_t<said_by<P>::known, option_for_policy, std::conditional_t<of_loop, policy_of_loop, no_policy>>;
+  static constexpr bool is_scan_policy = requires { P::stores_iterations; };
+  using what = std::conditional_t<option_settings<P>::known, option_for_policy,
+                                  std::conditional_t<is_scan_policy, policy_of_loop, no_policy>>;
   using type = std::conditional_t<a_policy<P>, void, mistake<what, top_scope, fact::given<P>>>;
 };
 /// The mistake of giving policies P and Q to one segment, or void.
@@ -126,12 +126,12 @@ struct tagged : expression {
   using owner = typename X::owner;
   static constexpr cairn::shape shape = X::shape;
   static constexpr element_type element = X::element;
-  static constexpr expression_traits traits = merged({X::traits});
+  static constexpr expression_traits traits = merged_traits({X::traits});
 };
 
 namespace detail {
 template <fixed_string Name, class X>
-struct rank_from<tagged<Name, X>> : rank_from<X> {};
+struct axes_origin<tagged<Name, X>> : axes_origin<X> {};
 
 template <fixed_string Name>
 struct tag_form : form_of_one<"tag"> {

@@ -17,7 +17,7 @@ struct repetition {
   template <class... X>
   static constexpr auto of(std::tuple<X...> x) {
     using made = decltype(applied(x));
-    if constexpr (wrong<made>) return spread<sizeof...(X)>(made{});
+    if constexpr (wrong<made>) return in_place_of_results<sizeof...(X)>(made{});
     else if constexpr (sizeof...(X) == 1) return std::tuple_element_t<0, made>{};
     else return made{};
   }
@@ -26,12 +26,12 @@ struct repetition {
   template <class... X>
   static constexpr auto applied(std::tuple<X...> x) {
     using owner = owner_of<X...>;
-    using first = applying<Body, std::integral_constant<int, 0>>;
+    using first = call_check<Body, std::integral_constant<int, 0>>;
     if constexpr ((wrong<X> || ...)) {
       return pass_on<owner>(X{}...);
     } else if constexpr (N < 1) {
       return poison<no_iterations, owner, fact::in<Name>, fact::iterations<N>>{};
-    } else if constexpr (first::broken) {
+    } else if constexpr (first::has_body_error) {
       return rejected{};
     } else if constexpr (!first::invocable) {
       return poison<no_function_of_index, owner, fact::in<Name>, fact::given<Body>>{};
@@ -125,7 +125,8 @@ struct repeat_layer : layer_base {
 /// The type that `repeat` returns for a function of the index and values.
 template <int N, fixed_string Name, class Body, class... A>
 struct repeating {
-  using type = surfaced<decltype(spread<sizeof...(A)>(misused_silently<function_first, "repeat", Body, A...>()))>;
+  using type =
+      surfaced<decltype(in_place_of_results<sizeof...(A)>(misused_silently<function_first, "repeat", Body, A...>()))>;
 };
 template <int N, fixed_string Name, class Body, an_expression... A>
   requires(!an_expression<Body>)

@@ -12,7 +12,7 @@ template <an_operand... A>
 struct carried_values {};
 /// The values that `each(...)` returns as one argument of `scan`.
 template <an_operand... A>
-struct step_values {};
+struct each_values {};
 
 /// Gives the values with which the first iteration of a scan begins. Each iteration carries its values on to the next
 /// one.
@@ -22,7 +22,7 @@ constexpr carried_values<A...> carried(A...) {
 }
 /// Gives the values of which each iteration of a scan reads its own slice, along the first axis.
 template <an_operand... A>
-constexpr step_values<A...> each(A...) {
+constexpr each_values<A...> each(A...) {
   return {};
 }
 
@@ -30,39 +30,39 @@ namespace detail {
 template <class... A>
 struct showing<carried_values<A...>> {
   using type = fact::carried<typename showing<A>::type...>;
-  using owner = typename owning<showing<A>...>::type;
+  using owner = typename owner_among<showing<A>...>::type;
 };
 template <class... A>
-struct showing<step_values<A...>> {
+struct showing<each_values<A...>> {
   using type = fact::each<typename showing<A>::type...>;
-  using owner = typename owning<showing<A>...>::type;
+  using owner = typename owner_among<showing<A>...>::type;
 };
 template <class E, std::size_t... Axis>
 tensor<E::element, E::shape.extent[Axis + 1]...> slice_of(std::index_sequence<Axis...>);
 /// The tensor of the slice of E that one iteration reads. It is E without the first axis.
 template <class E>
-using step_slice = decltype(slice_of<E>(std::make_index_sequence<static_cast<std::size_t>(E::shape.rank - 1)>{}));
+using iteration_slice = decltype(slice_of<E>(std::make_index_sequence<static_cast<std::size_t>(E::shape.rank - 1)>{}));
 
 /// The facts about a policy for a scan of T iterations: whether it is a policy of scans (`known`), whether it fits T
 /// iterations, and whether its snapshots lie outside of the arena. A policy says what is stored for the backward pass:
 /// see base/reversal.hpp. `fit<Bytes>` becomes one of the policies there as soon as the body has a plan.
 template <class Policy, int T>
-struct loop_policy {
+struct scan_policy {
   static constexpr bool known = requires {
-    { Policy::keeps_steps } -> std::convertible_to<bool>;
+    { Policy::stores_iterations } -> std::convertible_to<bool>;
   };
   static constexpr bool fits = [] {
     if constexpr (known) return Policy::template fits<T>;
     else return false;
   }();
-  static constexpr bool lies_elsewhere = [] {
-    if constexpr (known) return Policy::lies_elsewhere;
+  static constexpr bool snapshots_in_user_memory = [] {
+    if constexpr (known) return Policy::snapshots_in_user_memory;
     else return false;
   }();
 };
 template <std::int64_t Bytes, int T>
-struct loop_policy<fit<Bytes>, T> {
-  static constexpr bool known = true, fits = Bytes >= 0, lies_elsewhere = false;
+struct scan_policy<fit<Bytes>, T> {
+  static constexpr bool known = true, fits = Bytes >= 0, snapshots_in_user_memory = false;
 };
 }  // namespace detail
 
@@ -71,18 +71,18 @@ struct loop_policy<fit<Bytes>, T> {
 template <int T, fixed_string Name, class Policy, class F, class Carried, class Each, class... Same>
 struct scanned;
 template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
-struct scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...> : expression {
+struct scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...> : expression {
   using owner = owner_of<C..., E..., Same...>;
   using policy = Policy;
-  static constexpr int steps = T;
+  static constexpr int iterations = T;
   static constexpr fixed_string name = Name;
-  static constexpr int level = merged({C::traits..., E::traits..., Same::traits...}).level;
+  static constexpr int level = merged_traits({C::traits..., E::traits..., Same::traits...}).level;
   using body =
       call<block_mark<Name>, F, detail::stage_input<level, tensor_of<C>>...,
-           detail::stage_input<level, detail::step_slice<E>>..., detail::stage_input<level, tensor_of<Same>>...>;
+           detail::stage_input<level, detail::iteration_slice<E>>..., detail::stage_input<level, tensor_of<Same>>...>;
   using arguments = std::tuple<C..., E..., Same...>;
   /// The tensors of one iteration, in the order of the body's arguments.
-  using tensors = std::tuple<tensor_of<C>..., detail::step_slice<E>..., tensor_of<Same>...>;
+  using tensors = std::tuple<tensor_of<C>..., detail::iteration_slice<E>..., tensor_of<Same>...>;
   static constexpr int carried_count = sizeof...(C), each_count = sizeof...(E), same_count = sizeof...(Same);
   static constexpr int result_count = static_cast<int>(body::results.size());
 
@@ -101,39 +101,39 @@ struct scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
   static constexpr expression_traits traits = [] {
-    expression_traits out =
-        detail::around(merged({C::traits..., E::traits..., Same::traits...}, false,
-                              (captured<owner, C> || ... || false) || (captured<owner, E> || ... || false) ||
-                                  (captured<owner, Same> || ... || false)),
-                       body::inside, 1);
-    out.elsewhere |= detail::loop_policy<Policy, T>::lies_elsewhere;
+    expression_traits out = detail::traits_of_call(
+        merged_traits({C::traits..., E::traits..., Same::traits...}, false,
+                      (captured<owner, C> || ... || false) || (captured<owner, E> || ... || false) ||
+                          (captured<owner, Same> || ... || false)),
+        body::inside, 1);
+    out.snapshots_in_user_memory |= detail::scan_policy<Policy, T>::snapshots_in_user_memory;
     return out;
   }();
 };
 
 namespace detail {
 template <class Owner, int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
-struct parts_of<Owner, scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>> {
-  using loop = scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>;
+struct subexpressions_of<Owner, scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>> {
+  using scan_type = scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>;
   using type = std::tuple<seen_from<Owner, C>..., seen_from<Owner, E>..., seen_from<Owner, Same>...,
-                          seen_from<Owner, typename loop::body>>;
+                          seen_from<Owner, typename scan_type::body>>;
 };
 template <int T, fixed_string Name, class... Rest>
 inline constexpr auto known_as<scanned<T, Name, Rest...>> = Name;
 
 /// Returns the only result of a scan, or a tuple of its results.
-template <class Loop>
-constexpr auto results_of_loop() {
-  if constexpr (Loop::result_count == 1) return by_other_name<Loop>{};
-  else return picks<Loop>(std::make_index_sequence<Loop::result_count>{});
+template <class Scan>
+constexpr auto results_of_scan() {
+  if constexpr (Scan::result_count == 1) return under_short_name<Scan>{};
+  else return picks<Scan>(std::make_index_sequence<Scan::result_count>{});
 }
 
 /// Returns the index of the first carried value that the body returns with another tensor; -1: none.
-template <class Loop, class... C>
+template <class Scan, class... C>
 constexpr int first_changed() {
   int i = 0, changed = -1;
   for (const tensor_type& begun : {tensor_type{C::shape, C::element}...}) {
-    const tensor_type& made = Loop::results[static_cast<std::size_t>(i)];
+    const tensor_type& made = Scan::results[static_cast<std::size_t>(i)];
     if (changed < 0 && (made != begun || made.element != begun.element)) changed = i;
     ++i;
   }
@@ -156,39 +156,41 @@ constexpr First first_value(std::tuple<First, Rest...>) {
 /// Returns the scan, or the mistake in its body. `Once` is the type that the body returns for the arguments of one
 /// iteration.
 template <int T, fixed_string Name, class Policy, class F, class Once, class... C, class... E, class... Same>
-constexpr auto looped(Once once, carried_values<C...>, step_values<E...>, Same...) {
+constexpr auto scan_of_body(Once once, carried_values<C...>, each_values<E...>, Same...) {
   using owner = owner_of<C..., E..., Same...>;
   using carries = fact::carried<tensor_fact<C>...>;
   if constexpr (wrong_body<Once>) {
-    return spread<body_size<Once>>(pass_on<owner>(first_value(once)));
+    return in_place_of_results<body_size<Once>>(pass_on<owner>(first_value(once)));
   } else if constexpr (body_size<Once> < sizeof...(C)) {
     return mistake<too_few_in_loop, owner, fact::in<Name>, carries>{};
   } else {
-    using loop = scanned<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...>;
-    if constexpr (first_changed<loop, C...>() >= 0) {
-      constexpr int changed = first_changed<loop, C...>();
-      return spread<body_size<Once>>(mistake<changed_in_loop, owner, fact::in<Name>, carries, fact::argument<changed>,
-                                             fact::got<tensor_fact<pick<changed, typename loop::body>>>>{});
-    } else if constexpr (loop::body::inside.captures) {
-      using bodies = std::type_identity<typename loop::body::bodies>;
-      return spread<body_size<Once>>(
-          leave<block_mark<Name>, owner>(capture_among<typename loop::body::inner_owner, owner>(bodies{})));
-    } else if constexpr (loop::body::inside.elsewhere) {
-      return spread<body_size<Once>>(mistake<snapshots_in_loop, owner, fact::in<Name>>{});
-    } else if constexpr (std::ranges::any_of(loop::results, [](const shape& made) { return made.rank > max_rank; })) {
-      return spread<body_size<Once>>(mistake<rule::one_axis_more, owner, fact::in<Name>>{});
-    } else if constexpr (loop::traits.height > max_height) {
-      return spread<body_size<Once>>(
-          mistake<expression_too_large, owner, fact::in<Name>, fact::height<loop::traits.height>>{});
+    using scan_type = scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>;
+    if constexpr (first_changed<scan_type, C...>() >= 0) {
+      constexpr int changed = first_changed<scan_type, C...>();
+      return in_place_of_results<body_size<Once>>(
+          mistake<changed_in_loop, owner, fact::in<Name>, carries, fact::argument<changed>,
+                  fact::got<tensor_fact<pick<changed, typename scan_type::body>>>>{});
+    } else if constexpr (scan_type::body::inside.recomputes_outside_value) {
+      using bodies = std::type_identity<typename scan_type::body::bodies>;
+      return in_place_of_results<body_size<Once>>(
+          leave_call<block_mark<Name>, owner>(capture_among<typename scan_type::body::inner_owner, owner>(bodies{})));
+    } else if constexpr (scan_type::body::inside.snapshots_in_user_memory) {
+      return in_place_of_results<body_size<Once>>(mistake<snapshots_in_loop, owner, fact::in<Name>>{});
+    } else if constexpr (std::ranges::any_of(scan_type::results,
+                                             [](const shape& made) { return made.rank > max_rank; })) {
+      return in_place_of_results<body_size<Once>>(mistake<rule::one_axis_more, owner, fact::in<Name>>{});
+    } else if constexpr (scan_type::traits.height > max_height) {
+      return in_place_of_results<body_size<Once>>(
+          mistake<expression_too_large, owner, fact::in<Name>, fact::height<scan_type::traits.height>>{});
     } else {
-      return results_of_loop<loop>();
+      return results_of_scan<scan_type>();
     }
   }
 }
 
 /// Returns the scan, or the mistake in it without reporting it.
 template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
-constexpr auto scanned_silently(carried_values<C...>, step_values<E...>, Same...) {
+constexpr auto scanned_silently(carried_values<C...>, each_values<E...>, Same...) {
   using owner = owner_of<C..., E..., Same...>;
   using what = fact::operation<"scan", typename showing<C>::type..., typename showing<E>::type...,
                                typename showing<Same>::type...>;
@@ -198,18 +200,19 @@ constexpr auto scanned_silently(carried_values<C...>, step_values<E...>, Same...
     return mistake<captured_value, owner, fact::in<Name>, what>{};
   } else if constexpr (T < 1) {
     return mistake<no_steps, owner, fact::in<Name>, what, fact::iterations<T>>{};
-  } else if constexpr (!loop_policy<Policy, std::max(T, 1)>::known) {
+  } else if constexpr (!scan_policy<Policy, std::max(T, 1)>::known) {
     return mistake<no_policy_of_loop, owner, fact::in<Name>, what, fact::given<Policy>>{};
-  } else if constexpr (!loop_policy<Policy, std::max(T, 1)>::fits) {
+  } else if constexpr (!scan_policy<Policy, std::max(T, 1)>::fits) {
     return mistake<snapshots_of_steps, owner, fact::in<Name>, fact::given<Policy>, fact::iterations<T>>{};
   } else if constexpr (!((E::shape.rank > 0 && E::shape[0] == T) && ... && true)) {
     return mistake<rule::steps_along_first_axis, owner, fact::in<Name>, fact::each<tensor_fact<E>...>,
                    fact::iterations<T>>{};
   } else {
-    constexpr int level = merged({C::traits..., E::traits..., Same::traits...}).level;
-    using once = typename calling<block_mark<Name>, F, stage_input<level, tensor_of<C>>...,
-                                  stage_input<level, step_slice<E>>..., stage_input<level, tensor_of<Same>>...>::silent;
-    return looped<T, Name, Policy, F>(once{}, carried_values<C...>{}, step_values<E...>{}, Same{}...);
+    constexpr int level = merged_traits({C::traits..., E::traits..., Same::traits...}).level;
+    using once =
+        typename calling<block_mark<Name>, F, stage_input<level, tensor_of<C>>...,
+                         stage_input<level, iteration_slice<E>>..., stage_input<level, tensor_of<Same>>...>::silent;
+    return scan_of_body<T, Name, Policy, F>(once{}, carried_values<C...>{}, each_values<E...>{}, Same{}...);
   }
 }
 /// The type that `scan` returns. The specializations show the right arguments in the right order; all other arguments
@@ -222,14 +225,14 @@ template <int T, fixed_string Name, class Policy, class F, an_expression... C, a
   requires(!an_expression<F> && sizeof...(C) > 0)
 struct scanning<T, Name, Policy, F, carried_values<C...>, Same...> {
   using type =
-      surfaced<decltype(scanned_silently<T, Name, Policy, F>(carried_values<C...>{}, step_values<>{}, Same{}...))>;
+      surfaced<decltype(scanned_silently<T, Name, Policy, F>(carried_values<C...>{}, each_values<>{}, Same{}...))>;
 };
 template <int T, fixed_string Name, class Policy, class F, an_expression... C, an_expression... E,
           an_expression... Same>
   requires(!an_expression<F> && sizeof...(C) > 0)
-struct scanning<T, Name, Policy, F, carried_values<C...>, step_values<E...>, Same...> {
+struct scanning<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...> {
   using type =
-      surfaced<decltype(scanned_silently<T, Name, Policy, F>(carried_values<C...>{}, step_values<E...>{}, Same{}...))>;
+      surfaced<decltype(scanned_silently<T, Name, Policy, F>(carried_values<C...>{}, each_values<E...>{}, Same{}...))>;
 };
 }  // namespace detail
 

@@ -17,7 +17,7 @@ struct layer_result : expression {
 
 namespace detail {
 template <class Owner, class Parameter, class X>
-struct parts_of<Owner, layer_result<Parameter, X>> {
+struct subexpressions_of<Owner, layer_result<Parameter, X>> {
   using type = std::tuple<seen_from<Owner, X>>;
 };
 
@@ -34,7 +34,7 @@ template <fixed_string Name, bool Trainable, initial Init, int... Extents, class
 inline constexpr auto known_as<layer_result<parameter_leaf<Name, Trainable, Init, Extents...>, X>> =
     without_last_part<Name>;
 template <class Parameter, class X>
-struct rank_from<layer_result<Parameter, X>> : rank_from<X> {};
+struct axes_origin<layer_result<Parameter, X>> : axes_origin<X> {};
 
 /// Returns the result x of the layer `Name`, marked with one of its parameters. A layer with an absolute name, which
 /// begins with /, is not marked, because an absolute name says that the parameters are shared.

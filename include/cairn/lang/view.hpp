@@ -46,7 +46,7 @@ struct reshape_form : form_of_one<"reshape"> {
   static constexpr auto of(X x) {
     using owner = owner_of<X>;
     if constexpr (wrong<X>) return pass_on<owner>(x);
-    else if constexpr (!proper<(Extents < 1 ? 1 : Extents)...>)
+    else if constexpr (!can_be_shape<(Extents < 1 ? 1 : Extents)...>)
       return mistake<rule::positive_extents, owner, fact::operation<"reshape", tensor_fact<X>>,
                      fact::extents<Extents...>>{};
     else return made_silently<reshape_op<inferred<X::shape, Extents...>()>>(x);

@@ -36,15 +36,15 @@ struct tag_layer : layer_base {
 template <class L>
 struct residual_layer : layer_base {
   template <an_expression X>
-  constexpr surfaced<cairn::detail::unreported<add_op, X, cairn::detail::body_of<L, X>>> operator()(X) const {
+  constexpr surfaced<cairn::detail::unreported<add_op, X, cairn::detail::layer_result_of<L, X>>> operator()(X) const {
     return {};
   }
 };
 template <class L, class Shortcut>
 struct projected_layer : layer_base {
   template <an_expression X>
-  constexpr surfaced<
-      cairn::detail::unreported<add_op, cairn::detail::body_of<Shortcut, X>, cairn::detail::body_of<L, X>>>
+  constexpr surfaced<cairn::detail::unreported<add_op, cairn::detail::layer_result_of<Shortcut, X>,
+                                               cairn::detail::layer_result_of<L, X>>>
   operator()(X) const {
     return {};
   }

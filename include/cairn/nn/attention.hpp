@@ -33,10 +33,10 @@ struct same_heads {};
 /// Attention with Heads heads of queries in the layer called Name, followed by the linear layer that projects the
 /// result.
 template <fixed_string Name, int Heads, attention_options O, auto OnHeads = same_heads{}>
-struct heads {
-  static constexpr int keys = O.key_heads == 0 ? Heads : O.key_heads;
+struct attention_heads {
+  static constexpr int key_heads = O.key_heads == 0 ? Heads : O.key_heads;
   using on_heads = std::remove_const_t<decltype(OnHeads)>;
-  static constexpr bool unchanged = std::same_as<on_heads, same_heads>;
+  static constexpr bool has_default_heads = std::same_as<on_heads, same_heads>;
 
   /// Returns what is wrong with a mask for x and memory, {N, T, features} each, or sound if nothing is wrong. If
   /// OnHeads replaces the keys, the shape of the mask is not checked here.
@@ -48,7 +48,7 @@ struct heads {
     constexpr int bound = Mask::element.bound;
     if constexpr (wrong<Mask>) {
       return mask;
-    } else if constexpr (unchanged && broadcast(Mask::shape, scores) != scores) {
+    } else if constexpr (has_default_heads && broadcast(Mask::shape, scores) != scores) {
       return poison<rule::mask_of_scores, owner, fact::in<Name>, what,
                     fact::extents<scores[0], scores[1], scores[2], scores[3]>>{};
     } else if constexpr (kind_of(Mask::element.type) == kind::whole && (bound < 1 || bound > 2)) {
@@ -64,25 +64,25 @@ struct heads {
   }
   template <class Q, class K, class V, class... Mask>
   static constexpr auto attend(Q q, K k, V v, Mask... mask) {
-    const auto attended = [&](auto... of_heads) {
+    const auto attend_to = [&](auto... of_heads) {
       const auto y = [&](auto... causal) {
         if constexpr (O.dropout == 0) return nn::attention(of_heads..., causal..., mask...);
         else return nn::attention<Name + fixed_string{".dropout"}, O.dropout>(of_heads..., causal..., mask...);
       };
-      if constexpr (O.causal) return projected(y(causal));
-      else return projected(y());
+      if constexpr (O.causal) return project(y(causal));
+      else return project(y());
     };
-    if constexpr (unchanged) return attended(q, k, v);
-    else return std::apply(attended, typename cairn::detail::as_tuple<called<stage_mark, on_heads, Q, K, V>>::type{});
+    if constexpr (has_default_heads) return attend_to(q, k, v);
+    else return std::apply(attend_to, typename cairn::detail::as_tuple<called<stage_mark, on_heads, Q, K, V>>::type{});
   }
 
  private:
   /// Projects the result of attention. If the result is a mistake, adds the name of the layer to it, because the
   /// mistake itself names only the function.
   template <class X>
-  static constexpr auto projected(X x) {
+  static constexpr auto project(X x) {
     if constexpr (wrong<X>) {
-      return cairn::detail::leave<block_mark<Name>, typename X::owner>(x);
+      return cairn::detail::leave_call<block_mark<Name>, typename X::owner>(x);
     } else {
       constexpr int features = X::shape[2] * X::shape[3];
       const auto weight = param_from<Name + fixed_string{".out_proj.weight"}, fan_in(features), features, features>;
@@ -108,7 +108,7 @@ template <class Layer, fixed_string Name, int Values, class... A>
 constexpr auto applied_with_mask(A... args) {
   constexpr int count = sizeof...(A);
   if constexpr (!(an_expression<A> && ...) || count < Values || count > Values + 1)
-    return cairn::detail::leave<block_mark<Name>, owner_of<cairn::detail::showing<A>...>>(
+    return cairn::detail::leave_call<block_mark<Name>, owner_of<cairn::detail::showing<A>...>>(
         cairn::detail::misused_silently<one_mask, Layer::kind, A...>());
   else if constexpr (std::same_as<owner_of<A...>, top_scope>)
     return typename cairn::detail::calling<stage_mark, Layer, A...>::silent{};
@@ -128,20 +128,20 @@ struct self_attention_layer : layer_base {
   }
   template <class X, class... Mask>
   static constexpr auto body(X x, Mask... mask) {
-    using heads = detail::heads<Name, Heads, O, OnHeads>;
+    using heads = detail::attention_heads<Name, Heads, O, OnHeads>;
     using problem = decltype(first_problem(detail::problem_of_heads<kind, Name, Heads, O>(x),
                                            heads::template problem_of_mask<kind>(x, x, mask)...));
     if constexpr (!std::same_as<problem, sound>) {
       return problem{};
     } else {
-      constexpr int features = X::shape[-1], keys = features / Heads * heads::keys, rows = features + 2 * keys;
+      constexpr int features = X::shape[-1], keys = features / Heads * heads::key_heads, rows = features + 2 * keys;
       const auto weight =
           param_from<Name + fixed_string{".in_proj_weight"}, initial::xavier(features, rows), rows, features>;
       const auto bias = param_from<Name + fixed_string{".in_proj_bias"}, initial{}, rows>;
       const auto all = matmul(x, transpose(weight)) + bias;
       const auto y = heads::attend(heads::template split<Heads>(slice<-1, 0, features>(all)),
-                                   heads::template split<heads::keys>(slice<-1, features, features + keys>(all)),
-                                   heads::template split<heads::keys>(slice<-1, features + keys>(all)), mask...);
+                                   heads::template split<heads::key_heads>(slice<-1, features, features + keys>(all)),
+                                   heads::template split<heads::key_heads>(slice<-1, features + keys>(all)), mask...);
       return cairn::detail::result_of_layer<Name>(weight, y);
     }
   }
@@ -157,20 +157,22 @@ struct cross_attention_layer : layer_base {
   }
   template <class X, class Memory, class... Mask>
   static constexpr auto body(X x, Memory memory, Mask... mask) {
-    using heads = detail::heads<Name, Heads, O>;
+    using heads = detail::attention_heads<Name, Heads, O>;
     using problem = decltype(first_problem(detail::problem_of_heads<kind, Name, Heads, O>(x),
                                            detail::problem_of_memory<kind, Name>(x, memory),
                                            heads::template problem_of_mask<kind>(x, memory, mask)...));
     if constexpr (!std::same_as<problem, sound>) {
       return problem{};
     } else {
-      constexpr int features = X::shape[-1], keys = features / Heads * heads::keys;
+      constexpr int features = X::shape[-1], keys = features / Heads * heads::key_heads;
       const auto [q, k, v] = weights<features, keys, Memory::shape[-1]>();
       const auto bias = param_from<Name + fixed_string{".in_proj_bias"}, initial{}, features + 2 * keys>;
       const auto y = heads::attend(
           heads::template split<Heads>(matmul(x, transpose(q)) + slice<0, 0, features>(bias)),
-          heads::template split<heads::keys>(matmul(memory, transpose(k)) + slice<0, features, features + keys>(bias)),
-          heads::template split<heads::keys>(matmul(memory, transpose(v)) + slice<0, features + keys>(bias)), mask...);
+          heads::template split<heads::key_heads>(matmul(memory, transpose(k)) +
+                                                  slice<0, features, features + keys>(bias)),
+          heads::template split<heads::key_heads>(matmul(memory, transpose(v)) + slice<0, features + keys>(bias)),
+          mask...);
       return cairn::detail::result_of_layer<Name>(bias, y);
     }
   }

@@ -18,7 +18,7 @@ struct convolution_layer : layer_base {
     } else if constexpr (Out < 1 || Extent < 1) {
       return surfaced<poison<rule::positive_extents, typename X::owner, fact::in<Name>,
                              fact::operation<Form::name, tensor_fact<X>>, fact::extents<Out, Extent>>>{};
-    } else if constexpr (constexpr int fault = Form::broken(X::shape, filters<X>); fault != 0) {
+    } else if constexpr (constexpr int fault = Form::broken_rule(X::shape, filters<X>); fault != 0) {
       using rule = std::tuple_element_t<fault, typename Form::rules>;
       return surfaced<poison<rule, typename X::owner, fact::in<Name>, fact::operation<Form::name, tensor_fact<X>>,
                              fact::extents<Out, Extent>, typename Form::asked>>{};

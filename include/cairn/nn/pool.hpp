@@ -64,7 +64,7 @@ struct upsample_form : form_of_one<"upsample2d"> {
       return mistake<rule::factor_of_pixels, typename X::owner, what, fact::factor<Factor>>{};
     } else {
       constexpr int height = Factor * X::shape[1], width = Factor * X::shape[2];
-      return made_silently<spread_pool_op<pooling{Factor}, false, height, width>>(x);
+      return made_silently<window_spread_op<pooling{Factor}, false, height, width>>(x);
     }
   }
 };

@@ -18,18 +18,18 @@ struct recurrent_options {
 };
 
 namespace detail {
-/// The units of recurrent layers. `step(x, product, states...)` computes the next states from the states, {N, hidden}
-/// each. The argument `x` is the product of the input and its weights plus a bias. The argument `product` is the
-/// product of the first state h and its weights plus a bias. Both are {N, gates hidden}.
+/// The units of recurrent layers. `next_states(x, product, states...)` computes the next states from the states,
+/// {N, hidden} each. The argument `x` is the product of the input and its weights plus a bias. The argument `product`
+/// is the product of the first state h and its weights plus a bias. Both are {N, gates hidden}.
 struct rnn_units {
   static constexpr fixed_string name = "rnn";
   static constexpr int gates = 1, states = 1;
-  static constexpr auto step(auto x, auto product, auto /* h */) { return std::tuple{tanh(x + product)}; }
+  static constexpr auto next_states(auto x, auto product, auto /* h */) { return std::tuple{tanh(x + product)}; }
 };
 struct gru_units {
   static constexpr fixed_string name = "gru";
   static constexpr int gates = 3, states = 1;
-  static constexpr auto step(auto x, auto product, auto h) {
+  static constexpr auto next_states(auto x, auto product, auto h) {
     const auto [x_reset, x_keep, x_new] = split<-1, 3>(x);
     const auto [h_reset, h_keep, h_new] = split<-1, 3>(product);
     const auto next = tanh(x_new + sigmoid(x_reset + h_reset) * h_new);
@@ -39,7 +39,7 @@ struct gru_units {
 struct lstm_units {
   static constexpr fixed_string name = "lstm";
   static constexpr int gates = 4, states = 2;
-  static constexpr auto step(auto x, auto product, auto /* h */, auto c) {
+  static constexpr auto next_states(auto x, auto product, auto /* h */, auto c) {
     const auto [in, forget, cell, out] = split<-1, 4>(x + product);
     const auto next = sigmoid(forget) * c + sigmoid(in) * tanh(cell);
     return std::tuple{sigmoid(out) * tanh(next), next};
@@ -94,17 +94,18 @@ struct recurrent_cell_layer : layer_base {
     constexpr int examples = X::shape.rank > 0 ? X::shape[0] : 0;
     using problem = decltype(detail::problem_of_units<Units, Name, 2, shape{examples, Hidden}, Hidden>(x, states...));
     if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<decltype(cairn::detail::spread<Units::states>(problem{}))>{};
+      return surfaced<decltype(cairn::detail::in_place_of_results<Units::states>(problem{}))>{};
     } else if constexpr (sizeof...(S) == 0) {
       constexpr auto zero = zeros<examples, Hidden>;
       if constexpr (Units::states == 1) return (*this)(x, zero);
       else return (*this)(x, zero, zero);
     } else {
-      using own = detail::unit_parameters<Units, Name, "", Hidden, X::shape[-1]>;
+      using parameters = detail::unit_parameters<Units, Name, "", Hidden, X::shape[-1]>;
       const auto h = std::get<0>(std::tuple{states...});
       const auto from_x = cairn::detail::result_of_layer<Name>(
-          own::weight_ih, matmul(x, transpose(own::weight_ih)) + own::bias_ih);
-      const auto next = Units::step(from_x, matmul(h, transpose(own::weight_hh)) + own::bias_hh, states...);
+          parameters::weight_ih, matmul(x, transpose(parameters::weight_ih)) + parameters::bias_ih);
+      const auto next =
+          Units::next_states(from_x, matmul(h, transpose(parameters::weight_hh)) + parameters::bias_hh, states...);
       if constexpr (Units::states == 1) return std::get<0>(next);
       else return next;
     }
@@ -120,12 +121,12 @@ struct recurrent_layer : layer_base {
     using problem = decltype(detail::problem_of_units<Units, Name, 3, shape{layers, examples, Hidden}, Hidden, layers>(
         x, states...));
     if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<decltype(cairn::detail::spread<1 + sizeof...(S)>(problem{}))>{};
+      return surfaced<decltype(cairn::detail::in_place_of_results<1 + sizeof...(S)>(problem{}))>{};
     } else if constexpr (!(O.dropout >= 0 && O.dropout < 1)) {
       using what = fact::operation<Units::name, tensor_fact<X>, tensor_fact<S>...>;
       using wrong_dropout = poison<rule::probability_below_one, owner_of<X, S...>, fact::in<Name>, what,
                                    fact::probability<O.dropout>>;
-      return surfaced<decltype(cairn::detail::spread<1 + sizeof...(S)>(wrong_dropout{}))>{};
+      return surfaced<decltype(cairn::detail::in_place_of_results<1 + sizeof...(S)>(wrong_dropout{}))>{};
     } else if constexpr (sizeof...(S) == 0) {
       constexpr auto zero = zeros<layers, examples, Hidden>;
       if constexpr (Units::states == 1) return std::get<0>((*this)(x, zero));
@@ -133,44 +134,44 @@ struct recurrent_layer : layer_base {
     } else {
       return std::apply(
           [](auto ys, auto... last) { return std::tuple{transpose<1, 0, 2>(ys), std::apply(stacked, last)...}; },
-          from_layer<0>(transpose<1, 0, 2>(x), states...));
+          apply_layers_from<0>(transpose<1, 0, 2>(x), states...));
     }
   }
 
  private:
   static constexpr int layers = O.num_layers;
-  struct step {
+  struct iteration {
     constexpr auto operator()(auto h, auto x, auto weight, auto bias) const {
-      return with_h(Units::step(x, matmul(h, transpose(weight)) + bias, h));
+      return with_h(Units::next_states(x, matmul(h, transpose(weight)) + bias, h));
     }
     constexpr auto operator()(auto h, auto c, auto x, auto weight, auto bias) const {
-      return with_h(Units::step(x, matmul(h, transpose(weight)) + bias, h, c));
+      return with_h(Units::next_states(x, matmul(h, transpose(weight)) + bias, h, c));
     }
     static constexpr auto with_h(auto next) { return std::tuple_cat(next, std::tuple{std::get<0>(next)}); }
   };
   /// Applies the layers from number L on to xs {T, N, features}. Returns a tuple. The first element is the result of
   /// the last layer. Then follows, for each state, a tuple of the final states of the layers from L on.
   template <int L, class X, class... S>
-  static constexpr auto from_layer(X xs, S... begin) {
+  static constexpr auto apply_layers_from(X xs, S... begin) {
     if constexpr (wrong<X>) {
       return std::tuple{xs, (static_cast<void>(begin), std::tuple{xs})...};
     } else if constexpr (L == layers) {
       return std::tuple{xs, (static_cast<void>(begin), std::tuple<>{})...};
     } else {
-      using own = detail::unit_parameters<Units, Name, fixed_string{"_l"} + digits<L>, Hidden, X::shape[-1]>;
+      using parameters = detail::unit_parameters<Units, Name, fixed_string{"_l"} + digits<L>, Hidden, X::shape[-1]>;
       constexpr int examples = X::shape[1];
       const auto from_x = cairn::detail::result_of_layer<Name>(
-          own::weight_ih, matmul(xs, transpose(own::weight_ih)) + own::bias_ih);
-      const auto made = scan<X::shape[0], Name, Policy>(
-          step{}, carried(reshape<examples, Hidden>(slice<0, L, L + 1>(begin))...), each(from_x), own::weight_hh,
-          own::bias_hh);
+          parameters::weight_ih, matmul(xs, transpose(parameters::weight_ih)) + parameters::bias_ih);
+      const auto made =
+          scan<X::shape[0], Name, Policy>(iteration{}, carried(reshape<examples, Hidden>(slice<0, L, L + 1>(begin))...),
+                                          each(from_x), parameters::weight_hh, parameters::bias_hh);
       if constexpr (an_expression<std::remove_const_t<decltype(made)>>) {
-        return from_layer<layers>(made, begin...);  // `made` is a mistake
+        return apply_layers_from<layers>(made, begin...);  // `made` is a mistake
       } else {
-        const auto behind = from_layer<L + 1>(dropped<L>(std::get<sizeof...(S)>(made)), begin...);
+        const auto later_layers = apply_layers_from<L + 1>(dropped<L>(std::get<sizeof...(S)>(made)), begin...);
         return [&]<std::size_t... K>(std::index_sequence<K...>) {
-          return std::tuple{std::get<0>(behind),
-                            std::tuple_cat(std::tuple{std::get<K>(made)}, std::get<K + 1>(behind))...};
+          return std::tuple{std::get<0>(later_layers),
+                            std::tuple_cat(std::tuple{std::get<K>(made)}, std::get<K + 1>(later_layers))...};
         }(std::index_sequence_for<S...>{});
       }
     }

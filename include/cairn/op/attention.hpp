@@ -34,35 +34,37 @@ namespace detail {
 /// - A mask may follow. It broadcasts to {N, H, T, S}.
 /// - If weights are dropped, the key of the random numbers follows.
 ///
-/// The mask and the key are the options. The first `Numbers` arguments come before the options. The rows of the first
-/// `Apart` arguments may lie apart in memory.
-template <attending By, int Numbers, int Apart>
+/// The mask and the key are the options. They begin at argument number `FirstOption`. The rows of the first
+/// `StridedArguments` arguments may lie apart in memory.
+template <attending By, int FirstOption, int StridedArguments>
 struct attention_base : op {
   using rule = rule::queries_keys_values;
   static constexpr bool contraction = true;
   static constexpr bool masked = By.mask != masking::none;
-  static constexpr int options = int{masked} + int{By.dropout > 0};
+  static constexpr int option_count = int{masked} + int{By.dropout > 0};
 
   static constexpr kind argument_kind(int i) {
-    if (i < Numbers) return kind::real;
-    if (i > Numbers || !masked) return kind::key;
+    if (i < FirstOption) return kind::real;
+    if (i > FirstOption || !masked) return kind::key;
     return By.mask == masking::whole ? kind::whole : kind::real;
   }
   static constexpr int extent_indexed(int i, const auto&...) { return argument_kind(i) == kind::whole ? 2 : 0; }
-  static constexpr int reads_rows(int i) { return i < Apart ? 2 : 0; }
-  static constexpr bool takes_bf16(int i) { return i < Apart; }
+  static constexpr int reads_rows(int i) { return i < StridedArguments ? 2 : 0; }
+  static constexpr bool takes_bf16(int i) { return i < StridedArguments; }
   static constexpr bool fits(const shape& q, const shape& k, const shape& v, const auto&... more) {
     if (q.rank != 4 || k.rank != 4 || v.rank != 4 || q[2] % k[2] != 0) return false;
     return q[0] == k[0] && q[3] == k[3] && shape(k[0], k[1], k[2]) == shape(v[0], v[1], v[2]) &&
            mask_fits(shape(q[0], q[2], q[1], k[1]), more...);
   }
-  static constexpr attention_extents of(const shape& q, const shape& k, const shape& v) { return {q, k, v, By.causal}; }
+  static constexpr attention_extents extents(const shape& q, const shape& k, const shape& v) {
+    return {q, k, v, By.causal};
+  }
   /// Returns the gradients of arguments and options. The gradient of a mask that is added to scores is the gradient of
   /// the scores. A key gets no gradient.
-  static constexpr auto gradients_of(auto of_scores, auto... of_arguments) {
-    if constexpr (options == 0) return gradients(of_arguments...);
+  static constexpr auto with_option_gradients(auto of_scores, auto... of_arguments) {
+    if constexpr (option_count == 0) return gradients(of_arguments...);
     else if constexpr (!masked) return gradients(of_arguments..., no_gradient{});
-    else if constexpr (options == 1) return gradients(of_arguments..., of_scores);
+    else if constexpr (option_count == 1) return gradients(of_arguments..., of_scores);
     else return gradients(of_arguments..., of_scores, no_gradient{});
   }
 
@@ -86,29 +88,29 @@ struct composed_attention {
 
   /// Reshapes and transposes {N, T, H, D}, or {N, T, H} with D = 1, to {N, key heads, sharing, T, D}.
   template <class X>
-  static constexpr auto of_queries(X x) {
+  static constexpr auto group_queries(X x) {
     return transpose<0, 2, 3, 1, 4>(reshape<batch, queries, key_heads, sharing, -1>(x));
   }
   /// Transposes and reshapes {N, S, key heads, D} to {N, key heads, 1, S, D}.
   template <class X>
-  static constexpr auto of_keys(X x) {
+  static constexpr auto group_keys(X x) {
     return reshape<batch, key_heads, 1, keys, -1>(transpose<0, 2, 1, 3>(x));
   }
-  /// Reverses `of_queries`: the result is {N, T, H, D}.
+  /// Reverses `group_queries`: the result is {N, T, H, D}.
   template <class X>
-  static constexpr auto to_queries(X x) {
+  static constexpr auto ungroup_queries(X x) {
     return reshape<batch, queries, heads, -1>(transpose<0, 3, 1, 2, 4>(x));
   }
   /// Sums a gradient {N, key heads, sharing, S, D} over the heads that share keys. The result is {N, S, key heads, D}.
   template <class X>
-  static constexpr auto to_keys(X x) {
+  static constexpr auto sum_shared_heads(X x) {
     return transpose<0, 2, 1, 3>(sum<2>(x));
   }
   /// Reshapes one number for each query to {N, T, H}.
-  static constexpr auto to_numbers(auto x) { return reshape<batch, queries, heads>(to_queries(x)); }
+  static constexpr auto one_number_per_query(auto x) { return reshape<batch, queries, heads>(ungroup_queries(x)); }
 
   /// Returns the gradient of a mask from the gradient of the scores. A mask of truth values gets no gradient.
-  static constexpr auto of_mask(auto of_scores) {
+  static constexpr auto mask_gradient(auto of_scores) {
     if constexpr (By.mask == masking::real) return reshape<batch, heads, queries, keys>(of_scores);
     else return no_gradient{};
   }
@@ -116,16 +118,16 @@ struct composed_attention {
   /// Computes the weights, which are the softmax of the scores, from the logsumexp of each row of scores. The logsumexp
   /// is given in two parts, `largest` and `log_total`.
   static constexpr auto weights(auto q, auto k, auto largest, auto log_total, auto... options) {
-    const auto scores = matmul(of_queries(q * scale), transpose(of_keys(k)));
-    return exp(masked(visible(scores), options...) - of_queries(largest) - of_queries(log_total));
+    const auto scores = matmul(group_queries(q * scale), transpose(group_keys(k)));
+    return exp(masked(visible(scores), options...) - group_queries(largest) - group_queries(log_total));
   }
   /// Computes the gradient of the weights before dropout, minus `delta`, which is the number that the softmax subtracts
   /// from each gradient of a row.
-  static constexpr auto slope(auto g, auto v, auto delta, auto... options) {
-    return matmul(of_queries(g), transpose(of_keys(v))) * kept(options...) - of_queries(delta);
+  static constexpr auto weight_slope(auto g, auto v, auto delta, auto... options) {
+    return matmul(group_queries(g), transpose(group_keys(v))) * dropout_factor(options...) - group_queries(delta);
   }
   /// Returns the factor by which dropout multiplies the weights: 0, or `1 / (1 - probability)`.
-  static constexpr auto kept(auto... options) {
+  static constexpr auto dropout_factor(auto... options) {
     if constexpr (By.dropout == 0) return constant<1>;
     else return drawn(std::get<sizeof...(options) - 1>(std::tuple{options...}));
   }
@@ -180,11 +182,11 @@ struct attention_gradients_op : detail::attention_base<By, 7, 4> {
     return {largest == rows && log_total == rows && delta == rows ? q : no_shape, k, v};
   }
   static constexpr std::int64_t flops(const shape&, const shape& q, const shape& k, const shape& v, const auto&...) {
-    return tensors::of(q, k, v).pairs() * (6 * q[3] + 4 * v[3] + 5);
+    return tensors::extents(q, k, v).pairs() * (6 * q[3] + 4 * v[3] + 5);
   }
   static constexpr workspace scratch(int bytes, const shape&, const shape& q, const shape& k, const shape& v,
                                      const auto&...) {
-    const attention_extents of = tensors::of(q, k, v);
+    const attention_extents of = tensors::extents(q, k, v);
     const attention_tiles cut{of, bytes};
     return {cut.backward(of).end, parts_of(flops(q, q, k, v), std::int64_t{of.shared_heads()} * cut.key_tiles(of))};
   }
@@ -192,31 +194,32 @@ struct attention_gradients_op : detail::attention_base<By, 7, 4> {
   /// transposed matrix is marked with '. The gradient of q is w k, scaled. The gradient of k is w' q, where q is
   /// scaled. The gradient of v is p' g, where dropout has multiplied p.
   template <class G, class Q, class K, class... Options>
-    requires(sizeof...(Options) == tensors::options)
+    requires(sizeof...(Options) == tensors::option_count)
   static constexpr auto vjp(auto of_q, auto of_k, auto of_v, auto, auto, auto, G g, Q q, K k, auto v, auto largest,
                             auto log_total, auto delta, Options... options) {
     using composed = detail::composed_attention<By, Q::shape, K::shape>;
     constexpr auto scale = composed::scale;
-    const auto gs = composed::of_queries(g);
-    const auto qs = composed::of_queries(q * scale);
-    const auto ks = composed::of_keys(k);
-    const auto vs = composed::of_keys(v);
-    const auto a = composed::of_queries(of_q * scale);
-    const auto b = composed::of_keys(of_k);
-    const auto c = composed::of_keys(of_v);
+    const auto gs = composed::group_queries(g);
+    const auto qs = composed::group_queries(q * scale);
+    const auto ks = composed::group_keys(k);
+    const auto vs = composed::group_keys(v);
+    const auto a = composed::group_queries(of_q * scale);
+    const auto b = composed::group_keys(of_k);
+    const auto c = composed::group_keys(of_v);
     const auto p = composed::weights(q, k, largest, log_total, options...);
-    const auto s = composed::slope(g, v, delta, options...);
-    const auto kept = composed::kept(options...);
+    const auto s = composed::weight_slope(g, v, delta, options...);
+    const auto dropout_factor = composed::dropout_factor(options...);
     const auto of_w = matmul(a, transpose(ks)) + matmul(qs, transpose(b));
     const auto of_slope = of_w * p;
-    const auto of_scores = (of_w * s + matmul(gs, transpose(c)) * kept) * p;
-    const auto of_logsumexp = composed::to_numbers(-sum<-1>(of_scores, keepdim));
-    return tensors::gradients_of(composed::of_mask(of_scores),
-                                 composed::to_queries(matmul(of_slope * kept, vs) + matmul(p * kept, c)),
-                                 composed::to_queries((matmul(of_scores, ks) + matmul(p * s, b)) * scale),
-                                 composed::to_keys(matmul(transpose(of_scores), qs) + matmul(transpose(p * s), a)),
-                                 composed::to_keys(matmul(transpose(of_slope * kept), gs)), of_logsumexp, of_logsumexp,
-                                 composed::to_numbers(-sum<-1>(of_slope, keepdim)));
+    const auto of_scores = (of_w * s + matmul(gs, transpose(c)) * dropout_factor) * p;
+    const auto of_logsumexp = composed::one_number_per_query(-sum<-1>(of_scores, keepdim));
+    return tensors::with_option_gradients(
+        composed::mask_gradient(of_scores),
+        composed::ungroup_queries(matmul(of_slope * dropout_factor, vs) + matmul(p * dropout_factor, c)),
+        composed::ungroup_queries((matmul(of_scores, ks) + matmul(p * s, b)) * scale),
+        composed::sum_shared_heads(matmul(transpose(of_scores), qs) + matmul(transpose(p * s), a)),
+        composed::sum_shared_heads(matmul(transpose(of_slope * dropout_factor), gs)), of_logsumexp, of_logsumexp,
+        composed::one_number_per_query(-sum<-1>(of_slope, keepdim)));
   }
 };
 
@@ -240,41 +243,41 @@ struct attention_op : detail::attention_base<By, 3, 3> {
     return {shape{q[0], q[1], q[2], v[3]}, rows, rows};
   }
   static constexpr std::int64_t flops(const shape& q, const shape& k, const shape& v, const auto&...) {
-    return tensors::of(q, k, v).pairs() * (2 * q[3] + 2 * v[3] + 5);
+    return tensors::extents(q, k, v).pairs() * (2 * q[3] + 2 * v[3] + 5);
   }
   static constexpr workspace scratch(int bytes, const shape& q, const shape& k, const shape& v, const auto&...) {
-    const attention_extents of = tensors::of(q, k, v);
+    const attention_extents of = tensors::extents(q, k, v);
     const attention_tiles cut{of, bytes};
     return {cut.forward(of).end, parts_of(flops(q, k, v), std::int64_t{of.shared_heads()} * cut.query_tiles(of))};
   }
   template <class... Options>
-    requires(sizeof...(Options) == tensors::options)
+    requires(sizeof...(Options) == tensors::option_count)
   static constexpr auto vjp(auto g, auto y, auto largest, auto log_total, auto q, auto k, auto v, Options... options) {
-    return gradients_by(sum<-1>(g * y), g, largest, log_total, q, k, v, options...);
+    return gradients_for_delta(sum<-1>(g * y), g, largest, log_total, q, k, v, options...);
   }
   /// Gradient rule for gradients of gradients, where the parts of the logsumexp have gradients too. An operation that
   /// reads one part always reads the sum of both parts, so both parts have the same gradient, `of_logsumexp`. The
   /// result does not depend on which key has the largest score, so `largest` counts as a constant.
   template <class... Options>
-    requires(sizeof...(Options) == tensors::options)
+    requires(sizeof...(Options) == tensors::option_count)
   static constexpr auto vjp(auto g, auto /* of_largest */, auto of_logsumexp, auto y, auto largest, auto log_total,
                             auto q, auto k, auto v, Options... options) {
-    return gradients_by(sum<-1>(g * y) - of_logsumexp, g, largest, log_total, q, k, v, options...);
+    return gradients_for_delta(sum<-1>(g * y) - of_logsumexp, g, largest, log_total, q, k, v, options...);
   }
 
  private:
   template <class Q, class K>
-  static constexpr auto gradients_by(auto delta, auto g, auto largest, auto log_total, Q q, K k, auto v,
-                                     auto... options) {
+  static constexpr auto gradients_for_delta(auto delta, auto g, auto largest, auto log_total, Q q, K k, auto v,
+                                            auto... options) {
     using composed = detail::composed_attention<By, Q::shape, K::shape>;
     const auto [of_q, of_k, of_v] = make<attention_gradients_op<By>>(g, q, k, v, largest, log_total, delta, options...);
-    const auto of_mask = [&] {
+    const auto mask_gradient = [&] {
       if constexpr (By.mask != masking::real) return no_gradient{};
       else
-        return composed::of_mask(composed::weights(q, k, largest, log_total, options...) *
-                                 composed::slope(g, v, delta, options...));
+        return composed::mask_gradient(composed::weights(q, k, largest, log_total, options...) *
+                                       composed::weight_slope(g, v, delta, options...));
     }();
-    return tensors::gradients_of(of_mask, of_q, of_k, of_v);
+    return tensors::with_option_gradients(mask_gradient, of_q, of_k, of_v);
   }
 };
 

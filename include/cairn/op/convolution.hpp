@@ -51,7 +51,9 @@ struct convolution_op : detail::filtering {
   static constexpr tiling tiling_of(const sweep_cut& cut) {
     return cut.block_runs < cut.runs || cut.block_length < cut.length ? tiling::summed_in_result : tiling::complete;
   }
-  static constexpr workspace scratch(int bytes, const shape& x, const shape& w) { return scratch_of(of(x, w), bytes); }
+  static constexpr workspace scratch(int bytes, const shape& x, const shape& w) {
+    return correlation_workspace(of(x, w), bytes);
+  }
   /// Returns true if the kernel reads the pieces of concatenated images in place. The kernel can do so only if it
   /// copies the images anyway.
   static constexpr bool reads_pieces(int argument, const shape& x, const shape& w) {
@@ -78,7 +80,9 @@ struct convolution_back_op : detail::filtering {
     if (of(g, w).sweeps() > 1) return tiling::none;
     return convolution_op<Moves>::tiling_of(cut_of(of(g, w), 0, bytes));
   }
-  static constexpr workspace scratch(int bytes, const shape& g, const shape& w) { return scratch_of(of(g, w), bytes); }
+  static constexpr workspace scratch(int bytes, const shape& g, const shape& w) {
+    return correlation_workspace(of(g, w), bytes);
+  }
   template <class G, class Y, class Image, class W>
   static constexpr auto vjp(G g, Y, Image image, W w) {
     return gradients(make<convolution_op<Moves>>(g, w),
@@ -97,7 +101,7 @@ struct filter_gradient_op : detail::convolving {
   }
   static constexpr std::int64_t flops(const shape& x, const shape& g) { return of(x, g).flops(); }
   static constexpr workspace scratch(int bytes, const shape& x, const shape& g) {
-    return scratch_of_filter(of(x, g), bytes);
+    return filter_gradient_workspace(of(x, g), bytes);
   }
   static constexpr bool reads_pieces(int argument, const shape& x, const shape& g) {
     return argument == 0 && of(x, g).copied();
@@ -135,7 +139,7 @@ constexpr auto reshaped(X x) {
 }
 
 template <class Form, class Rule>
-struct breaking : Form {
+struct with_rule : Form {
   using rule = Rule;
 };
 
@@ -158,7 +162,7 @@ struct convolution_form : form_of_two<Name> {
     return Axes == 1 ? shape{first, each, extent} : shape{first, each, extent, extent};
   }
 
-  static constexpr shape made_of(const shape& x, const shape& w) {
+  static constexpr shape result_shape(const shape& x, const shape& w) {
     if (!Transposed) return convolution_op<moves>::result(x, w);
     const auto extent = [&](int axis) {
       return (x[1 + axis] - 1) * moves.stride[axis] - 2 * moves.padding[axis] +
@@ -171,23 +175,23 @@ struct convolution_form : form_of_two<Name> {
   /// Returns the index in `rules` of the rule that arguments of these shapes break. Returns 0 if the arguments fit.
   /// Filters have PyTorch's layout. A second extent of 0 means that the filters belong to a layer and that groups do
   /// not divide the channels which the layer makes.
-  static constexpr int broken(const shape& x, const shape& w) {
+  static constexpr int broken_rule(const shape& x, const shape& w) {
     if (By.stride < 0 || By.padding < 0 || By.dilation < 1 || By.groups < 1) return 1;
     if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 2;
     if (x[-1] % moves.groups != 0 || w[0] % moves.groups != 0 || w[1] == 0) return 3;
     if (x[-1] != (Transposed ? w[0] : w[1] * By.groups)) return 2;
-    return made_of(as_images(x), as_filters(w)).valid() ? 0 : 4;
+    return result_shape(as_images(x), as_filters(w)).valid() ? 0 : 4;
   }
   template <an_expression X, an_expression W>
   static constexpr auto of(X x, W w) {
     if constexpr (wrong<X> || wrong<W> || kind_of(X::element.type) != kind::real) {
       return made_silently<convolution_op<motion{}>>(x, w);
-    } else if constexpr (constexpr int fault = broken(X::shape, W::shape); fault != 0) {
-      using broken_form = breaking<convolution_form, std::tuple_element_t<fault, rules>>;
+    } else if constexpr (constexpr int fault = broken_rule(X::shape, W::shape); fault != 0) {
+      using broken_form = with_rule<convolution_form, std::tuple_element_t<fault, rules>>;
       return wrong_shapes<broken_form, owner_of<X, W>, X, W>(std::index_sequence_for<X, W>{});
     } else {
       constexpr shape images = as_images(X::shape), stored = as_filters(W::shape);
-      constexpr shape result = made_of(images, stored);
+      constexpr shape result = result_shape(images, stored);
       if constexpr (!Transposed && moves == motion{} && stored[2] == 1 && stored[3] == 1) {
         return made_silently<matmul_op<false, true>>(x, reshaped<shape{stored[0], stored[1]}>(w));
       } else {

@@ -21,9 +21,9 @@ struct extremum_op : op {
   static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto y, auto x) {
-    using kept = reshape_op<reduced(decltype(x)::shape, Axes, true)>;
-    const auto attains = make<equal_op>(x, make<kept>(y));
-    return gradients(attains * (make<kept>(g) / make<sum_op<Axes, true>>(attains)));
+    using with_reduced_axes = reshape_op<reduced(decltype(x)::shape, Axes, true)>;
+    const auto attains = make<equal_op>(x, make<with_reduced_axes>(y));
+    return gradients(attains * (make<with_reduced_axes>(g) / make<sum_op<Axes, true>>(attains)));
   }
 };
 

@@ -11,7 +11,7 @@ namespace cairn {
 namespace detail {
 /// Returns the shape `s`, in which `count` axes, from axis number `at` on, are replaced by the axes of `by`. Returns
 /// no_shape if the result would have more than max_rank axes.
-constexpr shape spliced(const shape& s, int at, int count, const shape& by) {
+constexpr shape with_axes_replaced(const shape& s, int at, int count, const shape& by) {
   if (s.rank - count + by.rank > max_rank) return no_shape;
   shape out;
   for (int axis = 0; axis < at; ++axis) out.extent[out.rank++] = s.extent[axis];
@@ -39,7 +39,7 @@ struct gather_op : op {
   static constexpr int axis_of(const shape& table) { return Axis < 0 ? table.rank + Axis : Axis; }
   static constexpr tensor_type result(const tensor_type& table, const shape& indices) {
     if (detail::extent_along(table, Axis) == 0) return no_shape;
-    return {detail::spliced(table, axis_of(table), 1, indices), table.element};
+    return {detail::with_axes_replaced(table, axis_of(table), 1, indices), table.element};
   }
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto table, auto indices) {
@@ -59,8 +59,8 @@ struct scatter_add_op : op {
   static constexpr bool sums(int) { return true; }
   static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? Extent : 0; }
   static constexpr shape result(const shape& x, const shape& indices) {
-    const bool fits = x.rank >= Axis + indices.rank && detail::spliced(x, Axis, indices.rank, indices) == x;
-    return fits ? detail::spliced(x, Axis, indices.rank, shape{Extent}) : no_shape;
+    const bool fits = x.rank >= Axis + indices.rank && detail::with_axes_replaced(x, Axis, indices.rank, indices) == x;
+    return fits ? detail::with_axes_replaced(x, Axis, indices.rank, shape{Extent}) : no_shape;
   }
   /// Returns the workspace, in which each entry takes 4 bytes. It holds the indices, ordered by the positions to which
   /// they point, and the ends of buckets of positions. There are at most as many buckets as indices.
@@ -75,8 +75,8 @@ struct scatter_add_op : op {
       return gradients(found, no_gradient{});
     } else {
       constexpr axis_set of_indices = ((axis_set{1} << decltype(indices)::shape.rank) - 1) << Axis;
-      constexpr shape beside_x = reduced(decltype(x)::shape, ~of_indices, true);
-      const auto counts = make<reshape_op<beside_x>>(indices) != constant<Padding>;
+      constexpr shape broadcast_shape = reduced(decltype(x)::shape, ~of_indices, true);
+      const auto counts = make<reshape_op<broadcast_shape>>(indices) != constant<Padding>;
       return gradients(where(counts, found, constant<0>), no_gradient{});
     }
   }
@@ -90,7 +90,7 @@ struct one_hot_op : op {
   static constexpr bool makes_bf16(int, const shape&) { return true; }
   static constexpr shape result(const tensor_type& indices) {
     const int bound = indices.element.bound;
-    return bound > 0 ? detail::spliced(indices, indices.rank, 0, shape{bound}) : no_shape;
+    return bound > 0 ? detail::with_axes_replaced(indices, indices.rank, 0, shape{bound}) : no_shape;
   }
   static constexpr std::int64_t flops(const shape&) { return 0; }
   static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }

@@ -69,7 +69,7 @@ struct labelled_row : labelled {
   }
   /// Reshapes one number for each row, {...}, to {..., 1}, so that the numbers broadcast to the logits.
   template <class Logits>
-  using beside = reshape_op<reduced(Logits::shape, axis_set{1} << (Logits::shape.rank - 1), true)>;
+  using column_reshape = reshape_op<reduced(Logits::shape, axis_set{1} << (Logits::shape.rank - 1), true)>;
 };
 }  // namespace detail
 
@@ -77,7 +77,7 @@ struct labelled_row : labelled {
 struct row_cross_entropy_op : detail::labelled_row {
   static constexpr fixed_string name = "cross_entropy";
   static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
-    return gradients(make<softmax_error_op>(logits, labels) * make<beside<decltype(logits)>>(g), no_gradient{});
+    return gradients(make<softmax_error_op>(logits, labels) * make<column_reshape<decltype(logits)>>(g), no_gradient{});
   }
 };
 /// Computes for each row the logit at the label.
@@ -87,14 +87,14 @@ struct label_logit_op : detail::labelled_row {
   static constexpr bool takes_rows(const shape&, const shape&) { return false; }
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
-    using row = beside<decltype(logits)>;
+    using row = column_reshape<decltype(logits)>;
     const auto here = make<as_op<dtype::i32>>(make<row>(labels)) == arange<decltype(logits)::shape[-1]>;
     return gradients(where(here, make<row>(g), constant<0>), no_gradient{});
   }
 };
 /// Turns labels that are at most Last into class indices. A label that is not a class becomes the last class.
 template <int Classes, int Last>
-struct as_class_op : elementwise_op {
+struct capped_label_op : elementwise_op {
   static constexpr fixed_string name = "cross_entropy";  // the name in messages about rejected labels
   static constexpr kind argument_kind(int) { return kind::whole; }
   static constexpr int extent_indexed(int, const auto&) { return Last + 1; }
@@ -161,7 +161,7 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
                      fact::label_smoothing<O.label_smoothing>>{};
     else if constexpr (fits_or_none(ByClass::shape, shape{Logits::shape[-1]}) &&
                        fits_or_none(ByRow::shape, Labels::shape))
-      return weighted(logits, labels, loss, by_class, by_row);
+      return weighted_mean(logits, labels, loss, by_class, by_row);
     else return wrong_shapes<cross_entropy_form, owner, Logits, Labels, ByClass, ByRow>(std::make_index_sequence<4>{});
   }
 
@@ -170,37 +170,38 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
   }
   /// True if labels may have values that are not classes. This is the case if ignore_index is larger than all classes.
   template <class Logits, class Labels>
-  static constexpr bool beyond = [] {
+  static constexpr bool can_exceed_classes = [] {
     if constexpr (Logits::shape.rank == 0 || !is_whole<Labels>) return false;
     else return O.ignore_index >= Logits::shape[-1] && Labels::element.bound > Logits::shape[-1];
   }();
   template <class Logits, class Labels>
   static constexpr auto classes_of(Labels labels) {
-    if constexpr (beyond<Logits, Labels>) return made_silently<as_class_op<Logits::shape[-1], O.ignore_index>>(labels);
+    if constexpr (can_exceed_classes<Logits, Labels>)
+      return made_silently<capped_label_op<Logits::shape[-1], O.ignore_index>>(labels);
     else return labels;
   }
 
   template <class Logits, class Labels, class ByClass>
-  static constexpr auto weighted(Logits logits, Labels labels, auto loss, ByClass by_class, auto by_row) {
+  static constexpr auto weighted_mean(Logits logits, Labels labels, auto loss, ByClass by_class, auto by_row) {
     const auto classes = classes_of<Logits>(labels);
     const auto of_label = [](auto weights, auto at) {
       if constexpr (ByClass::shape.rank == 0) return weights;
       else return made_silently<gather_op<0>>(weights, at);
     }(by_class, classes);
-    const auto weight = times(of_label, by_row);
+    const auto weight = multiplied(of_label, by_row);
     constexpr bool ignores = O.ignore_index >= 0 && O.ignore_index < Labels::element.bound;
-    const auto counted = times(smoothed(logits, classes, loss, by_class, of_label), by_row);
+    const auto weighted_loss = multiplied(smoothed_loss(logits, classes, loss, by_class, of_label), by_row);
     if constexpr (ignores)
-      return made_silently<div_op>(summed<false>(unless_ignored<Logits>(labels, counted)),
+      return made_silently<div_op>(summed<false>(unless_ignored<Logits>(labels, weighted_loss)),
                                    summed<false>(unless_ignored<Logits>(labels, weight)));
     else if constexpr (decltype(weight)::shape.rank > 0)
-      return made_silently<div_op>(summed<false>(counted), summed<false>(weight));
-    else if constexpr (std::same_as<decltype(weight), const constant_leaf<1.0>>) return averaged<false>(counted);
-    else return made_silently<div_op>(averaged<false>(counted), weight);
+      return made_silently<div_op>(summed<false>(weighted_loss), summed<false>(weight));
+    else if constexpr (std::same_as<decltype(weight), const constant_leaf<1.0>>) return averaged<false>(weighted_loss);
+    else return made_silently<div_op>(averaged<false>(weighted_loss), weight);
   }
 
   template <class X, class Weight>
-  static constexpr auto times(X x, Weight weight) {
+  static constexpr auto multiplied(X x, Weight weight) {
     if constexpr (std::same_as<Weight, constant_leaf<1.0>>) return x;
     else if constexpr (std::same_as<X, constant_leaf<1.0>>) return weight;
     else return made_silently<mul_op>(x, weight);
@@ -208,28 +209,28 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
   /// Computes for each row `loss (w[label] (1 - s) + s mean(w)) + s mean(w (x[label] - x))`, where x are the logits, w
   /// are the weights by class, and s is label_smoothing. The loss is the last term of the sum. The backward pass
   /// therefore computes the gradient of the loss first, and adds the other gradients to it in one fused loop.
-  static constexpr auto smoothed(auto logits, auto classes, auto loss, auto by_class, auto of_label) {
+  static constexpr auto smoothed_loss(auto logits, auto classes, auto loss, auto by_class, auto of_label) {
     if constexpr (O.label_smoothing == 0) {
-      return times(loss, of_label);
+      return multiplied(loss, of_label);
     } else {
       constexpr auto share = constant<O.label_smoothing>;
       const auto at_label =
-          made_silently<labelled_row::beside<decltype(logits)>>(made_silently<label_logit_op>(logits, classes));
-      const auto others = averaged<false, -1>(times(made_silently<sub_op>(at_label, logits), by_class));
+          made_silently<labelled_row::column_reshape<decltype(logits)>>(made_silently<label_logit_op>(logits, classes));
+      const auto others = averaged<false, -1>(multiplied(made_silently<sub_op>(at_label, logits), by_class));
       const auto weight = [&] {
         if constexpr (decltype(by_class)::shape.rank == 0) return of_label;
         else
-          return made_silently<add_op>(times(of_label, constant<1 - O.label_smoothing>),
-                                       times(averaged<false>(by_class), share));
+          return made_silently<add_op>(multiplied(of_label, constant<1 - O.label_smoothing>),
+                                       multiplied(averaged<false>(by_class), share));
       }();
-      return made_silently<add_op>(times(others, share), times(loss, weight));
+      return made_silently<add_op>(multiplied(others, share), multiplied(loss, weight));
     }
   }
   /// Returns x, but 0 where the label is ignored, and NaN where the label is not a class.
   template <class Logits, class Labels>
   static constexpr auto unless_ignored(Labels labels, auto x) {
     const auto ignored = comparing_form<comparison::equal>::of(labels, constant<O.ignore_index>);
-    if constexpr (beyond<Logits, Labels>) {
+    if constexpr (can_exceed_classes<Logits, Labels>) {
       constexpr auto none = constant<std::numeric_limits<double>::quiet_NaN()>;
       const auto is_class = comparing_form<comparison::less>::of(labels, constant<Logits::shape[-1]>);
       return made_silently<where_op>(ignored, constant<0>, made_silently<where_op>(is_class, x, none));

@@ -34,12 +34,12 @@ struct matmul_op : op {
 
   /// Returns true if b is a single matrix for all leading axes of a, and if the rows of all these matrices can be the
   /// rows of one product. The number of rows must not exceed the largest extent.
-  static constexpr bool more_rows(const shape& a, const shape& b) {
+  static constexpr bool folds_leading_axes(const shape& a, const shape& b) {
     return !TransposeA && a.rank > 2 && b.rank == 2 && std::in_range<int>(a.count() / inner(a));
   }
   /// Returns the product that is computed for each index of the remaining leading axes.
   static constexpr cairn::product one(const shape& a, const shape& b) {
-    const std::int64_t m = more_rows(a, b) ? a.count() / inner(a) : rows(a);
+    const std::int64_t m = folds_leading_axes(a, b) ? a.count() / inner(a) : rows(a);
     return {static_cast<int>(m), columns(b), inner(a), TransposeA, TransposeB};
   }
   /// Returns the number of products, one for each index of the remaining leading axes.
@@ -50,7 +50,7 @@ struct matmul_op : op {
 
   static constexpr tiling tiles(int bytes, const shape& a, const shape& b) {
     const cairn::product each = one(a, b);
-    if (products(a, b) > 1 || blocking_of(each, bytes).open > 0) return tiling::none;
+    if (products(a, b) > 1 || blocking_of(each, bytes).open_sums > 0) return tiling::none;
     return each.k > blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
   /// Returns true if the kernel rounds its result to bf16. The kernel of a single product does not round, because a
@@ -62,7 +62,7 @@ struct matmul_op : op {
   }
   static constexpr int reads_rows(int) { return 1; }
   static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
-    const workspace own = blocking_of(one(a, b), bytes).scratch;
+    const workspace own = blocking_of(one(a, b), bytes).needed_workspace;
     // Threads share a single product. If there are several products, each thread computes whole products.
     if (products(a, b) == 1) return own;
     return {own.numbers(1), parts_of(flops(a, b), products(a, b))};
@@ -70,7 +70,7 @@ struct matmul_op : op {
 
   template <class G, class Y, class A, class B>
   static constexpr auto vjp(G g, Y, A a, B b) {
-    if constexpr (more_rows(A::shape, B::shape)) {
+    if constexpr (folds_leading_axes(A::shape, B::shape)) {
       constexpr int k = inner(A::shape), n = columns(B::shape);
       return gradients(multiply<false, !TransposeB>(g, b), gradient_b(reshape<-1, k>(a), reshape<-1, n>(g)));
     } else {

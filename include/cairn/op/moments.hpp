@@ -9,7 +9,7 @@ namespace detail {
 /// Base of both operations. A variance is computed from the squares of distances to the mean of some rows, so large
 /// means cost no digits. Finite numbers do not overflow, with one exception: a variance that is too large for its type
 /// is infinite.
-struct moments_of_columns : op {
+struct column_statistics : op {
   static constexpr bool sums(int) { return true; }
   static constexpr bool takes_bf16(int) { return true; }
   static constexpr int exact = 0;
@@ -30,7 +30,7 @@ struct moments_of_columns : op {
 /// Computes three results from x {..., features}, each with one number for each feature: half the mean,
 /// `2 / sqrt(variance + eps)`, and the variance. The variance is the mean square of the distances from the mean.
 template <double Eps>
-struct moments_op : detail::moments_of_columns {
+struct moments_op : detail::column_statistics {
   static constexpr fixed_string name = "moments";
   using rule = rule::at_least_two_axes;
   static constexpr std::array<shape, 3> result(const shape& x) {
@@ -43,8 +43,8 @@ struct moments_op : detail::moments_of_columns {
   static constexpr bool reads_pieces(int, const shape&) { return true; }
   static constexpr auto vjp(auto of_mean, auto of_scale, auto of_variance, auto mean, auto scale, auto, auto x) {
     constexpr auto share = constant<1 / static_cast<double>(rows(decltype(x)::shape))>;
-    const auto of_off = of_variance * constant<8> - detail::through_root(of_scale, scale);
-    return gradients((of_mean + of_off * (x * detail::half - mean)) * (detail::half * share));
+    const auto distance_slope = of_variance * constant<8> - detail::scale_slope_cubed(of_scale, scale);
+    return gradients((of_mean + distance_slope * (x * detail::half - mean)) * (detail::half * share));
   }
 };
 
@@ -61,7 +61,7 @@ constexpr auto for_features(V v) {
 /// Computes two results from x {N, rows, features}, each {N, groups, 1}: half the mean of each group of features, and
 /// `2 / sqrt(variance + eps)`.
 template <int Groups, double Eps>
-struct group_moments_op : detail::moments_of_columns {
+struct group_moments_op : detail::column_statistics {
   static constexpr fixed_string name = "group_moments";
   using rule = rule::at_least_two_axes;
   static constexpr std::array<shape, 2> result(const shape& x) {
@@ -75,9 +75,9 @@ struct group_moments_op : detail::moments_of_columns {
   static constexpr auto vjp(auto of_mean, auto of_scale, auto mean, auto scale, auto x) {
     constexpr shape from = decltype(x)::shape;
     constexpr auto share = constant<static_cast<double>(Groups) / (static_cast<double>(from[1]) * from[2])>;
-    const auto of_off = detail::for_features<from[2]>(detail::through_root(of_scale, scale));
-    const auto off = x * detail::half - detail::for_features<from[2]>(mean);
-    return gradients((detail::for_features<from[2]>(of_mean) - of_off * off) * (detail::half * share));
+    const auto distance_slope = detail::for_features<from[2]>(detail::scale_slope_cubed(of_scale, scale));
+    const auto distance = x * detail::half - detail::for_features<from[2]>(mean);
+    return gradients((detail::for_features<from[2]>(of_mean) - distance_slope * distance) * (detail::half * share));
   }
 };
 

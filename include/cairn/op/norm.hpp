@@ -17,12 +17,12 @@ namespace cairn {
 
 namespace detail {
 /// Base of operations on rows {..., columns}. Each of their results is {..., 1} and has one number for each row.
-struct of_rows : op {
+struct row_operation : op {
   static constexpr bool sums(int) { return true; }
   static constexpr bool takes_bf16(int i) { return i == 0; }
   static constexpr int exact = 0;
   static constexpr bool gives_rows(const shape&, const auto&...) { return true; }
-  static constexpr shape one_a_row(const shape& x) {
+  static constexpr shape one_number_per_row(const shape& x) {
     return x.rank == 0 ? no_shape : reduced(x, axis_set{1} << (x.rank - 1), true);
   }
 };
@@ -31,34 +31,36 @@ inline constexpr auto share_of_row = constant<1.0 / X::shape[-1]>;
 
 /// Returns the gradient of a scale times the third power of the scale. The order of the factors makes large and small
 /// numbers meet, so that intermediate products stay in range.
-constexpr auto through_root(auto of_scale, auto scale) { return scale * (scale * (scale * of_scale)); }
+constexpr auto scale_slope_cubed(auto of_scale, auto scale) { return scale * (scale * (scale * of_scale)); }
 }  // namespace detail
 
 /// Computes half the mean of each row, and `2 / sqrt(variance + eps)`. Large means cost no digits, and finite numbers
 /// do not overflow.
 template <double Eps>
-struct row_moments_op : detail::of_rows {
+struct row_moments_op : detail::row_operation {
   static constexpr fixed_string name = "row_moments";
   using rule = rule::axes_exist;
   static constexpr bool takes_rows(const shape&) { return true; }
-  static constexpr std::array<shape, 2> result(const shape& x) { return {one_a_row(x), one_a_row(x)}; }
+  static constexpr std::array<shape, 2> result(const shape& x) {
+    return {one_number_per_row(x), one_number_per_row(x)};
+  }
   static constexpr std::int64_t flops(const shape& x) { return 5 * x.count(); }
   static constexpr auto vjp(auto of_mean, auto of_scale, auto mean, auto scale, auto x) {
-    const auto of_off = (x * detail::half - mean) * detail::through_root(of_scale, scale);
-    return gradients((of_mean - of_off) * detail::half * detail::share_of_row<decltype(x)>);
+    const auto distance_slope = (x * detail::half - mean) * detail::scale_slope_cubed(of_scale, scale);
+    return gradients((of_mean - distance_slope) * detail::half * detail::share_of_row<decltype(x)>);
   }
 };
 /// Computes `2 / sqrt(mean square + eps)` of each row. Without Eps, eps is the machine epsilon of the type in which the
 /// kernel computes.
 template <double... Eps>
-struct row_scale_op : detail::of_rows {
+struct row_scale_op : detail::row_operation {
   static constexpr fixed_string name = "row_scale";
   using rule = rule::axes_exist;
   static constexpr bool takes_rows(const shape&) { return true; }
-  static constexpr shape result(const shape& x) { return one_a_row(x); }
+  static constexpr shape result(const shape& x) { return one_number_per_row(x); }
   static constexpr std::int64_t flops(const shape& x) { return 2 * x.count(); }
   static constexpr auto vjp(auto g, auto scale, auto x) {
-    return gradients(x * detail::through_root(g, scale) * constant<-0.25> * detail::share_of_row<decltype(x)>);
+    return gradients(x * detail::scale_slope_cubed(g, scale) * constant<-0.25> * detail::share_of_row<decltype(x)>);
   }
 };
 
@@ -66,7 +68,7 @@ namespace detail {
 /// Base of operations that compute the sums in the gradients of `(x - mean) scale weight + bias`. Some sums run over
 /// each row, other sums run over all rows. The sums over all rows are made in sections, which are the same for any
 /// number of threads.
-struct sums_of_norm : of_rows {
+struct norm_sums_operation : row_operation {
   static constexpr std::int64_t rows(const shape& x) { return x.count() / x[-1]; }
   static constexpr int sections(const shape& x) {
     return static_cast<int>(std::clamp<std::int64_t>(rows(x) / 128, 1, 64));
@@ -86,63 +88,67 @@ struct sums_of_norm : of_rows {
 }  // namespace detail
 
 /// Computes four results from g, x, mean, scale and weight:
-/// - `level`: the mean over each row of g weight
-/// - `tilt`: the mean over each row of g weight times the normalized x
+/// - `mean_slope`: the mean over each row of g weight
+/// - `mean_slope_times_x`: the mean over each row of g weight times the normalized x
 /// - the gradient of weight
 /// - the gradient of bias
-struct normalized_sums_op : detail::sums_of_norm {
+struct normalized_sums_op : detail::norm_sums_operation {
   static constexpr fixed_string name = "normalized_sums";
   static constexpr std::array<shape, 4> result(const shape& g, const shape&, const shape&, const shape&, const shape&) {
-    return {one_a_row(g), one_a_row(g), shape{g[-1]}, shape{g[-1]}};
+    return {one_number_per_row(g), one_number_per_row(g), shape{g[-1]}, shape{g[-1]}};
   }
   static constexpr std::int64_t flops(const shape& g, const auto&...) { return 8 * g.count(); }
-  static constexpr auto vjp(auto of_level, auto of_tilt, auto of_weight, auto of_bias, auto, auto, auto, auto, auto g,
-                            auto x, auto mean, auto scale, auto weight) {
-    const auto off = x * detail::half - mean;
-    const auto in_row = (of_level + off * scale * of_tilt) * detail::share_of_row<decltype(x)>;
-    const auto by_normal = g * (of_tilt * detail::share_of_row<decltype(x)> * weight + of_weight);
-    return gradients(in_row * weight + off * scale * of_weight + of_bias, by_normal * scale * detail::half,
-                     -(by_normal * scale), by_normal * off, g * in_row);
+  static constexpr auto vjp(auto of_mean_slope, auto of_mean_slope_times_x, auto of_weight, auto of_bias, auto, auto,
+                            auto, auto, auto g, auto x, auto mean, auto scale, auto weight) {
+    const auto distance = x * detail::half - mean;
+    const auto in_row = (of_mean_slope + distance * scale * of_mean_slope_times_x) * detail::share_of_row<decltype(x)>;
+    const auto by_normal = g * (of_mean_slope_times_x * detail::share_of_row<decltype(x)> * weight + of_weight);
+    return gradients(in_row * weight + distance * scale * of_weight + of_bias, by_normal * scale * detail::half,
+                     -(by_normal * scale), by_normal * distance, g * in_row);
   }
 };
 /// Computes two results from g, x, scale and weight, for normalizations that have neither mean nor bias. The first
-/// result, `tilt`, is the mean over each row of g weight times the normalized x. The second result is the gradient of
-/// weight.
-struct scaled_sums_op : detail::sums_of_norm {
+/// result, `mean_slope_times_x`, is the mean over each row of g weight times the normalized x. The second result is the
+/// gradient of weight.
+struct scaled_sums_op : detail::norm_sums_operation {
   static constexpr fixed_string name = "scaled_sums";
   static constexpr std::array<shape, 2> result(const shape& g, const shape&, const shape&, const shape&) {
-    return {one_a_row(g), shape{g[-1]}};
+    return {one_number_per_row(g), shape{g[-1]}};
   }
   static constexpr std::int64_t flops(const shape& g, const auto&...) { return 5 * g.count(); }
-  static constexpr auto vjp(auto of_tilt, auto of_weight, auto, auto, auto g, auto x, auto scale, auto weight) {
+  static constexpr auto vjp(auto of_mean_slope_times_x, auto of_weight, auto, auto, auto g, auto x, auto scale,
+                            auto weight) {
     const auto normal = x * detail::half * scale;
-    const auto tilt = of_tilt * detail::share_of_row<decltype(x)>;
-    const auto by_normal = tilt * weight + of_weight;
+    const auto mean_slope_times_x = of_mean_slope_times_x * detail::share_of_row<decltype(x)>;
+    const auto by_normal = mean_slope_times_x * weight + of_weight;
     return gradients(normal * by_normal, g * by_normal * scale * detail::half, g * by_normal * x * detail::half,
-                     g * normal * tilt);
+                     g * normal * mean_slope_times_x);
   }
 };
 
-/// Computes the gradient of x: `scale (g weight - level - tilt (x - mean) scale)`. The arguments are g, x, mean, scale,
-/// weight, level and tilt. `level` is the mean of g weight, and `tilt` is the mean of g weight times the normalized x.
-/// Both are means over the same numbers as mean and variance of x.
+/// Computes the gradient of x: `scale (g weight - mean_slope - mean_slope_times_x (x - mean) scale)`. The arguments are
+/// g, x, mean, scale, weight, mean_slope and mean_slope_times_x. `mean_slope` is the mean of g weight, and
+/// `mean_slope_times_x` is the mean of g weight times the normalized x. Both are means over the same numbers as mean
+/// and variance of x.
 struct normalized_slope_op : elementwise_op {
   static constexpr fixed_string name = "normalized_slope";
-  static constexpr auto vjp(auto h, auto y, auto g, auto x, auto mean, auto scale, auto weight, auto, auto tilt) {
+  static constexpr auto vjp(auto h, auto y, auto g, auto x, auto mean, auto scale, auto weight, auto,
+                            auto mean_slope_times_x) {
     const auto normal = (x * detail::half - mean) * scale;
     const auto by_scale = h * (scale * detail::half);
-    const auto by_off = by_scale * tilt * scale;
-    return gradients(by_scale * weight, -by_off * detail::half, by_off, (h * y - by_scale * normal * tilt) / scale,
-                     by_scale * g, -by_scale, -(by_scale * normal));
+    const auto by_distance = by_scale * mean_slope_times_x * scale;
+    return gradients(by_scale * weight, -by_distance * detail::half, by_distance,
+                     (h * y - by_scale * normal * mean_slope_times_x) / scale, by_scale * g, -by_scale,
+                     -(by_scale * normal));
   }
 };
 /// Computes g times the normalized x.
 struct times_normalized_op : elementwise_op {
   static constexpr fixed_string name = "times_normalized";
   static constexpr auto vjp(auto h, auto, auto g, auto x, auto mean, auto scale) {
-    const auto off = x * detail::half - mean;
-    const auto by_off = h * g * scale;
-    return gradients(h * (off * scale), by_off * detail::half, -by_off, h * g * off);
+    const auto distance = x * detail::half - mean;
+    const auto by_distance = h * g * scale;
+    return gradients(h * (distance * scale), by_distance * detail::half, -by_distance, h * g * distance);
   }
 };
 
@@ -180,19 +186,20 @@ struct normalized_op : elementwise_op {
   static constexpr bool in_other_gradients(int argument) { return argument == 1 || argument == 2; }
   static constexpr auto vjp(auto g, auto, auto x, auto mean, auto scale, auto weight, auto) {
     if constexpr (Groups == 0) {
-      const auto [level, tilt, of_weight, of_bias] = make<normalized_sums_op>(g, x, mean, scale, weight);
-      return gradients(make<normalized_slope_op>(g, x, mean, scale, weight, level, tilt), no_gradient{}, no_gradient{},
-                       of_weight, of_bias);
+      const auto [mean_slope, mean_slope_times_x, of_weight, of_bias] =
+          make<normalized_sums_op>(g, x, mean, scale, weight);
+      return gradients(make<normalized_slope_op>(g, x, mean, scale, weight, mean_slope, mean_slope_times_x),
+                       no_gradient{}, no_gradient{}, of_weight, of_bias);
     } else {
       constexpr shape each = decltype(mean)::shape;
       constexpr std::int64_t groups = each.count() / each[-1] * Groups;
       constexpr auto share = constant<static_cast<double>(groups) / static_cast<double>(decltype(x)::shape.count())>;
       const auto of_bias = detail::summed_like(g, mean);
       const auto of_weight = detail::summed_like(make<times_normalized_op>(g, x, mean, scale), mean);
-      const auto level = detail::summed_in_groups<Groups>(of_bias * weight) * share;
-      const auto tilt = detail::summed_in_groups<Groups>(of_weight * weight) * share;
-      return gradients(make<normalized_slope_op>(g, x, mean, scale, weight, level, tilt), no_gradient{}, no_gradient{},
-                       of_weight, of_bias);
+      const auto mean_slope = detail::summed_in_groups<Groups>(of_bias * weight) * share;
+      const auto mean_slope_times_x = detail::summed_in_groups<Groups>(of_weight * weight) * share;
+      return gradients(make<normalized_slope_op>(g, x, mean, scale, weight, mean_slope, mean_slope_times_x),
+                       no_gradient{}, no_gradient{}, of_weight, of_bias);
     }
   }
 };
@@ -201,9 +208,9 @@ struct scaled_op : elementwise_op {
   static constexpr fixed_string name = "scaled";
   static constexpr bool in_other_gradients(int argument) { return argument == 1; }
   static constexpr auto vjp(auto g, auto, auto x, auto scale, auto weight) {
-    const auto [tilt, of_weight] = make<scaled_sums_op>(g, x, scale, weight);
-    return gradients(make<normalized_slope_op>(g, x, detail::zero, scale, weight, detail::zero, tilt), no_gradient{},
-                     of_weight);
+    const auto [mean_slope_times_x, of_weight] = make<scaled_sums_op>(g, x, scale, weight);
+    return gradients(make<normalized_slope_op>(g, x, detail::zero, scale, weight, detail::zero, mean_slope_times_x),
+                     no_gradient{}, of_weight);
   }
 };
 

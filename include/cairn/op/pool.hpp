@@ -11,23 +11,23 @@ struct pooling {
   int extent, stride = extent, padding = 0;
 
   /// Returns how many windows fit along an axis with `pixels` pixels. Returns 0 if the first window does not fit.
-  constexpr int along(int pixels) const {
+  constexpr int window_count(int pixels) const {
     const int room = pixels + 2 * padding - extent;
     return room < 0 ? 0 : room / stride + 1;
   }
-  constexpr bool sound() const { return extent > 0 && stride > 0 && padding >= 0 && 2 * padding <= extent; }
+  constexpr bool is_valid() const { return extent > 0 && stride > 0 && padding >= 0 && 2 * padding <= extent; }
   constexpr shape result(shape x) const {
-    if (x.rank != 4 || !sound()) return no_shape;
-    x.extent[1] = along(x.extent[1]);
-    x.extent[2] = along(x.extent[2]);
+    if (x.rank != 4 || !is_valid()) return no_shape;
+    x.extent[1] = window_count(x.extent[1]);
+    x.extent[2] = window_count(x.extent[2]);
     return x.extent[1] > 0 && x.extent[2] > 0 ? x : no_shape;
   }
-  constexpr int positions() const { return extent * extent; }
+  constexpr int position_count() const { return extent * extent; }
   /// Returns the type of positions in a window, which are counted row by row. The type is a byte if a window has at
   /// most 256 positions.
-  constexpr element_type position() const {
-    const bool small = positions() <= 256;
-    return {small ? dtype::u8 : dtype::i32, positions()};
+  constexpr element_type position_type() const {
+    const bool small = position_count() <= 256;
+    return {small ? dtype::u8 : dtype::i32, position_count()};
   }
   friend constexpr bool operator==(const pooling&, const pooling&) = default;
 };
@@ -52,34 +52,34 @@ constexpr shape unpooled(shape g, int height, int width) {
 /// Adds each number to one pixel of the window that the number belongs to. The second argument holds the position of
 /// this pixel in the window. The result is an image of Height x Width pixels.
 template <pooling P, int Height, int Width>
-struct unpool_op;
+struct window_scatter_op;
 
 /// Reads one number from each window of an image: the number at the given position of that window.
 template <pooling P>
-struct pool_at_op : detail::pooling_op<P> {
+struct window_gather_op : detail::pooling_op<P> {
   static constexpr fixed_string name = "pool_at";
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
-  static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? P.positions() : 0; }
+  static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? P.position_count() : 0; }
   static constexpr shape result(const shape& x, const shape& at) { return P.result(x) == at ? at : no_shape; }
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto x, auto at) {
     constexpr shape from = decltype(x)::shape;
-    return gradients(make<unpool_op<P, from[1], from[2]>>(g, at), no_gradient{});
+    return gradients(make<window_scatter_op<P, from[1], from[2]>>(g, at), no_gradient{});
   }
 };
 
 template <pooling P, int Height, int Width>
-struct unpool_op : detail::pooling_op<P> {
+struct window_scatter_op : detail::pooling_op<P> {
   static constexpr fixed_string name = "unpool";
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
-  static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? P.positions() : 0; }
+  static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? P.position_count() : 0; }
   static constexpr shape result(const shape& x, const shape& at) {
     const shape whole = detail::unpooled(x, Height, Width);
     return x == at && P.result(whole) == x ? whole : no_shape;
   }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto, auto at) {
-    return gradients(make<pool_at_op<P>>(g, at), no_gradient{});
+    return gradients(make<window_gather_op<P>>(g, at), no_gradient{});
   }
 };
 
@@ -91,12 +91,12 @@ struct max_pool_op : detail::pooling_op<P> {
   static constexpr fixed_string name = "max_pool2d";
   static constexpr std::array<tensor_type, 2> result(const tensor_type& x) {
     const shape to = P.result(x);
-    return {tensor_type(to, x.element), tensor_type(to, P.position())};
+    return {tensor_type(to, x.element), tensor_type(to, P.position_type())};
   }
-  static constexpr std::int64_t flops(const shape& x) { return P.result(x).count() * P.positions(); }
+  static constexpr std::int64_t flops(const shape& x) { return P.result(x).count() * P.position_count(); }
   static constexpr auto vjp(auto g, auto, auto at, auto x) {
     constexpr shape from = decltype(x)::shape;
-    return gradients(make<unpool_op<P, from[1], from[2]>>(g, at));
+    return gradients(make<window_scatter_op<P, from[1], from[2]>>(g, at));
   }
 };
 
@@ -104,7 +104,7 @@ struct max_pool_op : detail::pooling_op<P> {
 /// a window. The result is an image of Height x Width pixels. If Mean is false and windows lie side by side, the image
 /// repeats each number.
 template <pooling P, bool Mean, int Height, int Width>
-struct spread_pool_op;
+struct window_spread_op;
 
 /// Computes the sum of each window, or its mean if Mean is true. Pixels outside of the image count as zeros, in a mean
 /// too.
@@ -115,15 +115,15 @@ struct sum_pool_op : detail::pooling_op<P> {
     else return fixed_string{"sum_pool2d"};
   }();
   static constexpr shape result(const shape& x) { return P.result(x); }
-  static constexpr std::int64_t flops(const shape& x) { return P.result(x).count() * P.positions(); }
+  static constexpr std::int64_t flops(const shape& x) { return P.result(x).count() * P.position_count(); }
   static constexpr auto vjp(auto g, auto, auto x) {
     constexpr shape from = decltype(x)::shape;
-    return gradients(make<spread_pool_op<P, Mean, from[1], from[2]>>(g));
+    return gradients(make<window_spread_op<P, Mean, from[1], from[2]>>(g));
   }
 };
 
 template <pooling P, bool Mean, int Height, int Width>
-struct spread_pool_op : detail::pooling_op<P> {
+struct window_spread_op : detail::pooling_op<P> {
   static constexpr auto name = [] {
     if constexpr (Mean) return fixed_string{"spread_pool2d"};
     else return fixed_string{"upsample2d"};
@@ -132,7 +132,7 @@ struct spread_pool_op : detail::pooling_op<P> {
     const shape whole = detail::unpooled(g, Height, Width);
     return P.result(whole) == g ? whole : no_shape;
   }
-  static constexpr std::int64_t flops(const shape& g) { return g.count() * P.positions(); }
+  static constexpr std::int64_t flops(const shape& g) { return g.count() * P.position_count(); }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(make<sum_pool_op<P, Mean>>(g)); }
 };
 

@@ -26,7 +26,7 @@ struct sum_op : op {
 
 /// Computes x minus an approximate mean. The mean needs no gradient: `var` subtracts the exact mean of the result
 /// afterwards, which cancels any shift.
-struct off_origin_op : sub_op {
+struct centered_op : sub_op {
   static constexpr fixed_string name = "off_origin";
   static constexpr bool in_other_gradients(int argument) { return argument == 1; }
   static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g, no_gradient{}); }
@@ -111,7 +111,7 @@ struct var_form : reducing_form<"var"> {
   static constexpr bool fits = ((std::same_as<Option, keepdim_t> || std::same_as<Option, biased_t>) && ...);
   template <class X, class... Option>
   static constexpr auto of(X x, Option...) {
-    const auto off_origin = made_silently<off_origin_op>(x, averaged<true, Axes...>(x));
+    const auto off_origin = made_silently<centered_op>(x, averaged<true, Axes...>(x));
     const auto off_mean = made_silently<sub_op>(off_origin, averaged<true, Axes...>(off_origin));
     const auto total = summed<(std::same_as<Option, keepdim_t> || ...), Axes...>(made_silently<square_op>(off_mean));
     constexpr std::int64_t results = decltype(total)::shape.count();

@@ -40,13 +40,13 @@ template <int Axis, int By, edge Outside>
 struct shift_op : detail::moved_op<Axis, By, Outside> {
   static constexpr fixed_string name = "shift";
   static constexpr auto vjp(auto g, auto, auto x) {
-    constexpr int extent = decltype(x)::shape[Axis], come_in = By < 0 ? -By : By;
+    constexpr int extent = decltype(x)::shape[Axis], entering = By < 0 ? -By : By;
     const auto back = make<shift_op<Axis, -By, edge::zero>>(g);
-    if constexpr (Outside == edge::zero || come_in == 0) {
+    if constexpr (Outside == edge::zero || entering == 0) {
       return gradients(back);
     } else {
-      constexpr int begin = By < 0 ? extent - come_in : 0, at_edge = By < 0 ? extent - 1 : 0;
-      const auto of_edge = make<sum_op<axis_set{1} << Axis, true>>(make<slice_op<Axis, begin, begin + come_in>>(g));
+      constexpr int begin = By < 0 ? extent - entering : 0, at_edge = By < 0 ? extent - 1 : 0;
+      const auto of_edge = make<sum_op<axis_set{1} << Axis, true>>(make<slice_op<Axis, begin, begin + entering>>(g));
       return gradients(back + make<pad_op<Axis, at_edge, extent>>(of_edge));
     }
   }
@@ -54,10 +54,10 @@ struct shift_op : detail::moved_op<Axis, By, Outside> {
 
 namespace detail {
 /// Index of an axis, counted from the first axis, and a distance along this axis in elements.
-struct move {
+struct axis_shift {
   int axis, by;
 };
-constexpr move move_along(const shape& s, int axis, int by, edge outside) {
+constexpr axis_shift normalized_shift(const shape& s, int axis, int by, edge outside) {
   const int extent = extent_along(s, axis);
   if (extent == 0) return {axis, by};
   return {axis < 0 ? s.rank + axis : axis,
@@ -70,7 +70,7 @@ template <int Axis, int By>
 struct roll_form<Axis, By> : form_of_one<"roll"> {
   template <class X>
   static constexpr auto of(X x) {
-    constexpr move along = move_along(X::shape, Axis, By, edge::wrap);
+    constexpr axis_shift along = normalized_shift(X::shape, Axis, By, edge::wrap);
     return made_silently<roll_op<along.axis, along.by>>(x);
   }
 };
@@ -82,7 +82,7 @@ template <int Axis, int By, edge Outside>
 struct shift_form<Axis, By, Outside> : form_of_one<"shift"> {
   template <class X>
   static constexpr auto of(X x) {
-    constexpr move along = move_along(X::shape, Axis, By, Outside);
+    constexpr axis_shift along = normalized_shift(X::shape, Axis, By, Outside);
     return made_silently<shift_op<along.axis, along.by, Outside>>(x);
   }
 };

@@ -30,7 +30,7 @@ struct waves_op : op {
 /// `waves`, {T, D} or {..., T, D}, holds the cosines and then the sines of the angles. If Back is true, the pairs are
 /// rotated back, by the negative angles.
 template <bool Back>
-struct turned_op : op {
+struct rotated_op : op {
   static constexpr fixed_string name = "rotary";
   using rule = rule::pairs_of_features;
   static constexpr int overwrites(int) { return 0; }
@@ -44,7 +44,7 @@ struct turned_op : op {
     const auto [g1, g2] = split<-1, 2>(g);
     const auto [x1, x2] = split<-1, 2>(x);
     const auto of_sine = constant<Back ? -1 : 1> * (g2 * x1 - g1 * x2);
-    return gradients(make<turned_op<!Back>>(g, waves), sum<-2>(concatenate<-1>(g1 * x1 + g2 * x2, of_sine)));
+    return gradients(make<rotated_op<!Back>>(g, waves), sum<-2>(concatenate<-1>(g1 * x1 + g2 * x2, of_sine)));
   }
 };
 
@@ -65,7 +65,7 @@ struct rotary_form : form_of<"rotary", 2, two_arguments> {
     using what = fact::operation<"rotary">;
     using problem = decltype(problem_of_settings<rotary_form, owner_of<X, P>, fact::in<>, what>());
     if constexpr (wrong<X> || wrong<P> || std::same_as<problem, sound>)
-      return made_silently<turned_op<false>>(x, made_silently<waves_op<features, Base, true>>(positions));
+      return made_silently<rotated_op<false>>(x, made_silently<waves_op<features, Base, true>>(positions));
     else return problem{};
   }
   static constexpr std::array all{setting("base", Base, Base > 0 && setting::is_finite(Base), "above 0, finite")};

@@ -108,10 +108,11 @@ struct split_form<Axis, Parts> : form_of_one<"split"> {
     constexpr std::size_t parts = Parts > 0 ? Parts : 1;
     constexpr int extent = extent_along(X::shape, Axis);
     if constexpr (wrong<X>) {
-      return spread<parts>(pass_on<typename X::owner>(x));
+      return in_place_of_results<parts>(pass_on<typename X::owner>(x));
     } else if constexpr (extent == 0 || Parts < 1 || extent % static_cast<int>(parts) != 0) {
       using what = fact::operation<"split", tensor_fact<X>>;
-      return spread<parts>(mistake<rule::equal_parts, typename X::owner, what, fact::axes<Axis>, fact::parts<Parts>>{});
+      return in_place_of_results<parts>(
+          mistake<rule::equal_parts, typename X::owner, what, fact::axes<Axis>, fact::parts<Parts>>{});
     } else {
       constexpr int each = extent / Parts;
       return [=]<int... I>(std::integer_sequence<int, I...>) {

@@ -107,25 +107,26 @@ constexpr auto next_values() {
 }
 
 template <class E>
-inline constexpr bool in_lanes = false;
+inline constexpr bool is_elementwise = false;
 template <int I>
-inline constexpr bool in_lanes<rule_number<I>> = true;
+inline constexpr bool is_elementwise<rule_number<I>> = true;
 template <double Value>
-inline constexpr bool in_lanes<constant_leaf<Value>> = true;
+inline constexpr bool is_elementwise<constant_leaf<Value>> = true;
 template <class Op, class... A>
-inline constexpr bool in_lanes<expr<Op, A...>> = Op::elementwise && (in_lanes<A> && ...);
+inline constexpr bool is_elementwise<expr<Op, A...>> = Op::elementwise && (is_elementwise<A> && ...);
 template <class Opaque>
-inline constexpr bool in_lanes<renamed<Opaque>> = in_lanes<revealed<Opaque>>;
+inline constexpr bool is_elementwise<renamed<Opaque>> = is_elementwise<revealed<Opaque>>;
 template <int Moments, class T>
-inline constexpr bool all_in_lanes = false;
+inline constexpr bool all_elementwise = false;
 template <int Moments, class... E>
-inline constexpr bool all_in_lanes<Moments, std::tuple<E...>> =
-    sizeof...(E) == static_cast<std::size_t>(Moments) + 1 && (in_lanes<E> && ...);
+inline constexpr bool all_elementwise<Moments, std::tuple<E...>> =
+    sizeof...(E) == static_cast<std::size_t>(Moments) + 1 && (is_elementwise<E> && ...);
 
 /// True if `next` of an update rule returns the next values of a parameter and of `Moments` moments, and computes them
 /// with elementwise operations.
 template <class Rule, int Moments>
-concept rule_with = Moments >= 0 && all_in_lanes<Moments, decltype(next_values<Rule, Moments, clipping::none>())>;
+concept computes_next_values =
+    Moments >= 0 && all_elementwise<Moments, decltype(next_values<Rule, Moments, clipping::none>())>;
 }  // namespace detail
 
 /// A type that update<...> and optimizers take as an update rule. The concept does not check `next`.
@@ -166,11 +167,11 @@ constexpr bool names_differ() {
 /// is no update rule, or `next` contains a mistake, or two moments have one name.
 template <class Rule, int Moments>
 constexpr auto problem_of_rule() {
-  using not_one = mistake<not_an_update_rule, top_scope, fact::given<Rule>>;
-  if constexpr (!an_update_rule<Rule>) return not_one{};
-  else if constexpr (rule_with<Rule, Moments> && names_differ<Rule, Moments>()) return sound{};
-  else if constexpr (rule_with<Rule, Moments>) return mistake<moments_alike, top_scope, fact::given<Rule>>{};
-  else return first_problem(mistake_in_next<Rule, Moments>(), not_one{});
+  using no_update_rule = mistake<not_an_update_rule, top_scope, fact::given<Rule>>;
+  if constexpr (!an_update_rule<Rule>) return no_update_rule{};
+  else if constexpr (computes_next_values<Rule, Moments> && names_differ<Rule, Moments>()) return sound{};
+  else if constexpr (computes_next_values<Rule, Moments>) return mistake<moments_alike, top_scope, fact::given<Rule>>{};
+  else return first_problem(mistake_in_next<Rule, Moments>(), no_update_rule{});
 }
 /// Returns the settings of an update rule. The first setting is the learning rate.
 template <class Rule>
@@ -200,12 +201,12 @@ constexpr int moments_if_rule() {
   else return 0;
 }
 /// Number of arguments of an update from which stochastic rounding draws.
-inline constexpr int drawn_from = 3;
+inline constexpr int stochastic_argument_count = 3;
 }  // namespace detail
 
 /// An update rule as an operation. The results are the next values of the parameter and of the moments. If Stochastic
-/// is true, the parameter is bf16 and is rounded stochastically. The last three arguments (`drawn_from`) are then the
-/// index of each element of the parameter and the two words of a key.
+/// is true, the parameter is bf16 and is rounded stochastically. The last three arguments
+/// (`stochastic_argument_count`) are then the index of each element of the parameter and the two words of a key.
 template <class Rule, int Moments, detail::clipping Clip, bool Stochastic = false>
 struct update_op : elementwise_op {
   static constexpr fixed_string name = "update";

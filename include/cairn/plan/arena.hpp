@@ -22,8 +22,8 @@ namespace cairn::plan {
 /// Addresses of a program's values and of the workspace of its kernels.
 template <int Nodes>
 struct arena_layout {
-  place of[Nodes] = {};              ///< by value, including the values outside the arena
-  std::int64_t scratch[Nodes] = {};  ///< by plan step: offset of the kernel's workspace in the arena
+  address of[Nodes] = {};              ///< by value, including the values outside the arena
+  std::int64_t workspace[Nodes] = {};  ///< by plan step: offset of the kernel's workspace in the arena
   std::int64_t peak_bytes = 0;
 };
 
@@ -88,7 +88,7 @@ struct packer {
     open(low);
   }
 
-  constexpr void place(int v) {
+  constexpr void insert(int v) {
     int low = below[ceiling], least = 3 * forever;
     std::int64_t at = end[low];  // used if no hole is large enough
     for (int i = 0; i < hole_count; ++i) {
@@ -125,13 +125,13 @@ struct packer {
     begin[ceiling] = slots.live_bytes;
     int later = stack(start);
     for (int step = start; step < slots.step_count; ++step) {
-      for (; later < Count && slots.all[later].first == step; ++later) place(later);
+      for (; later < Count && slots.all[later].first == step; ++later) insert(later);
       for (int v = slots.last[step]; v != none; v = slots.all[v].next) remove(v);
     }
     backward = true;
     int earlier = stack(start) - 1;
     for (int step = start; step >= 0; --step) {
-      for (int v = slots.last[step]; step < start && v != none; v = slots.all[v].next) place(v);
+      for (int v = slots.last[step]; step < start && v != none; v = slots.all[v].next) insert(v);
       for (; earlier >= 0 && slots.all[earlier].first == step; --earlier) remove(earlier);
     }
   }
@@ -193,7 +193,7 @@ struct largest_first {
       }
     }
   }
-  constexpr void place(int v) {
+  constexpr void insert(int v) {
     const slot& one = slots.all[v];
     std::int64_t end = 0, at = none, smallest = std::int64_t{1} << 60;
     for (int w = next[Count]; w != Count; w = next[w]) {
@@ -216,7 +216,7 @@ struct largest_first {
   constexpr void pack() {
     sort();
     next[Count] = Count;
-    for (int i = 0; i < Count; ++i) place(order[i]);
+    for (int i = 0; i < Count; ++i) insert(order[i]);
   }
 };
 template <const auto& Slots, bool ByTime>
@@ -250,17 +250,17 @@ constexpr const auto& pack() {
 }
 
 /// Writes the final addresses of values: fixed addresses outside the arena, and the offsets of slots in the arena.
-template <class Schedule, class Fused, class Places, class Slots, class Packing>
-constexpr auto place_values(const Schedule& s, const Fused& f, const Places& p, const Slots& slots,
-                            const Packing& packed) {
+template <class Schedule, class Fused, class Addresses, class Slots, class Packing>
+constexpr auto assign_addresses(const Schedule& s, const Fused& f, const Addresses& p, const Slots& slots,
+                                const Packing& packed) {
   arena_layout<Schedule::capacity> out;
   out.peak_bytes = packed.peak_bytes;
   for (int v = 0; v < s.node_count; ++v) {
     const int root = f.root[v];
     const bool elsewhere = f.step_of[root] == none || p.fixed[root];
-    out.of[v] = elsewhere ? p.of[root] : place{arena_base, packed.begin[slots.of[root]]};
+    out.of[v] = elsewhere ? p.of[root] : address{arena_base, packed.begin[slots.of[root]]};
   }
-  for (int i = 0; i < f.step_count; ++i) out.scratch[i] = packed.begin[slots.scratch[i]];
+  for (int i = 0; i < f.step_count; ++i) out.workspace[i] = packed.begin[slots.workspace[i]];
   return out;
 }
 

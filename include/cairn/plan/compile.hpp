@@ -9,22 +9,22 @@
 
 namespace cairn::plan {
 
-/// A number of blocks so large that no segment is left. `plain` uses it.
-inline constexpr int all_blocks = std::numeric_limits<int>::max();
+/// A number of levels so large that no segment is left. `plain` uses it.
+inline constexpr int all_levels = std::numeric_limits<int>::max();
 
 /// The segments of a plan that a search adds to the marked segments. Here there are none; search/fit.hpp has other
 /// types of this kind.
 struct as_marked {
-  template <class Model, int Blocks, int Threads>
+  template <class Model, int BlockLevels, int Threads>
   static constexpr const auto& placement() {
     return no_placement;
   }
 };
 
-/// The plan of a model. `Blocks` is a number of levels of nested segments: that many of the outermost levels are blocks
-/// instead of segments. `Threads` is 0 if the workspace lies outside the arena. `Placed` gives the segments that a
-/// search adds.
-template <class Model, int Blocks, int Threads, class Placed = as_marked>
+/// The plan of a model. `BlockLevels` is a number of levels of nested segments: that many of the outermost levels are
+/// blocks instead of segments. `Threads` is 0 if the workspace lies outside the arena. `Placed` gives the segments that
+/// a search adds.
+template <class Model, int BlockLevels, int Threads, class Placed = as_marked>
 struct compiled {
   using model = Model;
   using real = typename Model::real;
@@ -33,24 +33,25 @@ struct compiled {
   static constexpr const auto& gradient = Model::gradient;
 
   static constexpr auto segments =
-      find_segments(graph, gradient, Blocks, Placed::template placement<Model, Blocks, Threads>());
+      find_segments(graph, gradient, BlockLevels, Placed::template placement<Model, BlockLevels, Threads>());
   static constexpr auto needs = [] {
     if constexpr (std::is_same_v<Placed, as_marked>) return find_needs(graph, gradient, segments);
-    else return find_needs(graph, gradient, segments, compiled<Model, Blocks, Threads>::needs.cheap);
+    else return find_needs(graph, gradient, segments, compiled<Model, BlockLevels, Threads>::needs.cheap);
   }();
-  static constexpr auto computed =
+  static constexpr auto schedule_without_updates =
       rematerialize<schedule_size(gradient, segments, Model::order)>(graph, gradient, segments, needs, Model::order);
-  static constexpr auto costs = count_segment_bytes(graph, gradient, segments, needs, computed);
-  static constexpr const auto& schedule = with_updates<Model, computed>();
+  static constexpr auto costs = count_segment_bytes(graph, gradient, segments, needs, schedule_without_updates);
+  static constexpr const auto& schedule = with_updates<Model, schedule_without_updates>();
   static constexpr auto readers = find_readers(schedule);
   static constexpr auto steps = fuse(schedule, readers);
   static constexpr auto loops = write_loops(schedule, steps);
   static constexpr auto ranges = liveness(schedule, steps, loops);
-  static constexpr auto places = place_fixed<Model::placed>(graph, schedule, steps, loops, ranges);
+  static constexpr auto addresses =
+      find_fixed_addresses<Model::bases_of_results>(graph, schedule, steps, loops, ranges);
   static constexpr auto slots =
-      share_slots<steps.member_count + steps.step_count + 1>(schedule, steps, loops, ranges, places, Threads);
+      share_slots<steps.member_count + steps.step_count + 1>(schedule, steps, loops, ranges, addresses, Threads);
   static constexpr const auto& packing = pack<slots>();
-  static constexpr auto layout = place_values(schedule, steps, places, slots, packing);
+  static constexpr auto layout = assign_addresses(schedule, steps, addresses, slots, packing);
 };
 
 }  // namespace cairn::plan

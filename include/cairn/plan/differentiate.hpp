@@ -13,13 +13,11 @@ using graph::none;
 template <int Nodes, int Arguments, int Leaves, int Regions>
 struct gradient_graph : graph::values<Nodes, Arguments> {
   int turn = 0;
-  int gradient[Leaves] = {};  ///< by leaf: the value that is the leaf's gradient, or none
-  /// By leaf: the value of the earlier gradient to which the leaf's gradient is added. 0 means none, because value 0
-  /// belongs to the forward pass.
-  int earlier[Leaves] = {};
+  int gradient[Leaves] = {};   ///< by leaf: the value that is the leaf's gradient, or none
+  int earlier[Leaves] = {};    ///< by leaf: the earlier gradient to which the leaf's gradient is added, or none
   bool reached[Regions] = {};  ///< by region: true if a gradient flows through it
   /// the pullback of a scan of which a gradient is requested, or none; the caller reports it
-  int gradient_of_loop = none;
+  int gradient_of_scan = none;
 };
 
 /// Returns upper bounds of the numbers of nodes and arguments after differentiation.
@@ -29,7 +27,7 @@ constexpr graph::sizes gradient_size(const Graph& g) {
   size.nodes = g.node_count + 1;
   size.arguments = g.argument_count + 1;
   for (int v = 0; v < g.node_count; ++v) {
-    if (g.nodes[v].number > 0) continue;
+    if (g.nodes[v].result_index > 0) continue;
     size.nodes += g.op(v).vjp_nodes;
     size.arguments += g.op(v).vjp_arguments;
   }
@@ -46,19 +44,19 @@ struct start {
   const graph::operation* add = nullptr;
 };
 
-/// Returns the graph with the gradients of the values in `starts` with respect to the leaves in `wanted_leaf` appended.
-/// `one` is the constant 1.
-/// For leaves in `added_up`, `earlier` are leaf operations for the gradients of earlier training steps. Each part of
-/// such a leaf's gradient is added directly to the earlier gradient, so that the sum of this training step alone needs
-/// no memory.
+/// Returns the graph with the gradients of the values in `starts` with respect to the leaves in `wanted_leaves`
+/// appended. `one` is the constant 1. For leaves in `summed`, `earlier` are leaf operations for the gradients of
+/// earlier training steps. Each part of such a leaf's gradient is added directly to the earlier gradient, so that the
+/// sum of this training step alone needs no memory.
 template <graph::sizes Size, class Graph>
-constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const start* starts, int start_count,
-                             const graph::operation* one, const bool* added_up = nullptr,
+constexpr auto differentiate(const Graph& g, const bool* wanted_leaves, const start* starts, int start_count,
+                             const graph::operation* one, const bool* summed = nullptr,
                              const graph::operation* earlier = nullptr) {
   gradient_of<Size, Graph> out;
   bool wanted[Size.nodes] = {};
-  int gradient[Size.nodes] = {};  // by value; 0 means none, because value 0 belongs to the forward pass
-  for (int i = 0; i < g.leaf_count; ++i) wanted[g.leaves[i].node] = wanted_leaf[i];
+  int gradient[Size.nodes];  // by value
+  for (int& value : gradient) value = none;
+  for (int i = 0; i < g.leaf_count; ++i) wanted[g.leaves[i].node] = wanted_leaves[i];
   for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
   for (int i = 0; i < g.argument_count; ++i) out.arguments[i] = g.arguments[i];
 
@@ -71,23 +69,25 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaf, const star
   b.regions = regions;
   b.node_count = out.turn = g.node_count;
   b.argument_count = g.argument_count;
-  graph::spread_wanted(b, g.node_count - 1, wanted);
-  for (int i = 0; !same_address(earlier, nullptr) && i < g.leaf_count; ++i) {
-    if (added_up[i]) gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
+  graph::mark_wanted(b, g.node_count - 1, wanted);
+  for (int i = 0; i < g.leaf_count; ++i) {
+    out.earlier[i] = none;
+    if (!same_address(earlier, nullptr) && summed[i])
+      gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
   }
   for (int i = 0; i < start_count; ++i) {
-    int& of_output = gradient[b.differentiated(starts[i].of)];
+    int& of_output = gradient[b.gradient_owner(starts[i].of)];
     const int both[]{of_output, starts[i].cotangent != none ? starts[i].cotangent : b.append_leaf(one)};
-    of_output = both[0] == 0 ? both[1] : b.append(starts[i].add, both);
+    of_output = both[0] == none ? both[1] : b.append(starts[i].add, both);
   }
   graph::append_gradients(b, g.node_count - 1, wanted, gradient,
                           [&](int v) { out.reached[out.nodes[v].region] = true; });
   out.node_count = b.node_count;
   out.argument_count = b.argument_count;
-  out.gradient_of_loop = b.wrong.gradient_of_loop;
+  out.gradient_of_scan = b.wrong.gradient_of_scan;
   for (int i = 0; i < g.leaf_count; ++i) {
     const int found = gradient[g.leaves[i].node];
-    out.gradient[i] = wanted_leaf[i] && found != out.earlier[i] ? found : none;
+    out.gradient[i] = wanted_leaves[i] && found != out.earlier[i] ? found : none;
   }
   for (int r = g.region_count; r-- > 1;) out.reached[g.regions[r].parent] |= out.reached[r];
   return out;
@@ -100,6 +100,7 @@ constexpr auto undifferentiated(const Graph& g) {
   for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
   for (int i = 0; i < g.argument_count; ++i) out.arguments[i] = g.arguments[i];
   for (int& leaf : out.gradient) leaf = none;
+  for (int& leaf : out.earlier) leaf = none;
   out.node_count = out.turn = g.node_count;
   out.argument_count = g.argument_count;
   return out;

@@ -22,29 +22,32 @@ inline constexpr int max_loop_operations = 32;
 inline constexpr int widest_row = 16 * 1024;  ///< most bytes of a row that a kernel takes from a fused loop
 
 /// A plan step. It is a kernel that computes the results of one operation, a fused loop over several values, or both.
-struct step {
+struct plan_step {
   int begin = 0, end = 0;  ///< range of the step's values in `fused::members`
   /// range of the values of the fused loop in `fused::members`; the step's other values are results of its kernel
-  int code = 0, code_end = 0;
-  int kernel = none;     ///< first result of the kernel, or none
-  bool tiles = false;    ///< the kernel hands tiles of its result to the fused loop, as the loop's first value
-  bool follows = false;  ///< the fused loop reads each row right after the kernel has finished the row
+  int loop_begin = 0, loop_end = 0;
+  int kernel = none;              ///< first result of the kernel, or none
+  bool loop_reads_tiles = false;  ///< the kernel hands tiles of its result to the fused loop, as the loop's first value
+  bool loop_reads_rows = false;   ///< the fused loop reads each row right after the kernel has finished the row
 
-  constexpr bool loop() const { return code < code_end; }
+  constexpr bool has_loop() const { return loop_begin < loop_end; }
   /// Returns true if the kernel reads a value of the fused loop, row by row.
-  constexpr bool rows() const { return loop() && kernel != none && !tiles && !follows; }
+  constexpr bool kernel_reads_rows() const {
+    return has_loop() && kernel != none && !loop_reads_tiles && !loop_reads_rows;
+  }
 };
 
 /// The plan steps of a program, in order.
 template <int Nodes>
 struct fused {
   int members[Nodes] = {};  ///< values in the order of the plan steps
-  step steps[Nodes] = {};
+  plan_step steps[Nodes] = {};
   int step_of[Nodes] = {};  ///< by value: its plan step; none for leaves, views and values that are read in place
-  int root[Nodes] = {};  ///< by value: the value whose memory is read; the value itself, if it has memory or is joined
-  bool joined[Nodes] = {};    ///< by root: a concatenation that is read in place, from the memory of its arguments
-  int position[Nodes] = {};   ///< by value: its index in `members`
-  bool external[Nodes] = {};  ///< by value: true if it is read outside its plan step
+  /// by value: the value whose memory is read; the value itself, if it has memory or is read in pieces
+  int root[Nodes] = {};
+  bool in_pieces[Nodes] = {};  ///< by root: a concatenation that is read in place, from the memory of its arguments
+  int position[Nodes] = {};    ///< by value: its index in `members`
+  bool external[Nodes] = {};   ///< by value: true if it is read outside its plan step
   int member_count = 0, step_count = 0, turn = 0;
   /// First plan step that updates parameters, if updates wait until all gradients are complete. Otherwise equal to
   /// `turn`.
@@ -53,8 +56,8 @@ struct fused {
 
 /// Returns the bytes of workspace that a plan step needs on `threads` threads.
 template <class Schedule>
-constexpr std::int64_t scratch_of(const Schedule& s, const step& st, int threads) {
-  return st.kernel == none ? 0 : s.op(st.kernel).scratch_bytes(threads);
+constexpr std::int64_t workspace_of(const Schedule& s, const plan_step& st, int threads) {
+  return st.kernel == none ? 0 : s.op(st.kernel).workspace_bytes(threads);
 }
 
 namespace detail {
@@ -66,21 +69,23 @@ struct fuser {
   fused<nodes> out{};
   int open[max_loop_operations] = {};
   int open_count = 0, open_inputs = 0;
-  int open_sum = none;      ///< last sum in the open group, or none; all sums of a group run over the same axes
-  int sum_axes = 0;         ///< first of the axes that the sums treat as one row
-  bool open_tiles = false;  ///< true if the first value of the open group is computed in tiles
+  int open_sum = none;  ///< last sum in the open group, or none; all sums of a group run over the same axes
+  int sum_axes = 0;     ///< first of the axes that the sums treat as one row
+  bool open_begins_with_tiles = false;  ///< true if the first value of the open group is computed in tiles
   /// true if the tiled operation keeps partial sums in its result, so that the memory must not be overwritten
-  bool open_sums = false;
-  int open_joined = none;  ///< a concatenation that the open group reads in place, or none
-  int open_kernel = none;  ///< kernel whose rows the open group reads right after the kernel, or none
-  bool early[nodes] = {};  ///< by value: true if it was added before values that precede it in the schedule
+  bool open_keeps_partial_sums = false;
+  int open_pieces = none;        ///< a concatenation that the open group reads in place, or none
+  int open_kernel = none;        ///< kernel whose rows the open group reads right after the kernel, or none
+  bool added_early[nodes] = {};  ///< by value: true if it was added before values that precede it in the schedule
 
   /// Returns true if `v` is in the open group. Code that tests every argument of every operation repeats this
   /// comparison instead of calling the function: the calls would take a twentieth of the steps that clang allows.
   constexpr bool in_open(int v) const { return out.step_of[v] == out.step_count; }
   constexpr const graph::operation& op_of(int v) const { return *s.nodes[v].op; }
-  constexpr const graph::result& made_by(int v) const { return *s.nodes[v].made; }
-  constexpr bool same_shape(int v, int w) const { return same_address(made_by(v).same_shape, made_by(w).same_shape); }
+  constexpr const graph::result_info& result_of(int v) const { return *s.nodes[v].result; }
+  constexpr bool same_shape(int v, int w) const {
+    return same_address(result_of(v).same_shape, result_of(w).same_shape);
+  }
 
   constexpr void add_member(int v) {
     out.position[v] = out.member_count;
@@ -92,73 +97,73 @@ struct fuser {
   }
 
   constexpr void add_results(int v) {
-    for (int r = 0; r < op_of(v).results; ++r) add_member(v + r);
+    for (int r = 0; r < op_of(v).result_count; ++r) add_member(v + r);
   }
   /// Assigns all results of `v` to plan step `index`.
-  constexpr void put(int v, int index) {
-    for (int r = 0; r < op_of(v).results; ++r) out.step_of[v + r] = index;
+  constexpr void assign(int v, int index) {
+    for (int r = 0; r < op_of(v).result_count; ++r) out.step_of[v + r] = index;
   }
 
   /// Ends the open group. `taker` is an operation that reads rows of the group, or none.
   constexpr void close(int taker = none) {
     if (open_count == 0 && open_kernel == none) return;
-    step& made = out.steps[out.step_count++];
-    made.begin = out.member_count;
-    made.kernel = open_tiles ? open[0] : open_kernel != none ? open_kernel : taker;
-    made.tiles = open_tiles && open_count > 1;
-    made.follows = open_kernel != none && open_count > 0;
+    plan_step& added = out.steps[out.step_count++];
+    added.begin = out.member_count;
+    added.kernel = open_begins_with_tiles ? open[0] : open_kernel != none ? open_kernel : taker;
+    added.loop_reads_tiles = open_begins_with_tiles && open_count > 1;
+    added.loop_reads_rows = open_kernel != none && open_count > 0;
     if (open_kernel != none) add_results(open_kernel);
-    if (open_tiles && !made.tiles) {
+    if (open_begins_with_tiles && !added.loop_reads_tiles) {
       add_results(open[0]);
-      made.code = made.code_end = made.begin;
+      added.loop_begin = added.loop_end = added.begin;
     } else {
-      for (int r = 1; made.tiles && r < op_of(open[0]).results; ++r) add_member(open[0] + r);
-      made.code = out.member_count;
+      for (int r = 1; added.loop_reads_tiles && r < op_of(open[0]).result_count; ++r) add_member(open[0] + r);
+      added.loop_begin = out.member_count;
       for (int i = 0; i < open_count; ++i) add_member(open[i]);
-      made.code_end = out.member_count;
+      added.loop_end = out.member_count;
       if (taker != none) add_results(taker);
     }
-    made.end = out.member_count;
+    added.end = out.member_count;
     open_count = open_inputs = 0;
-    open_sum = open_joined = open_kernel = none;
-    open_tiles = open_sums = false;
+    open_sum = open_pieces = open_kernel = none;
+    open_begins_with_tiles = open_keeps_partial_sums = false;
   }
 
   /// Adds kernel `v` as a plan step before the open group. The kernel does not read the group.
   constexpr void add_kernel(int v) {
-    step& made = out.steps[out.step_count];
-    made.begin = made.code = made.code_end = out.member_count;
-    made.kernel = v;
+    plan_step& added = out.steps[out.step_count];
+    added.begin = added.loop_begin = added.loop_end = out.member_count;
+    added.kernel = v;
     add_results(v);
-    made.end = out.member_count;
-    put(v, out.step_count++);
-    if (open_tiles) put(open[0], out.step_count);
-    if (open_kernel != none) put(open_kernel, out.step_count);
+    added.end = out.member_count;
+    assign(v, out.step_count++);
+    if (open_begins_with_tiles) assign(open[0], out.step_count);
+    if (open_kernel != none) assign(open_kernel, out.step_count);
     for (int i = 0; i < open_count; ++i) out.step_of[open[i]] = out.step_count;
   }
 
   /// Returns true if value `v` reads argument `a` element by element, which means that no map leads to other elements.
-  constexpr bool reads_plainly(int v, int a) const {
+  constexpr bool reads_elementwise(int v, int a) const {
     const int root = readers.root[a];
     return op_of(v).what != graph::role::map &&
            (op_of(a).what != graph::role::map || root == a || op_of(root).what == graph::role::generated);
   }
   /// Returns true if the open group contains argument `a` or one of its pieces.
-  constexpr bool waits_for(int a) const {
+  constexpr bool depends_on_open(int a) const {
     bool waits = false;
     for_each_piece(s, readers, readers.root[a], [&](int piece) { waits |= in_open(piece); });
     return waits;
   }
   /// Returns true if `v` would be written over its argument `a`.
-  constexpr bool takes_over(int v, int a) const {
+  constexpr bool may_overwrite(int v, int a) const {
     const int root = readers.root[a];
-    return readers.last[root] == v && made_by(v).covers(made_by(root)) && reads_plainly(v, a) &&
-           (out.step_of[root] != none || op_of(root).what == graph::role::earlier || op_of(v).updates);
+    return readers.last[root] == v && result_of(v).covers(result_of(root)) && reads_elementwise(v, a) &&
+           (out.step_of[root] != none || op_of(root).what == graph::role::accumulated || op_of(v).updates);
   }
   /// Returns true if the axes of `a` from `axis` on are a row for `v`: either contiguous numbers, or one number that is
   /// broadcast.
-  constexpr bool reads_rows(int v, int a, int axis) const {
-    const shape &whole = made_by(v).extents, &own = made_by(a).extents;
+  constexpr bool reads_as_rows(int v, int a, int axis) const {
+    const shape &whole = result_of(v).extents, &own = result_of(a).extents;
     std::int64_t row = 1;
     bool some = false, one = false;
     for (int k = axis; k < whole.rank; ++k) {
@@ -167,23 +172,24 @@ struct fuser {
       const int here = k - (whole.rank - own.rank);
       (here < 0 || own.extent[here] == 1 ? one : some) = true;
     }
-    return reads_plainly(v, a) && !(some && one) && (!readers.joined[a] || row == own[-1]);
+    return reads_elementwise(v, a) && !(some && one) && (!readers.in_pieces[a] || row == own[-1]);
   }
 
-  constexpr bool joins(int v) const {
+  constexpr bool can_join_open(int v) const {
     const graph::node& n = s.nodes[v];
     const int first = open_kernel != none ? s.argument(open_kernel, 0) : open[0];
-    if ((open_count == 0 && open_kernel == none) || open_count + n.op->results > max_loop_operations ||
-        open_inputs + n.op->arguments > max_loop_inputs || !same_shape(first, v) || (open_sums && !fits_sums(v)) ||
-        ((open_tiles || open_kernel != none) && (n.op->updates || is_for_sum(v))))
+    if ((open_count == 0 && open_kernel == none) || open_count + n.op->result_count > max_loop_operations ||
+        open_inputs + n.op->argument_count > max_loop_inputs || !same_shape(first, v) ||
+        (open_keeps_partial_sums && !has_room_for_sums(v)) ||
+        ((open_begins_with_tiles || open_kernel != none) && (n.op->updates || is_computed_for_sum(v))))
       return false;
-    const bool any_fits = open_sum == none && !open_sums;
-    for (int i = 0; i < n.op->arguments; ++i) {
+    const bool any_fits = open_sum == none && !open_keeps_partial_sums;
+    for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = s.arguments[n.first + i], root = readers.root[a];
-      if (readers.joined[root] && waits_for(a)) return false;
-      if (a == root && is_of_row(a) && reads_plainly(v, a)) continue;
-      if (out.step_of[root] == out.step_count ? a != root || !in_registers(a) || !reads_plainly(v, a)
-                                              : !any_fits && !fits_open(v, a))
+      if (readers.in_pieces[root] && depends_on_open(a)) return false;
+      if (a == root && is_one_number_per_row(a) && reads_elementwise(v, a)) continue;
+      if (out.step_of[root] == out.step_count ? a != root || !in_registers(a) || !reads_elementwise(v, a)
+                                              : !any_fits && !can_read_outside(v, a))
         return false;
     }
     return true;
@@ -191,15 +197,16 @@ struct fuser {
   /// Returns true if the next fused loop should compute `v`. Three conditions hold: only a sum reads `v`, the next
   /// fused loop can compute this sum together with `v`, and later operations read the values of the open group that `v`
   /// reads. These values are stored in any case, and `v` itself then needs no memory.
-  constexpr bool is_for_sum(int v) const {
+  constexpr bool is_computed_for_sum(int v) const {
     const int sum = readers.last[v];
     if (sum == none || sum != readers.first[v] || s.argument(sum, 0) != v || (v < s.turn && sum >= s.turn))
       return false;
-    const int row = row_of_sum(sum);
+    const int row = row_axis_of_sum(sum);
     bool reads_open = false;
-    for (int i = 0; i < op_of(v).arguments; ++i) {
+    for (int i = 0; i < op_of(v).argument_count; ++i) {
       const int a = s.argument(v, i);
-      if (row == none || !reads_rows(v, a, row) || (readers.joined[a] && sums_pieces(sum, a))) return false;
+      if (row == none || !reads_as_rows(v, a, row) || (readers.in_pieces[a] && sums_across_pieces(sum, a)))
+        return false;
       if (in_open(a) && readers.last[a] <= v) return false;
       reads_open |= in_open(a);
     }
@@ -207,53 +214,54 @@ struct fuser {
   }
   /// Returns true if the memory of every result of `v` is large enough for the partial sums of the open group. These
   /// sums lie in the first result that the group stores.
-  constexpr bool fits_sums(int v) const {
-    for (int r = 0; r < op_of(v).results; ++r) {
-      if (made_by(v + r).bytes != made_by(open[0]).bytes) return false;
+  constexpr bool has_room_for_sums(int v) const {
+    for (int r = 0; r < op_of(v).result_count; ++r) {
+      if (result_of(v + r).bytes != result_of(open[0]).bytes) return false;
     }
     return true;
   }
   /// Returns true if value `a` of the open group is at hand in its fused loop. Sums are not, and neither are further
   /// results of the operation that computes tiles.
   constexpr bool in_registers(int a) const {
-    return op_of(a).summed == 0 && !(open_tiles && a > open[0] && a < open[0] + op_of(open[0]).results);
+    return op_of(a).summed == 0 &&
+           !(open_begins_with_tiles && a > open[0] && a < open[0] + op_of(open[0]).result_count);
   }
   /// Returns true if `a` is a result of the open kernel with one number for each row.
-  constexpr bool is_of_row(int a) const {
-    return open_kernel != none && a >= open_kernel && a < open_kernel + op_of(open_kernel).results &&
-           is_of_row(open_kernel, a);
+  constexpr bool is_one_number_per_row(int a) const {
+    return open_kernel != none && a >= open_kernel && a < open_kernel + op_of(open_kernel).result_count &&
+           is_one_number_per_row(open_kernel, a);
   }
-  constexpr bool is_of_row(int kernel, int result) const {
-    const shape& rows = made_by(s.argument(kernel, 0)).extents;
-    return made_by(result).extents == reduced(rows, axis_set{1} << (rows.rank - 1), true);
+  constexpr bool is_one_number_per_row(int kernel, int result) const {
+    const shape& rows = result_of(s.argument(kernel, 0)).extents;
+    return result_of(result).extents == reduced(rows, axis_set{1} << (rows.rank - 1), true);
   }
   /// Returns true if a fused loop that contains `v` may read `a`, which an earlier plan step computes.
-  constexpr bool fits_open(int v, int a) const {
-    if (readers.joined[a] && open_sum != none && sums_pieces(open_sum, a)) return false;
-    return (open_sum == none || reads_rows(v, a, sum_axes)) && !(open_sums && takes_over(v, a));
+  constexpr bool can_read_outside(int v, int a) const {
+    if (readers.in_pieces[a] && open_sum != none && sums_across_pieces(open_sum, a)) return false;
+    return (open_sum == none || reads_as_rows(v, a, sum_axes)) && !(open_keeps_partial_sums && may_overwrite(v, a));
   }
-  /// Returns true if `sum` runs over the axis along which `joined` is concatenated.
-  constexpr bool sums_pieces(int sum, int joined) const {
-    return (op_of(sum).summed >> (made_by(joined).extents.rank - 1) & 1U) != 0;
+  /// Returns true if `sum` runs over the axis along which `concatenation` is put together.
+  constexpr bool sums_across_pieces(int sum, int concatenation) const {
+    return (op_of(sum).summed >> (result_of(concatenation).extents.rank - 1) & 1U) != 0;
   }
 
   constexpr void add_elementwise(int v) {
     const graph::node& n = s.nodes[v];
-    if (!joins(v)) close();
-    for (int i = 0; i < n.op->arguments; ++i) {
+    if (!can_join_open(v)) close();
+    for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = s.arguments[n.first + i];
       open_inputs += out.step_of[a] != out.step_count;
-      if (readers.joined[a]) open_joined = a;
+      if (readers.in_pieces[a]) open_pieces = a;
     }
-    for (int r = 0; r < n.op->results; ++r) add_open(v + r);
+    for (int r = 0; r < n.op->result_count; ++r) add_open(v + r);
   }
 
   /// Returns true if all values that the open group reads are rows from `axis` on.
-  constexpr bool open_reads_rows(int axis) const {
+  constexpr bool open_reads_only_rows(int axis) const {
     for (int k = 0; k < open_count; ++k) {
-      for (int i = 0; i < op_of(open[k]).arguments; ++i) {
+      for (int i = 0; i < op_of(open[k]).argument_count; ++i) {
         const int a = s.argument(open[k], i);
-        if (!in_open(a) && !reads_rows(open[k], a, axis)) return false;
+        if (!in_open(a) && !reads_as_rows(open[k], a, axis)) return false;
       }
     }
     return true;
@@ -262,14 +270,14 @@ struct fuser {
   /// over all axes, over rows or over columns, if the sum has the real type of the program. Returns none for other sums
   /// and for operations that are not sums. The order of the additions depends on the shape alone, so a sum has the same
   /// bits in a fused loop and in a kernel of its own.
-  constexpr int row_of_sum(int v) const {
+  constexpr int row_axis_of_sum(int v) const {
     const graph::node& n = s.nodes[v];
     if (n.op->summed == 0) return none;
     const int a = s.arguments[n.first];
-    if (n.made->count == made_by(a).count || made_by(a).count > std::numeric_limits<int>::max() ||
-        n.made->element.type != dtype::real)
+    if (n.result->count == result_of(a).count || result_of(a).count > std::numeric_limits<int>::max() ||
+        n.result->element.type != dtype::real)
       return none;
-    const shape& from = made_by(a).extents;
+    const shape& from = result_of(a).extents;
     int changes = 0, before = none, row = 0;
     for (int axis = 0; axis < from.rank; ++axis) {
       if (from.extent[axis] == 1) continue;
@@ -282,54 +290,54 @@ struct fuser {
     }
     return changes <= 1 ? row : none;
   }
-  /// Returns `row_of_sum(v)` if the open group can accumulate the sum `v`, otherwise none.
-  constexpr int joins_as_sum(int v) const {
-    const int row = row_of_sum(v);
-    if (row == none || !in_open(s.argument(v, 0)) || open_tiles || open_kernel != none ||
+  /// Returns `row_axis_of_sum(v)` if the open group can accumulate the sum `v`, otherwise none.
+  constexpr int row_axis_if_sum_joins(int v) const {
+    const int row = row_axis_of_sum(v);
+    if (row == none || !in_open(s.argument(v, 0)) || open_begins_with_tiles || open_kernel != none ||
         open_count == max_loop_operations || (open_sum != none && op_of(open_sum).summed != op_of(v).summed) ||
-        (open_joined != none && sums_pieces(v, open_joined)))
+        (open_pieces != none && sums_across_pieces(v, open_pieces)))
       return none;
-    return open_reads_rows(row) ? row : none;
+    return open_reads_only_rows(row) ? row : none;
   }
 
   /// Returns true if `v` reads rows that the open group computes, and reads nothing else of the group. Rows wider than
   /// `widest_row` are rejected, for two reasons: they would leave the first-level cache before they are read, and there
   /// may be fewer of them than threads.
-  constexpr bool takes_rows(int v) const {
+  constexpr bool can_read_rows_of_open(int v) const {
     const graph::node& n = s.nodes[v];
-    if (!n.op->takes_rows || open_tiles || open_sum != none || open_kernel != none) return false;
+    if (!n.op->takes_rows || open_begins_with_tiles || open_sum != none || open_kernel != none) return false;
     const int a = s.arguments[n.first];
-    for (int i = 1; i < n.op->arguments; ++i) {
-      if (waits_for(s.arguments[n.first + i])) return false;
+    for (int i = 1; i < n.op->argument_count; ++i) {
+      if (depends_on_open(s.arguments[n.first + i])) return false;
     }
-    const int columns = in_open(a) ? made_by(a).extents[-1] : 1;
-    return columns != 1 && made_by(a).bytes / made_by(a).count * columns <= widest_row;
+    const int columns = in_open(a) ? result_of(a).extents[-1] : 1;
+    return columns != 1 && result_of(a).bytes / result_of(a).count * columns <= widest_row;
   }
 
   /// Returns true if `v` computes tiles and hands them to a fused loop. The fused loop must not be an update of a
   /// parameter: an update reads and writes many arrays in pieces as short as the rows of a tile, and the training step
   /// became slower.
-  constexpr bool begins_loop(int v) const {
+  constexpr bool can_begin_loop_with_tiles(int v) const {
     const int reader = readers.first[v];
     if (op_of(v).tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
         op_of(reader).what != graph::role::elementwise || op_of(reader).updates || !same_shape(reader, v) ||
-        made_by(v).extents.rank == 0 || made_by(v).extents[-1] == 1)
+        result_of(v).extents.rank == 0 || result_of(v).extents[-1] == 1)
       return false;
-    for (int i = 0; i < op_of(reader).arguments; ++i) {
+    for (int i = 0; i < op_of(reader).argument_count; ++i) {
       const int a = s.argument(reader, i);
-      if (readers.root[a] == v && !reads_plainly(reader, a)) return false;
+      if (readers.root[a] == v && !reads_elementwise(reader, a)) return false;
     }
     return true;
   }
 
   /// Returns true if a fused loop reads the row numbers of kernel `v` and can go through each row right after the
   /// kernel.
-  constexpr bool begins_rows(int v) const {
+  constexpr bool can_begin_loop_after_rows(int v) const {
     const int rows = s.argument(v, 0);
-    if (!op_of(v).gives_rows || made_by(rows).extents[-1] == 1) return false;
-    for (int r = 0; r < op_of(v).results; ++r) {
+    if (!op_of(v).gives_rows || result_of(rows).extents[-1] == 1) return false;
+    for (int r = 0; r < op_of(v).result_count; ++r) {
       const int reader = readers.first[v + r];
-      if (reader != none && is_of_row(v, v + r) && same_shape(reader, rows) &&
+      if (reader != none && is_one_number_per_row(v, v + r) && same_shape(reader, rows) &&
           op_of(reader).what == graph::role::elementwise && (v >= s.turn || reader < s.turn))
         return true;
     }
@@ -337,81 +345,82 @@ struct fuser {
   }
 
   /// Returns true if the open group, which does not read `v`, can follow `v` in one fused loop.
-  constexpr bool goes_before_open(int v) const {
+  constexpr bool can_begin_open(int v) const {
     return open_count < max_loop_operations && open_sum == none && op_of(v).tiles == tiling::complete &&
            same_shape(open[0], v);
   }
-  constexpr void add_maker(int v) {
+  constexpr void add_tiled_kernel(int v) {
     for (int i = open_count++; i > 0; --i) open[i] = open[i - 1];
     open[0] = v;
-    open_tiles = true;
-    open_sums = op_of(v).tiles == tiling::summed_in_result;
-    put(v, out.step_count);
+    open_begins_with_tiles = true;
+    open_keeps_partial_sums = op_of(v).tiles == tiling::summed_in_result;
+    assign(v, out.step_count);
   }
 
   /// Returns the end of the values that are computed before `v`. If only smaller elementwise values stand between `v`
   /// and its first reader, the end is this reader. An example is the scale of a batch norm in prediction. The fused
   /// loop that reads the tiles of `v` can then follow `v` directly. Otherwise the end is the value after the results of
   /// `v`.
-  constexpr int made_before(int v) const {
-    const int next = v + op_of(v).results;
-    if (op_of(v).what != graph::role::kernel || op_of(v).results > 1 || !begins_loop(v)) return next;
+  constexpr int end_of_values_before(int v) const {
+    const int next = v + op_of(v).result_count;
+    if (op_of(v).what != graph::role::kernel || op_of(v).result_count > 1 || !can_begin_loop_with_tiles(v)) return next;
     const int reader = readers.first[v];
     for (int w = next; w < reader; ++w) {
-      if (op_of(w).what == graph::role::kernel || op_of(w).updates || made_by(w).count >= made_by(v).count) return next;
+      if (op_of(w).what == graph::role::kernel || op_of(w).updates || result_of(w).count >= result_of(v).count)
+        return next;
     }
     return reader;
   }
 
   /// Adds the values up to the next kernel that can follow the open kernel row by row. They come before values that
   /// read the kernel's other results, for example before updates of weights.
-  constexpr void add_followers(int from) {
+  constexpr void add_row_followers(int from) {
     bool later[nodes] = {};
     for (int v = from; v < s.node_count && v != s.turn && v != s.all_gradients; ++v) {
       const graph::node& n = s.nodes[v];
       if (n.op->what == graph::role::kernel) break;
       later[v] = n.op->what == graph::role::map && readers.root[v] == v;
-      if (n.op->what != graph::role::elementwise || n.number > 0) continue;
+      if (n.op->what != graph::role::elementwise || n.result_index > 0) continue;
       bool waits = false, reads_open = false;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int root = readers.root[s.arguments[n.first + i]];
-        waits |= later[root] || readers.joined[root];
-        reads_open |= in_open(root) && early[root];
+        waits |= later[root] || readers.in_pieces[root];
+        reads_open |= in_open(root) && added_early[root];
       }
-      const bool follows = !waits && joins(v);
+      const bool follows = !waits && can_join_open(v);
       if (follows) add(v);
       else if (reads_open) break;
-      for (int r = 0; r < n.op->results; ++r) (follows ? early : later)[v + r] = true;
+      for (int r = 0; r < n.op->result_count; ++r) (follows ? added_early : later)[v + r] = true;
     }
   }
 
   constexpr void add(int v) {
     const graph::node& n = s.nodes[v];
-    if (early[v]) return;
+    if (added_early[v]) return;
     out.root[v] = readers.root[v];
-    out.joined[v] = readers.joined[v];
-    if (n.number > 0) return;
+    out.in_pieces[v] = readers.in_pieces[v];
+    if (n.result_index > 0) return;
     out.step_of[v] = none;
-    if (readers.joined[v]) return;
+    if (readers.in_pieces[v]) return;
     if (n.op->what == graph::role::elementwise || (n.op->what == graph::role::map && out.root[v] == v)) {
       add_elementwise(v);
-    } else if (const int row = n.op->what == graph::role::kernel ? joins_as_sum(v) : none; row != none) {
+    } else if (const int row = n.op->what == graph::role::kernel ? row_axis_if_sum_joins(v) : none; row != none) {
       open_sum = v;
       sum_axes = row;
       add_open(v);
-    } else if (n.op->what == graph::role::kernel && begins_rows(v)) {
+    } else if (n.op->what == graph::role::kernel && can_begin_loop_after_rows(v)) {
       close();
       open_kernel = v;
-      put(v, out.step_count);
-      add_followers(v + n.op->results);
-    } else if (n.op->what == graph::role::kernel && takes_rows(v)) {
-      put(v, out.step_count);
+      assign(v, out.step_count);
+      add_row_followers(v + n.op->result_count);
+    } else if (n.op->what == graph::role::kernel && can_read_rows_of_open(v)) {
+      assign(v, out.step_count);
       close(v);
     } else if (n.op->what == graph::role::kernel) {
-      bool waits = open_tiles || open_kernel != none;  // a waiting group would keep its arguments alive
-      for (int i = 0; i < n.op->arguments; ++i) waits |= waits_for(s.arguments[n.first + i]);
-      if (waits || (begins_loop(v) && !goes_before_open(v))) close();
-      if (begins_loop(v)) add_maker(v);
+      bool waits = open_begins_with_tiles || open_kernel != none;  // a waiting group would keep its arguments alive
+      for (int i = 0; i < n.op->argument_count; ++i) waits |= depends_on_open(s.arguments[n.first + i]);
+      if (waits || (can_begin_loop_with_tiles(v) && !can_begin_open(v))) close();
+      if (can_begin_loop_with_tiles(v)) add_tiled_kernel(v);
       else add_kernel(v);
     }
   }
@@ -421,7 +430,7 @@ struct fuser {
       if (v == s.turn || v == s.all_gradients) close();
       if (v == s.turn) out.turn = out.all_gradients = out.step_count;
       if (v == s.all_gradients) out.all_gradients = out.step_count;
-      const int next = v + op_of(v).results, end = made_before(v);
+      const int next = v + op_of(v).result_count, end = end_of_values_before(v);
       for (int w = next; w < end; ++w) add(w);
       for (int w = v; w < next; ++w) add(w);
       v = end;
@@ -434,10 +443,10 @@ struct fuser {
     for (int m = 0; m < out.member_count; ++m) {
       // readers in other plan steps come after readers in this one
       const int v = out.members[m], last = readers.last[v];
-      const step& made = out.steps[out.step_of[v]];
-      out.external[v] =
-          last == none ? s.made(v).always
-                       : out.step_of[last] != out.step_of[v] || made.kernel == last || (made.follows && m < made.code);
+      const plan_step& st = out.steps[out.step_of[v]];
+      out.external[v] = last == none ? s.result(v).always_in_memory
+                                     : out.step_of[last] != out.step_of[v] || st.kernel == last ||
+                                           (st.loop_reads_rows && m < st.loop_begin);
     }
     for (int i = 0; i < s.output_count; ++i) out.external[readers.root[s.outputs[i]]] = true;
     for (int v : s.gradient) {

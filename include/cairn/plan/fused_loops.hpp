@@ -20,18 +20,19 @@ struct loop_input {
   dtype type = dtype::real;
   access how = access::contiguous;
   bool map = false;        ///< true if a map leads from the value to its source
-  bool joined = false;     ///< a concatenation that is read in place; its strides are counted in rows
+  bool in_pieces = false;  ///< a concatenation that is read in place; its strides are counted in rows
   bool stretched = false;  ///< true if it is broadcast along some axes
   double immediate = 0;
   const graph::generator* generate = nullptr;  ///< the generator of a generated array, or null
 
   constexpr bool same_code(const loop_input& other) const {
-    return type == other.type && how == other.how && joined == other.joined && same_address(generate, other.generate) &&
+    return type == other.type && how == other.how && in_pieces == other.in_pieces &&
+           same_address(generate, other.generate) &&
            (how != access::constant ||  // the comparison is bitwise, because -0 and 0 are different constants
             std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate));
   }
   /// Returns true if a result of the fused loop may be written over the operand.
-  constexpr bool replaceable() const { return how == access::contiguous && !map && !stretched && !joined; }
+  constexpr bool replaceable() const { return how == access::contiguous && !map && !stretched && !in_pieces; }
 };
 
 struct loop {
@@ -59,13 +60,13 @@ struct operand_axis {
 };
 template <class Schedule>
 constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, const shape& whole, int axis) {
-  const shape& own = s.made(in.value).extents;
+  const shape& own = s.result(in.value).extents;
   const int here = axis - (whole.rank - own.rank);
   if (here < 0 || (own.extent[here] == 1 && whole.extent[axis] != 1)) return {};
-  const shape& from = in.map ? s.made(s.argument(in.value, 0)).extents : own;
+  const shape& from = in.map ? s.result(s.argument(in.value, 0)).extents : own;
   std::int64_t stride = 1;
   for (int k = here + 1; k < from.rank; ++k) stride *= from.extent[k];
-  if (in.joined && here < from.rank - 1) stride /= from[-1];
+  if (in.in_pieces && here < from.rank - 1) stride /= from[-1];
   if (!in.map) return {stride, 0, false};
   const axis_map& map = s.op(in.value).map[here];
   return map.in_steps() ? operand_axis{stride * map.step, map.begin, false} : operand_axis{stride, 0, true};
@@ -94,12 +95,12 @@ struct loop_writer {
     const bool constant = source.what == graph::role::constant && !map;
     out.inputs[out.input_count] = {v,
                                    f.root[a],
-                                   s.nodes[a].made->element.type,
+                                   s.nodes[a].result->element.type,
                                    constant                                          ? access::constant
                                    : !map && !same_address(source.generate, nullptr) ? access::generated
                                                                                      : access::contiguous,
                                    map,
-                                   f.joined[v],
+                                   f.in_pieces[v],
                                    false,
                                    constant ? source.value : 0,
                                    source.generate};
@@ -110,14 +111,14 @@ struct loop_writer {
   /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1 along which no operand is
   /// mapped. There are two exceptions: axes that a sum runs over are not merged with other axes, and a fused loop that
   /// shares its plan step with a kernel keeps its columns separate.
-  constexpr void merge_axes(const step& st, loop& l, axis_set summed) {
-    const graph::result& whole = s.made(f.members[st.code]);
+  constexpr void merge_axes(const plan_step& st, loop& l, axis_set summed) {
+    const graph::result_info& whole = s.result(f.members[st.loop_begin]);
     const shape& extents = whole.extents;
     bool flat = summed == 0 && st.kernel == none && whole.count <= most_extent;
     for (int i = l.input_begin; i < l.input_end; ++i) {
       loop_input& in = out.inputs[i];
-      in.stretched = s.made(in.value).count != whole.count;
-      if (in.how != access::constant) flat &= !in.stretched && !in.map && !in.joined;
+      in.stretched = s.result(in.value).count != whole.count;
+      if (in.how != access::constant) flat &= !in.stretched && !in.map && !in.in_pieces;
     }
     if (flat) {
       l.extents.rank = whole.count == 1 ? 0 : 1;
@@ -167,22 +168,24 @@ struct loop_writer {
   }
 
   /// Writes the code of a fused loop. Returns a hash, which differs for most fused loops with different code.
-  constexpr std::uint32_t write(const step& st, loop& l) {
+  constexpr std::uint32_t write(const plan_step& st, loop& l) {
     std::uint32_t hash = 0;
     axis_set summed = 0;
     l.input_begin = out.input_count;
-    for (int m = st.code; m < st.code_end; ++m) {
+    for (int m = st.loop_begin; m < st.loop_end; ++m) {
       const int v = f.members[m];
       const graph::node& n = s.nodes[v];
-      const bool computed = n.number == 0 && (m > st.code || !st.tiles);
-      const int count = computed ? n.op->arguments : 0;
-      out.code[m] = {computed ? n.op->lanes : nullptr, n.made->element.type, out.argument_count, count, f.external[v]};
+      const bool computed = n.result_index == 0 && (m > st.loop_begin || !st.loop_reads_tiles);
+      const int count = computed ? n.op->argument_count : 0;
+      out.code[m] = {computed ? n.op->lanes : nullptr, n.result->element.type, out.argument_count, count,
+                     f.external[v]};
       hash = mix(hash, n.op->hash + f.external[v]);
       summed |= n.op->summed;
       for (int i = 0; i < count; ++i) {
         const int a = s.arguments[n.first + i];
-        out.arguments[out.argument_count++] =
-            f.step_of[a] == f.step_of[v] && f.position[a] >= st.code ? f.position[a] - st.code : -1 - input_of(l, a, v);
+        out.arguments[out.argument_count++] = f.step_of[a] == f.step_of[v] && f.position[a] >= st.loop_begin
+                                                  ? f.position[a] - st.loop_begin
+                                                  : -1 - input_of(l, a, v);
       }
     }
     l.input_end = out.input_count;
@@ -191,13 +194,14 @@ struct loop_writer {
   }
 
   constexpr bool equal(int one, int two) const {
-    const step &p = f.steps[one], &q = f.steps[two];
+    const plan_step &p = f.steps[one], &q = f.steps[two];
     const loop &a = out.of[one], &b = out.of[two];
-    if (p.code_end - p.code != q.code_end - q.code || p.tiles != q.tiles || p.rows() != q.rows() ||
-        p.follows != q.follows || a.sum != b.sum || a.input_end - a.input_begin != b.input_end - b.input_begin)
+    if (p.loop_end - p.loop_begin != q.loop_end - q.loop_begin || p.loop_reads_tiles != q.loop_reads_tiles ||
+        p.kernel_reads_rows() != q.kernel_reads_rows() || p.loop_reads_rows != q.loop_reads_rows || a.sum != b.sum ||
+        a.input_end - a.input_begin != b.input_end - b.input_begin)
       return false;
-    for (int m = 0; m < p.code_end - p.code; ++m) {
-      const loop_value &x = out.code[p.code + m], &y = out.code[q.code + m];
+    for (int m = 0; m < p.loop_end - p.loop_begin; ++m) {
+      const loop_value &x = out.code[p.loop_begin + m], &y = out.code[q.loop_begin + m];
       if (!x.same_code(y)) return false;
       for (int i = 0; i < x.arguments; ++i) {
         if (out.arguments[x.first + i] != out.arguments[y.first + i]) return false;
@@ -228,7 +232,7 @@ template <class Schedule, class Fused>
 constexpr auto write_loops(const Schedule& s, const Fused& f) {
   detail::loop_writer<Schedule, Fused> w{s, f};
   for (int i = 0; i < f.step_count; ++i) {
-    if (!f.steps[i].loop()) continue;
+    if (!f.steps[i].has_loop()) continue;
     const std::uint32_t hash = w.write(f.steps[i], w.out.of[i]);
     w.out.of[i].same_as = w.first_equal(i, hash);
   }

@@ -17,15 +17,15 @@ struct live_ranges {
 /// Calls `visit` with each value whose memory plan step `index` reads.
 template <class Schedule, class Fused, class Loops>
 constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, int index, auto visit) {
-  const step& st = f.steps[index];
-  if (st.loop()) {
+  const plan_step& st = f.steps[index];
+  if (st.has_loop()) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       if (l.inputs[i].how != access::constant) for_each_piece(s, f, l.inputs[i].source, visit);
     }
   }
   if (st.kernel != none) {
     const graph::node& n = s.nodes[st.kernel];
-    for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, f, f.root[s.arguments[n.first + i]], visit);
+    for (int i = 0; i < n.op->argument_count; ++i) for_each_piece(s, f, f.root[s.arguments[n.first + i]], visit);
   }
 }
 
@@ -34,7 +34,7 @@ constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
   live_ranges<Schedule::capacity> out;
   for (int i = 0; i < f.step_count; ++i) {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-      if (s.made(f.members[m]).always) out.last[f.members[m]] = i;
+      if (s.result(f.members[m]).always_in_memory) out.last[f.members[m]] = i;
     }
     for_each_read(s, f, l, i, [&](int v) { out.last[v] = i; });
   }

@@ -10,8 +10,8 @@ namespace cairn::plan {
 /// - `together`: in the arena and in one block of gradients.
 /// - `apart`: each at a base of its own. The body of a scan uses this, because results and gradients have other
 ///   addresses in each iteration.
-/// - `apart_and_kept`: as `apart`. The values that the backward pass reads lie outside the arena, too.
-enum class placing : std::uint8_t { together, apart, apart_and_kept };
+/// - `apart_and_stored`: as `apart`. The values that the backward pass reads lie outside the arena, too.
+enum class result_bases : std::uint8_t { together, apart, apart_and_stored };
 
 /// The purpose for which a model is lowered.
 template <class Numbers, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent,
@@ -51,8 +51,8 @@ constexpr auto choose_leaves(const Graph& g) {
     const graph::operation& leaf = g.leaf_op(i);
     const std::string_view name = g.name(g.leaves[i]);
     out.trained[i] = leaf.trainable && !Purpose::frozen::cover(name);
-    const bool asked = leaf.what == graph::role::input && kind_of(leaf.made->element.type) == kind::real;
-    out.wanted[i] = out.trained[i] || (asked && Purpose::wanted::contain(name));
+    const bool is_real_input = leaf.what == graph::role::input && kind_of(leaf.results[0].element.type) == kind::real;
+    out.wanted[i] = out.trained[i] || (is_real_input && Purpose::wanted::contain(name));
   }
   return out;
 }
@@ -67,8 +67,8 @@ inline constexpr auto earlier_gradients = [] {
   for (int i = 0; i < Graph.leaf_count; ++i) {
     out.of[i] = Graph.leaf_op(i);
     out.of[i].name = "gradient so far";
-    out.of[i].what = graph::role::earlier;
-    out.of[i].made = &Graph.leaf_op(i).made->in_floats();
+    out.of[i].what = graph::role::accumulated;
+    out.of[i].results = &Graph.leaf_op(i).results[0].as_float();
   }
   return out;
 }();
@@ -96,7 +96,7 @@ template <class Purpose, class First, class... Rest>
 inline constexpr graph::sizes counted<Purpose, output_list<First, Rest...>> = [](graph::sizes size) {
   size.nodes *= 1 + std::max({First::traits.order, Rest::traits.order...});
   return size;
-}(graph::counted<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
+}(graph::counted_sizes<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
 
 /// A model: its graph, its trained leaves and its gradient, each a constant of its own.
 template <class Purpose, class Outputs>
@@ -112,7 +112,7 @@ struct model<Purpose, output_list<First, Rest...>> {
   using target = graph::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
                                (Purpose::wanted::count > 0 || order > 0)>;
   using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
-  static constexpr placing placed = placing::together;
+  static constexpr result_bases bases_of_results = result_bases::together;
 
   static constexpr auto graph = graph::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
   static constexpr auto chosen = choose_leaves<Purpose>(graph);

@@ -19,37 +19,56 @@ struct needs {
 };
 
 namespace detail {
+
+/// How the backward pass reads the values of the forward pass.
+template <int Nodes>
+struct backward_reads {
+  static constexpr int never = 1 << 29;  ///< a depth below all segments
+
+  int depth[Nodes] = {};               ///< the outermost depth of segments at which the backward pass reads the value
+  int region_of_kernel[Nodes] = {};    ///< region of the last kernel of the backward pass that reads the value, or none
+  bool by_interior[Nodes] = {};        ///< true if the interior of a segment reads the value and is recomputed
+  int recomputed_readers[Nodes] = {};  ///< number of reads by values outside of segments that would be recomputed
+};
+
 template <class Graph, class Gradient, class Segments>
 struct need_finder {
   static constexpr int nodes = Gradient::capacity;
+  static constexpr int longest_chain = 16;  ///< most elementwise operations in a row that are recomputed
+
   const Graph& g;
   const Gradient& d;
-  const Segments& in;
+  const Segments& segments;
   const bool* cheap_unplaced;  ///< by forward value: cheap where no segment is placed; null in that program itself
   needs<nodes> out{};
+  backward_reads<nodes> reads{};
 
   constexpr bool is_leaf(int v) const { return graph::is_leaf(d.nodes[v].op->what); }
   constexpr bool is_view(int v) const { return d.nodes[v].op->what == graph::role::view; }
-  constexpr bool in_loops(int v) const {
+  constexpr bool is_fusible(int v) const {
     return d.nodes[v].op->what == graph::role::elementwise || d.nodes[v].op->what == graph::role::map;
   }
 
   /// Returns true if `v` is a map (a slice, a transpose) with as many bytes as its argument. Reading the argument
   /// through such a map would mean writing all of the argument again.
-  constexpr bool moves_all(int v) const {
-    return d.nodes[v].op->what == graph::role::map && d.nodes[v].made->bytes == d.nodes[d.argument(v, 0)].made->bytes;
+  constexpr bool moves_whole_argument(int v) const {
+    return d.nodes[v].op->what == graph::role::map &&
+           d.nodes[v].result->bytes == d.nodes[d.argument(v, 0)].result->bytes;
   }
 
   /// Returns true if `v` is a leaf converted to another type. The leaf is always there to be converted again.
-  constexpr bool copies_leaf(int v) const { return d.nodes[v].op->converts && is_leaf(out.root[d.argument(v, 0)]); }
-
-  /// Returns false if v lies outside of all segments and is kept where none is placed. A placed segment holds values
-  /// that the unplaced program does not keep. If others made of these became cheap, the program would do work that the
-  /// costs of placements, read off the unplaced program, do not contain.
-  constexpr bool may_be_cheap(int v) const {
-    return in.of[v] != 0 || same_address(cheap_unplaced, nullptr) || cheap_unplaced[v];
+  constexpr bool is_converted_leaf(int v) const {
+    return d.nodes[v].op->converts && is_leaf(out.root[d.argument(v, 0)]);
   }
 
+  /// Returns false if v lies outside of all segments and is stored where none is placed. A placed segment holds values
+  /// that the unplaced program does not store. If others made of these became cheap, the program would do work that the
+  /// costs of placements, read off the unplaced program, do not contain.
+  constexpr bool may_be_cheap(int v) const {
+    return segments.of[v] != 0 || same_address(cheap_unplaced, nullptr) || cheap_unplaced[v];
+  }
+
+  /// Marks the values on which an output or a gradient depends. If one result of an operation is live, all are.
   constexpr void find_live() {
     for (int i = 0; i < g.output_count; ++i) out.live[g.outputs[i]] = true;
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -58,25 +77,67 @@ struct need_finder {
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
       const graph::node& n = d.nodes[v];
-      if (n.number > 0) out.live[v - n.number] = true;
-      for (int i = 0; i < n.op->arguments; ++i) out.live[d.arguments[n.first + i]] = true;
+      if (n.result_index > 0) out.live[v - n.result_index] = true;
+      for (int i = 0; i < n.op->argument_count; ++i) out.live[d.arguments[n.first + i]] = true;
     }
     for (int v = 0; v < d.node_count; ++v) {
-      if (d.nodes[v].number > 0) out.live[v] = out.live[d.head(v)];
+      if (d.nodes[v].result_index > 0) out.live[v] = out.live[d.head(v)];
     }
   }
 
+  /// Finds the root of each view, the constants, and the roots of the program's outputs.
   constexpr void find_constants() {
     for (int v = 0; v < d.turn; ++v) {
       const graph::node& n = d.nodes[v];
       out.root[v] = n.op->what == graph::role::view ? out.root[d.arguments[n.first]] : v;
-      out.constant[v] = graph::is_constant(n.op->what) || (n.op->arguments > 0 && n.op->what != graph::role::kernel);
-      for (int i = 0; i < n.op->arguments; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
+      out.constant[v] =
+          graph::is_constant(n.op->what) || (n.op->argument_count > 0 && n.op->what != graph::role::kernel);
+      for (int i = 0; i < n.op->argument_count; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
     }
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
 
-  /// Decides which values are cheap.
+  /// Finds the candidates for recomputation and how the backward pass reads each value. Visits values from the last to
+  /// the first, so that all readers of a value are known when the value itself is visited.
+  constexpr void find_candidates() {
+    bool must_store[nodes] = {};  // at the boundary of a segment, or moved as a whole by a map
+    for (int v = 0; v < d.turn; ++v) {
+      reads.depth[v] = reads.never;
+      reads.region_of_kernel[v] = none;
+    }
+    for (int v = d.node_count; v-- > 0;) {
+      if (!out.live[v]) continue;
+      const graph::node& n = d.nodes[v];
+      const bool in_forward = v < d.turn;
+      out.cheap[v] = in_forward && (is_fusible(v) || is_view(v)) && n.op->result_count == 1 &&
+                     segments.depth_of(v) <= 1 && !out.constant[v] && !out.output[out.root[v]] &&
+                     !must_store[out.root[v]] && may_be_cheap(v);
+      const bool is_read_by_backward = reads.depth[v] != reads.never;
+      const bool recomputed =
+          out.cheap[v] && segments.of[v] == 0 && (is_read_by_backward || reads.recomputed_readers[v] > 0);
+      const bool recomputed_in_segment = in_forward && segments.of[v] != 0 && reads.depth[v] != 0 &&
+                                         (is_read_by_backward || reads.by_interior[v]) && !segments.stored_by_policy[v];
+      for (int i = 0; i < n.op->argument_count; ++i) {
+        if (d.arguments[n.first + i] >= d.turn) continue;
+        const int a = out.root[d.arguments[n.first + i]];
+        const int shared_segment = segments.common(segments.of[a], segments.of[v]);
+        reads.recomputed_readers[a] += recomputed;
+        if (in_forward) {
+          const bool enters_segment = shared_segment != segments.of[v];
+          must_store[a] |= (enters_segment && !is_converted_leaf(a)) || (recomputed && moves_whole_argument(v));
+          reads.by_interior[a] |= recomputed_in_segment;
+          if (recomputed_in_segment && segments.of[a] == 0) reads.depth[a] = 0;
+        } else {
+          reads.depth[a] =
+              std::min(reads.depth[a], segments.stored_by_policy[a] ? 0 : segments.all[shared_segment].depth);
+          if (reads.region_of_kernel[a] == none && n.op->what == graph::role::kernel)
+            reads.region_of_kernel[a] = n.region;
+        }
+      }
+    }
+  }
+
+  /// Decides which candidates are cheap.
   ///
   /// A value is cheap if a chain of at most 16 elementwise operations computes it, and if the inputs of this chain that
   /// would be stored only for recomputation have fewer bytes than the value. The cost of an input is
@@ -93,72 +154,50 @@ struct need_finder {
   /// as a whole is not cheap either. In a segment, the same rule tells which values would be cheap if the segment were
   /// a block. All inputs of such a value must be values of the segment that cost nothing.
   constexpr void find_cheap() {
-    constexpr int longest_row = 16, nowhere = 1 << 29;
-    bool boundary[nodes] = {};
-    // region of the last kernel of the backward pass that reads the value, 0 outside of all regions, or none
-    int written[nodes] = {};
-    int kept[nodes] = {};           // the outermost depth of segments at which the backward pass reads the value
-    bool asked[nodes] = {};         // true if the interior of a segment reads the value and is recomputed
-    int shares[nodes] = {};         // number of reads by values outside of segments that would be recomputed
-    int row[nodes] = {};            // of cheap values: number of operations in a row that are recomputed
-    std::int64_t cost[nodes] = {};  // bytes that are stored only to recompute the value
-    for (int v = 0; v < d.turn; ++v) {
-      kept[v] = nowhere;
-      written[v] = none;
-    }
-    for (int v = d.node_count; v-- > 0;) {
-      if (!out.live[v]) continue;
-      const graph::node& n = d.nodes[v];
-      out.cheap[v] = v < d.turn && (in_loops(v) || is_view(v)) && n.op->results == 1 && in.depth_of(v) <= 1 &&
-                     !out.constant[v] && !out.output[out.root[v]] && !boundary[out.root[v]] && may_be_cheap(v);
-      const bool asks = out.cheap[v] && in.of[v] == 0 && (kept[v] != nowhere || shares[v] > 0);
-      const bool read_inside = asked[v] || kept[v] != nowhere;
-      const bool again = v < d.turn && in.of[v] != 0 && kept[v] != 0 && read_inside && !in.saved[v];
-      for (int i = 0; i < n.op->arguments; ++i) {
-        if (d.arguments[n.first + i] >= d.turn) continue;
-        const int a = out.root[d.arguments[n.first + i]], shared = in.common(in.of[a], in.of[v]);
-        shares[a] += asks;
-        if (v < d.turn) {
-          boundary[a] |= (shared != in.of[v] && !copies_leaf(a)) || (asks && moves_all(v));
-          asked[a] |= again;
-          if (again && in.of[a] == 0) kept[a] = 0;
-        } else {
-          kept[a] = std::min(kept[a], in.saved[a] ? 0 : in.all[shared].depth);
-          if (written[a] == none && n.op->what == graph::role::kernel) written[a] = n.region;
-        }
-      }
-    }
+    int chain_length[nodes] = {};         // of cheap values: how many operations in a row are recomputed
+    std::int64_t input_cost[nodes] = {};  // bytes that are stored only to recompute the value
     for (int v = 0; v < d.turn; ++v) {
       const graph::node& n = d.nodes[v];
-      const int depth = in.depth_of(v);
-      bool again = false;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      const int depth = segments.depth_of(v);
+      bool recomputed = false;  // true if the last argument is recomputed; a view has only one argument
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = out.root[d.arguments[n.first + i]];
-        const bool inside = in.of[a] == in.of[v];
-        again = out.cheap[a] && inside;
-        if (again) row[v] = std::max(row[v], row[a]);
-        const bool lives = again && written[a] != none && (written[a] == 0 || written[a] != n.region);
-        const bool read = kept[a] <= depth && (inside || depth == 0);
-        if (is_leaf(a) || out.constant[a] || out.output[a] || (read && !lives)) continue;
-        const std::int64_t bytes = again && !lives ? cost[a] : d.nodes[a].made->bytes;
-        cost[v] += shares[a] > 1 ? (bytes + shares[a] - 1) / shares[a] : bytes;
+        const bool in_same_segment = segments.of[a] == segments.of[v];
+        recomputed = out.cheap[a] && in_same_segment;
+        if (recomputed) chain_length[v] = std::max(chain_length[v], chain_length[a]);
+
+        const int region = reads.region_of_kernel[a];  // 0 outside of all regions
+        const bool is_written_early = recomputed && region != none && (region == 0 || region != n.region);
+        const bool is_read_anyway = reads.depth[a] <= depth && (in_same_segment || depth == 0);
+        if (is_leaf(a) || out.constant[a] || out.output[a] || (is_read_anyway && !is_written_early)) continue;
+
+        const std::int64_t bytes = recomputed && !is_written_early ? input_cost[a] : d.nodes[a].result->bytes;
+        const int sharers = reads.recomputed_readers[a];
+        input_cost[v] += sharers > 1 ? (bytes + sharers - 1) / sharers : bytes;
       }
-      if (is_view(v)) out.cheap[v] &= again || cost[v] == 0;
-      else out.cheap[v] &= ++row[v] <= longest_row && cost[v] < (depth == 0 ? n.made->bytes : 1);
+      if (is_view(v)) {
+        out.cheap[v] &= recomputed || input_cost[v] == 0;
+      } else {
+        ++chain_length[v];
+        out.cheap[v] &= chain_length[v] <= longest_chain && input_cost[v] < (depth == 0 ? n.result->bytes : 1);
+      }
     }
   }
 };
+
 }  // namespace detail
 
-/// Finds what a training step needs of graph `g` with gradient `d`, if its segments are `in`. `cheap_unplaced` says
-/// what is cheap in the same program without placed segments. It is null if no segment is placed.
+/// Finds what a training step needs of graph `g` with gradient `d`, if its segments are `segments`. `cheap_unplaced`
+/// says what is cheap in the same program without placed segments. It is null if no segment is placed.
 template <class Graph, class Gradient, class Segments>
-constexpr auto find_needs(const Graph& g, const Gradient& d, const Segments& in, const bool* cheap_unplaced = nullptr) {
-  detail::need_finder<Graph, Gradient, Segments> f{g, d, in, cheap_unplaced};
-  f.find_live();
-  f.find_constants();
-  f.find_cheap();
-  return f.out;
+constexpr auto find_needs(const Graph& g, const Gradient& d, const Segments& segments,
+                          const bool* cheap_unplaced = nullptr) {
+  detail::need_finder<Graph, Gradient, Segments> finder{g, d, segments, cheap_unplaced};
+  finder.find_live();
+  finder.find_constants();
+  finder.find_candidates();
+  finder.find_cheap();
+  return finder.out;
 }
 
 }  // namespace cairn::plan

@@ -18,8 +18,8 @@ constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment -
 /// - `number_base`: numbers of update rules. `key_base`: keys by which updates round.
 /// - `position_base`: positions of generated arrays.
 /// - `nowhere`: a result that is unused.
-/// - `scratch_base`: workspace, if it lies outside the arena. `kept_base`: values stored for the backward pass, if they
-///   lie outside the arena.
+/// - `workspace_base`: workspace, if it lies outside the arena. `stored_base`: values stored for the backward pass, if
+///   they lie outside the arena.
 /// - `elsewhere_base`: memory that the user of a program gives for snapshots.
 /// - From `leaf_base` on, each leaf has a base of its own. In the body of a scan, bases of the results follow, and then
 ///   bases of the gradients of leaves.
@@ -32,14 +32,14 @@ enum base : int {
   constant_base,
   position_base,
   nowhere,
-  scratch_base,
-  kept_base,
+  workspace_base,
+  stored_base,
   elsewhere_base,
   leaf_base
 };
 
 /// An address that is known before there is memory: a base and an offset.
-struct place {
+struct address {
   int base = arena_base;
   std::int64_t offset = 0;  ///< offset in bytes
 };
@@ -49,45 +49,45 @@ struct place {
 /// all of them are complete; other values are copied at the end of the training step.
 struct late_copy {
   int value = none;
-  place to;
+  address to;
 };
 
 /// The addresses of all values that have no slot of the arena.
 template <int Nodes, int Leaves, int Results, int Carries>
-struct places {
-  place of[Nodes] = {};     ///< by value: its address
+struct addresses {
+  address of[Nodes] = {};   ///< by value: its address
   bool fixed[Nodes] = {};   ///< computed values that lie among gradients, parameters, moments or caches
   bool output[Nodes] = {};  ///< values that are results of the program
   /// by leaf: offset in the block of parameters, where trained ones come first, or in that of caches
-  std::int64_t offset[Leaves] = {};
+  std::int64_t leaf_offset[Leaves] = {};
   /// by leaf: offset in the block of gradients, which has the same order as that of parameters
-  std::int64_t gradients[Leaves] = {};
-  std::int64_t moments[Leaves] = {};  ///< by leaf: offset of its first moment in the block of moments
+  std::int64_t gradient_offset[Leaves] = {};
+  std::int64_t moment_offset[Leaves] = {};  ///< by leaf: offset of its first moment in the block of moments
   late_copy copies[Leaves + Results + Carries] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
   int copy_count = 0, constant_count = 0;
   std::int64_t trained_bytes = 0, parameter_bytes = 0, gradient_bytes = 0, moment_bytes = 0;
   std::int64_t cache_bytes = 0;
-  std::int64_t kept_bytes = 0;       ///< bytes of the values that are stored outside the arena
+  std::int64_t stored_bytes = 0;     ///< bytes of the values that are stored outside the arena
   std::int64_t elsewhere_bytes = 0;  ///< bytes in memory that the user gives
 };
 
 /// Returns true if plan step `index` may write its result `w` over argument `v`, which the step reads for the last
 /// time.
-template <class Schedule, class Ranges, class Places>
-constexpr bool replaces(const Schedule& s, const Ranges& live, const Places& p, int index, int v, int w) {
-  return live.last[v] == index && !p.output[v] && s.made(w).covers(s.made(v));
+template <class Schedule, class Ranges, class Addresses>
+constexpr bool replaces(const Schedule& s, const Ranges& live, const Addresses& p, int index, int v, int w) {
+  return live.last[v] == index && !p.output[v] && s.result(w).covers(s.result(v));
 }
 
 /// Returns true if the kernel of plan step `index` reads `v`. A kernel next to a fused loop may read all of `v` for
 /// each tile or row.
 template <class Schedule, class Fused>
 constexpr bool kernel_reads(const Schedule& s, const Fused& f, int index, int v) {
-  const step& st = f.steps[index];
+  const plan_step& st = f.steps[index];
   if (st.kernel == none) return false;
   const graph::node& n = s.nodes[st.kernel];
   bool found = false;
-  for (int i = 0; i < n.op->arguments; ++i)
+  for (int i = 0; i < n.op->argument_count; ++i)
     for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { found |= piece == v; });
   return found;
 }
@@ -105,167 +105,171 @@ constexpr bool read_once(const Schedule& s, const Fused& f, const Loops& l, int 
 
 /// Calls `visit(v)` with the arguments `v` of a plan step over which its result `w` may be written, until `visit`
 /// returns true because it takes one.
-template <class Schedule, class Fused, class Loops, class Ranges, class Places>
+template <class Schedule, class Fused, class Loops, class Ranges, class Addresses>
 constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
-                                    const Places& p, int index, int w, auto visit) {
-  const step& st = f.steps[index];
-  if (st.code <= f.position[w] && f.position[w] < st.code_end) {
+                                    const Addresses& p, int index, int w, auto visit) {
+  const plan_step& st = f.steps[index];
+  if (st.loop_begin <= f.position[w] && f.position[w] < st.loop_end) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       const int v = l.inputs[i].source;
-      if (l.inputs[i].replaceable() && read_once(s, f, l, index, i) && (st.follows || !kernel_reads(s, f, index, v)) &&
-          replaces(s, live, p, index, v, w) && visit(v))
+      if (l.inputs[i].replaceable() && read_once(s, f, l, index, i) &&
+          (st.loop_reads_rows || !kernel_reads(s, f, index, v)) && replaces(s, live, p, index, v, w) && visit(v))
         return;
     }
-  } else if (const int a = s.made(w).overwrites; a != none && !st.tiles && !st.follows) {
+  } else if (const int a = s.result(w).overwrites; a != none && !st.loop_reads_tiles && !st.loop_reads_rows) {
     const graph::node& n = s.nodes[w];
     const int v = f.root[s.arguments[n.first + a]];
     const int root = s.root(s.arguments[n.first + a]);
     bool once = s.op(root).what != graph::role::map || v == root;
-    for (int i = 0; i < n.op->arguments; ++i)
+    for (int i = 0; i < n.op->argument_count; ++i)
       for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
-    once &= !st.rows() || f.step_of[v] == index;  // if the kernel takes rows, the fused loop reads all other arguments
+    once &= !st.kernel_reads_rows() ||
+            f.step_of[v] == index;  // if the kernel takes rows, the fused loop reads all other arguments
     if (once && replaces(s, live, p, index, v, w)) visit(v);
   }
 }
 
 namespace detail {
-template <placing How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
-struct fixed_placer {
-  static constexpr bool apart = How != placing::together;
+template <result_bases How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
+struct address_finder {
+  static constexpr bool apart = How != result_bases::together;
   static constexpr int nodes = Schedule::capacity;
   const Graph& g;
   const Schedule& s;
   const Fused& f;
   const Loops& l;
   const Ranges& live;
-  places<nodes, Graph::size.leaves + 1, apart ? Graph::output_capacity : 0, std::size(Schedule{}.carries)> out{};
+  addresses<nodes, Graph::size.leaves + 1, apart ? Graph::output_capacity : 0, std::size(Schedule{}.carries)> out{};
 
-  constexpr place of_result(int i) const { return {leaf_base + g.leaf_count + i, 0}; }
-  constexpr place of_gradient(int leaf) const {
+  constexpr address result_address(int i) const { return {leaf_base + g.leaf_count + i, 0}; }
+  constexpr address gradient_address(int leaf) const {
     if (apart) return {leaf_base + g.leaf_count + g.output_count + leaf, 0};
-    return {gradient_base, out.gradients[leaf]};
+    return {gradient_base, out.gradient_offset[leaf]};
   }
 
   /// Returns the offset in the block of gradients that corresponds to `offset` in the block of parameters.
-  constexpr std::int64_t in_gradients(int leaf, std::int64_t offset) const {
-    const graph::result& made = *g.leaf_op(leaf).made;
-    return offset * (made.in_floats().bytes / made.bytes);
+  constexpr std::int64_t gradient_offset_of(int leaf, std::int64_t offset) const {
+    const graph::result_info& made = g.leaf_op(leaf).results[0];
+    return offset * (made.as_float().bytes / made.bytes);
   }
-  constexpr void place_leaves() {
+  constexpr void find_leaves() {
     bool trained[Graph::size.leaves + 1] = {};
-    int kept = none;  // a parameter with a gradient that stays after the training step; all of them have one type
+    // a parameter with a gradient that stays after the training step; all of them have one type
+    int any_trained = none;
     for (int i = 0; i < g.leaf_count; ++i) {
       trained[i] = s.gradient[i] != none;
-      if (trained[i] && g.leaf_op(i).what == graph::role::parameter) kept = i;
+      if (trained[i] && g.leaf_op(i).what == graph::role::parameter) any_trained = i;
     }
     for (int i = 0; i < s.carry_count; ++i) trained[s.carries[i].leaf] = true;
     for (const bool first : {true, false}) {
       for (int i = 0; i < g.leaf_count; ++i) {
         const graph::operation& leaf = g.leaf_op(i);
         if (leaf.what != graph::role::parameter || trained[i] != first) continue;
-        out.offset[i] = out.parameter_bytes;
-        out.parameter_bytes += aligned(leaf.made->bytes);
+        out.leaf_offset[i] = out.parameter_bytes;
+        out.parameter_bytes += aligned(leaf.results[0].bytes);
       }
       if (first) out.trained_bytes = out.parameter_bytes;
     }
-    for (int i = 0; i < g.leaf_count; ++i) out.gradients[i] = in_gradients(i, out.offset[i]);
-    if (kept != none) out.gradient_bytes = in_gradients(kept, out.trained_bytes);
+    for (int i = 0; i < g.leaf_count; ++i) out.gradient_offset[i] = gradient_offset_of(i, out.leaf_offset[i]);
+    if (any_trained != none) out.gradient_bytes = gradient_offset_of(any_trained, out.trained_bytes);
     for (int i = 0; i < g.leaf_count; ++i) {
       const graph::operation& leaf = g.leaf_op(i);
       if (leaf.what == graph::role::input && s.gradient[i] != none) {
-        out.gradients[i] = out.gradient_bytes;
-        out.gradient_bytes += aligned(leaf.made->bytes);
+        out.gradient_offset[i] = out.gradient_bytes;
+        out.gradient_bytes += aligned(leaf.results[0].bytes);
       }
       if (leaf.what == graph::role::cache) {
-        out.offset[i] = out.cache_bytes;
-        out.cache_bytes += aligned(leaf.made->bytes);
+        out.leaf_offset[i] = out.cache_bytes;
+        out.cache_bytes += aligned(leaf.results[0].bytes);
       }
       if (s.leaf_value[i] != none) out.of[s.leaf_value[i]] = {leaf_base + i, 0};
     }
   }
 
-  /// Places the constants that need memory. A constant that is an immediate operand of a fused loop needs none.
-  constexpr void place_constants() {
+  /// Finds the addresses of the constants that need memory. A constant that is an immediate operand of a fused loop
+  /// needs none.
+  constexpr void find_constants() {
     for (int m = 0; m < f.member_count; ++m) {
       const graph::node& n = s.nodes[f.members[m]];
-      if (n.op->what != graph::role::kernel || n.number > 0) continue;
-      for (int i = 0; i < n.op->arguments; ++i) place_constant(f.root[s.arguments[n.first + i]]);
+      if (n.op->what != graph::role::kernel || n.result_index > 0) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) find_constant(f.root[s.arguments[n.first + i]]);
     }
     for (int i = 0; i < l.input_count; ++i) {
-      if (l.inputs[i].map || !same_address(l.inputs[i].generate, nullptr)) place_constant(l.inputs[i].source);
+      if (l.inputs[i].map || !same_address(l.inputs[i].generate, nullptr)) find_constant(l.inputs[i].source);
     }
-    for (int i = 0; i < s.output_count; ++i) place_constant(f.root[s.outputs[i]]);
+    for (int i = 0; i < s.output_count; ++i) find_constant(f.root[s.outputs[i]]);
     for (int i = 0; i < g.leaf_count; ++i) {
-      if (s.gradient[i] != none) place_constant(f.root[s.gradient[i]]);
+      if (s.gradient[i] != none) find_constant(f.root[s.gradient[i]]);
     }
   }
-  constexpr void place_constant(int v) {
+  constexpr void find_constant(int v) {
     if (s.op(v).what == graph::role::generated) out.of[v] = {position_base, 0};
     if (s.op(v).what != graph::role::constant || out.of[v].base == constant_base) return;
     out.of[v] = {constant_base, out.constant_count * constant_bytes};
     out.constants[out.constant_count++] = v;
   }
 
-  /// Places snapshots one behind another in the memory that the user gives. They do not share memory, because the
+  /// Puts snapshots one behind another in the memory that the user gives. They do not share memory, because the
   /// user's memory is meant for large data.
-  constexpr void place_elsewhere() {
+  constexpr void find_elsewhere() {
     for (int m = 0; m < f.member_count; ++m) {
       const int v = f.members[m];
-      if (!s.made(v).elsewhere || !f.external[v]) continue;
+      if (!s.result(v).in_user_memory || !f.external[v]) continue;
       out.fixed[v] = true;
       out.of[v] = {elsewhere_base, out.elsewhere_bytes};
-      out.elsewhere_bytes += aligned(s.made(v).bytes);
+      out.elsewhere_bytes += aligned(s.result(v).bytes);
     }
   }
 
-  /// Places the results, and the values that are stored for the backward pass, if they lie outside the arena.
-  constexpr void place_results() {
+  /// Finds the addresses of the results, and of the values that are stored for the backward pass, if they lie outside
+  /// the arena.
+  constexpr void find_results() {
     for (int i = 0; i < s.output_count; ++i) {
       const int v = f.root[s.outputs[i]];
       out.output[v] = true;
       if (!apart) continue;
       if (f.step_of[v] == none || out.fixed[v]) {
-        out.copies[out.copy_count++] = {s.outputs[i], of_result(i)};
+        out.copies[out.copy_count++] = {s.outputs[i], result_address(i)};
       } else {
         out.fixed[v] = true;
-        out.of[v] = of_result(i);
+        out.of[v] = result_address(i);
       }
     }
-    for (int m = 0; How == placing::apart_and_kept && m < f.member_count; ++m) {
+    for (int m = 0; How == result_bases::apart_and_stored && m < f.member_count; ++m) {
       const int v = f.members[m];
       if (f.step_of[v] >= f.turn || live.last[v] < f.turn || !f.external[v] || out.fixed[v]) continue;
       out.fixed[v] = true;
-      out.of[v] = {kept_base, out.kept_bytes};
-      out.kept_bytes += aligned(s.made(v).bytes);
+      out.of[v] = {stored_base, out.stored_bytes};
+      out.stored_bytes += aligned(s.result(v).bytes);
     }
   }
 
-  /// Places the gradients at their final addresses. A value over which a gradient is written is placed there, too, with
+  /// Puts the gradients at their final addresses. A value over which a gradient is written has the same address, with
   /// two exceptions:
-  /// - A value computed before a step has read the earlier gradient at this address is not placed there.
-  /// - If the forward pass runs without the backward pass, no value of the forward pass is placed there.
-  constexpr void place_gradients() {
-    int vacant[nodes] = {};  // by value among the gradients: first plan step that may write at its address
+  /// - A value computed before a step has read the earlier gradient at this address does not get it.
+  /// - If the forward pass runs without the backward pass, no value of the forward pass gets such an address.
+  constexpr void find_gradients() {
+    int free_from[nodes] = {};  // by value among the gradients: first plan step that may write at its address
     for (int i = 0; i < g.leaf_count; ++i) {
       if (s.gradient[i] == none) continue;
       const int v = f.root[s.gradient[i]];
       if (f.step_of[v] != none && !out.fixed[v] && !out.output[v]) {
         out.fixed[v] = true;
-        out.of[v] = of_gradient(i);
-        vacant[v] = apart ? f.turn : 0;
-        if (s.earlier[i] == 0) continue;
+        out.of[v] = gradient_address(i);
+        free_from[v] = apart ? f.turn : 0;
+        if (s.earlier[i] == none) continue;
         out.of[s.earlier[i]] = out.of[v];
-        vacant[v] = std::max(vacant[v], live.last[s.earlier[i]]);
+        free_from[v] = std::max(free_from[v], live.last[s.earlier[i]]);
       } else {
-        out.copies[out.copy_count++] = {s.gradient[i], of_gradient(i)};
+        out.copies[out.copy_count++] = {s.gradient[i], gradient_address(i)};
       }
     }
     for (int m = f.member_count; m-- > 0;) {
       const int w = f.members[m];
       if (!out.fixed[w]) continue;
       for_each_replaceable(s, f, l, live, out, f.step_of[w], w, [&](int v) {
-        if (out.fixed[v] || f.step_of[v] < vacant[w]) return false;
-        vacant[v] = vacant[w];
+        if (out.fixed[v] || f.step_of[v] < free_from[w]) return false;
+        free_from[v] = free_from[w];
         out.of[v] = out.of[w];
         return out.fixed[v] = true;
       });
@@ -274,7 +278,7 @@ struct fixed_placer {
 
   /// Returns true if a fused loop may write `after`, the new value of `before`, over `before`. The fused loop must be
   /// the last to read `before`, and it must read it at the element that it writes.
-  constexpr bool replaces_in_place(int before, int after) const {
+  constexpr bool can_replace(int before, int after) const {
     const int index = f.step_of[after];
     if (live.last[before] != index || kernel_reads(s, f, index, before)) return false;
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
@@ -282,20 +286,21 @@ struct fixed_placer {
     }
     return false;
   }
-  /// Places the moments, the new values of moments and parameters, and the numbers and keys of update rules.
-  constexpr void place_carried() {
+  /// Finds the addresses of the moments, of the new values of moments and parameters, and of the numbers and keys of
+  /// update rules.
+  constexpr void find_carried() {
     for (int i = 0; i < s.number_count; ++i)
-      out.of[s.first_number + i] = {number_base, i * s.made(s.first_number + i).bytes};
+      out.of[s.first_number + i] = {number_base, i * s.result(s.first_number + i).bytes};
     for (int i = 0; i < s.carry_count; ++i) {
       const auto [before, after, leaf, moment, key] = s.carries[i];
       for (int word = 0; key != none && word < 2; ++word)
-        out.of[key + word] = {key_base, (2 * leaf + word) * s.made(key).bytes};
+        out.of[key + word] = {key_base, (2 * leaf + word) * s.result(key).bytes};
       if (moment != none) {
-        if (moment == 0) out.moments[leaf] = out.moment_bytes;
+        if (moment == 0) out.moment_offset[leaf] = out.moment_bytes;
         out.of[before] = {moment_base, out.moment_bytes};
-        out.moment_bytes += aligned(s.made(before).bytes);
+        out.moment_bytes += aligned(s.result(before).bytes);
       }
-      if (replaces_in_place(before, after)) {
+      if (can_replace(before, after)) {
         out.fixed[after] = true;
         out.of[after] = out.of[before];
       } else {
@@ -306,21 +311,21 @@ struct fixed_placer {
 
   /// Returns true if `after`, the new value of a cache, may be computed over the cache's value `before`. `before` must
   /// be unused by then, except that the step that computes `after` may overwrite it.
-  constexpr bool takes_place(int after, int before) const {
+  constexpr bool can_take_address(int after, int before) const {
     const int index = f.step_of[after];
     if (index == none || out.fixed[after]) return false;
     bool takes = before == none || live.last[before] < index;
     if (!takes) for_each_replaceable(s, f, l, live, out, index, after, [&](int v) { return takes |= v == before; });
     return takes;
   }
-  constexpr void place_caches() {
+  constexpr void find_caches() {
     int next = g.result_count;
     for (int i = 0; !apart && i < g.leaf_count; ++i) {
-      if (g.leaves[i].after == none) continue;
+      if (g.leaves[i].next_value == none) continue;
       const int value = s.outputs[next++], after = f.root[value];
       if (g.leaf_op(i).what != graph::role::cache) continue;
-      const place own{leaf_base + i, 0};
-      if (takes_place(after, s.leaf_value[i])) {
+      const address own{leaf_base + i, 0};
+      if (can_take_address(after, s.leaf_value[i])) {
         out.fixed[after] = true;
         out.of[after] = own;
       } else {
@@ -331,16 +336,17 @@ struct fixed_placer {
 };
 }  // namespace detail
 
-template <placing How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
-constexpr auto place_fixed(const Graph& g, const Schedule& s, const Fused& f, const Loops& l, const Ranges& live) {
-  detail::fixed_placer<How, Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, live};
-  p.place_leaves();
-  p.place_constants();
-  p.place_elsewhere();
-  p.place_results();
-  p.place_gradients();
-  p.place_carried();
-  p.place_caches();
+template <result_bases How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
+constexpr auto find_fixed_addresses(const Graph& g, const Schedule& s, const Fused& f, const Loops& l,
+                                    const Ranges& live) {
+  detail::address_finder<How, Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, live};
+  p.find_leaves();
+  p.find_constants();
+  p.find_elsewhere();
+  p.find_results();
+  p.find_gradients();
+  p.find_carried();
+  p.find_caches();
   return p.out;
 }
 

@@ -10,8 +10,8 @@ namespace cairn::plan {
 /// Readers by value of the schedule.
 template <int Nodes>
 struct readers {
-  int root[Nodes] = {};     ///< the value whose memory is read; the value itself, if it has memory or is joined
-  bool joined[Nodes] = {};  ///< by root: a concatenation without memory of its own; its pieces are read instead
+  int root[Nodes] = {};  ///< the value whose memory is read; the value itself, if it has memory or is read in pieces
+  bool in_pieces[Nodes] = {};  ///< by root: a concatenation without memory of its own; its pieces are read instead
   int first[Nodes] = {}, last[Nodes] = {};  ///< by root: first and last reader, or none if unused
 };
 
@@ -19,16 +19,16 @@ struct readers {
 /// or `root` itself.
 template <class Schedule, class Found>
 constexpr void for_each_piece(const Schedule& s, const Found& found, int root, auto visit) {
-  if (!found.joined[root]) return visit(root);
+  if (!found.in_pieces[root]) return visit(root);
   const graph::node& n = s.nodes[root];
-  for (int i = 0; i < n.op->arguments; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
+  for (int i = 0; i < n.op->argument_count; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
 }
 
 /// Returns the number of elements in a row of argument `i`, as operation `v` reads the argument. Returns 0 if the
 /// operation cannot read rows that lie apart.
 template <class Schedule>
-constexpr std::int64_t row_read(const Schedule& s, int v, int i) {
-  const shape& of = s.made(s.argument(v, i)).extents;
+constexpr std::int64_t row_length(const Schedule& s, int v, int i) {
+  const shape& of = s.result(s.argument(v, i)).extents;
   std::int64_t row = 1;
   const int axes = s.op(v).reads_rows(i);
   for (int axis = std::max(of.rank - axes, 0); axis < of.rank; ++axis) row *= of.extent[axis];
@@ -37,10 +37,10 @@ constexpr std::int64_t row_read(const Schedule& s, int v, int i) {
 /// Returns the distance, in elements, between rows of `row` elements of the mapped value `v`, measured in its argument.
 /// Returns 0 if the rows are not equally far apart, or if a row is not contiguous there.
 template <class Schedule>
-constexpr std::int64_t rows_apart(const Schedule& s, int v, std::int64_t row) {
+constexpr std::int64_t row_stride(const Schedule& s, int v, std::int64_t row) {
   const axis_map* const map = s.op(v).map;
-  const shape &to = s.made(v).extents, &from = s.made(s.argument(v, 0)).extents;
-  std::int64_t stride = 1, length = 1, apart = 0, expected = 0;
+  const shape &to = s.result(v).extents, &from = s.result(s.argument(v, 0)).extents;
+  std::int64_t stride = 1, length = 1, distance = 0, expected = 0;
   for (int axis = to.rank; axis-- > 0; stride *= from.extent[axis]) {
     if (!map[axis].in_steps()) return 0;
     if (to.extent[axis] == 1) continue;
@@ -51,12 +51,12 @@ constexpr std::int64_t rows_apart(const Schedule& s, int v, std::int64_t row) {
       length *= to.extent[axis];
       continue;
     }
-    if (apart == 0) apart = step;
+    if (distance == 0) distance = step;
     else if (step != expected) return 0;
     expected = step * to.extent[axis];
   }
-  if (apart == 0) return length % row == 0 ? row : 0;
-  return length == row ? apart : 0;
+  if (distance == 0) return length % row == 0 ? row : 0;
+  return length == row ? distance : 0;
 }
 
 namespace detail {
@@ -65,15 +65,15 @@ struct reader_finder {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
   readers<nodes> out{};
-  bool in_place[nodes] = {};  ///< of maps: true if the map is read in place
-  int last[nodes] = {};       ///< of maps: the last reader
-  int kernels[nodes] = {};    ///< by value: number of kernels up to the value; recomputed ones do not count
+  bool is_in_place[nodes] = {};  ///< of maps: true if the map is read in place
+  int last[nodes] = {};          ///< of maps: the last reader
+  int kernels[nodes] = {};       ///< by value: number of kernels up to the value; recomputed ones do not count
 
   constexpr const graph::operation& op_of(int v) const { return *s.nodes[v].op; }
   /// Returns true if an axis of the map has one element and does not go through its argument in steps. If such a map
   /// were repeated along the axis, it would lead to other elements than this one.
-  constexpr bool beyond_one(int map) const {
-    const shape& to = s.made(map).extents;
+  constexpr bool extends_beyond_one(int map) const {
+    const shape& to = s.result(map).extents;
     for (int axis = 0; axis < to.rank; ++axis) {
       if (to.extent[axis] == 1 && !op_of(map).map[axis].in_steps()) return true;
     }
@@ -85,19 +85,19 @@ struct reader_finder {
     const graph::operation& op = op_of(v);
     if (op.what == graph::role::elementwise)
       return s.argument(v, i) == map &&
-             (same_address(s.nodes[v].made->same_shape, s.nodes[map].made->same_shape) || !beyond_one(map));
+             (same_address(s.nodes[v].result->same_shape, s.nodes[map].result->same_shape) || !extends_beyond_one(map));
     if (op.what != graph::role::kernel || s.op(s.root(s.argument(map, 0))).what == graph::role::generated) return false;
-    const std::int64_t row = row_read(s, v, i);
-    return row > 0 && rows_apart(s, map, row) != 0;
+    const std::int64_t row = row_length(s, v, i);
+    return row > 0 && row_stride(s, map, row) != 0;
   }
 
   /// Returns true if more than one kernel stands between the map and its last reader. Recomputed kernels do not count,
   /// so that slices are read in the same way with any choice of segments.
-  constexpr bool read_later(int map) const { return kernels[last[map]] - kernels[map] > 1; }
+  constexpr bool is_read_later(int map) const { return kernels[last[map]] - kernels[map] > 1; }
   /// Returns true if a copy of `map` takes less than 3/4 of the bytes of its argument `of`, and if the argument is not
   /// a leaf. The memory of the argument can then be freed.
   constexpr bool is_small(int map, int of) const {
-    return 3 * s.made(of).bytes > 4 * s.made(map).bytes && !graph::is_leaf(op_of(of).what);
+    return 3 * s.result(of).bytes > 4 * s.result(map).bytes && !graph::is_leaf(op_of(of).what);
   }
   /// Finds the maps that are read in place. A map is normally read in place if all its readers can do so. The
   /// exceptions are:
@@ -111,73 +111,76 @@ struct reader_finder {
     int kernels_so_far = 0;
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      kernels[v] = kernels_so_far += n.op->what == graph::role::kernel && n.number == 0 && s.again[v] == 0;
+      kernels[v] = kernels_so_far +=
+          n.op->what == graph::role::kernel && n.result_index == 0 && s.recomputes[v] == none;
       if (n.op->what == graph::role::map) {
-        in_place[v] = any = true;
+        is_in_place[v] = any = true;
         last[v] = v;
       }
-      if (!any || n.number > 0 || n.op->what == graph::role::view) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      if (!any || n.result_index > 0 || n.op->what == graph::role::view) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = s.root(s.arguments[n.first + i]);
-        if (!in_place[a]) continue;
-        in_place[a] = reads_through(v, i, a) &&
-                      (v < s.turn || a >= s.turn || graph::is_leaf(op_of(s.root(s.argument(a, 0))).what));
+        if (!is_in_place[a]) continue;
+        is_in_place[a] = reads_through(v, i, a) &&
+                         (v < s.turn || a >= s.turn || graph::is_leaf(op_of(s.root(s.argument(a, 0))).what));
         last[a] = v;
       }
     }
     if (!any) return;
-    for (int i = 0; i < s.output_count; ++i) in_place[s.root(s.outputs[i])] = false;
+    for (int i = 0; i < s.output_count; ++i) is_in_place[s.root(s.outputs[i])] = false;
     for (const int v : s.gradient) {
-      if (v != none) in_place[s.root(v)] = false;
+      if (v != none) is_in_place[s.root(v)] = false;
     }
-    std::int64_t later[nodes] = {};  // by argument: bytes of it that stay alive anyway for maps that are read later
+    // by argument: bytes of it that stay alive anyway for maps that are read later
+    std::int64_t bytes_kept_alive[nodes] = {};
     for (int v = 0; v < s.node_count; ++v) {
-      const int of = in_place[v] ? s.root(s.argument(v, 0)) : none;
-      if (of != none && read_later(v)) later[of] += s.made(is_small(v, of) ? v : of).bytes;
+      const int of = is_in_place[v] ? s.root(s.argument(v, 0)) : none;
+      if (of != none && is_read_later(v)) bytes_kept_alive[of] += s.result(is_small(v, of) ? v : of).bytes;
     }
     for (int v = 0; v < s.node_count; ++v) {
-      const int of = in_place[v] ? s.root(s.argument(v, 0)) : none;
-      if (of != none && is_small(v, of) && later[of] > 0 && later[of] < s.made(of).bytes) in_place[v] = false;
+      const int of = is_in_place[v] ? s.root(s.argument(v, 0)) : none;
+      if (of != none && is_small(v, of) && bytes_kept_alive[of] > 0 && bytes_kept_alive[of] < s.result(of).bytes)
+        is_in_place[v] = false;
     }
   }
 
-  /// Returns true if value `v` can read its argument `i`, the concatenation `joined`, piece by piece.
-  constexpr bool reads_pieces(int v, int i, int joined) const {
+  /// Returns true if value `v` can read its argument `i`, which is `concatenation`, piece by piece.
+  constexpr bool reads_pieces(int v, int i, int concatenation) const {
     const graph::operation& op = op_of(v);
     if (op.what == graph::role::elementwise)
-      return same_address(s.nodes[v].made->same_shape, s.nodes[joined].made->same_shape);
+      return same_address(s.nodes[v].result->same_shape, s.nodes[concatenation].result->same_shape);
     return op.what == graph::role::kernel && op.may_read_pieces(i);
   }
   /// Finds the concatenations that are read in place. All readers must be able to read pieces, and the pieces must have
   /// at least two columns each on average. The pieces have as many bytes as the concatenation, so reading in place
   /// never keeps more memory alive than a copy.
-  constexpr void find_joined() {
+  constexpr void find_pieces() {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      out.joined[v] = n.op->joins && n.made->extents[-1] >= 2 * n.op->arguments;
+      out.in_pieces[v] = n.op->joins && n.result->extents[-1] >= 2 * n.op->argument_count;
       any |= n.op->joins;
-      for (int i = 0; any && n.number == 0 && i < n.op->arguments; ++i) {
+      for (int i = 0; any && n.result_index == 0 && i < n.op->argument_count; ++i) {
         const int a = s.arguments[n.first + i];
-        out.joined[a] = out.joined[a] && reads_pieces(v, i, a);
-        out.joined[v] = out.joined[v] && !graph::is_constant(op_of(s.root(a)).what);
+        out.in_pieces[a] = out.in_pieces[a] && reads_pieces(v, i, a);
+        out.in_pieces[v] = out.in_pieces[v] && !graph::is_constant(op_of(s.root(a)).what);
       }
     }
     if (!any) return;
-    for (int i = 0; i < s.output_count; ++i) out.joined[s.root(s.outputs[i])] = false;
+    for (int i = 0; i < s.output_count; ++i) out.in_pieces[s.root(s.outputs[i])] = false;
     for (const int v : s.gradient) {
-      if (v != none) out.joined[s.root(v)] = false;
+      if (v != none) out.in_pieces[s.root(v)] = false;
     }
   }
 
   constexpr void find_readers() {
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      const bool elsewhere = n.op->what == graph::role::view || in_place[v];
+      const bool elsewhere = n.op->what == graph::role::view || is_in_place[v];
       out.root[v] = elsewhere ? out.root[s.arguments[n.first]] : v;
       out.first[v] = out.last[v] = none;
-      if (elsewhere || out.joined[v] || n.number > 0) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      if (elsewhere || out.in_pieces[v] || n.result_index > 0) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) {
         for_each_piece(s, out, out.root[s.arguments[n.first + i]], [&](int a) {
           if (out.first[a] == none) out.first[a] = v;
           out.last[a] = v;
@@ -192,7 +195,7 @@ template <class Schedule>
 constexpr auto find_readers(const Schedule& s) {
   detail::reader_finder<Schedule> f{s};
   f.find_maps();
-  f.find_joined();
+  f.find_pieces();
   f.find_readers();
   return f.out;
 }

@@ -30,14 +30,14 @@ struct carry {
 struct plan_work {
   /// all FLOP, and the part that is recomputed, including recomputation in pullbacks of scans
   std::int64_t flops = 0, recomputed = 0;
-  std::int64_t recomputed_in_loops = 0;  ///< the part of `recomputed` that pullbacks of scans do
-  loop_counts loops;                     ///< counts of what scans do
+  std::int64_t recomputed_in_scans = 0;  ///< the part of `recomputed` that pullbacks of scans do
+  loop_counts scan_counts;               ///< counts of what scans do
 
   constexpr plan_work& operator+=(const plan_work& more) {
     flops += more.flops;
     recomputed += more.recomputed;
-    recomputed_in_loops += more.recomputed_in_loops;
-    loops += more.loops;
+    recomputed_in_scans += more.recomputed_in_scans;
+    scan_counts += more.scan_counts;
     return *this;
   }
 };
@@ -48,20 +48,18 @@ struct schedule : graph::values<Nodes, Arguments> {
   static constexpr int segment_capacity = Segments;
   template <int MoreNodes, int MoreArguments, int MoreCarries>
   using resized = schedule<MoreNodes, MoreArguments, Leaves, Segments, Tags, Outputs, MoreCarries>;
-  struct cost {
+  struct recomputation {
     int operations = 0;
     std::int64_t flops = 0;
   };
-  bool kept[Nodes] = {};    ///< true for forward values that the backward pass reads without recomputation
-  int again[Nodes] = {};    ///< of recomputed values: 1 + the number of the first computation; 0 for other values
-  int origin[Nodes] = {};   ///< the value of the graph and its gradient from which it comes
-  int segment[Nodes] = {};  ///< the segment in which it lies; of a clone, the segment that recomputes it
+  bool stored[Nodes] = {};     ///< true for forward values that the backward pass reads without recomputation
+  int recomputes[Nodes] = {};  ///< of recomputed values: the value that is computed a second time; none for others
+  int origin[Nodes] = {};      ///< the value of the graph and its gradient from which it comes
+  int segment[Nodes] = {};     ///< the segment in which it lies; of a clone, the segment that recomputes it
   int turn = 0;
   int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf: its value and its gradient, or none
-  /// By leaf: the value of the earlier gradient to which the leaf's gradient is added. 0 means none, because value 0
-  /// belongs to the forward pass.
-  int earlier[Leaves] = {};
-  int tagged[Tags] = {};  ///< by tag: its value, or none if nothing needs the value
+  int earlier[Leaves] = {};  ///< by leaf: the earlier gradient to which the leaf's gradient is added, or none
+  int tagged[Tags] = {};     ///< by tag: its value, or none if nothing needs the value
   int outputs[Outputs] = {}, output_count = 0;
   carry carries[Carries] = {};
   int carry_count = 0;
@@ -69,14 +67,14 @@ struct schedule : graph::values<Nodes, Arguments> {
   /// first value of the updates, if updates wait until all gradients are complete; otherwise none
   int all_gradients = none;
   /// by the segment whose backward pass needs the recomputation; 0 is the program outside
-  cost recomputed[Segments] = {};
+  recomputation recomputed[Segments] = {};
 
   /// Returns the work of the operation whose first result is `v`. Returns no work if `v` is another result, so that
   /// each operation counts once.
   constexpr plan_work work_of(int v) const {
     const graph::operation& by = this->op(v);
-    if (this->nodes[v].number > 0) return {};
-    return {by.flops, again[v] != 0 ? by.flops : by.recomputed, by.recomputed, by.counts};
+    if (this->nodes[v].result_index > 0) return {};
+    return {by.flops, recomputes[v] != none ? by.flops : by.recomputed, by.recomputed, by.counts};
   }
 };
 
@@ -95,22 +93,22 @@ constexpr plan_work work_of(const Schedule& s) {
 /// Returns upper bounds of the schedule's values and arguments. `order` is the number of gradients that are parts of
 /// the forward pass.
 template <class Gradient, class Segments>
-constexpr graph::sizes schedule_size(const Gradient& d, const Segments& in, int order) {
+constexpr graph::sizes schedule_size(const Gradient& d, const Segments& segments, int order) {
   const int times = order > 0 ? 2 : 1;
   graph::sizes size;
   size.nodes = d.node_count;
   size.arguments = d.argument_count + 1;
   for (int v = 0; v < d.node_count; ++v) {
     const graph::node& n = d.nodes[v];
-    const int clones = v < d.turn ? times * (1 + in.depth_of(v)) : 0;
+    const int clones = v < d.turn ? times * (1 + segments.depth_of(v)) : 0;
     size.nodes += clones;
-    if (n.number > 0) continue;
-    size.arguments += clones * n.op->arguments;
-    for (int i = 0; i < n.op->arguments; ++i) {
+    if (n.result_index > 0) continue;
+    size.arguments += clones * n.op->argument_count;
+    for (int i = 0; i < n.op->argument_count; ++i) {
       const graph::node& read = d.nodes[d.arguments[n.first + i]];
-      if (!read.made->rewritten) continue;
-      size.nodes += (1 + clones) * read.op->results;
-      size.arguments += (1 + clones) * read.op->arguments;
+      if (!read.result->overwritten_by_reader) continue;
+      size.nodes += (1 + clones) * read.op->result_count;
+      size.arguments += (1 + clones) * read.op->argument_count;
     }
   }
   return size;
@@ -128,17 +126,17 @@ struct rematerializer {
 
   const Graph& g;
   const Gradient& d;
-  const Segments& in;
+  const Segments& segments;
   const Needs& need;
   const int order;  ///< number of gradients that are parts of the forward pass
   schedule<Size.nodes, Size.arguments, Graph::size.leaves + 1, Segments::capacity, Graph::size.tags + 1,
            Graph::output_capacity>
       out{};
-  bool own[nodes] = {};  ///< forward values that outputs need without passing through a gradient
+  bool needed_by_outputs[nodes] = {};  ///< forward values that outputs need without passing through a gradient
   /// forward values that are in memory, or were there before, so that another clone is recomputation
-  bool computed[nodes] = {};
+  bool was_computed[nodes] = {};
   bool stored[nodes] = {};
-  int moved[nodes] = {};           ///< number in the schedule, by value of the graph and its gradient
+  int scheduled[nodes] = {};       ///< number in the schedule, by value of the graph and its gradient
   int clone[nodes * depths] = {};  ///< by depth of the environment and value: 1 + the number of the clone, or 0
   demand pending[nodes] = {};
 
@@ -150,69 +148,70 @@ struct rematerializer {
   constexpr int emit(int v, int segment) {
     const graph::node& n = d.nodes[v];
     const int made = out.node_count, first = out.argument_count;
-    out.argument_count += n.op->arguments;
-    for (int r = 0; r < n.op->results; ++r) {
+    out.argument_count += n.op->argument_count;
+    for (int r = 0; r < n.op->result_count; ++r) {
       out.origin[out.node_count] = v + r;
       out.segment[out.node_count] = segment;
+      out.recomputes[out.node_count] = none;
       out.nodes[out.node_count] = d.nodes[v + r];
       out.nodes[out.node_count++].first = first;
     }
-    for (int i = 0; i < n.op->arguments; ++i) {
+    for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = d.arguments[n.first + i];
-      if (d.nodes[a].made->rewritten) write_over(a, out.arguments[first + i]);
+      if (d.nodes[a].result->overwritten_by_reader) write_over(a, out.arguments[first + i]);
     }
     return made;
   }
   /// Forgets value `v` if its copy `read` is overwritten by the reader. The value is then no longer in memory.
   constexpr void write_over(int v, int read) {
-    computed[v] = computed[v] && moved[v] != read;
+    was_computed[v] = was_computed[v] && scheduled[v] != read;
     for (int e = 0; e < depths; ++e) {
       int& made = clone[e * nodes + v];
       if (made == read + 1) made = 0;
     }
   }
-  constexpr void move(int v, int made) {
-    for (int r = 0; r < d.nodes[v].op->results; ++r) {
-      moved[v + r] = made + r;
-      computed[v + r] = v < d.turn;
+  constexpr void note_scheduled(int v, int made) {
+    for (int r = 0; r < d.nodes[v].op->result_count; ++r) {
+      scheduled[v + r] = made + r;
+      was_computed[v + r] = v < d.turn;
     }
   }
 
-  constexpr void find_own() {
-    for (int i = 0; i < g.output_count; ++i) own[g.outputs[i]] = true;
+  constexpr void find_needed_by_outputs() {
+    for (int i = 0; i < g.output_count; ++i) needed_by_outputs[g.outputs[i]] = true;
     for (int v = d.turn; v-- > 0;) {
       const graph::node& n = d.nodes[v];
-      own[v] |= is_leaf(v);
-      if (n.number > 0) own[v - n.number] |= own[v];
-      for (int i = 0; own[v] && i < n.op->arguments; ++i) {
+      needed_by_outputs[v] |= is_leaf(v);
+      if (n.result_index > 0) needed_by_outputs[v - n.result_index] |= needed_by_outputs[v];
+      for (int i = 0; needed_by_outputs[v] && i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
-        own[a] |= d.nodes[a].order >= n.order;
+        needed_by_outputs[a] |= d.nodes[a].order >= n.order;
       }
     }
   }
   /// Writes the forward pass. A gradient that is part of it finds the values of which it is a gradient in the same way
   /// as the backward pass does. Values that nothing else reads are computed where this gradient reads them.
   constexpr void forward() {
-    if (order > 0) find_own();
+    if (order > 0) find_needed_by_outputs();
     for (int v = 0; v < d.turn; ++v) stored[v] = need.output[v];
     for (int v = 0; v < d.turn; ++v) {
       const graph::node& n = d.nodes[v];
-      if (n.number > 0 || !need.live[v] || (order > 0 && !own[v])) continue;
-      for (int i = 0; order > 0 && i < n.op->arguments; ++i) {
+      if (n.result_index > 0 || !need.live[v] || (order > 0 && !needed_by_outputs[v])) continue;
+      for (int i = 0; order > 0 && i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
-        if (d.nodes[a].order < n.order) resolve(a, in.of[v]);
+        if (d.nodes[a].order < n.order) resolve(a, segments.of[v]);
       }
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
-        out.arguments[out.argument_count + i] = d.nodes[a].order < n.order ? lookup(a, in.of[v]) : moved[a];
+        out.arguments[out.argument_count + i] = d.nodes[a].order < n.order ? lookup(a, segments.of[v]) : scheduled[a];
       }
-      move(v, emit(v, in.of[v]));
+      note_scheduled(v, emit(v, segments.of[v]));
     }
     out.turn = out.node_count;
-    if (order > 0) forget();
+    if (order > 0) forget_clones();
   }
   /// Forgets the clones for gradients in the forward pass. They do not stay alive for the backward pass.
-  constexpr void forget() {
+  constexpr void forget_clones() {
     for (int v = 0; v < d.turn; ++v) stored[v] = need.output[v];
     for (int& made : clone) made = 0;
   }
@@ -220,15 +219,15 @@ struct rematerializer {
   /// Returns the number in the schedule of `v` as the backward pass in `segment` finds it. Returns none if `v` has to
   /// be cloned first.
   constexpr int lookup(int v, int segment) {
-    if (is_leaf(v)) return moved[v];
-    const int home = in.of[v] == segment ? segment : in.common(in.of[v], segment);
-    const int depth = in.all[home].depth;
-    if (computed[v] && !need.constant[v] && !(need.cheap[v] && in.of[v] == 0) && in.visible[v] == 0 &&
-        (depth == 0 || stored[v] || in.saved[v])) {
+    if (is_leaf(v)) return scheduled[v];
+    const int environment = segments.of[v] == segment ? segment : segments.common(segments.of[v], segment);
+    const int depth = segments.all[environment].depth;
+    if (was_computed[v] && !need.constant[v] && !(need.cheap[v] && segments.of[v] == 0) &&
+        segments.visible_from_depth[v] == 0 && (depth == 0 || stored[v] || segments.stored_by_policy[v])) {
       for (int w = v; !stored[w]; w = is_view(w) ? d.argument(w, 0) : w) stored[w] = true;
-      return moved[v];
+      return scheduled[v];
     }
-    for (int e = std::min(in.visible[v], depth); e <= depth; ++e) {
+    for (int e = std::min(segments.visible_from_depth[v], depth); e <= depth; ++e) {
       if (clone[e * nodes + v] != 0) return clone[e * nodes + v] - 1;
     }
     return none;
@@ -240,27 +239,27 @@ struct rematerializer {
     pending[count++] = {d.head(wanted), segment};
     while (count > 0) {
       const demand top = pending[count - 1];
-      const int home = in.common(in.of[top.value], top.segment);
+      const int environment = segments.common(segments.of[top.value], top.segment);
       const graph::node& n = d.nodes[top.value];
       bool ready = true;
-      for (int i = 0; i < n.op->arguments && ready; ++i) {
-        const int a = d.arguments[n.first + i], there = lookup(a, home);
+      for (int i = 0; i < n.op->argument_count && ready; ++i) {
+        const int a = d.arguments[n.first + i], there = lookup(a, environment);
         if (there == none) {
-          pending[count++] = {d.head(a), home};
+          pending[count++] = {d.head(a), environment};
           ready = false;
         }
         out.arguments[out.argument_count + i] = there;
       }
       if (!ready) continue;
-      const int made = emit(top.value, home);
-      for (int r = 0; r < n.op->results; ++r) {
-        clone[in.all[home].depth * nodes + top.value + r] = made + r + 1;
-        if (computed[top.value]) out.again[made + r] = moved[top.value + r] + 1;
+      const int made = emit(top.value, environment);
+      for (int r = 0; r < n.op->result_count; ++r) {
+        clone[segments.all[environment].depth * nodes + top.value + r] = made + r + 1;
+        if (was_computed[top.value]) out.recomputes[made + r] = scheduled[top.value + r];
       }
-      if (!computed[top.value] && out.turn == 0) move(top.value, made);
-      if (out.again[made] > 0 && !is_view(top.value)) {
-        ++out.recomputed[home].operations;
-        out.recomputed[home].flops += n.op->flops;
+      if (!was_computed[top.value] && out.turn == 0) note_scheduled(top.value, made);
+      if (out.recomputes[made] != none && !is_view(top.value)) {
+        ++out.recomputed[environment].operations;
+        out.recomputed[environment].flops += n.op->flops;
       }
       --count;
     }
@@ -269,35 +268,36 @@ struct rematerializer {
   constexpr void backward() {
     for (int v = d.turn; v < d.node_count; ++v) {
       const graph::node& n = d.nodes[v];
-      if (n.number > 0 || !need.live[v]) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
-        if (d.arguments[n.first + i] < d.turn) resolve(d.arguments[n.first + i], in.of[v]);
+      if (n.result_index > 0 || !need.live[v]) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) {
+        if (d.arguments[n.first + i] < d.turn) resolve(d.arguments[n.first + i], segments.of[v]);
       }
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
-        out.arguments[out.argument_count + i] = a < d.turn ? lookup(a, in.of[v]) : moved[a];
+        out.arguments[out.argument_count + i] = a < d.turn ? lookup(a, segments.of[v]) : scheduled[a];
       }
-      move(v, emit(v, in.of[v]));
+      note_scheduled(v, emit(v, segments.of[v]));
     }
     for (int v = 0; v < d.turn; ++v) {
-      if (need.live[v] && stored[v]) out.kept[moved[v]] = true;
+      if (need.live[v] && stored[v]) out.stored[scheduled[v]] = true;
     }
   }
 
   constexpr void note_leaves() {
     for (int& gradient : out.gradient) gradient = none;
+    for (int& gradient : out.earlier) gradient = none;
     for (int i = 0; i < g.leaf_count; ++i) {
       const int v = g.leaves[i].node;
-      out.leaf_value[i] = need.live[v] ? moved[v] : none;
+      out.leaf_value[i] = need.live[v] ? scheduled[v] : none;
       if (d.gradient[i] == none) continue;
-      out.gradient[i] = moved[d.gradient[i]];
-      if (d.earlier[i] != 0) out.earlier[i] = moved[d.earlier[i]];
+      out.gradient[i] = scheduled[d.gradient[i]];
+      if (d.earlier[i] != none) out.earlier[i] = scheduled[d.earlier[i]];
     }
     for (int i = 0; i < g.tag_count; ++i) {
       const int v = g.tags[i].node;
-      out.tagged[i] = need.live[v] && computed[v] ? moved[v] : none;
+      out.tagged[i] = need.live[v] && was_computed[v] ? scheduled[v] : none;
     }
-    for (int i = 0; i < g.output_count; ++i) out.outputs[out.output_count++] = moved[g.outputs[i]];
+    for (int i = 0; i < g.output_count; ++i) out.outputs[out.output_count++] = scheduled[g.outputs[i]];
   }
 };
 }  // namespace detail
@@ -305,8 +305,9 @@ struct rematerializer {
 /// Returns the schedule of a program: the forward pass, which contains `order` gradients, then the backward pass with
 /// the recomputation that it needs.
 template <graph::sizes Size, class Graph, class Gradient, class Segments, class Needs>
-constexpr auto rematerialize(const Graph& g, const Gradient& d, const Segments& in, const Needs& need, int order) {
-  detail::rematerializer<Size, Graph, Gradient, Segments, Needs> r{g, d, in, need, order};
+constexpr auto rematerialize(const Graph& g, const Gradient& d, const Segments& segments, const Needs& need,
+                             int order) {
+  detail::rematerializer<Size, Graph, Gradient, Segments, Needs> r{g, d, segments, need, order};
   r.forward();
   r.backward();
   r.note_leaves();

@@ -11,51 +11,52 @@ struct segment_costs {
   std::int64_t boundary_bytes[Segments] = {};
   std::int64_t interior_bytes[Segments] = {};  ///< bytes that would be stored if the segment were a block
   /// bytes of boundaries and results that are stored only because the segment is not a block
-  std::int64_t only_bytes[Segments] = {};
+  std::int64_t extra_bytes[Segments] = {};
 };
 
 namespace detail {
 template <class Graph, class Gradient, class Segments, class Needs, class Schedule>
 struct cost_counter {
-  static constexpr int nodes = Gradient::capacity, nobody = 0, several = -1;
+  static constexpr int nodes = Gradient::capacity, no_segment = 0, several = -1;
   const Graph& g;
   const Gradient& d;
-  const Segments& in;
+  const Segments& segments;
   const Needs& need;
   const Schedule& s;
   segment_costs<Segments::capacity> out{};
   // By value of the graph and its gradient.
   bool stored[nodes] = {}, read[nodes] = {};
-  int keeper[nodes] = {};  ///< of forward values: the segment that is recomputed from the value, `nobody`, or `several`
+  /// of forward values: the segment that is recomputed from the value, `no_segment`, or `several`
+  int recomputing_segment[nodes] = {};
   /// of forward values: the outermost segment that stores a clone of the value for itself, or 0
   int outermost[nodes] = {};
 
   constexpr bool is_leaf(int v) const { return graph::is_leaf(d.nodes[v].op->what); }
 
   /// Notes that a clone in `segment` reads `v`, which lies inside or outside the segment.
-  constexpr void keep(int v, int segment) {
-    if (is_leaf(v) || (in.of[v] == segment && !in.saved[v])) return;
-    const int shared = in.saved[v] ? 0 : in.common(in.of[v], segment);
-    const int steps_out = in.all[segment].depth - in.all[shared].depth;
+  constexpr void note_read(int v, int segment) {
+    if (is_leaf(v) || (segments.of[v] == segment && !segments.stored_by_policy[v])) return;
+    const int shared = segments.stored_by_policy[v] ? 0 : segments.common(segments.of[v], segment);
+    const int steps_out = segments.all[segment].depth - segments.all[shared].depth;
     if (steps_out == 0) return;
-    int& only = keeper[need.root[v]];
-    only = steps_out == 1 && (only == nobody || only == segment) ? segment : several;
+    int& only = recomputing_segment[need.root[v]];
+    only = steps_out == 1 && (only == no_segment || only == segment) ? segment : several;
   }
 
   constexpr void look_at_backward() {
-    for (int v = 0; v < s.turn; ++v) stored[s.origin[v]] |= s.kept[v];
+    for (int v = 0; v < s.turn; ++v) stored[s.origin[v]] |= s.stored[v];
     for (int v = s.turn; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
       const int of = s.origin[v];
       const bool clone = of < d.turn;
-      if (clone && in.all[s.segment[v]].depth >= std::max(in.visible[of], 1)) {
+      if (clone && segments.all[s.segment[v]].depth >= std::max(segments.visible_from_depth[of], 1)) {
         int& found = outermost[of];
-        if (found == 0 || in.all[found].depth > in.all[s.segment[v]].depth) found = s.segment[v];
+        if (found == 0 || segments.all[found].depth > segments.all[s.segment[v]].depth) found = s.segment[v];
       }
-      if (n.number > 0) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      if (n.result_index > 0) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[d.nodes[of].first + i];
-        if (clone) keep(a, s.segment[v]);
+        if (clone) note_read(a, s.segment[v]);
         else if (a < d.turn) read[need.root[a]] = true;
       }
     }
@@ -66,18 +67,19 @@ struct cost_counter {
     for (int v = 0; v < d.turn; ++v) {
       if (!need.live[v] || is_leaf(v) || need.constant[v]) continue;
       const graph::node& n = d.nodes[v];
-      const bool wanted = read[v] || keeper[v] != nobody;
-      if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[outermost[v]] += n.made->bytes;
-      if (wanted && stored[v] && need.cheap[v]) out.only_bytes[in.of[v]] += n.made->bytes;
-      else if (keeper[v] > nobody && !read[v] && !need.output[v]) out.only_bytes[keeper[v]] += n.made->bytes;
-      for (int i = 0; n.number == 0 && i < n.op->arguments; ++i) {
+      const bool wanted = read[v] || recomputing_segment[v] != no_segment;
+      if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[outermost[v]] += n.result->bytes;
+      if (wanted && stored[v] && need.cheap[v]) out.extra_bytes[segments.of[v]] += n.result->bytes;
+      else if (recomputing_segment[v] > no_segment && !read[v] && !need.output[v])
+        out.extra_bytes[recomputing_segment[v]] += n.result->bytes;
+      for (int i = 0; n.result_index == 0 && i < n.op->argument_count; ++i) {
         const int a = need.root[d.arguments[n.first + i]];
-        const bool made_again = need.cheap[a] && in.of[a] == 0;  // in a segment: `a` is a converted leaf
-        if (is_leaf(a) || need.constant[a] || made_again || in.of[a] == in.of[v]) continue;
-        const int shared = in.common(in.of[a], in.of[v]);
-        for (int at = in.of[v]; at != shared; at = in.all[at].parent) {
-          int& seen = counted[(in.all[at].depth - 1) * nodes + a];
-          if (seen != at) out.boundary_bytes[at] += d.nodes[a].made->bytes;
+        const bool recomputed = need.cheap[a] && segments.of[a] == 0;  // in a segment: `a` is a converted leaf
+        if (is_leaf(a) || need.constant[a] || recomputed || segments.of[a] == segments.of[v]) continue;
+        const int shared = segments.common(segments.of[a], segments.of[v]);
+        for (int at = segments.of[v]; at != shared; at = segments.all[at].parent) {
+          int& seen = counted[(segments.all[at].depth - 1) * nodes + a];
+          if (seen != at) out.boundary_bytes[at] += d.nodes[a].result->bytes;
           seen = at;
         }
       }
@@ -88,10 +90,10 @@ struct cost_counter {
 
 /// Counts the bytes of each segment.
 template <class Graph, class Gradient, class Segments, class Needs, class Schedule>
-constexpr auto count_segment_bytes(const Graph& g, const Gradient& d, const Segments& in, const Needs& need,
+constexpr auto count_segment_bytes(const Graph& g, const Gradient& d, const Segments& segments, const Needs& need,
                                    const Schedule& s) {
-  detail::cost_counter<Graph, Gradient, Segments, Needs, Schedule> c{g, d, in, need, s};
-  if (in.count > 1) {
+  detail::cost_counter<Graph, Gradient, Segments, Needs, Schedule> c{g, d, segments, need, s};
+  if (segments.count > 1) {
     c.look_at_backward();
     c.count();
   }

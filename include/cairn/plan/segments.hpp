@@ -8,10 +8,10 @@
 namespace cairn::plan {
 
 struct segment {
-  int parent = none, depth = 0;  ///< the segment around it, and the number of segments around it
-  int region = 0;                ///< region of the graph; of a placed segment, the first region that lies in it
-  bool placed = false;           ///< true if a search added the segment, false if the user marked it
-  bool saves = false;            ///< of a placed segment: true if it stores the contractions in it
+  int parent = none, depth = 0;      ///< the segment around it, and the number of segments around it
+  int region = 0;                    ///< region of the graph; of a placed segment, the first region that lies in it
+  bool placed = false;               ///< true if a search added the segment, false if the user marked it
+  bool stores_contractions = false;  ///< of a placed segment: true if it stores the contractions in it
 };
 
 /// Segments that a search adds to the marked segments.
@@ -19,8 +19,8 @@ template <int Regions, int Segments, int Depth>
 struct placement {
   static constexpr int capacity = Segments, depth = Depth;
   int of[Regions] = {};  ///< by region: the placed segment in which it lies, or 0 for that of the region around it
-  int parent[Segments + 1] = {};  ///< by segment, from 1 on: the placed segment around it, or 0
-  bool saves[Segments + 1] = {};  ///< by segment: true if it stores its contractions
+  int parent[Segments + 1] = {};                ///< by segment, from 1 on: the placed segment around it, or 0
+  bool stores_contractions[Segments + 1] = {};  ///< by segment: true if it stores its contractions
 };
 inline constexpr placement<1, 0, 0> no_placement{};
 
@@ -31,10 +31,10 @@ struct segmentation {
   segment all[Segments] = {};
   int count = 1;
   int of_region[Regions] = {};
-  int of[Nodes] = {};       ///< by value of the graph and its gradient: its segment
-  int visible[Nodes] = {};  ///< of forward values: depth of the outermost segment that sees the value
+  int of[Nodes] = {};                  ///< by value of the graph and its gradient: its segment
+  int visible_from_depth[Nodes] = {};  ///< of forward values: depth of the outermost segment that sees the value
   /// of forward values: true if the policy of an outermost segment stores the value for the backward pass
-  bool saved[Nodes] = {};
+  bool stored_by_policy[Nodes] = {};
 
   /// Returns the innermost segment that contains segments `a` and `b`.
   constexpr int common(int a, int b) const {
@@ -56,7 +56,7 @@ struct segment_finder {
   segmentation<Gradient::capacity, Graph::size.regions + 1, Graph::size.segments + 1 + Placement::capacity,
                Graph::size.depth + Placement::depth>
       out{};
-  int number[Placement::capacity + 1] = {};  ///< by placed segment: its index in `out.all`, or 0
+  int index_of[Placement::capacity + 1] = {};  ///< by placed segment: its index in `out.all`, or 0
 
   constexpr int add(int around, int region) {
     out.all[out.count] = {.parent = around, .depth = out.all[around].depth + 1, .region = region};
@@ -65,72 +65,72 @@ struct segment_finder {
   /// Returns the index of placed segment `i`. If the segment is not there yet, adds it; it then begins with `region`.
   constexpr int begin(int i, int around, int region) {
     if (i == 0) return around;
-    if (number[i] == 0) {
-      number[i] = add(begin(placed.parent[i], around, region), region);
-      out.all[number[i]].placed = true;
-      out.all[number[i]].saves = placed.saves[i];
+    if (index_of[i] == 0) {
+      index_of[i] = add(begin(placed.parent[i], around, region), region);
+      out.all[index_of[i]].placed = true;
+      out.all[index_of[i]].stores_contractions = placed.stores_contractions[i];
     }
-    return number[i];
+    return index_of[i];
   }
   /// Has segment `by` store value `v`, which it computes.
-  constexpr void keep(int v, const segment& by) {
-    out.visible[v] = std::min(out.visible[v], by.depth - 1);
-    out.saved[v] |= by.depth == 1;
+  constexpr void store(int v, const segment& by) {
+    out.visible_from_depth[v] = std::min(out.visible_from_depth[v], by.depth - 1);
+    out.stored_by_policy[v] |= by.depth == 1;
   }
-  /// Chooses the segments. `blocks` is the number of outermost levels of nested segments that become blocks.
-  constexpr void choose(int blocks) {
-    int marks[Graph::size.regions + 1] = {};  // by region: number of marked segments around it, itself included
+  /// Chooses the segments. `block_levels` is the number of outermost levels of nested segments that become blocks.
+  constexpr void choose(int block_levels) {
+    int marked_depth[Graph::size.regions + 1] = {};  // by region: number of marked segments around it, itself included
     for (int r = 1; r < g.region_count; ++r) {
       const graph::region& here = g.regions[r];
-      const bool marked = here.what == graph::part::segment;
-      marks[r] = marks[here.parent] + marked;
+      const bool marked = here.what == graph::region_kind::segment;
+      marked_depth[r] = marked_depth[here.parent] + marked;
       int& in = out.of_region[r];
       in = out.of_region[here.parent];
       if constexpr (Placement::capacity > 0) in = begin(placed.of[r], in, r);
-      if (marked && marks[r] > blocks) in = add(in, r);
+      if (marked && marked_depth[r] > block_levels) in = add(in, r);
     }
     for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];
   }
 
   /// Finds the depth at which each value is seen. A value is seen by all values that read it, with one exception: a
   /// gradient of it in the forward pass finds the value in the same way as the backward pass.
-  constexpr void find_visible() {
-    const auto home = [&](int v) { return out.of_region[d.nodes[v].home]; };
-    for (int v = 0; v < d.turn; ++v) out.visible[v] = out.all[home(v)].depth;
-    for (int i = 0; i < g.output_count; ++i) out.visible[g.outputs[i]] = 0;
+  constexpr void find_visible_depths() {
+    const auto region_segment = [&](int v) { return out.of_region[d.nodes[v].open_region]; };
+    for (int v = 0; v < d.turn; ++v) out.visible_from_depth[v] = out.all[region_segment(v)].depth;
+    for (int i = 0; i < g.output_count; ++i) out.visible_from_depth[g.outputs[i]] = 0;
     for (int v = d.turn; v-- > 0;) {
       const graph::node& n = d.nodes[v];
       const bool view = n.op->what == graph::role::view;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         if (n.order > d.nodes[a].order) continue;
-        int seen = out.all[out.common(home(a), home(v))].depth;
-        if (view && home(a) == home(v)) seen = std::min(seen, out.visible[v]);
-        out.visible[a] = std::min(out.visible[a], seen);
+        int seen = out.all[out.common(region_segment(a), region_segment(v))].depth;
+        if (view && region_segment(a) == region_segment(v)) seen = std::min(seen, out.visible_from_depth[v]);
+        out.visible_from_depth[a] = std::min(out.visible_from_depth[a], seen);
       }
     }
-    for (int i = 0; i < g.keep_count; ++i) {
-      const auto [v, region] = g.keeps[i];
+    for (int i = 0; i < g.stored_value_count; ++i) {
+      const auto [v, region] = g.stored_values[i];
       const segment& by = out.all[out.of_region[region]];
       if (by.region != region || by.placed) continue;  // the region is a block here, and a block stores nothing
-      keep(v, by);
+      store(v, by);
     }
     for (int v = 0; v < d.turn; ++v) {
       const segment& by = out.all[out.of[v]];
-      if (!by.saves || !d.nodes[v].op->contraction) continue;
-      keep(d.nodes[v].rounded != none ? d.nodes[v].rounded : v, by);
+      if (!by.stores_contractions || !d.nodes[v].op->contraction) continue;
+      store(d.nodes[v].bf16_version != none ? d.nodes[v].bf16_version : v, by);
     }
   }
 };
 }  // namespace detail
 
-/// Finds the segments of a model. `blocks` levels of marked segments are blocks instead, and the segments in `placed`
-/// are added.
+/// Finds the segments of a model. `block_levels` levels of marked segments are blocks instead, and the segments in
+/// `placed` are added.
 template <class Graph, class Gradient, class Placement>
-constexpr auto find_segments(const Graph& g, const Gradient& d, int blocks, const Placement& placed) {
+constexpr auto find_segments(const Graph& g, const Gradient& d, int block_levels, const Placement& placed) {
   detail::segment_finder<Graph, Gradient, Placement> f{g, d, placed};
-  f.choose(blocks);
-  if (f.out.count > 1) f.find_visible();
+  f.choose(block_levels);
+  if (f.out.count > 1) f.find_visible_depths();
   return f.out;
 }
 

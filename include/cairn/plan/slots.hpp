@@ -16,9 +16,9 @@ struct slot {
 
 template <int Nodes, int Slots>
 struct slots {
-  slot all[Slots] = {};     ///< all slots, sorted by their first step
-  int of[Nodes] = {};       ///< by value: its slot, for values that have memory of their own in the arena
-  int scratch[Slots] = {};  ///< by plan step: the slot of the kernel's workspace, for steps that need workspace
+  slot all[Slots] = {};       ///< all slots, sorted by their first step
+  int of[Nodes] = {};         ///< by value: its slot, for values that have memory of their own in the arena
+  int workspace[Slots] = {};  ///< by plan step: the slot of the kernel's workspace, for steps that need workspace
   /// by plan step: the first slot that ends at the step, or none; `slot::next` links further slots
   int last[Slots + 1] = {};
   std::int64_t live[Slots + 1] = {};  ///< by plan step: bytes of all slots that are needed at the step
@@ -28,14 +28,14 @@ struct slots {
 };
 
 namespace detail {
-template <int Slots, class Schedule, class Fused, class Loops, class Ranges, class Places>
+template <int Slots, class Schedule, class Fused, class Loops, class Ranges, class Addresses>
 struct slot_writer {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
   const Fused& f;
   const Loops& l;
   const Ranges& live;
-  const Places& p;
+  const Addresses& p;
   const int threads;
   slots<nodes, Slots> out{};
   bool held[nodes] = {};  ///< by value: true while the value occupies its slot
@@ -55,23 +55,23 @@ struct slot_writer {
       out.all[out.of[w]].last = live.last[w];
       return held[w] = true;
     });
-    if (!held[w]) out.of[w] = add(aligned(s.made(w).bytes), index, live.last[w]);
+    if (!held[w]) out.of[w] = add(aligned(s.result(w).bytes), index, live.last[w]);
     held[w] = true;
   }
 
   constexpr void sweep() {
     for (int index = 0; index < f.step_count; ++index) {
       if (index == f.turn) count_stored();
-      const step& st = f.steps[index];
+      const plan_step& st = f.steps[index];
       for (int m = st.begin; m < st.end; ++m) {
         const int w = f.members[m];
         if (f.external[w] && !p.fixed[w]) hold_result(index, w);
       }
-      const std::int64_t scratch = aligned(scratch_of(s, st, threads));
-      if (scratch > 0) out.scratch[index] = add(scratch, index, index);
+      const std::int64_t workspace_bytes = aligned(workspace_of(s, st, threads));
+      if (workspace_bytes > 0) out.workspace[index] = add(workspace_bytes, index, index);
       out.live[index] = sum;
       if (sum > out.live_bytes) out.live_bytes = sum;
-      sum -= scratch;
+      sum -= workspace_bytes;
       for_each_read(s, f, l, index, [&](int v) {
         if (live.last[v] != index || !held[v]) return;
         held[v] = false;
@@ -79,7 +79,7 @@ struct slot_writer {
       });
       for (int m = st.begin; m < st.end; ++m) {
         const int v = f.members[m];
-        if (!s.made(v).always || live.last[v] != index || !held[v]) continue;
+        if (!s.result(v).always_in_memory || live.last[v] != index || !held[v]) continue;
         held[v] = false;
         sum -= out.all[out.of[v]].bytes;
       }
@@ -103,7 +103,7 @@ struct slot_writer {
   constexpr void count_stored() {
     for (int v = 0; v < s.turn; ++v) {
       const bool alive = p.fixed[v] ? live.last[v] >= f.turn : held[v];
-      if (alive && !p.output[v] && !s.made(v).elsewhere) out.stored_bytes += s.made(v).bytes;
+      if (alive && !p.output[v] && !s.result(v).in_user_memory) out.stored_bytes += s.result(v).bytes;
     }
   }
 };
@@ -111,10 +111,10 @@ struct slot_writer {
 
 /// Assigns the slots. `Slots` is an upper bound of their number. `threads` determines how much workspace the kernels
 /// need.
-template <int Slots, class Schedule, class Fused, class Loops, class Ranges, class Places>
-constexpr auto share_slots(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live, const Places& p,
+template <int Slots, class Schedule, class Fused, class Loops, class Ranges, class Addresses>
+constexpr auto share_slots(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live, const Addresses& p,
                            int threads) {
-  detail::slot_writer<Slots, Schedule, Fused, Loops, Ranges, Places> w{s, f, l, live, p, threads};
+  detail::slot_writer<Slots, Schedule, Fused, Loops, Ranges, Addresses> w{s, f, l, live, p, threads};
   w.sweep();
   w.list_by_last_step();
   return w.out;

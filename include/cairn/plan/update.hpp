@@ -17,7 +17,7 @@ constexpr graph::sizes size_with_updates(const Schedule& s) {
   graph::sizes size{.nodes = s.node_count + 1 + all::rules.numbers, .arguments = s.argument_count + 1};
   for (int i = 0; i < Model::graph.leaf_count; ++i) {
     if (Model::rules.of[i] == none) continue;
-    size.nodes += 1 + 2 * all::rule(i).moments + (all::rounds ? cairn::detail::drawn_from : 0);
+    size.nodes += 1 + 2 * all::rule(i).moments + (all::rounds ? cairn::detail::stochastic_argument_count : 0);
     size.arguments += all::arguments(i);
     size.updates += 1 + all::rule(i).moments;
   }
@@ -29,100 +29,103 @@ template <graph::sizes Size, class Model, class Schedule>
 struct update_writer {
   using all = graph::update_operations<Model>;
   static constexpr int nodes = Schedule::capacity;
-  static constexpr bool waits = Model::purpose::updates_parameters && Model::purpose::keeps_gradients;
+  static constexpr bool updates_at_end = Model::purpose::updates_parameters && Model::purpose::keeps_gradients;
   static constexpr const auto& g = Model::graph;
   const Schedule& s;
   typename Schedule::template resized<Size.nodes, Size.arguments, Size.updates + 1> out{};
-  int moved[nodes + 1] = {};
-  bool shows[nodes] = {};  ///< true for an updated parameter, and for a value that may be read in place from one
-  int last[nodes] = {};    ///< by updated parameter: the last value that reads it
+  int new_number[nodes + 1] = {};
+  /// true for an updated parameter, and for a value that may be read in place from one
+  bool shows_parameter[nodes] = {};
+  int last_reader[nodes] = {};  ///< by updated parameter: the last value that reads it
   /// lists of leaves, by the value after which their update can come
-  int next[Model::graph.leaf_count + 1] = {}, first[nodes + 1] = {};
+  int next_leaf[Model::graph.leaf_count + 1] = {}, first_leaf[nodes + 1] = {};
 
   constexpr bool is_updated(int leaf) const { return Model::rules.of[leaf] != none && s.gradient[leaf] != none; }
 
   constexpr void note_read(int a, int by) {
-    if (!shows[a]) return;
-    last[a] = by;
-    for (int i = 0; i < s.op(a).arguments; ++i) note_read(s.argument(a, i), by);
+    if (!shows_parameter[a]) return;
+    last_reader[a] = by;
+    for (int i = 0; i < s.op(a).argument_count; ++i) note_read(s.argument(a, i), by);
   }
   constexpr void find_last_reads() {
     for (int i = 0; i < g.leaf_count; ++i) {
-      if (is_updated(i)) shows[s.leaf_value[i]] = true;
+      if (is_updated(i)) shows_parameter[s.leaf_value[i]] = true;
     }
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
-      if (n.number > 0) continue;
-      for (int i = 0; i < n.op->arguments; ++i) {
+      if (n.result_index > 0) continue;
+      for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = s.arguments[n.first + i];
-        if (!shows[a]) continue;
+        if (!shows_parameter[a]) continue;
         note_read(a, v);
-        shows[v] |= n.op->what == graph::role::view || n.op->what == graph::role::map || n.op->joins;
+        shows_parameter[v] |= n.op->what == graph::role::view || n.op->what == graph::role::map || n.op->joins;
       }
     }
   }
   /// Finds the value after which each update comes. An update comes after the last result of an operation, and never in
   /// the forward pass.
-  constexpr void find_places() {
-    for (int& leaf : first) leaf = none;
+  constexpr void find_update_points() {
+    for (int& leaf : first_leaf) leaf = none;
     for (int i = g.leaf_count; i-- > 0;) {
       if (!is_updated(i)) continue;
-      int at = std::max({s.gradient[i], last[s.leaf_value[i]], s.turn});
-      if (waits || at >= s.node_count) at = s.node_count;
-      else at = s.head(at) + s.op(at).results - 1;
-      next[i] = first[at];
-      first[at] = i;
+      int at = std::max({s.gradient[i], last_reader[s.leaf_value[i]], s.turn});
+      if (updates_at_end || at >= s.node_count) at = s.node_count;
+      else at = s.head(at) + s.op(at).result_count - 1;
+      next_leaf[i] = first_leaf[at];
+      first_leaf[at] = i;
     }
   }
 
   constexpr void copy(int v) {
     const graph::node& n = s.nodes[v];
-    const int at = moved[v] = out.node_count++;
+    const int at = new_number[v] = out.node_count++;
     out.nodes[at] = n;
-    if (n.number > 0) {
+    if (n.result_index > 0) {
       out.nodes[at].first = out.nodes[at - 1].first;
     } else {
       out.nodes[at].first = out.argument_count;
-      for (int i = 0; i < n.op->arguments; ++i) out.arguments[out.argument_count++] = moved[s.arguments[n.first + i]];
+      for (int i = 0; i < n.op->argument_count; ++i)
+        out.arguments[out.argument_count++] = new_number[s.arguments[n.first + i]];
     }
-    out.kept[at] = s.kept[v];
-    out.again[at] = s.again[v] == 0 ? 0 : moved[s.again[v] - 1] + 1;
+    out.stored[at] = s.stored[v];
+    out.recomputes[at] = s.recomputes[v] == none ? none : new_number[s.recomputes[v]];
     out.origin[at] = s.origin[v];
     out.segment[at] = s.segment[v];
   }
-  constexpr int append(const graph::operation& op, const graph::result* made, int like) {
+  constexpr int append(const graph::operation& op, const graph::result_info* made, int like) {
     const int at = out.node_count++;
     out.nodes[at] = s.nodes[like];
     out.nodes[at].op = &op;
-    out.nodes[at].made = made;
+    out.nodes[at].result = made;
     out.nodes[at].first = out.argument_count;
-    out.nodes[at].number = 0;
+    out.nodes[at].result_index = 0;
+    out.recomputes[at] = none;
     out.origin[at] = s.origin[like];
     return at;
   }
   constexpr void append_numbers() {
     out.first_number = out.node_count;
-    for (int k = 0; k < all::rules.numbers; ++k) append(all::number, all::number.made, 0);
+    for (int k = 0; k < all::rules.numbers; ++k) append(all::rule_number, all::rule_number.results, 0);
     out.number_count = all::rules.numbers;
   }
   constexpr void append_update(int leaf) {
     const auto i = static_cast<std::size_t>(leaf);
     const graph::rule_facts& rule = all::rule(leaf);
     const int like = s.gradient[leaf], moments = out.node_count;
-    for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].made, like);
+    for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].results, like);
     const int drawn = out.node_count;
     if (all::rounds) {
-      append(all::places[i], all::places[i].made, like);
-      append(all::word, all::word.made, like);
-      append(all::word, all::word.made, like);
+      append(all::position_operations[i], all::position_operations[i].results, like);
+      append(all::key_word, all::key_word.results, like);
+      append(all::key_word, all::key_word.results, like);
     }
     const int made = out.node_count, arguments = out.argument_count;
-    for (int r = 0; r < all::updates[i].results; ++r) {
-      out.nodes[append(all::updates[i], all::updates[i].made + r, like)].number = r;
+    for (int r = 0; r < all::updates[i].result_count; ++r) {
+      out.nodes[append(all::updates[i], all::updates[i].results + r, like)].result_index = r;
     }
-    const int before = moved[s.leaf_value[leaf]];
+    const int before = new_number[s.leaf_value[leaf]];
     out.arguments[out.argument_count++] = before;
-    out.arguments[out.argument_count++] = moved[like];
+    out.arguments[out.argument_count++] = new_number[like];
     for (int k = 0; k < rule.numbers; ++k)
       out.arguments[out.argument_count++] = out.first_number + rule.first_number + k;
     for (int k = 0; k < rule.moments; ++k) out.arguments[out.argument_count++] = moments + k;
@@ -134,11 +137,12 @@ struct update_writer {
   }
 
   constexpr void copy_tables() {
-    const auto at = [&](int v) { return v == none ? none : moved[v]; };
+    const auto at = [&](int v) { return v == none ? none : new_number[v]; };
     out.turn = s.turn;
+    for (int& gradient : out.earlier) gradient = none;
     for (int i = 0; i <= g.leaf_count; ++i) {
       out.leaf_value[i] = at(s.leaf_value[i]);
-      out.gradient[i] = is_updated(i) && !waits ? none : at(s.gradient[i]);
+      out.gradient[i] = is_updated(i) && !updates_at_end ? none : at(s.gradient[i]);
     }
     for (int i = 0; i < g.tag_count; ++i) out.tagged[i] = at(s.tagged[i]);
     for (int i = 0; i < s.output_count; ++i) out.outputs[out.output_count++] = at(s.outputs[i]);
@@ -147,12 +151,12 @@ struct update_writer {
   }
   constexpr void write() {
     find_last_reads();
-    find_places();
+    find_update_points();
     for (int v = 0; v <= s.node_count; ++v) {
       if (v == s.turn) append_numbers();
       if (v < s.node_count) copy(v);
-      else if (waits) out.all_gradients = out.node_count;
-      for (int leaf = first[v]; leaf != none; leaf = next[leaf]) append_update(leaf);
+      else if (updates_at_end) out.all_gradients = out.node_count;
+      for (int leaf = first_leaf[v]; leaf != none; leaf = next_leaf[leaf]) append_update(leaf);
     }
     copy_tables();
   }

@@ -14,35 +14,34 @@ class program;
 
 namespace cairn::report {
 
-/// A value of a training step. Fields that refer to another table hold an index plus 1, and 0 means none. There are
-/// three exceptions: `first` is an index into account::arguments, and `segment` and `home` are indices into
-/// account::segments.
+/// A value of a training step. Fields that refer to another table hold an index, or graph::none.
 struct value {
   std::string_view operation;
   graph::role what;
   shape extents;
   dtype type;
   std::int64_t bytes, flops;
-  double number;         ///< the number, if the value is a constant
-  int arguments, first;  ///< the number of arguments, and the index of the first one in account::arguments
-  int segment;           ///< the innermost segment around the value; 0: the program outside of segments
+  double number;                       ///< the number, if the value is a constant
+  int argument_count, first_argument;  ///< `first_argument` is an index in account::arguments
+  int segment;                         ///< the innermost segment around the value; 0: the program outside of segments
   /// `leaf`: the leaf that this value is. `gradient`: the leaf of which this value is the gradient, or a term that the
   /// training step adds to the gradient.
-  int leaf, gradient;
-  int updated;     ///< the parameter of which this is the new value, or a new moment, after the training step
-  int tag;         ///< the first tag of the value
-  int again;       ///< the value of the forward pass that this value recomputes
-  int home;        ///< for a recomputed value: the segment in the backward pass of which it is needed
-  int order;       ///< 0 for a value of the model, 1 for a value of a gradient, 2 for a gradient of a gradient
-  bool stored;     ///< the value is counted in memory_plan::stored_bytes
-  bool joined;     ///< the value has no memory of its own, because its arguments are read in place
-  bool converted;  ///< the value is its argument, converted to another type
-  bool result;     ///< the value is the first result of its operation
-  // The next three fields are -1 if no plan step computes the value, as for a leaf. `step` is the plan step that
-  // computes the value. `last` is the last plan step that needs its memory, or -1 if the value has no memory in the
-  // arena.
+  int leaf = graph::none, gradient = graph::none;
+  /// the parameter of which this is the new value, or a new moment, after the training step
+  int updated = graph::none;
+  int tag = graph::none;         ///< the first tag of the value
+  int recomputes = graph::none;  ///< the value of the forward pass that this value recomputes
+  int recomputed_for;  ///< for a recomputed value: the segment in the backward pass of which it is needed; 0 for others
+  int order;           ///< 0 for a value of the model, 1 for a value of a gradient, 2 for a gradient of a gradient
+  bool stored;         ///< the value is counted in memory_plan::stored_bytes
+  bool in_pieces;      ///< the value has no memory of its own, because its arguments are read in place
+  bool converted;      ///< the value is its argument, converted to another type
+  bool is_first_result;  ///< the value is the first result of its operation
+  // The next three fields are none if no plan step computes the value, as for a leaf. `step` is the plan step that
+  // computes the value. `last` is the last plan step that needs its memory, or none if the value has no memory in
+  // the arena.
   int step, last;
-  std::int64_t offset;  ///< offset in the arena in bytes, or -1
+  std::int64_t offset;  ///< offset in the arena in bytes, or none
 };
 
 /// A segment of the program, with the index of the segment around it. Segment 0 is the program outside of segments,
@@ -56,9 +55,9 @@ struct segment_entry {
 struct step {
   std::int64_t live;  ///< bytes of the arena that the step needs: the values that are alive, and the step's workspace
   /// Floating-point operations, and how many of them are recomputed, including recomputed iterations of a scan.
-  std::int64_t flops, again;
+  std::int64_t flops, recomputed_flops;
   std::int64_t read, written;  ///< bytes of the operands that are read, and of the results that are written
-  std::int64_t scratch, at;    ///< bytes of the step's workspace, and its offset in the arena
+  std::int64_t workspace_bytes, workspace_offset;  ///< the step's workspace; the offset is one in the arena
   int segment;
 };
 
@@ -81,7 +80,9 @@ struct account {
   }
   const value& operator[](int number) const { return values[static_cast<std::size_t>(number)]; }
   /// Returns the index of argument i of a value.
-  int argument(int number, int i) const { return arguments[static_cast<std::size_t>((*this)[number].first + i)]; }
+  int argument(int number, int i) const {
+    return arguments[static_cast<std::size_t>((*this)[number].first_argument + i)];
+  }
   const segment_entry& segment(int number) const { return segments[static_cast<std::size_t>(number)]; }
   const graph::leaf& leaf(int number) const { return leaves[static_cast<std::size_t>(number)]; }
   const graph::tag& tag(int number) const { return tags[static_cast<std::size_t>(number)]; }
@@ -101,7 +102,7 @@ struct account {
 namespace detail {
 /// Returns the bytes that plan step i reads. Each operand counts once. Constants and values that the plan step itself
 /// computes do not count. If a map repeats numbers of its argument, only the bytes of the argument count. `reader[v]`
-/// holds the last plan step that read value v, plus 1.
+/// holds the last plan step that read value v, or none.
 template <class Compiled>
 constexpr std::int64_t bytes_read(int i, int* reader) {
   constexpr const auto& s = Compiled::schedule;
@@ -110,12 +111,12 @@ constexpr std::int64_t bytes_read(int i, int* reader) {
   std::int64_t bytes = 0;
   const auto read = [&](int v, int source) {
     if (graph::is_constant(s.op(source).what) || f.step_of[source] == i) return;
-    if (std::exchange(reader[source], i + 1) == i + 1) return;
-    bytes += std::min(s.made(v).bytes, s.made(source).bytes);
+    if (std::exchange(reader[source], i) == i) return;
+    bytes += std::min(s.result(v).bytes, s.result(source).bytes);
   };
   for (int k = l.of[i].input_begin; k < l.of[i].input_end; ++k) read(l.inputs[k].value, l.inputs[k].source);
   const int kernel = f.steps[i].kernel;
-  for (int k = 0; kernel != graph::none && k < s.op(kernel).arguments; ++k)
+  for (int k = 0; kernel != graph::none && k < s.op(kernel).argument_count; ++k)
     read(s.argument(kernel, k), f.root[s.argument(kernel, k)]);
   return bytes;
 }
@@ -135,7 +136,8 @@ inline constexpr auto tables = [] {
     int arguments[s.argument_count + 1] = {};
     step steps[f.step_count + 1] = {};
   } out;
-  int reader[s.node_count] = {};
+  int reader[s.node_count];
+  for (int& step : reader) step = graph::none;
   std::copy_n(g.names, g.character_count, out.names);
   for (int i = 0; i < in.count; ++i) {
     out.segments[i] = {in.all[i].parent, in.all[i].depth, cairn::detail::segment_names<Compiled>::of(i)};
@@ -148,50 +150,50 @@ inline constexpr auto tables = [] {
     value& made = out.values[v];
     made.operation = n.op->name;
     made.what = n.op->what;
-    made.extents = n.made->extents;
-    made.type = n.made->element.type;
-    made.bytes = n.made->bytes;
-    made.flops = n.number == 0 ? n.op->flops : 0;
+    made.extents = n.result->extents;
+    made.type = n.result->element.type;
+    made.bytes = n.result->bytes;
+    made.flops = n.result_index == 0 ? n.op->flops : 0;
     made.number = n.op->value;
-    made.arguments = n.op->arguments;
-    made.first = n.first;
+    made.argument_count = n.op->argument_count;
+    made.first_argument = n.first;
     made.segment = in.of[s.origin[v]];
-    made.again = s.again[v];
+    made.recomputes = s.recomputes[v];
     made.order = n.order;
-    made.home = s.again[v] > 0 ? s.segment[v] : 0;
-    made.joined = f.joined[v];
+    made.recomputed_for = s.recomputes[v] != graph::none ? s.segment[v] : 0;
+    made.in_pieces = f.in_pieces[v];
     made.converted = n.op->converts;
-    made.result = n.number == 0;
+    made.is_first_result = n.result_index == 0;
     made.step = f.step_of[v];
-    const bool held = made.step != graph::none && f.external[v] && !Compiled::places.fixed[v];
+    const bool held = made.step != graph::none && f.external[v] && !Compiled::addresses.fixed[v];
     made.last = held ? Compiled::ranges.last[v] : graph::none;
     made.offset = held ? Compiled::layout.of[v].offset : graph::none;
     made.stored = v < s.turn && f.step_of[v] != graph::none && Compiled::ranges.last[v] >= f.turn &&
-                  !Compiled::places.output[v] && !n.made->elsewhere;
+                  !Compiled::addresses.output[v] && !n.result->in_user_memory;
   }
   for (int i = g.tag_count; i-- > 0;) {
-    if (s.tagged[i] != graph::none) out.values[s.tagged[i]].tag = i + 1;
+    if (s.tagged[i] != graph::none) out.values[s.tagged[i]].tag = i;
   }
-  for (int i = 0; i < s.carry_count; ++i) out.values[s.carries[i].after].updated = s.carries[i].leaf + 1;
+  for (int i = 0; i < s.carry_count; ++i) out.values[s.carries[i].after].updated = s.carries[i].leaf;
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (s.leaf_value[i] != graph::none) out.values[s.leaf_value[i]].leaf = i + 1;
+    if (s.leaf_value[i] != graph::none) out.values[s.leaf_value[i]].leaf = i;
     const int total = s.gradient[i];
     if (total == graph::none) continue;
-    out.values[total].gradient = i + 1;
-    for (int k = 0; s.earlier[i] != 0 && k < s.op(total).arguments; ++k)
-      out.values[s.root(s.argument(total, k))].gradient = i + 1;
+    out.values[total].gradient = i;
+    for (int k = 0; s.earlier[i] != graph::none && k < s.op(total).argument_count; ++k)
+      out.values[s.root(s.argument(total, k))].gradient = i;
   }
   for (int i = 0; i < f.step_count; ++i) {
     step& made = out.steps[i];
     made.live = Compiled::slots.live[i];
-    made.segment = in.of[s.origin[f.members[f.steps[i].code]]];
-    made.scratch = plan::aligned(plan::scratch_of(s, f.steps[i], Compiled::threads));
-    made.at = Compiled::layout.scratch[i];
+    made.segment = in.of[s.origin[f.members[f.steps[i].loop_begin]]];
+    made.workspace_bytes = plan::aligned(plan::workspace_of(s, f.steps[i], Compiled::threads));
+    made.workspace_offset = Compiled::layout.workspace[i];
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int v = f.members[m];
       made.flops += out.values[v].flops;
-      if (s.nodes[v].number == 0) made.again += s.work_of(v).recomputed;
-      if (f.external[v]) made.written += s.made(v).bytes;
+      if (s.nodes[v].result_index == 0) made.recomputed_flops += s.work_of(v).recomputed;
+      if (f.external[v]) made.written += s.result(v).bytes;
     }
     made.read = bytes_read<Compiled>(i, reader);
   }

@@ -33,8 +33,8 @@ void graph(std::ostream& out) {
   for (int i = 0; i < g.result_count; ++i) out << " %" << g.outputs[i];
   out << '\n';
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (g.leaves[i].after != graph::none)
-      out << "  " << g.name(g.leaves[i]) << " becomes %" << g.leaves[i].after << '\n';
+    if (g.leaves[i].next_value != graph::none)
+      out << "  " << g.name(g.leaves[i]) << " becomes %" << g.leaves[i].next_value << '\n';
   }
 }
 
@@ -65,8 +65,11 @@ void schedule(std::ostream& out) {
     int leaf = g.leaf_count;
     while (leaf-- > 0 && s.leaf_value[leaf] != v) {
     }
-    const bool computed = s.op(v).arguments > 0;
-    report::print_column(out, 11, s.again[v] > 0 ? "  again" : computed && s.kept[v] ? "  stored" : "");
+    const bool computed = s.op(v).argument_count > 0;
+    report::print_column(out, 11,
+                         s.recomputes[v] != graph::none ? "  again"
+                         : computed && s.stored[v]      ? "  stored"
+                                                        : "");
     report::print(out, g, s, v, leaf, path_of<Compiled>(Compiled::segments.of[s.origin[v]]));
   }
 }
@@ -81,12 +84,13 @@ void steps(std::ostream& out) {
   out << "steps: " << f.turn << " forward, " << f.step_count - f.turn << " backward\n";
   for (int i = 0; i < f.step_count; ++i) {
     if (i == f.turn) out << "  -------- the turn\n";
-    const plan::step& st = f.steps[i];
+    const plan::plan_step& st = f.steps[i];
     for (int m = st.begin; m < st.end; ++m) {
       const int v = f.members[m];
       if (m > st.begin) report::print_column(out, 15, "");
-      else report::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.loop() ? "loop" : "kernel");
-      const bool again = s.again[v] > 0, shared = m == st.begin && st.loop() && l.of[i].same_as != i;
+      else report::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.has_loop() ? "loop" : "kernel");
+      const bool again = s.recomputes[v] != graph::none,
+                 shared = m == st.begin && st.has_loop() && l.of[i].same_as != i;
       report::print_column(
           out, again || shared ? 34 : 0, f.external[v] ? "> %" : "  %", v, " = ",
           report::formula_of<std::remove_cvref_t<decltype(Compiled::graph)>, std::remove_cvref_t<decltype(s)>>{
@@ -106,7 +110,7 @@ void memory(std::ostream& out) {
   const auto& s = Compiled::schedule;
   const auto& f = Compiled::steps;
   const auto& a = Compiled::layout;
-  const auto row = [&](const plan::place& at, std::int64_t bytes, int first, int last) {
+  const auto row = [&](const plan::address& at, std::int64_t bytes, int first, int last) {
     report::print_column(out, 10, bytes);
     const char* const where = at.base == plan::arena_base       ? "arena + "
                               : at.base == plan::elsewhere_base ? "elsewhere + "
@@ -121,12 +125,12 @@ void memory(std::ostream& out) {
       const int v = f.members[m];
       if (!f.external[v]) continue;
       report::print_column(out, 24, "  %", v, ' ', s.op(v).name);
-      row(a.of[v], s.made(v).bytes, i, Compiled::ranges.last[v]);
+      row(a.of[v], s.result(v).bytes, i, Compiled::ranges.last[v]);
     }
-    const std::int64_t scratch = plan::scratch_of(s, f.steps[i], Compiled::threads);
-    if (scratch == 0) continue;
+    const std::int64_t workspace_bytes = plan::workspace_of(s, f.steps[i], Compiled::threads);
+    if (workspace_bytes == 0) continue;
     report::print_column(out, 24, "  scratch of step ", i);
-    row({plan::arena_base, a.scratch[i]}, scratch, i, i);
+    row({plan::arena_base, a.workspace[i]}, workspace_bytes, i, i);
   }
 }
 

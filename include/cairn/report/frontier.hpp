@@ -37,14 +37,14 @@ struct frontier_plot {
 template <auto Loss, class... Options>
 frontier_plot plot_of() {
   using found = cairn::detail::frontier_of<Loss, Options...>;
-  using unplaced = typename found::template candidates<plan::all_blocks>::unplaced;
+  using unplaced = typename found::template candidates<plan::all_levels>::unplaced;
   constexpr flop_counts flops = cairn::detail::flops_in<unplaced>;
   using by_marks = plan::compiled<typename found::model, cairn::detail::blocks_in<Options...>, found::options::threads>;
   constexpr bool marked = by_marks::segments.count > 1;
   return {found::points,
-          {{"plain", found::template point<plan::all_blocks>},
+          {{"plain", found::template point<plan::all_levels>},
            {marked ? "as marked" : "", found::template point<0>},
-           {"Chen's rule", found::template point<plan::all_blocks, search::candidate<search::square_root_blocks>>}},
+           {"Chen's rule", found::template point<plan::all_levels, search::candidate<search::square_root_blocks>>}},
           flops.forward,
           flops.backward,
           found::placed::placeable,

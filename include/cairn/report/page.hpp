@@ -56,7 +56,7 @@ struct page_writer {
             {"part", static_cast<int>(s.what)},
             {"segment", segment},
             {"flops", s.flops},
-            {"again", s.again},
+            {"again", s.recomputed_flops},
             {"read", s.read},
             {"written", s.written},
             {"live", s.live},
@@ -64,7 +64,7 @@ struct page_writer {
             {"least", s.least},
             {"by", s.by_memory ? "memory" : "arithmetic"}});
   }
-  void segment(std::size_t i, const profiled_parts& s) {
+  void segment(std::size_t i, const phase_shares& s) {
     const segment_plan plan = i > 0 ? p.plan.plans[i - 1] : segment_plan{"outside of segments", 0, 0, 0, 0};
     const segment_entry& at = p.plan.segments[i];
     object({{"name", plan.path},
@@ -97,12 +97,12 @@ struct page_writer {
     std::ostringstream extents;
     extents.imbue(std::locale::classic());
     extents << extents_of{v.extents, v.type};
-    row(v.operation, origin_of(p.plan, layers, h.value), extents.str(), static_cast<int>(part_of(p.plan, h.value)),
+    row(v.operation, origin_of(p.plan, layers, h.value), extents.str(), static_cast<int>(phase_of(p.plan, h.value)),
         v.segment);
   }
 
   void data() {
-    const auto parts = by_part(p);
+    const auto phases = by_phase(p);
     const auto operations = by_operation(p);
     const auto segments = by_segment(p);
     const auto holdings = holdings_of(p.plan);
@@ -121,7 +121,7 @@ struct page_writer {
             {"flops", p.limits.flops},
             {"memory", p.limits.moved.back().rate},
             {"cache", p.limits.moved.front().rate}});
-    table("parts", parts.size(), [&](std::size_t i) { share(part_names[i], parts[i]); });
+    table("parts", phases.size(), [&](std::size_t i) { share(phase_names[i], phases[i]); });
     table("operations", operations.size(),
           [&](std::size_t i) { share(operations[i].name, operations[i], operations[i].count); });
     table("segments", segments.size(), [&](std::size_t i) { segment(i, segments[i]); });

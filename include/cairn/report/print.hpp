@@ -53,18 +53,18 @@ struct formula_of {
     if (op.what == graph::role::constant) return out << op.value;
     if (f.leaf != graph::none) {
       const graph::leaf& named = f.graph.leaves[f.leaf];
-      const char* what = op.what == graph::role::input    ? "input "
-                         : op.what == graph::role::random ? "key "
-                         : op.trainable                   ? "parameter "
-                         : named.after != graph::none     ? "state "
-                                                          : "frozen ";
+      const char* what = op.what == graph::role::input     ? "input "
+                         : op.what == graph::role::random  ? "key "
+                         : op.trainable                    ? "parameter "
+                         : named.next_value != graph::none ? "state "
+                                                           : "frozen ";
       return out << what << f.graph.name(named);
     }
     out << op.name;
-    if (op.results > 1) out << '.' << f.values.nodes[f.value].number;
-    if (op.arguments == 0) return out;
+    if (op.result_count > 1) out << '.' << f.values.nodes[f.value].result_index;
+    if (op.argument_count == 0) return out;
     out << '(';
-    for (int i = 0; i < op.arguments; ++i) out << (i > 0 ? ", %" : "%") << f.values.argument(f.value, i);
+    for (int i = 0; i < op.argument_count; ++i) out << (i > 0 ? ", %" : "%") << f.values.argument(f.value, i);
     return out << ')';
   }
 };
@@ -74,7 +74,7 @@ struct formula_of {
 template <class Graph, class Values>
 void print(std::ostream& out, const Graph& g, const Values& values, int number, int leaf, std::string_view path) {
   print_column(out, 42, '%', number, " = ", formula_of<Graph, Values>{g, values, number, leaf});
-  const graph::result& made = values.made(number);
+  const graph::result_info& made = values.result(number);
   const int width = made.element.type == dtype::bf16 ? 17 : 12;
   print_column(out, path.empty() ? 0 : width, extents_of{made.extents, made.element.type});
   out << path << '\n';

@@ -81,12 +81,12 @@ inline table share_table(std::vector<std::string> first) {
   return table(std::move(first));
 }
 
-inline void print_parts(std::ostream& out, const profiled& p) {
-  const auto parts = by_part(p);
+inline void print_phases(std::ostream& out, const profiled& p) {
+  const auto phases = by_phase(p);
   profiled_share all;
-  for (const profiled_share& s : parts) all += s;
+  for (const profiled_share& s : phases) all += s;
   table t = share_table({"part"});
-  for (std::size_t i = 0; i < parts.size(); ++i) add_share(t, {std::string(part_names[i])}, parts[i], p.seconds());
+  for (std::size_t i = 0; i < phases.size(); ++i) add_share(t, {std::string(phase_names[i])}, phases[i], p.seconds());
   add_share(t, {"in all"}, all, p.seconds());
   t.print(out);
 }
@@ -121,7 +121,7 @@ inline void print_longest(std::ostream& out, const profiled& p, std::size_t most
   for (const profiled_step* s : longest) {
     const profiled_share share = profiled_share::of(*s, s->flops, 1);
     t.add({std::to_string(s - p.steps.data()), s->operations, s->origin,
-           std::string(part_names[static_cast<std::size_t>(s->what)]), time(s->seconds), flops_per_second(share),
+           std::string(phase_names[static_cast<std::size_t>(s->what)]), time(s->seconds), flops_per_second(share),
            bytes_per_second(share), percent_of(s->least, s->seconds), s->by_memory ? "memory" : "arithmetic"});
   }
   t.print(out);
@@ -142,7 +142,7 @@ inline void profile_table(std::ostream& out, const profiled& p) {
       << p.rounds << " rounds of " << p.steps.size() << " steps; at most "
       << flops_per_second({1, 0, 0, std::llround(r.flops)}) << ", and " << bytes_per_second({1, r.moved.back().rate})
       << " from memory to " << bytes_per_second({1, r.moved.front().rate}) << " in a cache\n\n";
-  print_parts(out, p);
+  print_phases(out, p);
   print_operations(out << '\n', p);
   print_segments(out, p);
   print_longest(out << '\n', p, 12);

@@ -12,17 +12,17 @@
 
 namespace cairn::report {
 
-/// The part of a training step to which an operation belongs.
-enum class part { forward, recomputation, backward };
-inline constexpr std::string_view part_names[] = {"forward", "recomputation", "backward"};
+/// The phase of a training step to which an operation belongs.
+enum class phase { forward, recomputation, backward };
+inline constexpr std::string_view phase_names[] = {"forward", "recomputation", "backward"};
 
 /// A plan step with its time: one kernel or fused loop, which may do several operations.
 struct profiled_step {
   std::string operations;    ///< "matmul, add, 2 mul"
   std::string origin;        ///< the layer of the step, or the parameter that the step updates or differentiates
   std::string_view segment;  ///< path of the innermost segment, or empty
-  part what;                 ///< the part of the operation with the most work
-  std::int64_t flops, again;
+  phase what;                ///< the phase of the operation with the most work
+  std::int64_t flops, recomputed_flops;
   std::int64_t read, written;  ///< bytes of the operands that are read, and of the results that are written
   std::int64_t live;           ///< bytes of the arena that the step needs
   double seconds;              ///< median of the times over all rounds
@@ -63,15 +63,15 @@ struct profiled_share {
 };
 
 namespace detail {
-inline part part_of(const account& a, int v) {
-  return a[v].again > 0 ? part::recomputation : v < a.value_turn ? part::forward : part::backward;
+inline phase phase_of(const account& a, int v) {
+  return a[v].recomputes != graph::none ? phase::recomputation : v < a.value_turn ? phase::forward : phase::backward;
 }
 
 /// Returns for each plan step the operations that it does, as the values that are their first results.
 inline std::vector<std::vector<int>> operations_of(const account& a) {
   std::vector<std::vector<int>> by_step(a.steps.size());
   for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
-    if (a[v].step >= 0 && a[v].result) by_step[static_cast<std::size_t>(a[v].step)].push_back(v);
+    if (a[v].step >= 0 && a[v].is_first_result) by_step[static_cast<std::size_t>(a[v].step)].push_back(v);
   }
   return by_step;
 }
@@ -79,9 +79,9 @@ inline std::vector<std::vector<int>> operations_of(const account& a) {
 /// Returns the origin of a value by a name that the user knows: the parameter that it is a gradient or a new value of,
 /// or the layer that computes it.
 inline std::string origin_of(const account& a, const std::vector<std::string>& layers, int v) {
-  if (a[v].gradient > 0) return "gradient of " + std::string(a.name(a.leaf(a[v].gradient - 1)));
-  if (a[v].updated > 0) return std::string(a.name(a.leaf(a[v].updated - 1)));
-  const int forward = a[v].again > 0 ? a[v].again - 1 : v;
+  if (a[v].gradient != graph::none) return "gradient of " + std::string(a.name(a.leaf(a[v].gradient)));
+  if (a[v].updated != graph::none) return std::string(a.name(a.leaf(a[v].updated)));
+  const int forward = a[v].recomputes != graph::none ? a[v].recomputes : v;
   return forward < a.value_turn ? layers[static_cast<std::size_t>(forward)] : "";
 }
 
@@ -96,12 +96,13 @@ inline profiled profile_of(const account& a, const std::vector<double>& seconds,
     const int most = *std::ranges::max_element(operations[i], {}, [&](int v) { return a[v].flops; });
     std::string origin = origin_of(a, layers, most);
     for (const int v : operations[i]) {
-      if (a[v].gradient > 0 || a[v].updated > 0) origin = origin_of(a, layers, v);
+      if (a[v].gradient != graph::none || a[v].updated != graph::none) origin = origin_of(a, layers, v);
     }
     const double work = out.limits.seconds_of_work(s.flops), memory = out.limits.seconds_of_memory(s.read + s.written);
     if (origin.empty()) origin = a.segment(s.segment).name;
-    out.steps.push_back({counted_names(names), origin, a.segment(s.segment).name, part_of(a, most), s.flops, s.again,
-                         s.read, s.written, s.live, seconds[i], std::max(work, memory), memory > work});
+    out.steps.push_back({counted_names(names), origin, a.segment(s.segment).name, phase_of(a, most), s.flops,
+                         s.recomputed_flops, s.read, s.written, s.live, seconds[i], std::max(work, memory),
+                         memory > work});
   }
   return out;
 }
@@ -122,7 +123,7 @@ inline std::vector<holding> holdings_of(const account& a) {
   }
   for (int i = 0; i < static_cast<int>(a.steps.size()); ++i) {
     const step& s = a.steps[static_cast<std::size_t>(i)];
-    if (s.scratch > 0) all.push_back({-1, i, i, s.at, s.scratch});
+    if (s.workspace_bytes > 0) all.push_back({-1, i, i, s.workspace_offset, s.workspace_bytes});
   }
   std::ranges::sort(all, {}, [](const holding& h) { return std::pair(h.from, static_cast<unsigned>(h.value)); });
   std::map<std::int64_t, holding*> latest;
@@ -152,12 +153,12 @@ inline void for_each_share(const profiled& p, auto visit) {
 }  // namespace detail
 
 /// The shares of the forward pass, of recomputation and of the backward pass.
-using profiled_parts = std::array<profiled_share, 3>;
-inline profiled_parts by_part(const profiled& p) {
-  profiled_parts parts;
+using phase_shares = std::array<profiled_share, 3>;
+inline phase_shares by_phase(const profiled& p) {
+  phase_shares phases;
   detail::for_each_share(
-      p, [&](int v, const profiled_share& s) { parts[static_cast<std::size_t>(detail::part_of(p.plan, v))] += s; });
-  return parts;
+      p, [&](int v, const profiled_share& s) { phases[static_cast<std::size_t>(detail::phase_of(p.plan, v))] += s; });
+  return phases;
 }
 
 /// The share of all uses of an operation in a training step. `by_operation` returns the operation with the longest time
@@ -180,12 +181,13 @@ inline std::vector<profiled_operation> by_operation(const profiled& p) {
 
 /// Returns the shares of each segment. Entry 0 is the program outside of segments. A recomputed value is counted in the
 /// segment in the backward pass of which it is needed, as in segment_plan.
-inline std::vector<profiled_parts> by_segment(const profiled& p) {
-  std::vector<profiled_parts> all(p.plan.segments.size());
+inline std::vector<phase_shares> by_segment(const profiled& p) {
+  std::vector<phase_shares> all(p.plan.segments.size());
   detail::for_each_share(p, [&](int v, const profiled_share& s) {
     const value& of = p.plan[v];
-    profiled_parts& segment = all[static_cast<std::size_t>(of.again > 0 ? of.home : of.segment)];
-    segment[static_cast<std::size_t>(detail::part_of(p.plan, v))] += s;
+    phase_shares& segment =
+        all[static_cast<std::size_t>(of.recomputes != graph::none ? of.recomputed_for : of.segment)];
+    segment[static_cast<std::size_t>(detail::phase_of(p.plan, v))] += s;
   });
   return all;
 }

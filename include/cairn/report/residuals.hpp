@@ -55,7 +55,7 @@ struct residual {
   }
 };
 /// A segment, or several equal segments with paths that differ only in numbers, or the program outside of segments.
-struct kept_part {
+struct segment_residuals {
   std::string first_path, last_path;
   int count = 1;
   std::vector<residual> stored;
@@ -73,15 +73,15 @@ inline std::vector<std::string> layers_of(const account& a) {
   std::vector<std::string> layers(static_cast<std::size_t>(a.value_turn));
   for (int v = 0; v < a.value_turn; ++v) {
     std::string& layer = layers[static_cast<std::size_t>(v)];
-    if (a[v].leaf > 0) {
-      layer = a.name(a.leaf(a[v].leaf - 1));
+    if (a[v].leaf != graph::none) {
+      layer = a.name(a.leaf(a[v].leaf));
       if (const std::size_t dot = layer.rfind('.'); a[v].what == graph::role::parameter && dot != layer.npos)
         layer.resize(dot);
       continue;
     }
     int nearest = -1;
     bool parameter = false;
-    for (int i = 0; i < a[v].arguments; ++i) {
+    for (int i = 0; i < a[v].argument_count; ++i) {
       const int of = a.argument(v, i);
       const graph::role what = a[a.root(of)].what;
       const bool named = what == graph::role::parameter || what == graph::role::random;
@@ -118,20 +118,20 @@ inline std::string counted_names(const std::vector<std::pair<std::string_view, i
 /// Returns the parameters that several operations of the forward pass read, each with the names of these operations.
 inline std::vector<std::pair<std::string_view, std::string>> shared_parameters(const account& a) {
   std::vector<std::vector<std::pair<std::string_view, int>>> reading(a.leaves.size());
-  std::vector<int> readers(a.leaves.size());
+  std::vector<int> backward_readers(a.leaves.size());
   for (int v = 0; v < a.value_turn; ++v) {
-    if (a[v].what == graph::role::view || a[v].again > 0 || a[v].order > 0) continue;
-    for (int i = 0; i < a[v].arguments; ++i) {
+    if (a[v].what == graph::role::view || a[v].recomputes != graph::none || a[v].order > 0) continue;
+    for (int i = 0; i < a[v].argument_count; ++i) {
       const value& read = a[a.root(a.argument(v, i))];
-      if (read.leaf == 0 || read.what != graph::role::parameter) continue;
-      const auto leaf = static_cast<std::size_t>(read.leaf - 1);
+      if (read.leaf == graph::none || read.what != graph::role::parameter) continue;
+      const auto leaf = static_cast<std::size_t>(read.leaf);
       count_one(reading[leaf], operation_of(a[v]));
-      ++readers[leaf];
+      ++backward_readers[leaf];
     }
   }
   std::vector<std::pair<std::string_view, std::string>> shared;
-  for (std::size_t i = 0; i < readers.size(); ++i) {
-    if (readers[i] > 1) shared.emplace_back(a.name(a.leaves[i]), counted_names(reading[i]));
+  for (std::size_t i = 0; i < backward_readers.size(); ++i) {
+    if (backward_readers[i] > 1) shared.emplace_back(a.name(a.leaves[i]), counted_names(reading[i]));
   }
   return shared;
 }
@@ -141,43 +141,45 @@ inline std::vector<std::pair<std::string_view, std::string>> shared_parameters(c
 /// - If `segment` is 0, an operation inside a segment is listed by the name of its segment.
 /// - If a conversion of the value is read, the list has the operations that read the conversion, and not the
 ///   conversion.
-struct readers {
+struct backward_readers {
   int segment = -1;
   std::string names;
 };
-inline std::vector<readers> readers_of(const account& a) {
-  std::vector<readers> found(static_cast<std::size_t>(a.value_turn));
+inline std::vector<backward_readers> readers_of(const account& a) {
+  std::vector<backward_readers> found(static_cast<std::size_t>(a.value_turn));
   const auto for_each = [&](auto visit) {
     const auto read = [&](auto& self, int by, int value, int segment) -> void {
       const int root = a.root(value);
-      const bool passed = a[root].joined || (a[root].converted && root >= a.value_turn);
-      for (int i = 0; passed && i < a[root].arguments; ++i) self(self, by, a.argument(root, i), segment);
+      const bool passed = a[root].in_pieces || (a[root].converted && root >= a.value_turn);
+      for (int i = 0; passed && i < a[root].argument_count; ++i) self(self, by, a.argument(root, i), segment);
       if (root < a.value_turn && a[root].stored) visit(found[static_cast<std::size_t>(root)], by, segment);
     };
     for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
-      if (a[v].gradient > 0) read(read, v, v, 0);  // a forward value may itself be a gradient
-      const bool reads = v >= a.value_turn && a[v].what != graph::role::view && !a[v].joined;
-      for (int i = 0; reads && i < a[v].arguments; ++i) read(read, v, a.argument(v, i), a.around(a[v].segment, 1));
+      if (a[v].gradient != graph::none) read(read, v, v, 0);  // a forward value may itself be a gradient
+      const bool reads = v >= a.value_turn && a[v].what != graph::role::view && !a[v].in_pieces;
+      for (int i = 0; reads && i < a[v].argument_count; ++i) read(read, v, a.argument(v, i), a.around(a[v].segment, 1));
     }
   };
-  for_each([&](readers& r, int, int segment) { r.segment = r.segment < 0 || r.segment == segment ? segment : 0; });
-  for_each([&](readers& r, int v, int segment) {
+  for_each(
+      [&](backward_readers& r, int, int segment) { r.segment = r.segment < 0 || r.segment == segment ? segment : 0; });
+  for_each([&](backward_readers& r, int v, int segment) {
     if (segment != r.segment) add_once(r.names, std::string(a.segment(segment).name));
     else if (a[v].converted) return;
-    else if (a[v].again > 0) add_once(r.names, std::string(a[v].operation) + " again");
-    else if (a[v].gradient > 0) add_once(r.names, "gradient of " + std::string(a.name(a.leaf(a[v].gradient - 1))));
+    else if (a[v].recomputes != graph::none) add_once(r.names, std::string(a[v].operation) + " again");
+    else if (a[v].gradient != graph::none)
+      add_once(r.names, "gradient of " + std::string(a.name(a.leaf(a[v].gradient))));
     else add_once(r.names, std::string(a[v].operation));
   });
   return found;
 }
 
-inline std::vector<kept_part> kept_parts(const account& a) {
-  std::vector<kept_part> all(a.segments.size());
+inline std::vector<segment_residuals> residuals_by_segment(const account& a) {
+  std::vector<segment_residuals> all(a.segments.size());
   for (std::size_t s = 0; s < all.size(); ++s) {
     all[s].first_path = all[s].last_path = s == 0 ? "outside of segments" : a.segments[s].name;
   }
   const std::vector<std::string> layers = layers_of(a);
-  const std::vector<readers> read = readers_of(a);
+  const std::vector<backward_readers> read = readers_of(a);
   for (int v = 0; v < a.value_turn; ++v) {
     if (!a[v].stored) continue;
     const auto at = static_cast<std::size_t>(v);
@@ -187,7 +189,7 @@ inline std::vector<kept_part> kept_parts(const account& a) {
     int made = v;  // the value before conversions, because the type of elements is shown anyway
     while (a[made].converted) made = a.root(a.argument(made, 0));
     std::string what(a[made].operation);
-    if (a[v].tag > 0) what.append(" \"").append(a.name(a.tag(a[v].tag - 1))) += '"';
+    if (a[v].tag != graph::none) what.append(" \"").append(a.name(a.tag(a[v].tag))) += '"';
     const residual kept{what, extents.str(), {layers[at], layers[at]}, {read[at].names, read[at].names}, a[v].bytes};
     auto& rows = all[static_cast<std::size_t>(read[at].segment)].stored;
     const auto row = std::ranges::find_if(
@@ -200,8 +202,8 @@ inline std::vector<kept_part> kept_parts(const account& a) {
     }
   }
   for (const value& v : a.values) {
-    if (v.again == 0 || v.what == graph::role::view) continue;
-    kept_part& part = all[static_cast<std::size_t>(v.segment)];
+    if (v.recomputes == graph::none || v.what == graph::role::view) continue;
+    segment_residuals& part = all[static_cast<std::size_t>(v.segment)];
     part.again_flops += v.flops;
     count_one(part.again, operation_of(v));
   }
@@ -209,10 +211,10 @@ inline std::vector<kept_part> kept_parts(const account& a) {
 }
 
 /// Joins parts with paths that differ only in numbers, if `same` finds them equal.
-inline std::vector<kept_part> folded(const std::vector<kept_part>& all, auto same) {
-  std::vector<kept_part> groups;
-  for (const kept_part& p : all) {
-    const auto group = std::ranges::find_if(groups, [&](const kept_part& g) {
+inline std::vector<segment_residuals> folded(const std::vector<segment_residuals>& all, auto same) {
+  std::vector<segment_residuals> groups;
+  for (const segment_residuals& p : all) {
+    const auto group = std::ranges::find_if(groups, [&](const segment_residuals& g) {
       return same(g, p) && without_numbers(g.first_path) == without_numbers(p.first_path);
     });
     if (group == groups.end()) {
@@ -237,11 +239,12 @@ inline std::vector<kept_part> folded(const std::vector<kept_part>& all, auto sam
 /// Equal segments share their lines, which show the figures of one of these segments.
 inline void residuals(std::ostream& out, const account& a) {
   const detail::plain_numbers guard(out);
-  using detail::kept_part;
-  const std::vector<kept_part> parts = detail::kept_parts(a);
+  using detail::segment_residuals;
+  const std::vector<segment_residuals> parts = detail::residuals_by_segment(a);
   const auto times = [](int n) { return n > 1 ? std::to_string(n) + " x" : ""; };
   detail::table stored({"stored for", "", "", "from", "read by", "", ""}, 5);
-  for (const kept_part& p : detail::folded(parts, [](auto& one, auto& other) { return one.stored == other.stored; })) {
+  for (const segment_residuals& p :
+       detail::folded(parts, [](auto& one, auto& other) { return one.stored == other.stored; })) {
     const std::string path = detail::from_to(p.first_path, p.last_path, p.count);
     for (const detail::residual& r : p.stored) {
       stored.add({&r == &p.stored.front() ? path : "", r.what, r.extents, r.from.shown(), r.reader.shown(),
@@ -250,7 +253,7 @@ inline void residuals(std::ostream& out, const account& a) {
   }
   detail::table again({"segment", "", "computed again", "", "", "of forward"}, 3);
   int count = 0;
-  for (const kept_part& p : detail::folded(parts, [](auto& one, auto& other) {
+  for (const segment_residuals& p : detail::folded(parts, [](auto& one, auto& other) {
          return one.again == other.again && one.again_flops == other.again_flops;
        })) {
     int operations = 0;

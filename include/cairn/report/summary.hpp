@@ -22,16 +22,16 @@ std::string text_of(const auto&... parts) {
 }
 
 /// A parameter or a state. `name` is its name within its layer, and `trained` says how it is trained.
-struct summed_leaf {
+struct leaf_summary {
   std::string name, shape, trained;
   std::int64_t numbers, bytes;
-  friend bool operator==(const summed_leaf&, const summed_leaf&) = default;
+  friend bool operator==(const leaf_summary&, const leaf_summary&) = default;
 };
 /// A layer: the parameters and states that have the same name before the last dot. `count` is the number of equal
 /// layers with names that differ only in numbers.
-struct summed_layer {
+struct layer_summary {
   std::string name, result;
-  std::vector<summed_leaf> leaves;
+  std::vector<leaf_summary> leaves;
   int count = 1;
 };
 
@@ -65,7 +65,7 @@ template <class Compiled>
 std::string trained_by(int i) {
   using model = typename Compiled::model;
   const graph::operation& op = Compiled::graph.leaf_op(i);
-  if (!op.trainable) return Compiled::graph.leaves[i].after != graph::none ? "state" : "frozen";
+  if (!op.trainable) return Compiled::graph.leaves[i].next_value != graph::none ? "state" : "frozen";
   if (!model::chosen.trained[i]) return "frozen";
   return model::rules.of[i] == graph::none ? "yes" : text_of("rule ", model::rules.of[i] + 1);
 }
@@ -76,8 +76,8 @@ std::vector<bool> made_of_parameters() {
   std::vector<bool> out(static_cast<std::size_t>(Graph.node_count));
   for (int v = 0; v < Graph.node_count; ++v) {
     const graph::operation& op = Graph.op(v);
-    bool all = op.what == graph::role::parameter || graph::is_constant(op.what) || op.arguments > 0;
-    for (int k = 0; k < op.arguments; ++k) all &= out[static_cast<std::size_t>(Graph.argument(v, k))];
+    bool all = op.what == graph::role::parameter || graph::is_constant(op.what) || op.argument_count > 0;
+    for (int k = 0; k < op.argument_count; ++k) all &= out[static_cast<std::size_t>(Graph.argument(v, k))];
     out[static_cast<std::size_t>(v)] = all;
   }
   return out;
@@ -91,7 +91,8 @@ int first_use(int leaf, const std::vector<bool>& of_parameters) {
   for (int v = 0; v < Graph.node_count; ++v) {
     const auto at = static_cast<std::size_t>(v);
     bool reads = false;
-    for (int k = 0; k < Graph.op(v).arguments; ++k) reads |= carries[static_cast<std::size_t>(Graph.argument(v, k))];
+    for (int k = 0; k < Graph.op(v).argument_count; ++k)
+      reads |= carries[static_cast<std::size_t>(Graph.argument(v, k))];
     if (reads && !of_parameters[at]) return v;
     if (reads) carries[at] = true;
   }
@@ -99,10 +100,10 @@ int first_use(int leaf, const std::vector<bool>& of_parameters) {
 }
 
 template <class Compiled>
-std::vector<summed_layer> layers_of() {
+std::vector<layer_summary> summed_layers() {
   static constexpr const auto& g = Compiled::graph;
   const std::vector<bool> of_parameters = made_of_parameters<g>();
-  std::vector<summed_layer> layers;
+  std::vector<layer_summary> layers;
   // For each name: the index of the layer, and the latest first use of its parameters.
   std::map<std::string, std::pair<std::size_t, int>> found;
   for (int i = 0; i < g.leaf_count; ++i) {
@@ -112,17 +113,17 @@ std::vector<summed_layer> layers_of() {
     const std::string layer(name.substr(0, dot == name.size() ? 0 : dot));
     const auto [at, is_new] = found.try_emplace(layer, layers.size(), graph::none);
     if (is_new) layers.push_back({layer, "", {}});
-    const graph::result& made = *g.leaf_op(i).made;
-    summed_layer& own = layers[at->second.first];
+    const graph::result_info& made = g.leaf_op(i).results[0];
+    layer_summary& own = layers[at->second.first];
     own.leaves.push_back({std::string(name.substr(layer.empty() ? 0 : dot + 1)), text_of(extents_of{made.extents}),
                           trained_by<Compiled>(i), made.count, made.bytes});
     at->second.second = std::max(at->second.second, first_use<g>(i, of_parameters));
   }
-  std::vector<summed_layer> groups;
-  for (summed_layer& own : layers) {
+  std::vector<layer_summary> groups;
+  for (layer_summary& own : layers) {
     if (const int use = found[own.name].second; use != graph::none && !own.name.empty())
-      own.result = text_of(extents_of{g.made(use).extents});
-    const auto group = std::ranges::find_if(groups, [&](const summed_layer& one) {
+      own.result = text_of(extents_of{g.result(use).extents});
+    const auto group = std::ranges::find_if(groups, [&](const layer_summary& one) {
       return !common_name(one.name, own.name).empty() && one.result == own.result && one.leaves == own.leaves;
     });
     if (group == groups.end()) {
@@ -166,11 +167,11 @@ void summary(std::ostream& out) {
     const detail::plain_numbers guard(out);
     detail::table t({"layer", "", "shape", "numbers", "bytes", "trained"}, 3);
     std::map<std::string, std::pair<std::int64_t, std::int64_t>> sums;
-    for (const detail::summed_layer& layer : detail::layers_of<compiled>()) {
+    for (const detail::layer_summary& layer : detail::summed_layers<compiled>()) {
       const bool named = !layer.name.empty();
       if (named)
         t.add({layer.name, layer.count > 1 ? std::to_string(layer.count) + " x" : "", layer.result, "", "", ""});
-      for (const detail::summed_leaf& leaf : layer.leaves) {
+      for (const detail::leaf_summary& leaf : layer.leaves) {
         t.add({(named ? "  " : "") + leaf.name, "", leaf.shape, detail::grouped(leaf.numbers), bytes(leaf.bytes),
                leaf.trained});
         const bool trained = leaf.trained != "frozen" && leaf.trained != "state";

@@ -21,7 +21,7 @@ inline std::int64_t most_live(const account& a) {
   return most;
 }
 /// Returns the bytes of gradients that program `a` has in addition to its arena and that program `other` does not have.
-inline std::int64_t kept_more(const account& a, const account& other) {
+inline std::int64_t extra_gradient_bytes(const account& a, const account& other) {
   return std::max<std::int64_t>(a.memory.gradient_bytes - other.memory.gradient_bytes, 0);
 }
 
@@ -102,12 +102,12 @@ struct timeline_writer : svg_plot {
       if (end >= 0) box(x(begin), at, std::max(x(end), x(begin) + 1), lane - 3, "again");
     };
     for_each_step(ours, [&](const step& s, std::int64_t before, std::int64_t) {
-      if (s.again == 0) return;
+      if (s.recomputed_flops == 0) return;
       if (before != end) {
         close();
         begin = before;
       }
-      end = before + s.again;
+      end = before + s.recomputed_flops;
     });
     close();
     text(left - 8, at + 11, "end small", "computed again");
@@ -118,7 +118,7 @@ struct timeline_writer : svg_plot {
     for (const segment_entry& s : ours.segments) depth = std::max(depth, s.depth);
     const double foot = bottom + 6 + lane * (depth + 1);
     open_image(foot + 54, "Memory of a training step");
-    const std::int64_t kept = kept_more(ours, theirs), others_kept = kept_more(theirs, ours);
+    const std::int64_t kept = extra_gradient_bytes(ours, theirs), others_kept = extra_gradient_bytes(theirs, ours);
     const std::int64_t most = kept + most_live(ours), other = others_kept + most_live(theirs);
     const std::int64_t operations = ours.flops.total(), others = theirs.flops.total();
     text(24, 50, "start",
@@ -156,8 +156,8 @@ template <class First, class Second>
 void timeline(std::ostream& out, timeline_names names = {}) {
   const detail::plain_numbers guard(out);
   const account ours = account_of<First>(), theirs = account_of<Second>();
-  const std::int64_t most = std::max(detail::kept_more(ours, theirs) + detail::most_live(ours),
-                                     detail::kept_more(theirs, ours) + detail::most_live(theirs));
+  const std::int64_t most = std::max(detail::extra_gradient_bytes(ours, theirs) + detail::most_live(ours),
+                                     detail::extra_gradient_bytes(theirs, ours) + detail::most_live(theirs));
   const std::int64_t work = std::max(ours.flops.total(), theirs.flops.total());
   detail::timeline_writer{
       {out, {work, 1000, detail::flop_units, 1, 8}, {most, 1024, detail::byte_units, 1.08, 6}}, ours, theirs, names}

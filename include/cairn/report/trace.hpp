@@ -42,9 +42,9 @@ struct trace_writer {
     const auto entry = [](const char* name, std::int64_t n) {
       return std::string(",\"") + name + "\":" + std::to_string(n);
     };
-    return R"(,"cat":)" + json_text(part_names[static_cast<std::size_t>(s.what)]) + R"(,"args":{"of":)" +
-           json_text(s.origin) + entry("flop", s.flops) + entry("flop_again", s.again) + entry("bytes_read", s.read) +
-           entry("bytes_written", s.written) + R"(,"of_the_roof":)" +
+    return R"(,"cat":)" + json_text(phase_names[static_cast<std::size_t>(s.what)]) + R"(,"args":{"of":)" +
+           json_text(s.origin) + entry("flop", s.flops) + entry("flop_again", s.recomputed_flops) +
+           entry("bytes_read", s.read) + entry("bytes_written", s.written) + R"(,"of_the_roof":)" +
            json_number(s.seconds > 0 ? s.least / s.seconds : 0) + R"(,"limited_by":)" +
            (s.by_memory ? R"("memory"})" : R"("arithmetic"})");
   }
@@ -58,7 +58,7 @@ struct trace_writer {
       event("M", ++rows, "thread_name", R"(,"args":{"name":)" + json_text(name) + '}');
       return rows;
     };
-    spans(row("parts"), [&](std::size_t i) { return part_names[static_cast<std::size_t>(p.steps[i].what)]; });
+    spans(row("parts"), [&](std::size_t i) { return phase_names[static_cast<std::size_t>(p.steps[i].what)]; });
     int depth = 0;
     for (const segment_entry& s : p.plan.segments) depth = std::max(depth, s.depth);
     for (int d = 1; d <= depth; ++d) {

@@ -70,12 +70,12 @@ class alignas(memory_alignment) memory_record {
 
   memory_state state() const { return state_.load(std::memory_order_acquire); }
   void set_state(memory_state state) { state_.store(state, std::memory_order_release); }
-  void lose_owner() {
+  void detach_owner() {
     set_state(memory_state::ownerless);
-    let_go();
+    release();
   }
-  void hold() { holders_.fetch_add(1, std::memory_order_relaxed); }
-  void let_go() {
+  void retain() { holders_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
     this->~memory_record();
     ::operator delete(this, std::align_val_t{memory_alignment});
@@ -92,7 +92,7 @@ class memory_share {
  public:
   memory_share() = default;
   explicit memory_share(memory_record* record) : record_(record) {
-    if (record_ != nullptr) record_->hold();
+    if (record_ != nullptr) record_->retain();
   }
   memory_share(const memory_share& other) : memory_share(other.record_) {}
   memory_share(memory_share&& other) noexcept : record_(std::exchange(other.record_, nullptr)) {}
@@ -101,7 +101,7 @@ class memory_share {
     return *this;
   }
   ~memory_share() {
-    if (record_ != nullptr) record_->let_go();
+    if (record_ != nullptr) record_->release();
   }
 
   /// Throws program_error if the program was destroyed or assigned over, or is half updated.
@@ -122,7 +122,7 @@ inline std::size_t common_bytes(std::span<const std::byte> a, std::span<const st
   return first < last ? last - first : 0;
 }
 /// Throws memory_error if `bytes`, the number of bytes that the caller's memory shares with memory in use, is not 0.
-inline void check_shared(std::size_t bytes) {
+inline void refuse_shared_bytes(std::size_t bytes) {
   if (bytes > 0) refuse(memory_error("bytes of memory that the program or predictor already uses", 0, bytes));
 }
 }  // namespace detail
@@ -149,7 +149,7 @@ class memory_block {
     return *this;
   }
   ~memory_block() {
-    if (record_ != nullptr) record_->lose_owner();
+    if (record_ != nullptr) record_->detach_owner();
   }
 
   /// Returns true if the block has memory on the heap.
@@ -164,7 +164,7 @@ class memory_block {
       detail::memory_record* const made = detail::memory_record::with_bytes(0);
       made->set_state(state_);
       if (record.compare_exchange_strong(there, made, std::memory_order_acq_rel)) there = made;
-      else made->let_go();
+      else made->release();
     }
     return detail::memory_share(there);
   }

@@ -152,12 +152,13 @@ struct bound {
 
 namespace detail {
 template <class A>
-concept an_array = shaped_array<A> || std::is_array_v<typename as_c_array<A>::type> || std::ranges::contiguous_range<A>;
+concept bindable_array =
+    shaped_array<A> || std::is_array_v<typename as_c_array<A>::type> || std::ranges::contiguous_range<A>;
 
 /// Returns true if A owns its elements. Destroying a container destroys its elements; destroying a view does not.
 template <class A>
-concept a_container = an_array<A> && std::is_object_v<A> && !std::is_array_v<A> &&
-                      std::constructible_from<std::remove_const_t<A>, A> && !std::ranges::borrowed_range<A>;
+concept owning_container = bindable_array<A> && std::is_object_v<A> && !std::is_array_v<A> &&
+                           std::constructible_from<std::remove_const_t<A>, A> && !std::ranges::borrowed_range<A>;
 }  // namespace detail
 
 /// Binds an array to the input `Name` for one training step or call. The array may be a span, a C array, a std::array,
@@ -165,7 +166,7 @@ concept a_container = an_array<A> && std::is_object_v<A> && !std::is_array_v<A> 
 /// extents are checked when the training step begins. The array must live as long as the returned binding.
 template <fixed_string Name, class A>
 auto bind(const A& array) {
-  if constexpr (!detail::an_array<A>) {
+  if constexpr (!detail::bindable_array<A>) {
     return surfaced<
         mistake<no_array, top_scope, about<fact::input, Name>, fact::given<typename detail::showing<A>::type>>>{};
   } else if constexpr (detail::shaped_array<A>) {
@@ -198,25 +199,25 @@ auto bind(const A& array) {
 namespace detail {
 /// Owns an array. It is a base class, so that the array exists before the binding that refers to the array.
 template <class A>
-struct array_keeper {
-  A kept;
+struct array_owner {
+  A owned;
 };
 /// A container together with a binding to the container.
 template <fixed_string Name, class A>
-struct bound_container : private array_keeper<A>, public decltype(cairn::bind<Name>(std::declval<const A&>())) {
+struct bound_container : private array_owner<A>, public decltype(cairn::bind<Name>(std::declval<const A&>())) {
   using binding = decltype(cairn::bind<Name>(std::declval<const A&>()));
 
   explicit bound_container(A array)
-      : array_keeper<A>{std::move(array)}, binding(cairn::bind<Name>(std::as_const(this->kept))) {}
+      : array_owner<A>{std::move(array)}, binding(cairn::bind<Name>(std::as_const(this->owned))) {}
   bound_container(const bound_container& other)
-      : array_keeper<A>(other), binding(cairn::bind<Name>(std::as_const(this->kept))) {}
-  bound_container(bound_container&& other) noexcept : bound_container(std::move(other.kept)) {}
+      : array_owner<A>(other), binding(cairn::bind<Name>(std::as_const(this->owned))) {}
+  bound_container(bound_container&& other) noexcept : bound_container(std::move(other.owned)) {}
   bound_container& operator=(const bound_container&) = delete;
 };
 }  // namespace detail
 
 /// Binds a temporary container. The container is moved into the returned binding.
-template <fixed_string Name, detail::a_container A>
+template <fixed_string Name, detail::owning_container A>
 auto bind(A&& array) {
   return detail::bound_container<Name, std::remove_const_t<A>>(std::forward<A>(array));
 }

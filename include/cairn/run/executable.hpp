@@ -20,7 +20,7 @@ struct runtime_step {
 };
 /// A value that is copied to its final address after the plan steps that compute the value have run.
 struct runtime_copy {
-  plan::place from, to;
+  plan::address from, to;
   std::int64_t bytes;
 };
 
@@ -33,13 +33,13 @@ struct executable {
   static constexpr const auto& l = Compiled::loops;
   static constexpr const auto& layout = Compiled::layout;
 
-  using told = step_tables<Compiled>;
+  using table = step_tables<Compiled>;
 
   // The kernels of fused loops. Plan steps with equal code share the kernel of the first of these plan steps.
 
   static constexpr kernel::loop_operand operand_of(int i) {
     const plan::loop_input& in = l.inputs[i];
-    return {in.type, in.how, in.joined, in.how == graph::access::constant ? in.immediate : 0, in.generate};
+    return {in.type, in.how, in.in_pieces, in.how == graph::access::constant ? in.immediate : 0, in.generate};
   }
   static constexpr graph::loop_value value_of(int m, int arguments_before) {
     graph::loop_value v = l.code[m];
@@ -49,24 +49,25 @@ struct executable {
   template <int Step, int... I, int... O, int... A>
   static constexpr graph::kernel_pointer loop_kernel(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>,
                                                      std::integer_sequence<int, A...>) {
-    constexpr plan::step st = f.steps[Step];
-    constexpr int inputs = l.of[Step].input_begin, arguments = l.code[st.code].first;
-    using loop = kernel::loop<real, l.of[Step].sum, st.tiles, kernel::list_of<operand_of(inputs + I)...>,
-                              kernel::list_of<value_of(st.code + O, arguments)...>,
+    constexpr plan::plan_step st = f.steps[Step];
+    constexpr int inputs = l.of[Step].input_begin, arguments = l.code[st.loop_begin].first;
+    using loop = kernel::loop<real, l.of[Step].sum, st.loop_reads_tiles, kernel::list_of<operand_of(inputs + I)...>,
+                              kernel::list_of<value_of(st.loop_begin + O, arguments)...>,
                               kernel::list_of<l.arguments[arguments + A]...>>;
-    if constexpr (st.tiles) return &kernel::run_with_tiles<loop>;
-    else if constexpr (st.kernel != graph::none) return &kernel::run_with_rows<loop, st.follows>;
+    if constexpr (st.loop_reads_tiles) return &kernel::run_with_tiles<loop>;
+    else if constexpr (st.kernel != graph::none) return &kernel::run_with_rows<loop, st.loop_reads_rows>;
     else return &loop::run;
   }
   template <int Step>
   static constexpr graph::kernel_pointer loop_kernel() {
-    constexpr plan::step st = f.steps[Step];
-    constexpr graph::loop_value last = l.code[st.code_end - 1];
-    return loop_kernel<Step>(std::make_integer_sequence<int, told::inputs_of(Step)>{},
-                             std::make_integer_sequence<int, st.code_end - st.code>{},
-                             std::make_integer_sequence<int, last.first + last.arguments - l.code[st.code].first>{});
+    constexpr plan::plan_step st = f.steps[Step];
+    constexpr graph::loop_value last = l.code[st.loop_end - 1];
+    return loop_kernel<Step>(
+        std::make_integer_sequence<int, table::inputs_of(Step)>{},
+        std::make_integer_sequence<int, st.loop_end - st.loop_begin>{},
+        std::make_integer_sequence<int, last.first + last.arguments - l.code[st.loop_begin].first>{});
   }
-  static constexpr bool is_first(int step) { return f.steps[step].loop() && l.of[step].same_as == step; }
+  static constexpr bool is_first(int step) { return f.steps[step].has_loop() && l.of[step].same_as == step; }
   static constexpr int distinct_count = [] {
     int n = 0;
     for (int i = 0; i < f.step_count; ++i) n += is_first(i);
@@ -90,12 +91,12 @@ struct executable {
 
   // The addresses of operands.
 
-  /// Returns the address at which value `v` is read. If `map` is true, `v` is a map (a slice, a transpose) and its
-  /// argument is read in place. The address is then that of the first element that the map reads.
-  static constexpr plan::place place_of(int v, bool map) {
-    plan::place p = layout.of[v];
-    if (!map) return p;
-    const graph::result& from = s.made(s.argument(v, 0));
+  /// Returns the address at which value `v` is read. If `read_through_map` is true, `v` is a map (a slice, a transpose)
+  /// and its argument is read in place. The address is then that of the first element that the map reads.
+  static constexpr plan::address address_of_read(int v, bool read_through_map) {
+    plan::address p = layout.of[v];
+    if (!read_through_map) return p;
+    const graph::result_info& from = s.result(s.argument(v, 0));
     p = layout.of[s.argument(v, 0)];
     std::int64_t stride = from.bytes / from.count;
     for (int axis = from.extents.rank; axis-- > 0; stride *= from.extents.extent[axis]) {
@@ -105,39 +106,39 @@ struct executable {
   }
   /// Calls `visit` with the address of each operand of a plan step, in the order that the kernel expects.
   static constexpr void for_each_operand(int index, auto visit) {
-    const plan::step& st = f.steps[index];
+    const plan::plan_step& st = f.steps[index];
     const int head = st.kernel;
-    const auto visit_pieces = [&](int joined) {
-      plan::for_each_piece(s, f, joined, [&](int piece) { visit(layout.of[piece]); });
+    const auto visit_pieces = [&](int concatenation) {
+      plan::for_each_piece(s, f, concatenation, [&](int piece) { visit(layout.of[piece]); });
     };
-    const auto result = [&](int v) { visit(f.external[v] ? layout.of[v] : plan::place{plan::nowhere, 0}); };
-    plan::place first{plan::nowhere, 0};
-    if (st.loop()) {
-      for (int m = st.code_end; m-- > st.code;) {
+    const auto result = [&](int v) { visit(f.external[v] ? layout.of[v] : plan::address{plan::nowhere, 0}); };
+    plan::address first{plan::nowhere, 0};
+    if (st.has_loop()) {
+      for (int m = st.loop_end; m-- > st.loop_begin;) {
         if (l.code[m].stored) first = layout.of[f.members[m]];
       }
-      for (int m = st.code; m < st.code_end; ++m) {
+      for (int m = st.loop_begin; m < st.loop_end; ++m) {
         if (l.code[m].stored) visit(layout.of[f.members[m]]);
       }
       for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
         const plan::loop_input& in = l.inputs[i];
-        if (in.joined) visit_pieces(in.value);
-        else if (in.how != graph::access::constant) visit(place_of(in.value, in.map));
+        if (in.in_pieces) visit_pieces(in.value);
+        else if (in.how != graph::access::constant) visit(address_of_read(in.value, in.map));
       }
     }
     if (head == graph::none) return;
-    if (st.tiles) visit(first);
+    if (st.loop_reads_tiles) visit(first);
     else result(head);
-    for (int r = 1; r < s.op(head).results; ++r) result(head + r);
-    for (int i = 0; i < s.op(head).arguments; ++i) {
+    for (int r = 1; r < s.op(head).result_count; ++r) result(head + r);
+    for (int i = 0; i < s.op(head).argument_count; ++i) {
       const int a = s.argument(head, i);
-      if (f.joined[a]) visit_pieces(a);
-      else if (told::is_mapped(a)) visit(place_of(s.root(a), true));
-      else visit(place_of(a, false));
+      if (f.in_pieces[a]) visit_pieces(a);
+      else if (table::is_read_through_map(a)) visit(address_of_read(s.root(a), true));
+      else visit(address_of_read(a, false));
     }
-    if (s.op(head).has_scratch())
-      visit(Compiled::threads == 0 ? plan::place{plan::scratch_base, 0}
-                                   : plan::place{plan::arena_base, layout.scratch[index]});
+    if (s.op(head).has_workspace())
+      visit(Compiled::threads == 0 ? plan::address{plan::workspace_base, 0}
+                                   : plan::address{plan::arena_base, layout.workspace[index]});
   }
 
   struct operand_counts {
@@ -147,7 +148,7 @@ struct executable {
     operand_counts n;
     for (int i = 0; i < f.step_count; ++i) {
       int here = 0;
-      for_each_operand(i, [&](plan::place) { ++here; });
+      for_each_operand(i, [&](plan::address) { ++here; });
       n.all += here;
       n.most = std::max(n.most, here);
     }
@@ -157,17 +158,17 @@ struct executable {
   static constexpr auto tables = [] {
     struct {
       runtime_step steps[f.step_count + 1] = {};
-      plan::place operands[executable::operands.all + 1] = {};
+      plan::address operands[executable::operands.all + 1] = {};
     } out;
     int next = 0;
     for (int i = 0; i < f.step_count; ++i) {
-      const plan::step& st = f.steps[i];
+      const plan::plan_step& st = f.steps[i];
       runtime_step& made = out.steps[i];
       made.begin = next;
-      for_each_operand(i, [&](plan::place p) { out.operands[next++] = p; });
+      for_each_operand(i, [&](plan::address p) { out.operands[next++] = p; });
       made.end = next;
-      made.run = st.loop() ? kernels.of[l.of[i].same_as] : s.op(st.kernel).run;
-      made.constants = told::constants_of(i);
+      made.run = st.has_loop() ? kernels.of[l.of[i].same_as] : s.op(st.kernel).run;
+      made.constants = table::constants_of(i);
     }
     return out;
   }();
@@ -186,18 +187,18 @@ struct executable {
     struct {
       alignas(plan::constant_bytes) std::byte at[(sizeof...(I) + 1) * plan::constant_bytes] = {};
     } out;
-    (write<s.made(Compiled::places.constants[I]).element.type>(s.op(Compiled::places.constants[I]).value,
-                                                               out.at + I * plan::constant_bytes),
+    (write<s.result(Compiled::addresses.constants[I]).element.type>(s.op(Compiled::addresses.constants[I]).value,
+                                                                    out.at + I * plan::constant_bytes),
      ...);
     return out;
   }
-  static constexpr auto constants = written(std::make_integer_sequence<int, Compiled::places.constant_count>{});
+  static constexpr auto constants = written(std::make_integer_sequence<int, Compiled::addresses.constant_count>{});
 
   static constexpr auto late_copies = [] {
-    std::array<runtime_copy, static_cast<std::size_t>(Compiled::places.copy_count)> out{};
+    std::array<runtime_copy, static_cast<std::size_t>(Compiled::addresses.copy_count)> out{};
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const plan::late_copy& copy = Compiled::places.copies[i];
-      out[i] = {layout.of[copy.value], copy.to, s.made(copy.value).bytes};
+      const plan::late_copy& copy = Compiled::addresses.copies[i];
+      out[i] = {layout.of[copy.value], copy.to, s.result(copy.value).bytes};
     }
     return out;
   }();
@@ -218,7 +219,7 @@ struct executable {
   }
   /// Copies the results whose final address is not where the plan steps computed them. Copies a result only if
   /// `is_wanted` returns true for the base of its final address.
-  static void write_late(std::byte* const* bases, auto is_wanted) {
+  static void copy_to_final_addresses(std::byte* const* bases, auto is_wanted) {
     for (const runtime_copy& copy : late_copies) {
       if (is_wanted(copy.to.base))
         std::memcpy(bases[copy.to.base] + copy.to.offset, bases[copy.from.base] + copy.from.offset,

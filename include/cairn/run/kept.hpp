@@ -20,7 +20,7 @@ struct kept_tensor {
   std::string_view moment;  ///< name of the moment; empty for a parameter or state
   shape extents;
   dtype type;  ///< bf16, or the type of the program's real numbers
-  plan::place at;
+  plan::address at;
 };
 
 /// How far the training of a program has come:
@@ -58,7 +58,7 @@ struct kept_run {
 namespace detail {
 
 template <class Compiled>
-inline constexpr auto kept_by = [] {
+inline constexpr auto kept_tensors = [] {
   constexpr const auto& g = Compiled::graph;
   constexpr const auto& s = Compiled::schedule;
   constexpr auto is_kept = [](int i) { return g.leaf_op(i).what == graph::role::parameter; };
@@ -76,32 +76,36 @@ inline constexpr auto kept_by = [] {
   std::size_t n = 0;
   for (int i = 0; i < g.leaf_count; ++i) {
     if (is_kept(i))
-      out[n++] = {
-          name_of(i), {}, g.leaf_op(i).made->extents, g.leaf_op(i).made->element.type, {plan::leaf_base + i, 0}};
+      out[n++] = {name_of(i),
+                  {},
+                  g.leaf_op(i).results[0].extents,
+                  g.leaf_op(i).results[0].element.type,
+                  {plan::leaf_base + i, 0}};
   }
   for (int i = 0; i < s.carry_count; ++i) {
     const auto [before, after, leaf, moment, key] = s.carries[i];
     if (moment != graph::none)
       out[n++] = {name_of(leaf),
-                  graph::rules_of<typename Compiled::model>.of[Compiled::model::rules.of[leaf]].moment_names[moment],
-                  g.leaf_op(leaf).made->extents, dtype::real, Compiled::layout.of[before]};
+                  graph::rules_of<typename Compiled::model>.all[Compiled::model::rules.of[leaf]].moment_names[moment],
+                  g.leaf_op(leaf).results[0].extents, dtype::real, Compiled::layout.of[before]};
   }
   return out;
 }();
 
-/// Returns the index in `kept_by` of the moment `moment` of the parameter `name`. An empty `moment` means the
+/// Returns the index in `kept_tensors` of the moment `moment` of the parameter `name`. An empty `moment` means the
 /// parameter itself. If the moment does not exist, returns the number of tensors.
 template <class Compiled>
 constexpr std::size_t kept_moment(std::string_view name, std::string_view moment) {
   std::size_t i = 0;
-  while (i < kept_by<Compiled>.size() && (kept_by<Compiled>[i].name != name || kept_by<Compiled>[i].moment != moment))
+  while (i < kept_tensors<Compiled>.size() &&
+         (kept_tensors<Compiled>[i].name != name || kept_tensors<Compiled>[i].moment != moment))
     ++i;
   return i;
 }
 /// Returns the mistake that the program has no moment `Moment` of the parameter `Name`, or sound.
 template <class Compiled, fixed_string Name, fixed_string Moment>
 constexpr auto problem_of_moment() {
-  if constexpr (kept_moment<Compiled>(Name, Moment) < kept_by<Compiled>.size()) return sound{};
+  if constexpr (kept_moment<Compiled>(Name, Moment) < kept_tensors<Compiled>.size()) return sound{};
   else if constexpr (!std::same_as<decltype(problem_of_parameter<Compiled, Name>()), sound>)
     return problem_of_parameter<Compiled, Name>();
   else return mistake<no_moment, top_scope, about<fact::parameter, Name>, fact::operation<Moment>>{};

@@ -28,10 +28,10 @@ auto view_of(Number* at) {
 
 /// Draws one number of a parameter. A normal number takes two uniform ones: Box and Muller, A note on the generation
 /// of random normal deviates (1958).
-inline double drawn_by(const initial& start, random_sequence& draw) {
+inline double draw_initial(const initial& start, random_sequence& draw) {
   const auto random = [&] { return static_cast<double>(uniform(draw())); };
   if (start.drawn == initial::law::constant) return start.fill;
-  if (start.drawn == initial::law::uniform || start.drawn == initial::law::unsaid)
+  if (start.drawn == initial::law::uniform || start.drawn == initial::law::unspecified)
     return (2 * random() - 1) * start.width;
   const double radius = std::sqrt(-2 * std::log(1 - random()));
   return start.width * radius * std::cos(2 * std::numbers::pi * random());
@@ -45,9 +45,9 @@ struct runtime_leaf {
   int rows;      ///< the first extent
   std::int64_t count, bytes, offset, gradient_offset;
   initial start;
-  std::uint32_t hash;    ///< 32-bit hash of the leaf's name
-  std::uint64_t number;  ///< 64-bit hash of the leaf's name
-  plan::place next;      ///< address of the next value, for a state that the training step updates
+  std::uint32_t hash;       ///< 32-bit hash of the leaf's name
+  std::uint64_t long_hash;  ///< 64-bit hash of the leaf's name
+  plan::address next;       ///< address of the next value, for a state that the training step updates
 };
 
 /// The common part of program and predictor: the memory of a compiled model, its inputs and its results.
@@ -67,16 +67,16 @@ class machine {
       runtime_leaf& made = out[static_cast<std::size_t>(i)];
       made = {op.what,
               Compiled::model::chosen.trained[i],
-              graph.leaves[i].after != graph::none,
-              op.what == graph::role::parameter && op.made->element.type == dtype::bf16,
-              op.made->extents.rank > 0 ? op.made->extents[0] : 1,
-              op.made->count,
-              op.made->bytes,
-              Compiled::places.offset[i],
-              Compiled::places.gradients[i],
+              graph.leaves[i].next_value != graph::none,
+              op.what == graph::role::parameter && op.results[0].element.type == dtype::bf16,
+              op.results[0].extents.rank > 0 ? op.results[0].extents[0] : 1,
+              op.results[0].count,
+              op.results[0].bytes,
+              Compiled::addresses.leaf_offset[i],
+              Compiled::addresses.gradient_offset[i],
               op.start,
               hash_of(name),
-              number_of(name),
+              hash64_of(name),
               {}};
       if (made.updated) made.next = Compiled::layout.of[Compiled::schedule.outputs[updated++]];
     }
@@ -85,61 +85,61 @@ class machine {
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
   /// Returns the shape of leaf `i`. The function is consteval, so that the graph does not become part of the
   /// executable.
-  static consteval shape extents_of(int i) { return graph.leaf_op(i).made->extents; }
+  static consteval shape extents_of(int i) { return graph.leaf_op(i).results[0].extents; }
 
   /// Returns the number of the random sequence from which parameter or input `i` is drawn. The lower half of the
   /// number is the hash of the leaf's name. The upper half counts the leaves of the same role and the same hash that
   /// come before the leaf in the order of their longer hashes. No two leaves of one role therefore have the same
   /// sequence. If no other leaf of its role has the same hash, the sequence depends on the name alone.
   static std::uint64_t sequence_of(int i) {
-    const auto place = [](int leaf_number) { return std::pair{leaf(leaf_number).number, leaf_number}; };
+    const auto order_of = [](int leaf_number) { return std::pair{leaf(leaf_number).long_hash, leaf_number}; };
     std::uint64_t before = 0;
     for (int j = 0; j < leaf_count; ++j)
-      before += leaf(j).hash == leaf(i).hash && leaf(j).what == leaf(i).what && place(j) < place(i);
+      before += leaf(j).hash == leaf(i).hash && leaf(j).what == leaf(i).what && order_of(j) < order_of(i);
     return before << 32 | leaf(i).hash;
   }
 
   /// Throws program_error if products of bf16 are compiled for the tile registers of the processor and the system does
   /// not permit their use.
   machine() {
-    if constexpr (multiplies_tiles && multiplies_halves) kernel::ask_for_tiles();
+    if constexpr (multiplies_tiles && multiplies_halves) kernel::request_tile_registers();
   }
 
   std::byte* const* bases() const { return bases_; }
   /// Places the leaves of role `what` (parameters and states, or caches) in the memory that begins at `at`.
-  void place_leaves(std::byte* at, graph::role what = graph::role::parameter) {
+  void set_leaf_addresses(std::byte* at, graph::role what = graph::role::parameter) {
     for (int i = 0; i < leaf_count; ++i) {
       if (leaf(i).what == what) leaf_base(i) = at + leaf(i).offset;
     }
   }
   std::byte*& base(int which) { return bases_[which]; }
   std::byte*& leaf_base(int i) { return bases_[plan::leaf_base + i]; }
-  std::byte* at(const plan::place& p) const { return bases_[p.base] + p.offset; }
+  std::byte* at(const plan::address& p) const { return bases_[p.base] + p.offset; }
 
   /// The kinds of contents that a part of memory can have.
   /// - `values`: values of one training step.
   /// - `snapshots`: snapshots of scans.
   /// - `fixed`: numbers that stay from one training step to the next, and that no training step changes.
   /// - `changed`: numbers that stay from one training step to the next, and that a training step may change.
-  enum class holding : std::uint8_t { values, snapshots, fixed, changed };
+  enum class contents : std::uint8_t { values, snapshots, fixed, changed };
   /// Returns how many bytes `memory` shares with this machine's memory. Only parts of the machine's memory for which
   /// is_meant(holding) is true count. If several of these parts overlap `memory`, the function counts only the first
   /// of them.
   std::size_t shared_bytes(std::span<const std::byte> memory, auto is_meant) const {
     constexpr bool updates = Compiled::model::purpose::updates_parameters;
     std::size_t shared = 0;
-    const auto look = [&](int which, std::int64_t bytes, holding what) {
+    const auto look = [&](int which, std::int64_t bytes, contents what) {
       if (shared == 0 && is_meant(what))
         shared = common_bytes(memory, {bases_[which], static_cast<std::size_t>(bytes)});
     };
-    look(plan::arena_base, Compiled::layout.peak_bytes, holding::values);
-    look(plan::gradient_base, Compiled::places.gradient_bytes, holding::changed);
-    look(plan::moment_base, Compiled::places.moment_bytes, holding::changed);
-    look(plan::elsewhere_base, Compiled::places.elsewhere_bytes, holding::snapshots);
+    look(plan::arena_base, Compiled::layout.peak_bytes, contents::values);
+    look(plan::gradient_base, Compiled::addresses.gradient_bytes, contents::changed);
+    look(plan::moment_base, Compiled::addresses.moment_bytes, contents::changed);
+    look(plan::elsewhere_base, Compiled::addresses.elsewhere_bytes, contents::snapshots);
     for (int i = 0; i < leaf_count; ++i) {
       const bool changed = leaf(i).updated || (updates && leaf(i).trained);
-      if (graph::is_kept(leaf(i).what))
-        look(plan::leaf_base + i, leaf(i).bytes, changed ? holding::changed : holding::fixed);
+      if (graph::is_persistent(leaf(i).what))
+        look(plan::leaf_base + i, leaf(i).bytes, changed ? contents::changed : contents::fixed);
     }
     return shared;
   }
@@ -148,7 +148,8 @@ class machine {
   /// the memory is too small, not aligned, or shares bytes with the machine's other memory.
   void keep_snapshots_in(std::span<std::byte> given) {
     check_memory(given, elsewhere_bytes);
-    check_shared(shared_bytes(given.first(elsewhere_bytes), [](holding what) { return what != holding::snapshots; }));
+    refuse_shared_bytes(
+        shared_bytes(given.first(elsewhere_bytes), [](contents what) { return what != contents::snapshots; }));
     base(plan::elsewhere_base) = given.data();
   }
   /// Throws program_error if the scans need memory for snapshots and no memory was given.
@@ -156,11 +157,11 @@ class machine {
     if (elsewhere_bytes > 0 && bases_[plan::elsewhere_base] == nullptr)
       refuse(program_error("cairn: the snapshots of a loop lie elsewhere; say where by keep_snapshots_in(memory)"));
   }
-  static constexpr auto elsewhere_bytes = static_cast<std::size_t>(Compiled::places.elsewhere_bytes);
+  static constexpr auto elsewhere_bytes = static_cast<std::size_t>(Compiled::addresses.elsewhere_bytes);
 
   /// Makes the next runs read the given inputs. All inputs are checked before any input is used.
   template <class... Bound>
-  void read(const Bound&... bound) {
+  void bind_inputs(const Bound&... bound) {
     (bound.check(input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound), ...);
     (check_unwritten(bound, input_of<Compiled, Bound>::shape), ...);
     ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data)), ...);
@@ -171,22 +172,22 @@ class machine {
   void run(int begin, int end) { executable<Compiled>::run(bases_, begin, end); }
   /// Copies the results whose final address is not where the plan steps computed them. Copies only the results for
   /// whose base `is_wanted` returns true.
-  void write_late(auto is_wanted) { executable<Compiled>::write_late(bases_, is_wanted); }
+  void copy_to_final_addresses(auto is_wanted) { executable<Compiled>::copy_to_final_addresses(bases_, is_wanted); }
   static constexpr int turn = Compiled::steps.turn, all_gradients = Compiled::steps.all_gradients,
                        step_count = Compiled::steps.step_count;
 
   /// The number of random operations.
-  static constexpr std::size_t key_count = [] {
+  static constexpr std::size_t random_count = [] {
     std::size_t n = 0;
     for (int i = 0; i < leaf_count; ++i) n += leaf(i).what == graph::role::random ? 1 : 0;
     return n;
   }();
   /// Makes random operations draw the numbers of training step `step` of seed `from`.
-  void draw(seed from, std::uint32_t step) {
+  void set_random_streams(seed from, std::uint32_t step) {
     std::size_t n = 0;
-    for (int i = 0; n < key_count; ++i) {
+    for (int i = 0; n < random_count; ++i) {
       if (leaf(i).what != graph::role::random) continue;
-      streams_[n] = {from, leaf(i).number, step};
+      streams_[n] = {from, leaf(i).long_hash, step};
       leaf_base(i) = bytes_of(&streams_[n++]);
     }
   }
@@ -195,10 +196,10 @@ class machine {
   /// numbers are const, because a parameter must not be written through the view of a result.
   template <int I>
   auto numbers() const {
-    constexpr plan::place place = Compiled::layout.of[Compiled::schedule.outputs[I]];
-    using made = stored_as<graph.made(graph.outputs[I]).element.type, real>;
-    using number = std::conditional_t<(place.base >= plan::leaf_base), const made, made>;
-    return std::span(reinterpret_cast<number*>(at(place)), static_cast<std::size_t>(extents_of_result<I>.count()));
+    constexpr plan::address address = Compiled::layout.of[Compiled::schedule.outputs[I]];
+    using made = stored_as<graph.result(graph.outputs[I]).element.type, real>;
+    using number = std::conditional_t<(address.base >= plan::leaf_base), const made, made>;
+    return std::span(reinterpret_cast<number*>(at(address)), static_cast<std::size_t>(extents_of_result<I>.count()));
   }
   /// Returns a number for a scalar and a view for a tensor.
   template <int I>
@@ -222,12 +223,12 @@ class machine {
   }();
 
   template <int I>
-  static constexpr shape extents_of_result = graph.made(graph.outputs[I]).extents;
+  static constexpr shape extents_of_result = graph.result(graph.outputs[I]).extents;
 
   /// Throws extent_error if the array overlaps memory that the plan writes.
   template <class Bound>
   void check_unwritten(const Bound& array, const shape& extents) const {
-    if (shared_bytes(array.bytes(extents), [](holding what) { return what != holding::fixed; }) > 0)
+    if (shared_bytes(array.bytes(extents), [](contents what) { return what != contents::fixed; }) > 0)
       refuse_written(Bound::name);
   }
 
@@ -239,7 +240,7 @@ class machine {
   }
 
   std::byte* bases_[plan::leaf_base + leaf_count + 1] = {};
-  std::array<random_stream, key_count> streams_;
+  std::array<random_stream, random_count> streams_;
 };
 
 }  // namespace cairn::detail

@@ -45,7 +45,7 @@ class predictor {
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
-      : predictor(trained, memory_block(apart_from(trained, given), bytes_needed)) {
+      : predictor(trained, memory_block(check_no_overlap(trained, given), bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
 
@@ -58,10 +58,11 @@ class predictor {
   explicit predictor(const Path& path) : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {
     using problem = decltype(detail::problem_of_files<Path>());
     static_assert(report_of<problem>{}.shown);
-    place();
-    machine_.place_leaves(memory_.data() + bytes_needed);
+    set_addresses();
+    machine_.set_leaf_addresses(memory_.data() + bytes_needed);
     if constexpr (std::same_as<problem, sound>)
-      detail::kept_files<Path>::load({detail::kept_by<compiled>, machine_.bases(), sizeof(real_type), nullptr}, path);
+      detail::kept_files<Path>::load({detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), nullptr},
+                                     path);
   }
 
   /// Places the snapshots of scans in the caller's memory, as the function of a program does. A predictor needs
@@ -94,7 +95,7 @@ class predictor {
     static_assert(report_of<problem>{}.shown);
     memory_.check();
     for (int i = 0; i < machine::leaf_count; ++i) {
-      if (detail::caches_called<compiled, Names...>[static_cast<std::size_t>(i)])
+      if (detail::caches_named<compiled, Names...>[static_cast<std::size_t>(i)])
         std::fill_n(machine_.leaf_base(i), machine::leaf(i).bytes, std::byte{});
     }
     if constexpr (sizeof...(Names) == 0) caches_half_updated_ = false;
@@ -119,10 +120,10 @@ class predictor {
     machine_.check_snapshots();
     const kernel::default_float_mode mode;
     if constexpr (std::same_as<problem, sound>) {
-      machine_.read(inputs...);
+      machine_.bind_inputs(inputs...);
       caches_half_updated_ = memory().cache_bytes > 0;
       machine_.run(0, machine::step_count);
-      machine_.write_late([](int) { return true; });
+      machine_.copy_to_final_addresses([](int) { return true; });
       caches_half_updated_ = false;
     }
     return machine_.results();
@@ -137,21 +138,21 @@ class predictor {
   static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().peak_bytes + memory().cache_bytes);
 
   template <class Program>
-  static std::span<std::byte> apart_from(Program& trained, std::span<std::byte> given) {
-    using holding = typename Program::machine::holding;
-    detail::check_shared(
-        trained.owned().shared_bytes(given.first(std::min(given.size(), bytes_needed)),
-                                     [](holding what) { return what == holding::fixed || what == holding::changed; }));
+  static std::span<std::byte> check_no_overlap(Program& trained, std::span<std::byte> given) {
+    using contents = typename Program::machine::contents;
+    detail::refuse_shared_bytes(trained.checked_machine().shared_bytes(
+        given.first(std::min(given.size(), bytes_needed)),
+        [](contents what) { return what == contents::fixed || what == contents::changed; }));
     return given;
   }
-  void place() {
+  void set_addresses() {
     machine_.base(plan::arena_base) = memory_.data();
-    machine_.place_leaves(memory_.data() + memory().peak_bytes, graph::role::cache);
+    machine_.set_leaf_addresses(memory_.data() + memory().peak_bytes, graph::role::cache);
   }
 
   /// For each leaf of the predictor, the index of the program's leaf with the same name.
   template <class Program>
-  static constexpr auto leaf_there = [] {
+  static constexpr auto program_leaf_of = [] {
     constexpr const auto& own = compiled::graph;
     constexpr const auto& other = Program::compiled::graph;
     std::array<int, static_cast<std::size_t>(own.leaf_count) + 1> out{};
@@ -165,14 +166,15 @@ class predictor {
   template <auto Trained, class... TrainedOptions>
   predictor(program<Trained, TrainedOptions...>& trained, memory_block memory) : memory_(std::move(memory)) {
     using owner = program<Trained, TrainedOptions...>;
-    place();
+    set_addresses();
     if constexpr (std::same_as<sharing_with<owner>, sound>) {
       trained.memory_.check();
       program_ = trained.memory_.share(memory_.is_on_heap());
       parameters_ = trained.memory_.data();
       for (int i = 0; i < machine::leaf_count; ++i) {
         if (machine::leaf(i).what != graph::role::parameter) continue;
-        machine_.leaf_base(i) = trained.owned().leaf_base(leaf_there<owner>[static_cast<std::size_t>(i)]);
+        machine_.leaf_base(i) =
+            trained.checked_machine().leaf_base(program_leaf_of<owner>[static_cast<std::size_t>(i)]);
         unchecked_leaves_ = owner::all_leaves;
       }
     }

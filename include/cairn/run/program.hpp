@@ -92,7 +92,7 @@ class program {
   /// memory().elsewhere_bytes bytes of the caller's memory. The memory may be a mapped file. Each training step writes
   /// the snapshots before it reads them, and needs no snapshot of an earlier training step. Throws memory_error if the
   /// memory is too small, not aligned, or already in use. The program then goes on with the memory it had before.
-  void keep_snapshots_in(std::span<std::byte> given) { owned().keep_snapshots_in(given); }
+  void keep_snapshots_in(std::span<std::byte> given) { checked_machine().keep_snapshots_in(given); }
 
   /// Draws all parameters, and sets states to their initial values. The numbers of a parameter depend only on the seed
   /// and on the parameter's name. Random operations draw from the same seed: after two calls with the same seed, the
@@ -132,7 +132,7 @@ class program {
     const kernel::default_float_mode mode;
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) machine_.run(0, machine::step_count);
-    machine_.write_late([](int) { return true; });
+    machine_.copy_to_final_addresses([](int) { return true; });
     if constexpr (checks) {
       check_loss();
       check_gradients();
@@ -167,7 +167,7 @@ class program {
     if (!counters_.exchanged.empty()) refuse_exchanged("before training goes on");
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) {
-      write_numbers(given);
+      set_rule_numbers(given);
       machine_.run(0, machine::turn);
       if constexpr (checks) check_loss();
       machine_.run(machine::turn, machine::all_gradients);
@@ -177,7 +177,7 @@ class program {
       memory_.set_state(detail::memory_state::written);
       ++counters_.steps;
     }
-    machine_.write_late([](int base) { return !keeps_gradients || base != plan::gradient_base; });
+    machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plan::gradient_base; });
     update_states();
     return machine_.results();
   }
@@ -213,7 +213,7 @@ class program {
           of.counters_ = counters;
         }
       } const guard{*this, counters, before};
-      if constexpr (updates_parameters) write_numbers({});
+      if constexpr (updates_parameters) set_rule_numbers({});
       use([this](int i) {
         const kernel::default_float_mode mode;
         machine_.run(i, i + 1);
@@ -243,7 +243,7 @@ class program {
   void zero_grad()
     requires accumulates
   {
-    std::fill_n(owned().base(plan::gradient_base), memory().gradient_bytes, std::byte{});
+    std::fill_n(checked_machine().base(plan::gradient_base), memory().gradient_bytes, std::byte{});
   }
 
   /// Writes parameters and states from any array that bind takes: `step.set(bind<"fc1.weight">(w))`. Throws
@@ -308,8 +308,8 @@ class program {
     using problem = decltype(detail::problem_of_moment<compiled, Name, Moment>());
     static_assert(report_of<problem>{}.shown);
     if constexpr (std::same_as<problem, sound>) {
-      constexpr const kept_tensor& found = detail::kept_by<compiled>[detail::kept_moment<compiled>(Name, Moment)];
-      return detail::view_of<found.extents>(reinterpret_cast<real_type*>(owned().at(found.at)));
+      constexpr const kept_tensor& found = detail::kept_tensors<compiled>[detail::kept_moment<compiled>(Name, Moment)];
+      return detail::view_of<found.extents>(reinterpret_cast<real_type*>(checked_machine().at(found.at)));
     } else {
       return detail::view_stand_in<real_type>{};
     }
@@ -320,7 +320,7 @@ class program {
   }
   /// Returns true if an update rule keeps a moment of this name.
   static constexpr bool has_moment(std::string_view name) {
-    return std::ranges::any_of(detail::kept_by<compiled>,
+    return std::ranges::any_of(detail::kept_tensors<compiled>,
                                [=](const kept_tensor& t) { return t.moment == name && !name.empty(); });
   }
   /// Throws program_error if `exchange` can never exchange this moment: because no update rule keeps it, or because
@@ -341,15 +341,15 @@ class program {
     check_exchange(moment);
     if (!counters_.exchanged.empty() && counters_.exchanged != moment)
       refuse_exchanged(detail::text_of({"before exchange(\"", moment, "\")"}));
-    for (const kept_tensor& one : detail::kept_by<compiled>) {
+    for (const kept_tensor& one : detail::kept_tensors<compiled>) {
       if (one.moment != moment) continue;
       const auto of = static_cast<std::size_t>(one.extents.count());
-      real_type* const numbers = reinterpret_cast<real_type*>(owned().at(one.at));
-      const kept_tensor& parameter = detail::kept_by<compiled>[detail::kept_moment<compiled>(one.name, {})];
+      real_type* const numbers = reinterpret_cast<real_type*>(checked_machine().at(one.at));
+      const kept_tensor& parameter = detail::kept_tensors<compiled>[detail::kept_moment<compiled>(one.name, {})];
       std::swap_ranges(numbers, numbers + of, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
     }
     counters_.exchanged =
-        counters_.exchanged.empty() ? kept_run::moment_in(detail::kept_by<compiled>, moment) : std::string_view{};
+        counters_.exchanged.empty() ? kept_run::moment_in(detail::kept_tensors<compiled>, moment) : std::string_view{};
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
@@ -397,7 +397,7 @@ class program {
   std::span<real_type> gradients() &
     requires keeps_gradients
   {
-    return {reinterpret_cast<real_type*>(owned().base(plan::gradient_base)), block_size};
+    return {reinterpret_cast<real_type*>(checked_machine().base(plan::gradient_base)), block_size};
   }
   std::span<const real_type> gradients() const&
     requires keeps_gradients
@@ -455,7 +455,7 @@ class program {
 
   /// Returns the arena, the memory that a training step writes. It can be inspected.
   std::span<std::byte> arena() & {
-    return {owned().base(plan::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
+    return {checked_machine().base(plan::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
   }
   auto arena() && { return detail::given_by_temporary(arena()); }
 
@@ -466,7 +466,7 @@ class program {
   friend struct detail::trained_blocks;
   static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().total_bytes());
   static constexpr std::size_t block_size =
-      static_cast<std::size_t>(compiled::places.trained_bytes) / sizeof(parameter_type);
+      static_cast<std::size_t>(compiled::addresses.trained_bytes) / sizeof(parameter_type);
 
   static constexpr const auto& rules = graph::rules_of<typename compiled::model>;
   static constexpr bool checks = detail::request<Options...>::template has<check_finite>;
@@ -477,14 +477,14 @@ class program {
     check_usable();
     machine_.check_snapshots();
     if constexpr (std::same_as<Problem, sound>) {
-      machine_.read(inputs...);
-      machine_.draw(counters_.random.from, counters_.random.step++);
+      machine_.bind_inputs(inputs...);
+      machine_.set_random_streams(counters_.random.from, counters_.random.step++);
     }
   }
   /// Writes the numbers that are the same for all parameters in this training step: the numbers of each update rule,
   /// followed by one number for clipping. With clip_value<...> it is the limit of each number of a gradient. With
   /// clip<...> it is the common factor of all gradients, which is 1 until their norm is known.
-  void write_numbers(const train_options& given) {
+  void set_rule_numbers(const train_options& given) {
     std::size_t at = 0;
     for_each_rule([&](const auto& rule) {
       for (const double number : rule.numbers(given.lr.value_or(rule.lr), counters_.steps + 1))
@@ -498,7 +498,7 @@ class program {
   void draw_keys() {
     const auto& [from, next] = counters_.random;
     for (int i = 0; i < machine::leaf_count; ++i) {
-      const random_stream stream{from, number_of(".rounding", machine::leaf(i).number), next - 1};
+      const random_stream stream{from, hash64_of(".rounding", machine::leaf(i).long_hash), next - 1};
       const auto words = stream(0);
       std::copy_n(words.begin(), 2, keys_.begin() + 2 * i);
     }
@@ -507,7 +507,7 @@ class program {
   /// Computes the norm of all gradients, and sets the factor by which updates multiply the gradients, as PyTorch's
   /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
   void limit_gradients() {
-    machine_.write_late([](int base) { return base == plan::gradient_base; });
+    machine_.copy_to_final_addresses([](int base) { return base == plan::gradient_base; });
     gradient_norm_ =
         kernel::length_of(gradients().data(), static_cast<std::int64_t>(block_size), kernel::threads_at_hand(threads));
     if constexpr (checks) check_gradients();
@@ -544,14 +544,14 @@ class program {
                                           counters_.exchanged, "\") or a file that was saved then; call exchange(\"",
                                           counters_.exchanged, "\") once more ", before})));
   }
-  kept_run kept() { return {detail::kept_by<compiled>, machine_.bases(), sizeof(real_type), &counters_}; }
-  machine& owned() {
+  kept_run kept() { return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &counters_}; }
+  machine& checked_machine() {
     memory_.check();
     return machine_;
   }
   template <class Number>
   Number* stored_at(int leaf) {
-    return reinterpret_cast<Number*>(owned().leaf_base(leaf));
+    return reinterpret_cast<Number*>(checked_machine().leaf_base(leaf));
   }
   /// Returns the numbers of a parameter or a state, in the type in which they are stored.
   template <int Leaf>
@@ -559,7 +559,8 @@ class program {
     return stored_at<std::conditional_t<machine::leaf(Leaf).rounded, parameter_type, real_type>>(Leaf);
   }
   real_type* gradient_at(int leaf) {
-    return reinterpret_cast<real_type*>(owned().base(plan::gradient_base) + machine::leaf(leaf).gradient_offset);
+    return reinterpret_cast<real_type*>(checked_machine().base(plan::gradient_base) +
+                                        machine::leaf(leaf).gradient_offset);
   }
   template <class Number>
   void draw_parameter(int i, seed s) {
@@ -567,7 +568,7 @@ class program {
     Number* const numbers = stored_at<Number>(i);
     random_sequence draw(s, machine::sequence_of(i));
     for (Number& value : std::span(numbers, static_cast<std::size_t>(leaf.count)))
-      value = static_cast<Number>(static_cast<real_type>(detail::drawn_by(leaf.start, draw)) + real_type{0});
+      value = static_cast<Number>(static_cast<real_type>(detail::draw_initial(leaf.start, draw)) + real_type{0});
     const int zero_row = leaf.start.zero_row;
     if (zero_row < 0) return;
     const std::int64_t row = leaf.count / leaf.rows;
@@ -579,7 +580,8 @@ class program {
   template <fixed_string Name, int... Leaf>
   void check_set_alone(std::span<const std::byte> array) {
     for (const int i : {Leaf...}) {
-      const std::span<const std::byte> other(owned().leaf_base(i), static_cast<std::size_t>(machine::leaf(i).bytes));
+      const std::span<const std::byte> other(checked_machine().leaf_base(i),
+                                             static_cast<std::size_t>(machine::leaf(i).bytes));
       if (i != compiled::graph.find(graph::role::parameter, Name) && detail::common_bytes(array, other) > 0)
         detail::refuse_also_set(Name);
     }
@@ -613,7 +615,7 @@ class program {
     machine_.base(plan::moment_base) = at + memory().parameter_bytes;
     machine_.base(plan::gradient_base) = machine_.base(plan::moment_base) + memory().moment_bytes;
     machine_.base(plan::arena_base) = machine_.base(plan::gradient_base) + memory().gradient_bytes;
-    machine_.place_leaves(at);
+    machine_.set_leaf_addresses(at);
     detail::mark_unwritten(all_leaves, at);
   }
 

@@ -16,78 +16,78 @@ namespace cairn {
 
 namespace detail {
 /// One run of a scan or of its pullback.
-template <class Loop, class Target, bool Backward>
-class loop_runner {
-  using scan_plan = plan::loop_plan<Loop, Target>;
-  using of = typename scan_plan::of;
-  using policy = typename Loop::policy;
-  static constexpr const auto& g = scan_plan::g;
-  static constexpr const auto& figures = scan_plan::figures;
-  static constexpr const auto& carried = scan_plan::carried.of;
-  static constexpr int steps = Loop::steps, turn = scan_plan::f.turn;
-  static constexpr auto parts = scan_plan::parts_of(Backward);
-  static constexpr const auto& unread = scan_plan::template unread<Backward>;
-  static constexpr bool keeps = figures.kept_bytes > 0;
+template <class Scan, class Target, bool Backward>
+class scan_runner {
+  using body_plan = plan::body_plan<Scan, Target>;
+  using facts = typename body_plan::facts;
+  using policy = typename Scan::policy;
+  static constexpr const auto& g = body_plan::g;
+  static constexpr const auto& figures = body_plan::figures;
+  static constexpr const auto& carried = body_plan::carried.of;
+  static constexpr int iterations = Scan::iterations, turn = body_plan::f.turn;
+  static constexpr auto workspace = body_plan::workspace_parts_of(Backward);
+  static constexpr const auto& unused = body_plan::template unused<Backward>;
+  static constexpr bool stores = figures.stored_bytes > 0;
 
   /// The addresses of the carried values, by number.
   struct state {
-    std::byte* at[scan_plan::carried_count];
+    std::byte* at[body_plan::carried_count];
   };
 
  public:
-  loop_runner(void* const* operands, int threads) : threads_(threads) {
+  scan_runner(void* const* operands, int threads) : threads_(threads) {
     const auto next = [&operands] { return static_cast<std::byte*>(*operands++); };
     if constexpr (Backward) {
-      for (int i = 0; i < of::arguments; ++i) {
-        if (of::wanted.of[i]) gradients_[i] = next();
+      for (int i = 0; i < facts::arguments; ++i) {
+        if (facts::wanted.by_leaf[i]) gradients_[i] = next();
       }
       for (int r = 0; r < g.result_count; ++r) {
         if (g.cotangents[r] != graph::none) cotangents_[r] = next();
       }
       for (int r = 0; r < g.output_count; ++r) {
-        if (loop_hooks<Loop, Target>::backward_reads(r)) results_[r] = next();
+        if (scan_hooks<Scan, Target>::backward_reads(r)) results_[r] = next();
       }
     } else {
       for (std::byte*& result : results_) result = next();
     }
-    if (keeps) kept_ = next();
+    if (stores) stored_ = next();
     for (std::byte*& argument : arguments_) argument = next();
     if constexpr (Backward) {
-      for (int i = 0; i < of::arguments; ++i) {
-        if (of::added_up.of[i]) so_far_[i] = next();
+      for (int i = 0; i < facts::arguments; ++i) {
+        if (facts::summed.by_leaf[i]) earlier_gradients_[i] = next();
       }
     }
-    if constexpr (Backward) nothing_ = next();
-    std::byte* scratch = next();
-    const auto part = [&scratch](std::int64_t bytes) { return std::exchange(scratch, scratch + bytes); };
+    if constexpr (Backward) no_memory_marker_ = next();
+    std::byte* next_bytes = next();
+    const auto part = [&next_bytes](std::int64_t bytes) { return std::exchange(next_bytes, next_bytes + bytes); };
     bases_[plan::constant_base] = const_cast<std::byte*>(body::constants.at);
     bases_[plan::position_base] = graph::first_position();
-    bases_[plan::arena_base] = part(parts.arena);
-    states_ = part(parts.states);
-    snapshots_ = part(parts.snapshots);
-    pulls_ = part(parts.pulled);
-    bases_[plan::kept_base] = recorded_ = part(parts.kept);
-    unread_ = part(parts.unread);
-    zeros_ = part(parts.zeros);
-    open_ = part(parts.sums);
-    bases_[plan::scratch_base] = scratch;
-    for (int i = 0; i < of::arguments; ++i) bases_[plan::leaf_base + i] = arguments_[i];
-    for (int k = 0; k < scan_plan::carried_count; ++k) first_.at[k] = arguments_[carried[k].leaf];
+    bases_[plan::arena_base] = part(workspace.arena);
+    states_ = part(workspace.states);
+    snapshots_ = part(workspace.snapshots);
+    state_gradients_ = part(workspace.state_gradients);
+    bases_[plan::stored_base] = recorded_ = part(workspace.recorded);
+    unused_ = part(workspace.unused);
+    zeros_ = part(workspace.zeros);
+    open_sums_ = part(workspace.sums);
+    bases_[plan::workspace_base] = next_bytes;
+    for (int i = 0; i < facts::arguments; ++i) bases_[plan::leaf_base + i] = arguments_[i];
+    for (int k = 0; k < body_plan::carried_count; ++k) first_.at[k] = arguments_[carried[k].leaf];
   }
 
   void forward() {
-    if constexpr (policy::keeps_steps) {
-      recorded_ = kept_;
-      recorded_end_ = steps;
+    if constexpr (policy::stores_iterations) {
+      recorded_ = stored_;
+      recorded_end_ = iterations;
       state now = first_;
-      for (int t = 0; t < steps; ++t) {
-        const state next = t + 1 == steps ? last_state(now) : kept_state(t + 1, other_than(now));
-        if (kept_ != nullptr) bases_[plan::kept_base] = kept_step(t);
+      for (int t = 0; t < iterations; ++t) {
+        const state next = t + 1 == iterations ? last_state(now) : stored_state(t + 1, state_apart_from(now));
+        if (stored_ != nullptr) bases_[plan::stored_base] = stored_values_of(t);
         evaluate(t, now, next);
         now = next;
       }
     } else {
-      typename policy::template schedule<steps> schedule;
+      typename policy::template schedule<iterations> schedule;
       state now = first_;
       for (reversal::action a = schedule.next(); a.what == reversal::action::advance; a = schedule.next())
         now = advance(a, now);
@@ -95,18 +95,19 @@ class loop_runner {
   }
 
   void backward() {
-    begin_gradients(std::make_integer_sequence<int, of::arguments>{});
-    std::memset(zeros_, 0, parts.zeros);
-    for (int k = 0; k < Loop::carried_count; ++k) pulled_.at[k] = cotangents_[k] == nothing_ ? zeros_ : cotangents_[k];
-    if constexpr (policy::keeps_steps) {
-      recorded_ = kept_;
-      entered_ = first_;
-      left_ = last_state(first_);
-      recorded_end_ = steps;
-      for (int t = steps; t-- > 0;) pull_back_recorded(t);
+    begin_gradients(std::make_integer_sequence<int, facts::arguments>{});
+    std::memset(zeros_, 0, workspace.zeros);
+    for (int k = 0; k < Scan::carried_count; ++k)
+      current_gradients_.at[k] = cotangents_[k] == no_memory_marker_ ? zeros_ : cotangents_[k];
+    if constexpr (policy::stores_iterations) {
+      recorded_ = stored_;
+      state_before_ = first_;
+      state_after_ = last_state(first_);
+      recorded_end_ = iterations;
+      for (int t = iterations; t-- > 0;) pull_back_recorded(t);
     } else {
       using reversal::action;
-      typename policy::template schedule<steps> schedule;
+      typename policy::template schedule<iterations> schedule;
       action a = schedule.next();
       while (a.what == action::advance) a = schedule.next();  // the forward pass already ran these actions
       state now = first_;
@@ -115,11 +116,11 @@ class loop_runner {
           now = a.slot == 0 ? first_ : snapshot(a.slot);
         } else if (a.what == action::advance) {
           now = advance(a, now);
-        } else if constexpr (scan_plan::records) {
+        } else if constexpr (body_plan::records) {
           if (a.what == action::record) record(a, now);
           else pull_back_recorded(a.from);
         } else {
-          record(a.from, now, other_than(now));
+          record(a.from, now, state_apart_from(now));
           pull_back(a.from);
         }
       }
@@ -127,155 +128,160 @@ class loop_runner {
   }
 
  private:
-  using body = executable<typename scan_plan::compiled>;
+  using body = executable<typename body_plan::compiled>;
 
   static state state_at(std::byte* at) {
     state out;
-    for (int k = 0; k < scan_plan::carried_count; ++k) out.at[k] = at + carried[k].offset;
+    for (int k = 0; k < body_plan::carried_count; ++k) out.at[k] = at + carried[k].offset;
     return out;
   }
   /// Returns a state in workspace that does not overlap `now`. There are two states in workspace.
-  state other_than(const state& now) const {
+  state state_apart_from(const state& now) const {
     bool first = false;
-    for (int k = 0; k < scan_plan::carried_count; ++k) first |= now.at[k] == states_ + carried[k].offset;
-    return state_at(first ? states_ + scan_plan::state_bytes : states_);
+    for (int k = 0; k < body_plan::carried_count; ++k) first |= now.at[k] == states_ + carried[k].offset;
+    return state_at(first ? states_ + body_plan::state_bytes : states_);
   }
   /// Returns the addresses of the carried values after the last iteration. A carried value lies in the result of the
   /// scan if the result is used, and in workspace otherwise.
   state last_state(const state& before) const {
-    state out = other_than(before);
-    for (int k = 0; k < scan_plan::carried_count; ++k) {
+    state out = state_apart_from(before);
+    for (int k = 0; k < body_plan::carried_count; ++k) {
       if (results_[carried[k].result] != nullptr) out.at[k] = results_[carried[k].result];
     }
     return out;
   }
   state snapshot(int slot) const {
     // The forward pass stores snapshots 1 to `left`. The backward pass stores snapshots with larger numbers.
-    const int number = slot - 1, left = policy::template slots<steps>;
-    return state_at(number < left ? kept_ + number * scan_plan::state_bytes
-                                  : snapshots_ + (number - left) * scan_plan::state_bytes);
+    const int number = slot - 1, left = policy::template slots<iterations>;
+    return state_at(number < left ? stored_ + number * body_plan::state_bytes
+                                  : snapshots_ + (number - left) * body_plan::state_bytes);
   }
-  /// `kept_step` returns where iteration t stores the values that its backward pass reads. `kept_state` returns the
-  /// addresses of the carried values before iteration t. Carried values that are stored lie in front of the values of
-  /// all iterations. The values before the first iteration of a segment are not among them.
-  std::byte* kept_step(int t) const {
-    return recorded_ + (recorded_end_ - recorded_begin_ - 1) * scan_plan::carried.kept_bytes +
-           (t - recorded_begin_) * scan_plan::places.kept_bytes;
+  /// `stored_values_of` returns where iteration t stores the values that its backward pass reads. `stored_state`
+  /// returns the addresses of the carried values before iteration t. Carried values that are stored lie in front of the
+  /// values of all iterations. The values before the first iteration of a segment are not among them.
+  std::byte* stored_values_of(int t) const {
+    return recorded_ + (recorded_end_ - recorded_begin_ - 1) * body_plan::carried.stored_bytes +
+           (t - recorded_begin_) * body_plan::addresses.stored_bytes;
   }
-  state kept_state(int t, state others) const {
-    for (int k = 0; k < scan_plan::carried_count; ++k) {
-      if (recorded_ != nullptr && carried[k].kept != graph::none)
-        others.at[k] = recorded_ + (t - recorded_begin_ - 1) * scan_plan::carried.kept_bytes + carried[k].kept;
+  state stored_state(int t, state others) const {
+    for (int k = 0; k < body_plan::carried_count; ++k) {
+      if (recorded_ != nullptr && carried[k].stored_offset != graph::none)
+        others.at[k] =
+            recorded_ + (t - recorded_begin_ - 1) * body_plan::carried.stored_bytes + carried[k].stored_offset;
     }
     return others;
   }
 
   /// Makes the body read and write the memory of iteration t. The body reads the carried values at `now` and writes
   /// them to `next`.
-  void place(int t, const state& now, const state& next) {
-    for (int k = 0; k < scan_plan::carried_count; ++k) {
+  void point_bases_at(int t, const state& now, const state& next) {
+    for (int k = 0; k < body_plan::carried_count; ++k) {
       bases_[plan::leaf_base + carried[k].leaf] = now.at[k];
-      bases_[scan_plan::result_base + carried[k].result] = next.at[k];
+      bases_[body_plan::result_base + carried[k].result] = next.at[k];
     }
-    const std::int64_t recorded = Backward && scan_plan::records ? t - recorded_begin_ : 0;
-    for (int r = Loop::carried_count; r < g.result_count; ++r) {
-      std::byte* const whole = results_[r];
-      const int base = scan_plan::result_base + r;
-      const std::int64_t kept = unread.at[base] < unread.kept ? 0 : recorded * (unread.bytes - unread.kept);
-      bases_[base] = whole == nullptr ? unread_ + unread.at[base] + kept : whole + t * g.made(g.outputs[r]).bytes;
+    const std::int64_t recorded = Backward && body_plan::records ? t - recorded_begin_ : 0;
+    for (int r = Scan::carried_count; r < g.result_count; ++r) {
+      std::byte* const all_iterations = results_[r];
+      const int base = body_plan::result_base + r;
+      const std::int64_t recorded_offset =
+          unused.offset[base] < unused.recorded_begin ? 0 : recorded * (unused.bytes - unused.recorded_begin);
+      bases_[base] = all_iterations == nullptr ? unused_ + unused.offset[base] + recorded_offset
+                                               : all_iterations + t * g.result(g.outputs[r]).bytes;
     }
-    for (int i = Loop::carried_count; i < Loop::carried_count + Loop::each_count; ++i)
-      bases_[plan::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).made->bytes;
-    draw(t);
+    for (int i = Scan::carried_count; i < Scan::carried_count + Scan::each_count; ++i)
+      bases_[plan::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).results[0].bytes;
+    set_random_streams(t);
   }
   void evaluate(int t, const state& now, const state& next) {
-    place(t, now, next);
+    point_bases_at(t, now, next);
     body::run(bases_, 0, turn, threads_);
-    body::write_late(bases_, [](int base) { return base < scan_plan::gradient_base; });
+    body::copy_to_final_addresses(bases_, [](int base) { return base < body_plan::gradient_base; });
   }
   /// Recomputes the values of iteration t that its backward pass needs.
   void record(int t, const state& now, const state& next) {
-    place(t, now, next);
+    point_bases_at(t, now, next);
     for (int i = 0; i < turn; ++i) {
-      if (scan_plan::used.needed[i]) body::run(bases_, i, i + 1, threads_);
+      if (body_plan::used.needed[i]) body::run(bases_, i, i + 1, threads_);
     }
   }
   /// Recomputes the iterations of a segment. Each iteration stores the values that its backward pass reads, and the
   /// carried values for the next iteration.
   void record(const reversal::action& a, state now) {
-    entered_ = now;
+    state_before_ = now;
     recorded_begin_ = a.from;
     recorded_end_ = a.to;
     for (int t = a.from; t < a.to; ++t) {
-      const state next = t + 1 == a.to ? other_than(now) : kept_state(t + 1, other_than(now));
-      bases_[plan::kept_base] = kept_step(t);
+      const state next = t + 1 == a.to ? state_apart_from(now) : stored_state(t + 1, state_apart_from(now));
+      bases_[plan::stored_base] = stored_values_of(t);
       record(t, now, next);
-      body::write_late(bases_, [](int base) { return base < scan_plan::gradient_base; });
+      body::copy_to_final_addresses(bases_, [](int base) { return base < body_plan::gradient_base; });
       now = next;
     }
-    left_ = now;
+    state_after_ = now;
   }
   void pull_back_recorded(int t) {
-    bases_[plan::kept_base] = kept_step(t);
-    place(t, t == recorded_begin_ ? entered_ : kept_state(t, entered_),
-          t + 1 == recorded_end_ ? left_ : kept_state(t + 1, entered_));
+    bases_[plan::stored_base] = stored_values_of(t);
+    point_bases_at(t, t == recorded_begin_ ? state_before_ : stored_state(t, state_before_),
+                   t + 1 == recorded_end_ ? state_after_ : stored_state(t + 1, state_before_));
     pull_back(t);
   }
   /// Evaluates the iterations of an action, beginning with the carried values `now`. Returns the addresses of the
   /// carried values afterwards. They lie in a snapshot, in workspace, or in the results of the scan.
   state advance(const reversal::action& a, state now) {
     for (int t = a.from; t < a.to; ++t) {
-      state next = other_than(now);
-      if (t + 1 == steps && !Backward) next = last_state(now);
-      else if (t + 1 == a.to && a.slot != reversal::none && (Backward || kept_ != nullptr)) next = snapshot(a.slot);
+      state next = state_apart_from(now);
+      if (t + 1 == iterations && !Backward) next = last_state(now);
+      else if (t + 1 == a.to && a.slot != reversal::none && (Backward || stored_ != nullptr)) next = snapshot(a.slot);
       evaluate(t, now, next);
       now = next;
     }
     return now;
   }
 
-  /// Computes the gradients of iteration t, which was placed and evaluated before.
+  /// Computes the gradients of iteration t, whose bases are set and whose values are computed.
   void pull_back(int t) {
-    state next = state_at(pulls_ + t % 2 * scan_plan::state_bytes);
-    for (int k = 0; k < Loop::carried_count; ++k) {
+    state next = state_at(state_gradients_ + t % 2 * body_plan::state_bytes);
+    for (int k = 0; k < Scan::carried_count; ++k) {
       if (t == 0 && gradients_[k] != nullptr) next.at[k] = gradients_[k];
-      bases_[scan_plan::gradient_base + k] = next.at[k];
+      bases_[body_plan::gradient_base + k] = next.at[k];
     }
     for (int r = 0; r < g.result_count; ++r) {
       if (g.cotangents[r] == graph::none) continue;
-      std::byte* const whole = cotangents_[r];
-      bases_[plan::leaf_base + g.cotangents[r]] = r < Loop::carried_count ? pulled_.at[r]
-                                                  : whole == nothing_     ? zeros_
-                                                                          : whole + t * g.made(g.outputs[r]).bytes;
+      std::byte* const all_iterations = cotangents_[r];
+      bases_[plan::leaf_base + g.cotangents[r]] = r < Scan::carried_count ? current_gradients_.at[r]
+                                                  : all_iterations == no_memory_marker_
+                                                      ? zeros_
+                                                      : all_iterations + t * g.result(g.outputs[r]).bytes;
     }
-    for (int i = Loop::carried_count; i < of::arguments; ++i) {
-      std::byte* const whole = gradients_[i];
-      const bool of_step = i < Loop::carried_count + Loop::each_count;
-      const int base = scan_plan::gradient_base + i;
-      bases_[base] = whole == nullptr                            ? unread_ + unread.at[base]
-                     : scan_plan::open_sums.at[i] != graph::none ? open_ + scan_plan::open_sums.at[i]
-                                                                 : whole + (of_step ? t * g.leaf_op(i).made->bytes : 0);
+    for (int i = Scan::carried_count; i < facts::arguments; ++i) {
+      std::byte* const all_iterations = gradients_[i];
+      const bool of_step = i < Scan::carried_count + Scan::each_count;
+      const int base = body_plan::gradient_base + i;
+      bases_[base] = all_iterations == nullptr ? unused_ + unused.offset[base]
+                     : body_plan::open_sums.at[i] != graph::none
+                         ? open_sums_ + body_plan::open_sums.at[i]
+                         : all_iterations + (of_step ? t * g.leaf_op(i).results[0].bytes : 0);
     }
-    for (int i = turn; i < scan_plan::f.step_count; ++i) {
-      const int leaf = scan_plan::only_for.of[i];
+    for (int i = turn; i < body_plan::f.step_count; ++i) {
+      const int leaf = body_plan::sole_gradient.of[i];
       if (leaf == graph::none || gradients_[leaf] != nullptr) body::run(bases_, i, i + 1, threads_);
     }
-    body::write_late(bases_, [](int base) { return base >= scan_plan::gradient_base; });
-    for (int k = 0; k < Loop::carried_count; ++k) {
-      const bool some = scan_plan::compiled::gradient.gradient[k] != graph::none;
+    body::copy_to_final_addresses(bases_, [](int base) { return base >= body_plan::gradient_base; });
+    for (int k = 0; k < Scan::carried_count; ++k) {
+      const bool some = body_plan::compiled::gradient.gradient[k] != graph::none;
       if (!some) std::memset(next.at[k], 0, static_cast<std::size_t>(carried[k].bytes));
     }
-    pulled_ = next;
+    current_gradients_ = next;
     if (t % section_terms == 0) end_section();
   }
   /// Adds the sums of the open section to the total gradients, and begins a new section.
   void end_section() const {
-    using real = typename scan_plan::compiled::real;
-    for (int i = Loop::carried_count; i < of::arguments; ++i) {
-      if (gradients_[i] == nullptr || scan_plan::open_sums.at[i] == graph::none) continue;
+    using real = typename body_plan::compiled::real;
+    for (int i = Scan::carried_count; i < facts::arguments; ++i) {
+      if (gradients_[i] == nullptr || body_plan::open_sums.at[i] == graph::none) continue;
       auto* const total = reinterpret_cast<real*>(gradients_[i]);
-      auto* const open = reinterpret_cast<real*>(open_ + scan_plan::open_sums.at[i]);
-      const std::int64_t n = g.leaf_op(i).made->count;
+      auto* const open = reinterpret_cast<real*>(open_sums_ + body_plan::open_sums.at[i]);
+      const std::int64_t n = g.leaf_op(i).results[0].count;
       kernel::shares{4 * 40 * n, n, kernel::lanes<real>::width}(threads_, [=](range own) {
         kernel::join_columns<kernel::adding>(open + own.begin, total + own.begin, own.end - own.begin);
       });
@@ -286,18 +292,20 @@ class loop_runner {
   /// gets 0.
   template <int Leaf>
   void begin_gradient() {
-    if constexpr (of::wanted.of[Leaf]) {
-      constexpr bool none = scan_plan::compiled::gradient.gradient[Leaf] == graph::none, sums = of::added_up.of[Leaf];
-      const graph::result& made = graph::loop_operations<Loop, Target>::gradient_of(Leaf);
-      using real = typename scan_plan::compiled::real;
-      using number = stored_as<g.leaf_op(Leaf).made->in_floats().element.type, real>;
+    if constexpr (facts::wanted.by_leaf[Leaf]) {
+      constexpr bool none = body_plan::compiled::gradient.gradient[Leaf] == graph::none,
+                     sums = facts::summed.by_leaf[Leaf];
+      const graph::result_info& made = graph::scan_operations<Scan, Target>::gradient_of(Leaf);
+      using real = typename body_plan::compiled::real;
+      using number = stored_as<g.leaf_op(Leaf).results[0].as_float().element.type, real>;
       std::byte* const at = gradients_[Leaf];
       if (at == nullptr || !(sums || none)) return;
-      if (!sums || so_far_[Leaf] == nothing_)
+      if (!sums || earlier_gradients_[Leaf] == no_memory_marker_)
         std::fill_n(reinterpret_cast<number*>(at), made.count, static_cast<number>(none ? real{0} : -real{0}));
-      else if (so_far_[Leaf] != at) std::memcpy(at, so_far_[Leaf], static_cast<std::size_t>(made.bytes));
-      if constexpr (scan_plan::open_sums.at[Leaf] != graph::none)
-        std::fill_n(reinterpret_cast<real*>(open_ + scan_plan::open_sums.at[Leaf]), made.count, -real{0});
+      else if (earlier_gradients_[Leaf] != at)
+        std::memcpy(at, earlier_gradients_[Leaf], static_cast<std::size_t>(made.bytes));
+      if constexpr (body_plan::open_sums.at[Leaf] != graph::none)
+        std::fill_n(reinterpret_cast<real*>(open_sums_ + body_plan::open_sums.at[Leaf]), made.count, -real{0});
     }
   }
   template <int... Leaf>
@@ -307,52 +315,53 @@ class loop_runner {
 
   /// Makes random operations draw, in iteration t, the numbers that the same operation of `Name.t` draws outside of a
   /// scan.
-  void draw([[maybe_unused]] int t) {
-    if constexpr (key_count > 0) {
+  void set_random_streams([[maybe_unused]] int t) {
+    if constexpr (random_count > 0) {
       std::size_t n = 0;
-      for (int i = of::own; i < of::arguments; ++i) {
+      for (int i = facts::first_leaf; i < facts::arguments; ++i) {
         if (g.leaf_op(i).what != graph::role::random) continue;
         random_stream& stream = streams_[n++] = *reinterpret_cast<const random_stream*>(arguments_[i]);
         bases_[plan::leaf_base + i] = reinterpret_cast<std::byte*>(&stream);
         if (g.is_absolute(i)) continue;
         char digits[16];
         const char* const end = std::to_chars(digits, digits + sizeof digits, t).ptr;
-        const std::string_view behind = g.name(g.leaves[i]).substr(std::string_view(Loop::name).size());
-        stream.operation = number_of(".", stream.operation);
-        stream.operation = number_of(std::string_view(digits, end), stream.operation);
-        stream.operation = number_of(behind, stream.operation);
+        const std::string_view behind = g.name(g.leaves[i]).substr(std::string_view(Scan::name).size());
+        stream.operation = hash64_of(".", stream.operation);
+        stream.operation = hash64_of(std::string_view(digits, end), stream.operation);
+        stream.operation = hash64_of(behind, stream.operation);
       }
     }
   }
-  static constexpr std::size_t key_count = [] {
+  static constexpr std::size_t random_count = [] {
     std::size_t n = 0;
-    for (int i = 0; i < of::arguments; ++i) n += g.leaf_op(i).what == graph::role::random ? 1 : 0;
+    for (int i = 0; i < facts::arguments; ++i) n += g.leaf_op(i).what == graph::role::random ? 1 : 0;
     return n;
   }();
 
   int threads_;
   std::byte* results_[g.output_count] = {};
   std::byte* cotangents_[g.output_count] = {};
-  std::byte* gradients_[of::arguments] = {};
-  std::byte* arguments_[of::arguments] = {};
-  std::byte* so_far_[of::arguments] = {};
-  std::byte *nothing_ = nullptr, *kept_ = nullptr;
-  std::byte *states_, *snapshots_, *pulls_, *unread_, *zeros_, *open_;
-  std::byte* bases_[scan_plan::base_count] = {};
-  state first_, pulled_;  ///< carried values at the beginning of the scan; gradient of the current carried values
+  std::byte* gradients_[facts::arguments] = {};
+  std::byte* arguments_[facts::arguments] = {};
+  std::byte* earlier_gradients_[facts::arguments] = {};
+  std::byte *no_memory_marker_ = nullptr, *stored_ = nullptr;
+  std::byte *states_, *snapshots_, *state_gradients_, *unused_, *zeros_, *open_sums_;
+  std::byte* bases_[body_plan::base_count] = {};
+  state first_,
+      current_gradients_;  ///< carried values at the beginning of the scan; gradient of the current carried values
   // The recorded iterations, which stored the values that their backward pass reads: the address of these values, the
   // range of the iterations, the state before the first of them, and the state after the last.
   std::byte* recorded_ = nullptr;
   int recorded_begin_ = 0, recorded_end_ = 0;
-  state entered_, left_;
-  std::array<random_stream, key_count> streams_;
+  state state_before_, state_after_;
+  std::array<random_stream, random_count> streams_;
 };
 }  // namespace detail
 
-template <class Loop, class Target>
+template <class Scan, class Target>
 template <bool Backward>
-void loop_hooks<Loop, Target>::run(const void*, void* const* operands, int threads) {
-  detail::loop_runner<Loop, Target, Backward> runner(operands, threads);
+void scan_hooks<Scan, Target>::run(const void*, void* const* operands, int threads) {
+  detail::scan_runner<Scan, Target, Backward> runner(operands, threads);
   if constexpr (Backward) runner.backward();
   else runner.forward();
 }

@@ -19,28 +19,30 @@ struct step_tables {
 
   /// Returns true if a kernel that reads `v` reads the argument of a map instead of the map's result. `v` is the map
   /// or a view of it.
-  static constexpr bool is_mapped(int v) { return s.op(s.root(v)).what == graph::role::map && f.root[v] != s.root(v); }
-  static constexpr bool is_joined(int v) { return f.joined[v]; }
+  static constexpr bool is_read_through_map(int v) {
+    return s.op(s.root(v)).what == graph::role::map && f.root[v] != s.root(v);
+  }
+  static constexpr bool is_in_pieces(int v) { return f.in_pieces[v]; }
   static constexpr bool reads_any(int v, bool (*of_sort)(int)) {
-    for (int i = 0; v != graph::none && i < s.op(v).arguments; ++i) {
+    for (int i = 0; v != graph::none && i < s.op(v).argument_count; ++i) {
       if (of_sort(s.argument(v, i))) return true;
     }
     return false;
   }
 
-  // The pieces of joined tensors: of concatenations that are read in place.
+  // The pieces of concatenations that are read in place.
 
   static constexpr int piece_count = [] {
     int n = 0;
     for (int v = 0; v < s.node_count; ++v) {
-      if (f.joined[v]) plan::for_each_piece(s, f, v, [&n](int) { ++n; });
+      if (f.in_pieces[v]) plan::for_each_piece(s, f, v, [&n](int) { ++n; });
     }
     return n;
   }();
   struct piece_table {
     int columns[piece_count + 1] = {};  ///< number of columns of each piece
 
-    /// By value: the pieces of a joined value are [begin, end).
+    /// By value: the pieces of a value in pieces are [begin, end).
     int begin[Compiled::schedule.capacity + 1] = {}, end[Compiled::schedule.capacity + 1] = {};
   };
   static constexpr piece_table pieces = [] {
@@ -48,15 +50,16 @@ struct step_tables {
     int n = 0;
     for (int v = 0; v < s.node_count; ++v) {
       out.begin[v] = n;
-      if (f.joined[v]) plan::for_each_piece(s, f, v, [&](int piece) { out.columns[n++] = s.made(piece).extents[-1]; });
+      if (f.in_pieces[v])
+        plan::for_each_piece(s, f, v, [&](int piece) { out.columns[n++] = s.result(piece).extents[-1]; });
       out.end[v] = n;
     }
     return out;
   }();
   /// The position at which a fused loop reads one of its inputs, while the columns are visited. It starts at the first
   /// column.
-  struct reading {
-    int piece = 0, last = 0;  ///< indices in the table of pieces; equal if the input is not joined
+  struct read_position {
+    int piece = 0, last = 0;  ///< indices in the table of pieces; equal if the input is not in pieces
     int operand = 0, column = 0;
 
     constexpr int end(int whole) const { return piece == last ? whole : column + pieces.columns[piece]; }
@@ -71,31 +74,31 @@ struct step_tables {
   /// Returns how many results a fused loop stores.
   static constexpr int stored_results(int step) {
     int results = 0;
-    for (int m = f.steps[step].code; m < f.steps[step].code_end; ++m) results += l.code[m].stored;
+    for (int m = f.steps[step].loop_begin; m < f.steps[step].loop_end; ++m) results += l.code[m].stored;
     return results;
   }
   /// Writes the positions of all inputs of a fused loop at its first column. Returns the number of the loop's
   /// operands.
-  static constexpr int begin_reading(int step, reading* of) {
+  static constexpr int begin_reading(int step, read_position* of) {
     int operand = stored_results(step);
     for (int k = 0; k < inputs_of(step); ++k) {
       const plan::loop_input& in = l.inputs[l.of[step].input_begin + k];
       of[k] = {0, 0, operand, 0};
-      if (in.joined) of[k] = {pieces.begin[in.value], pieces.end[in.value], operand, 0};
-      operand += in.joined ? of[k].last - of[k].piece : in.how != graph::access::constant;
+      if (in.in_pieces) of[k] = {pieces.begin[in.value], pieces.end[in.value], operand, 0};
+      operand += in.in_pieces ? of[k].last - of[k].piece : in.how != graph::access::constant;
     }
     return operand;
   }
-  static constexpr bool loop_reads_joined(int step) {
+  static constexpr bool loop_reads_pieces(int step) {
     for (int k = l.of[step].input_begin; k < l.of[step].input_end; ++k) {
-      if (l.inputs[k].joined) return true;
+      if (l.inputs[k].in_pieces) return true;
     }
     return false;
   }
   /// Calls visit(begin, end, readings) for each range of a fused loop's columns in which no piece begins or ends.
   static constexpr void for_each_range(int step, auto visit) {
-    if (!loop_reads_joined(step)) return;
-    reading all[plan::max_loop_inputs] = {};
+    if (!loop_reads_pieces(step)) return;
+    read_position all[plan::max_loop_inputs] = {};
     begin_reading(step, all);
     for (int begin = 0, end = 0; begin < columns_of(step); begin = end) {
       end = columns_of(step);
@@ -107,12 +110,12 @@ struct step_tables {
     }
   }
   /// Calls visit(columns) for each piece of the arguments of `v` that a kernel may read in pieces. An argument that is
-  /// not joined counts as one piece.
+  /// not in pieces counts as one piece.
   static constexpr void for_each_column_count(int v, auto visit) {
-    for (int i = 0; i < s.op(v).arguments; ++i) {
+    for (int i = 0; i < s.op(v).argument_count; ++i) {
       const int a = s.argument(v, i);
       for (int k = pieces.begin[a]; k < pieces.end[a]; ++k) visit(pieces.columns[k]);
-      if (!f.joined[a] && s.op(v).may_read_pieces(i)) visit(s.made(a).extents[-1]);
+      if (!f.in_pieces[a] && s.op(v).may_read_pieces(i)) visit(s.result(a).extents[-1]);
     }
   }
 
@@ -120,15 +123,15 @@ struct step_tables {
 
   /// The number of entries of each kind. The entries are those of all plan steps, or those of the plan steps before a
   /// certain one.
-  struct counts {
-    int strides = 0, maps = 0, ranges = 0, reads = 0, apart = 0, pieces = 0, tables = 0;
+  struct entry_counts {
+    int strides = 0, maps = 0, ranges = 0, reads = 0, row_strides = 0, pieces = 0, tables = 0;
   };
   /// Adds the entries of a plan step.
-  static constexpr void count(counts& n, int step) {
-    const plan::step& st = f.steps[step];
-    if (st.loop()) {
+  static constexpr void add_entries(entry_counts& n, int step) {
+    const plan::plan_step& st = f.steps[step];
+    if (st.has_loop()) {
       int ranges = 0;
-      for_each_range(step, [&](int, int, const reading*) { ++ranges; });
+      for_each_range(step, [&](int, int, const read_position*) { ++ranges; });
       n.strides += inputs_of(step) * outer_axes(step);
       n.ranges += ranges;
       n.reads += ranges * inputs_of(step);
@@ -136,14 +139,15 @@ struct step_tables {
         if (l.inputs[k].how == graph::access::mapped) n.maps += outer_axes(step) + 1;
       }
     }
-    const bool apart = reads_any(st.kernel, is_mapped), joined = reads_any(st.kernel, is_joined);
-    if (apart) n.apart += s.op(st.kernel).arguments;
-    if (joined) for_each_column_count(st.kernel, [&](int) { ++n.pieces; });
-    n.tables += st.loop() || apart || joined;
+    const bool has_strided_rows = reads_any(st.kernel, is_read_through_map),
+               in_pieces = reads_any(st.kernel, is_in_pieces);
+    if (has_strided_rows) n.row_strides += s.op(st.kernel).argument_count;
+    if (in_pieces) for_each_column_count(st.kernel, [&](int) { ++n.pieces; });
+    n.tables += st.has_loop() || has_strided_rows || in_pieces;
   }
-  static constexpr counts all = [] {
-    counts n;
-    for (int i = 0; i < f.step_count; ++i) count(n, i);
+  static constexpr entry_counts totals = [] {
+    entry_counts n;
+    for (int i = 0; i < f.step_count; ++i) add_entries(n, i);
     return n;
   }();
 
@@ -151,53 +155,55 @@ struct step_tables {
                                                   int merged_extent) {
     const plan::operand_axis at = plan::axis_of_operand(s, in, whole, axis);
     if (!at.mapped) return graph::mapped_along({}, merged_extent, at.stride, merged_extent);
-    const int here = axis - (whole.rank - s.made(in.value).extents.rank);
-    const int extent = s.made(s.argument(in.value, 0)).extents.extent[here];
+    const int here = axis - (whole.rank - s.result(in.value).extents.rank);
+    const int extent = s.result(s.argument(in.value, 0)).extents.extent[here];
     return graph::mapped_along(s.op(in.value).map[here], extent, at.stride, merged_extent);
   }
 
-  struct numbers {
-    std::int64_t strides[all.strides + 1] = {}, apart[all.apart + 1] = {};
-    graph::mapped_axis maps[all.maps + 1] = {};
-    graph::piece_read reads[all.reads + 1] = {};
-    int pieces[all.pieces + 1] = {};
+  struct table_entries {
+    std::int64_t strides[totals.strides + 1] = {}, row_strides[totals.row_strides + 1] = {};
+    graph::mapped_axis maps[totals.maps + 1] = {};
+    graph::piece_read reads[totals.reads + 1] = {};
+    int pieces[totals.pieces + 1] = {};
   };
-  static constexpr void write_strides(numbers& out, counts& at, int step, const plan::loop_input& in) {
-    const shape& whole = s.made(f.members[f.steps[step].code]).extents;
+  static constexpr void write_strides(table_entries& out, entry_counts& at, int step, const plan::loop_input& in) {
+    const shape& whole = s.result(f.members[f.steps[step].loop_begin]).extents;
     for (int axis = 0; axis < outer_axes(step); ++axis) {
       if (in.how != graph::access::constant)
         out.strides[at.strides] = plan::axis_of_operand(s, in, whole, l.of[step].last_axis[axis]).stride;
       ++at.strides;
     }
   }
-  static constexpr void write_loop(numbers& out, counts& at, int step) {
+  static constexpr void write_loop(table_entries& out, entry_counts& at, int step) {
     const plan::loop& here = l.of[step];
-    const shape& whole = s.made(f.members[f.steps[step].code]).extents;
+    const shape& whole = s.result(f.members[f.steps[step].loop_begin]).extents;
     for (int k = here.input_begin; k < here.input_end; ++k) {
       write_strides(out, at, step, l.inputs[k]);
       if (l.inputs[k].how != graph::access::mapped) continue;
       for (int axis = 0; axis < outer_axes(step) + 1; ++axis)
         out.maps[at.maps++] = axis_of_map(l.inputs[k], whole, here.last_axis[axis], here.extents.extent[axis]);
     }
-    for_each_range(step, [&](int, int, const reading* all) {
+    for_each_range(step, [&](int, int, const read_position* all) {
       for (int k = 0; k < inputs_of(step); ++k) {
-        const bool joined = l.inputs[here.input_begin + k].joined;
-        out.reads[at.reads++] = {all[k].operand, all[k].column, joined ? pieces.columns[all[k].piece] : 1};
+        const bool in_pieces = l.inputs[here.input_begin + k].in_pieces;
+        out.reads[at.reads++] = {all[k].operand, all[k].column, in_pieces ? pieces.columns[all[k].piece] : 1};
       }
     });
   }
-  static constexpr numbers all_numbers = [] {
-    numbers out;
-    counts n;
+  static constexpr table_entries entries = [] {
+    table_entries out;
+    entry_counts n;
     for (int i = 0; i < f.step_count; ++i) {
-      counts at = n;
-      if (f.steps[i].loop()) write_loop(out, at, i);
+      entry_counts at = n;
+      if (f.steps[i].has_loop()) write_loop(out, at, i);
       const int v = f.steps[i].kernel;
-      for (int a = 0; reads_any(v, is_mapped) && a < s.op(v).arguments; ++a)
-        out.apart[at.apart++] =
-            is_mapped(s.argument(v, a)) ? plan::rows_apart(s, s.root(s.argument(v, a)), plan::row_read(s, v, a)) : 0;
-      if (reads_any(v, is_joined)) for_each_column_count(v, [&](int columns) { out.pieces[at.pieces++] = columns; });
-      count(n, i);
+      for (int a = 0; reads_any(v, is_read_through_map) && a < s.op(v).argument_count; ++a)
+        out.row_strides[at.row_strides++] =
+            is_read_through_map(s.argument(v, a))
+                ? plan::row_stride(s, s.root(s.argument(v, a)), plan::row_length(s, v, a))
+                : 0;
+      if (reads_any(v, is_in_pieces)) for_each_column_count(v, [&](int columns) { out.pieces[at.pieces++] = columns; });
+      add_entries(n, i);
     }
     return out;
   }();
@@ -205,54 +211,54 @@ struct step_tables {
   // The tables.
 
   static constexpr auto ranges = [] {
-    std::array<graph::column_range, static_cast<std::size_t>(all.ranges) + 1> out{};
-    counts n;
+    std::array<graph::column_range, static_cast<std::size_t>(totals.ranges) + 1> out{};
+    entry_counts n;
     std::size_t next = 0;
     for (int i = 0; i < f.step_count; ++i) {
       const int inputs = inputs_of(i);
-      counts at = n;
-      for_each_range(i, [&](int begin, int end, const reading*) {
-        out[next++] = {begin, end, all_numbers.reads + at.reads};
+      entry_counts at = n;
+      for_each_range(i, [&](int begin, int end, const read_position*) {
+        out[next++] = {begin, end, entries.reads + at.reads};
         at.reads += inputs;
       });
-      count(n, i);
+      add_entries(n, i);
     }
     return out;
   }();
-  static constexpr graph::loop_table table_of(int i, const counts& before) {
+  static constexpr graph::loop_table table_of(int i, const entry_counts& before) {
     const shape& extents = l.of[i].extents;
     graph::loop_table t;
     t.columns = columns_of(i);
     t.rows = extents.count() / t.columns;
     t.outer = outer_axes(i);
     for (int axis = 0; axis < t.outer; ++axis) t.extent[axis] = extents.extent[axis];
-    t.strides = all_numbers.strides + before.strides;
-    t.maps = all_numbers.maps + before.maps;
+    t.strides = entries.strides + before.strides;
+    t.maps = entries.maps + before.maps;
     t.ranges = ranges.data() + before.ranges;
-    for_each_range(i, [&t](int, int, const reading*) { ++t.range_count; });
+    for_each_range(i, [&t](int, int, const read_position*) { ++t.range_count; });
     return t;
   }
   static constexpr auto tables = [] {
     struct {
-      kernel::step_table of[all.tables + 1] = {};
+      kernel::step_table of[totals.tables + 1] = {};
       int number[f.step_count + 1] = {};  ///< index of the table of each plan step; none if the plan step has no table
     } out;
-    counts n;
+    entry_counts n;
     for (int i = 0; i < f.step_count; ++i) {
-      const plan::step& st = f.steps[i];
-      const counts before = n;
-      count(n, i);
+      const plan::plan_step& st = f.steps[i];
+      const entry_counts before = n;
+      add_entries(n, i);
       out.number[i] = graph::none;
       if (n.tables == before.tables) continue;
       out.number[i] = before.tables;
       kernel::step_table& made = out.of[before.tables];
-      if (st.loop()) made.loop = table_of(i, before);
-      reading all[plan::max_loop_inputs] = {};
-      if (st.loop()) made.loop_operands = begin_reading(i, all);
-      if (st.loop() && st.kernel != graph::none)
-        made.beside = st.tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
-      if (n.apart > before.apart) made.arguments.rows_apart = all_numbers.apart + before.apart;
-      if (n.pieces > before.pieces) made.arguments.pieces = all_numbers.pieces + before.pieces;
+      if (st.has_loop()) made.loop = table_of(i, before);
+      read_position all[plan::max_loop_inputs] = {};
+      if (st.has_loop()) made.loop_operands = begin_reading(i, all);
+      if (st.has_loop() && st.kernel != graph::none)
+        made.kernel = st.loop_reads_tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
+      if (n.row_strides > before.row_strides) made.arguments.row_strides = entries.row_strides + before.row_strides;
+      if (n.pieces > before.pieces) made.arguments.pieces = entries.pieces + before.pieces;
       made.arguments.piece_count = n.pieces - before.pieces;
     }
     return out;
@@ -261,7 +267,7 @@ struct step_tables {
   static constexpr const void* constants_of(int step) {
     if (tables.number[step] == graph::none) return nullptr;
     const kernel::step_table& own = tables.of[tables.number[step]];
-    if (!f.steps[step].loop()) return &own.arguments;
+    if (!f.steps[step].has_loop()) return &own.arguments;
     if (f.steps[step].kernel == graph::none) return &own.loop;
     return &own;
   }

@@ -21,7 +21,7 @@ namespace cairn::search {
 
 /// Points that no other point beats in both bytes and work, sorted by their bytes.
 template <class Point, int Room>
-struct unbeaten {
+struct pareto_front {
   Point of[Room] = {};
   int count = 0;
 
@@ -43,14 +43,14 @@ template <class Compiled>
 inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, work_of(Compiled::schedule).recomputed};
 
 /// The blocks of a model, and their costs if no segment is placed.
-template <class Model, int Blocks, int Threads>
+template <class Model, int BlockLevels, int Threads>
 struct model_blocks {
-  using unplaced = plan::compiled<Model, Blocks, Threads>;
+  using unplaced = plan::compiled<Model, BlockLevels, Threads>;
   static constexpr auto blocks = find_blocks(unplaced::graph, unplaced::gradient, unplaced::segments, unplaced::needs);
   static constexpr auto measured = measure_blocks<unplaced, blocks>();
   static constexpr int placeable = [] {
     int n = 0;
-    for (int b = 0; b < blocks.count; ++b) n += !blocks.between[b];
+    for (int b = 0; b < blocks.count; ++b) n += !blocks.between_regions[b];
     return n;
   }();
 };
@@ -64,7 +64,7 @@ inline constexpr int single_blocks = -2, saving_blocks = -3, square_root_blocks 
 /// The segments of the candidate with number `Candidate`.
 template <int Candidate>
 struct candidate {
-  template <class Model, int Blocks, int Threads>
+  template <class Model, int BlockLevels, int Threads>
   static constexpr const auto& placement();
 };
 
@@ -72,19 +72,19 @@ struct candidate {
 /// each next candidate takes more bytes and less work. In the last candidate there is usually no segment. In a chain
 /// that is not short, placements that recompute more than three forward passes are left out, because their plans would
 /// be as long.
-template <class Model, int Blocks, int Threads>
-struct candidates : model_blocks<Model, Blocks, Threads> {
-  using typename model_blocks<Model, Blocks, Threads>::unplaced;
-  using model_blocks<Model, Blocks, Threads>::blocks;
+template <class Model, int BlockLevels, int Threads>
+struct candidates : model_blocks<Model, BlockLevels, Threads> {
+  using typename model_blocks<Model, BlockLevels, Threads>::unplaced;
+  using model_blocks<Model, BlockLevels, Threads>::blocks;
   template <int Number>
-  static constexpr auto apart =
-      measure_single_blocks<plan::compiled<Model, Blocks, Threads, candidate<Number>>, blocks>();
+  static constexpr auto single_block_costs =
+      measure_single_blocks<plan::compiled<Model, BlockLevels, Threads, candidate<Number>>, blocks>();
   template <const auto& Measured>
-  static constexpr auto as_measured_apart() {
+  static constexpr auto with_single_block_costs() {
     if constexpr (Measured.count > fine_chain) return Measured;
-    else return corrected(Measured, apart<single_blocks>, apart<saving_blocks>);
+    else return corrected(Measured, single_block_costs<single_blocks>, single_block_costs<saving_blocks>);
   }
-  static constexpr auto chain = as_measured_apart<model_blocks<Model, Blocks, Threads>::measured>();
+  static constexpr auto chain = with_single_block_costs<model_blocks<Model, BlockLevels, Threads>::measured>();
 
   /// A block may read a value that was not computed by the block directly before it. If a segment reads the value, the
   /// value is held for the backward pass. Otherwise the forward pass may be the last to read it. The search therefore
@@ -98,14 +98,14 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   static constexpr auto blocks_of = [] {
     auto out = blocks;
     for (int b = 0, n = 0; b < chain.count; ++b) {
-      if (chain.reads_far[b]) out.between[b] = !each_choice || (List >> n++ & 1) != 0;
+      if (chain.reads_far[b]) out.between_regions[b] = !each_choice || (List >> n++ & 1) != 0;
     }
     return out;
   }();
   template <int List>
   static constexpr auto measured_of = measure_blocks<unplaced, blocks_of<List>>();
   template <int List>
-  static constexpr auto other_chain = as_measured_apart<measured_of<List>>();
+  static constexpr auto other_chain = with_single_block_costs<measured_of<List>>();
   template <int List>
   static constexpr const auto& chain_of() {
     if constexpr (List == 0) return chain;
@@ -116,18 +116,18 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
     int list, which;
   };
   static constexpr auto listed = []<int... List>(std::integer_sequence<int, List...>) {
-    unbeaten<listed_placement, (0 + ... + outer_placements_of<chain_of<List>()>.after_kept[0]->count)> out;
+    pareto_front<listed_placement, (0 + ... + outer_placements_of<chain_of<List>()>.after_stored[0]->count)> out;
     const auto add = [&](int list, const auto& all) {
       for (int i = 0; i < all.count; ++i) out.add({{all.bytes[i], all.flops[i]}, list, i});
     };
-    (add(List, *outer_placements_of<chain_of<List>()>.after_kept[0]), ...);
+    (add(List, *outer_placements_of<chain_of<List>()>.after_stored[0]), ...);
     return out;
   }(std::make_integer_sequence<int, lists>{});
   /// True if blocks read only values of the block directly before them, and no value is computed between two blocks.
   /// The plans then take what was estimated.
-  static constexpr bool planned_as_accounted = far == 0 && [] {
+  static constexpr bool plans_match_estimates = far == 0 && [] {
     for (int b = 1; b + 1 < chain.count; ++b) {
-      if (chain.of[b].between) return false;
+      if (chain.of[b].between_regions) return false;
     }
     return true;
   }();
@@ -153,10 +153,10 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   }();
   static constexpr int count = chosen.count;
   /// Work that pullbacks of scans recompute with any placement. It is not a cost of a block.
-  static constexpr std::int64_t in_loops = work_of(unplaced::schedule).recomputed_in_loops;
+  static constexpr std::int64_t recomputed_in_scans = work_of(unplaced::schedule).recomputed_in_scans;
   static constexpr std::int64_t bytes(int candidate) { return listed.of[chosen.of[candidate]].peak_bytes; }
   static constexpr std::int64_t flops(int candidate) {
-    return listed.of[chosen.of[candidate]].recomputed_flops + in_loops;
+    return listed.of[chosen.of[candidate]].recomputed_flops + recomputed_in_scans;
   }
   template <int Candidate>
   static constexpr const auto& ranges() {
@@ -169,21 +169,21 @@ struct candidates : model_blocks<Model, Blocks, Threads> {
   }
   template <int Candidate>
   using planned =
-      plan::compiled<Model, Blocks, Threads,
+      plan::compiled<Model, BlockLevels, Threads,
                      std::conditional_t<ranges<Candidate>().count == 0, plan::as_marked, candidate<Candidate>>>;
 };
 
 template <int Candidate>
-template <class Model, int Blocks, int Threads>
+template <class Model, int BlockLevels, int Threads>
 constexpr const auto& candidate<Candidate>::placement() {
-  using found = model_blocks<Model, Blocks, Threads>;
+  using found = model_blocks<Model, BlockLevels, Threads>;
   if constexpr (Candidate == single_blocks) return placement_by_region<found::blocks, equal_ranges<found::measured, 1>>;
   else if constexpr (Candidate == saving_blocks)
     return placement_by_region<found::blocks, equal_ranges<found::measured, 1, true>>;
   else if constexpr (Candidate == square_root_blocks) {
     constexpr int length = static_cast<int>(cairn::detail::square_root(found::placeable));
     return placement_by_region<found::blocks, equal_ranges<found::measured, length>>;
-  } else return candidates<Model, Blocks, Threads>::template placement<Candidate>();
+  } else return candidates<Model, BlockLevels, Threads>::template placement<Candidate>();
 }
 
 /// The placement that `fit` chooses: among the candidates that fit into `Bytes` bytes, the one with the least work. If
@@ -201,28 +201,28 @@ constexpr const auto& candidate<Candidate>::placement() {
 /// - A plan is taken only if its work is nearer to its own estimate than to the estimates of the next candidates.
 /// - A plan that recomputes more than the plan of the first candidate is not taken. In chains of more than `fine_chain`
 ///   blocks, the first candidate is not planned for this comparison, because its plan is the longest.
-template <class Model, int Blocks, int Threads, std::int64_t Bytes>
+template <class Model, int BlockLevels, int Threads, std::int64_t Bytes>
 struct fitted {
-  using all = candidates<Model, Blocks, Threads>;
+  using all = candidates<Model, BlockLevels, Threads>;
 
   template <int Candidate>
   static constexpr frontier_point planned = figures_of<typename all::template planned<Candidate>>;
 
-  static constexpr bool as_accounted(int candidate, std::int64_t flops) {
+  static constexpr bool is_near_estimate(int candidate, std::int64_t flops) {
     const std::int64_t twice = 2 * flops;
     return (candidate == 0 || twice < all::flops(candidate) + all::flops(candidate - 1)) &&
            (candidate + 1 == all::count || twice >= all::flops(candidate) + all::flops(candidate + 1));
   }
   /// Returns the least budget for which a candidate is planned: its estimated bytes, less a margin of 1/16.
-  static constexpr std::int64_t tried_from(int candidate) {
+  static constexpr std::int64_t least_budget(int candidate) {
     return candidate == 0 ? 0 : all::bytes(candidate) - all::bytes(candidate) / 8;
   }
   template <int Candidate>
-  static constexpr int first_from() {
+  static constexpr int first_that_fits() {
     constexpr frontier_point here = planned<Candidate>;
-    if constexpr (Candidate == 0 || (here.peak_bytes <= Bytes && as_accounted(Candidate, here.recomputed_flops)))
+    if constexpr (Candidate == 0 || (here.peak_bytes <= Bytes && is_near_estimate(Candidate, here.recomputed_flops)))
       return Candidate;
-    else return first_from<Candidate - 1>();
+    else return first_that_fits<Candidate - 1>();
   }
   template <int... Candidate>
   static constexpr int best_of(std::integer_sequence<int, Candidate...>) {
@@ -238,38 +238,38 @@ struct fitted {
     return best;
   }
   static constexpr int best = [] {
-    if constexpr (!all::planned_as_accounted) {
+    if constexpr (!all::plans_match_estimates) {
       return best_of(std::make_integer_sequence<int, all::count>{});
     } else {
       constexpr int begin = [] {
         int last = all::count - 1;
-        while (tried_from(last) > Bytes) --last;
+        while (least_budget(last) > Bytes) --last;
         return last;
       }();
-      constexpr int first = first_from<begin>();
+      constexpr int first = first_that_fits<begin>();
       if constexpr (all::chain.count > fine_chain) return first;
       else return best_of(std::integer_sequence<int, first>{});
     }
   }();
   using placed = typename all::template planned<best>;
-  static constexpr bool better_unplaced = [] {
+  static constexpr bool is_better_unplaced = [] {
     constexpr frontier_point with = figures_of<placed>, without = figures_of<typename all::unplaced>;
     if (with.peak_bytes > Bytes) return without.peak_bytes < with.peak_bytes;
     return without.peak_bytes <= Bytes && without.recomputed_flops <= with.recomputed_flops;
   }();
-  using type = std::conditional_t<better_unplaced, typename all::unplaced, placed>;
+  using type = std::conditional_t<is_better_unplaced, typename all::unplaced, placed>;
 
   /// Returns the fewest bytes for which there is a placement, or for which none is needed. Plans all candidates that
   /// may take fewer bytes than the candidates before them.
   template <int Candidate = 0, std::int64_t Least = figures_of<typename all::unplaced>.peak_bytes>
   static constexpr std::int64_t least_bytes() {
-    constexpr bool each = !all::planned_as_accounted;
-    if constexpr (Candidate == all::count || (!each && tried_from(Candidate) >= Least)) {
+    constexpr bool each = !all::plans_match_estimates;
+    if constexpr (Candidate == all::count || (!each && least_budget(Candidate) >= Least)) {
       return Least;
     } else {
       constexpr frontier_point here = planned<Candidate>;
-      constexpr bool taken = each || Candidate == 0 || as_accounted(Candidate, here.recomputed_flops);
-      constexpr std::int64_t bytes = each ? here.peak_bytes : std::max(here.peak_bytes, tried_from(Candidate));
+      constexpr bool taken = each || Candidate == 0 || is_near_estimate(Candidate, here.recomputed_flops);
+      constexpr std::int64_t bytes = each ? here.peak_bytes : std::max(here.peak_bytes, least_budget(Candidate));
       return least_bytes < Candidate + 1, taken && bytes<Least ? bytes : Least>();
     }
   }

@@ -19,27 +19,27 @@ template <int Room>
 struct placements {
   int count = 0;
   std::int64_t bytes[Room] = {}, flops[Room] = {};  ///< `flops` is the work that is recomputed
-  int how[Room] = {};
+  int choice_number[Room] = {};
 };
 
 /// The first choice of a placement. `length` says which choice it is:
 /// - 0: the first block is stored.
 /// - `saving`: the first block is a segment that stores its contractions.
 /// - Another number: that many blocks are a segment.
-/// - `then_kept` is added if the block behind the segment is stored.
+/// - `then_stored` is added if the block behind the segment is stored.
 /// `rest` is the index of the placement of the remaining blocks, and `inside` is the index of the placement inside the
 /// segment.
 struct choice {
-  static constexpr int saving = 1024, then_kept = 2048, most_placements = 256;
+  static constexpr int saving = 1024, then_stored = 2048, most_placements = 256;
   static_assert(long_chain < saving);
   int length, rest, inside;
-  bool keeps_next;
+  bool stores_next;
   constexpr int segment() const { return length == saving ? 1 : length; }
-  constexpr int blocks() const { return length == 0 ? 1 : segment() + keeps_next; }
-  static constexpr int number(int length, int rest, int inside) { return length << 16 | rest << 8 | inside; }
-  static constexpr choice of(int number) {
+  constexpr int blocks() const { return length == 0 ? 1 : segment() + stores_next; }
+  static constexpr int encode(int length, int rest, int inside) { return length << 16 | rest << 8 | inside; }
+  static constexpr choice decode(int number) {
     const int length = number >> 16;
-    return {length % then_kept, number >> 8 & 255, number & 255, length >= then_kept};
+    return {length % then_stored, number >> 8 & 255, number & 255, length >= then_stored};
   }
 };
 
@@ -47,15 +47,16 @@ namespace detail {
 inline constexpr std::int64_t never = std::int64_t{1} << 60;
 
 /// A first choice, which placements of the rest and of the segment's interior complete.
-struct first_choice {
-  int length = 0;           ///< length of the segment, or 0
-  std::int64_t least = 0;   ///< bytes that the choice needs by itself
-  std::int64_t flops = 0;   ///< work that is recomputed for it, in addition to the work inside the segment
-  std::int64_t held = 0;    ///< bytes that are held in addition to the bytes of the rest
-  std::int64_t beside = 0;  ///< bytes that are held in addition to the bytes inside the segment
+struct partial_choice {
+  int length = 0;                     ///< length of the segment, or 0
+  std::int64_t least_bytes = 0;       ///< bytes that the choice needs by itself
+  std::int64_t flops = 0;             ///< work that is recomputed for it, in addition to the work inside the segment
+  std::int64_t held_with_rest = 0;    ///< bytes that are held in addition to the bytes of the rest
+  std::int64_t held_with_inside = 0;  ///< bytes that are held in addition to the bytes inside the segment
   constexpr std::int64_t need(std::int64_t rest, std::int64_t inside) const {
-    const std::int64_t later = rest + held > inside + beside ? rest + held : inside + beside;
-    return least > later ? least : later;
+    const std::int64_t later =
+        rest + held_with_rest > inside + held_with_inside ? rest + held_with_rest : inside + held_with_inside;
+    return least_bytes > later ? least_bytes : later;
   }
 };
 
@@ -89,17 +90,17 @@ struct list_writer {
   }
 
   template <class Rest, class Inside>
-  constexpr void add(const first_choice& first, const Rest& rest, const Inside& inside) {
+  constexpr void add(const partial_choice& first, const Rest& rest, const Inside& inside) {
     int r = 0, i = 0;
     for (int k = 0; k < count; ++k) {
-      while (r < rest.count && rest.bytes[r] + first.held <= budgets[k]) ++r;
-      while (i < inside.count && inside.bytes[i] + first.beside <= budgets[k]) ++i;
-      if (r == 0 || i == 0 || first.least > budgets[k]) continue;
+      while (r < rest.count && rest.bytes[r] + first.held_with_rest <= budgets[k]) ++r;
+      while (i < inside.count && inside.bytes[i] + first.held_with_inside <= budgets[k]) ++i;
+      if (r == 0 || i == 0 || first.least_bytes > budgets[k]) continue;
       const std::int64_t work = first.flops + rest.flops[r - 1] + inside.flops[i - 1];
       if (work >= found.flops[k]) continue;
       found.flops[k] = work;
       found.bytes[k] = first.need(rest.bytes[r - 1], inside.bytes[i - 1]);
-      found.how[k] = choice::number(first.length, r - 1, i - 1);
+      found.choice_number[k] = choice::encode(first.length, r - 1, i - 1);
     }
   }
   /// Returns the placements that take less work than all placements with fewer bytes.
@@ -109,7 +110,7 @@ struct list_writer {
       if (found.flops[k] == never || (out.count > 0 && found.flops[k] >= out.flops[out.count - 1])) continue;
       out.bytes[out.count] = found.bytes[k];
       out.flops[out.count] = found.flops[k];
-      out.how[out.count++] = found.how[k];
+      out.choice_number[out.count++] = found.choice_number[k];
     }
     return out;
   }
@@ -123,7 +124,7 @@ template <int Room, bool Exact>
 constexpr placements<Room> placements_of(auto for_each) {
   list_writer<Room> w;
   std::int64_t least = never, most = -1;
-  for_each([&](const first_choice& first, const auto& rest, const auto& inside) {
+  for_each([&](const partial_choice& first, const auto& rest, const auto& inside) {
     if (rest.count == 0 || inside.count == 0) return;
     if constexpr (Exact) {
       for (int r = 0; r < rest.count; ++r) w.insert(first.need(rest.bytes[r], inside.bytes[0]));
@@ -150,14 +151,14 @@ struct placement_table {
 
 namespace detail {
 template <int Starts, int From, int To, int Room>
-struct placements_made {
+struct new_placements {
   placements<Room> of[Starts][To - From] = {};
 };
 
 /// Computes the placements of ranges with From to To - 1 further blocks.
 template <int Starts, int From, int To, int Room, int Count>
 constexpr auto write_placements(const block_chain<Count>& c, const placement_table<Starts, Count, Room>& before) {
-  placements_made<Starts, From, To, Room> out;
+  new_placements<Starts, From, To, Room> out;
   for (int more = From; more < To; ++more) {
     for (int i = 0; i < Starts && i + more < Count; ++i) {
       const int l = i + more;
@@ -165,36 +166,37 @@ constexpr auto write_placements(const block_chain<Count>& c, const placement_tab
         return n < From ? before.of(first, n) : out.of[Starts == 1 ? 0 : first][n - From];
       };
       const block_costs& b = c.of[i];
-      const std::int64_t gradient = c.gradients[l + 1];
-      const std::int64_t kept = std::max(gradient + b.inside.forward, b.inside.backward);
+      const std::int64_t gradient = c.gradient_bytes[l + 1];
+      const std::int64_t stored_peak = std::max(gradient + b.peak_in_segment.forward, b.peak_in_segment.backward);
       const auto for_each_choice = [&](auto visit) {
-        if (more == 0) return visit(first_choice{0, b.alone, b.reading_flops}, nothing, nothing);
-        visit(first_choice{0, kept, b.both_flops, b.kept_inside}, at(i + 1, more - 1), nothing);
+        if (more == 0) return visit(partial_choice{0, b.peak_as_last, b.reading_flops}, nothing, nothing);
+        visit(partial_choice{0, stored_peak, b.both_flops, b.stored_bytes_in_segment}, at(i + 1, more - 1), nothing);
         // Blocks [i, j) as a segment. In addition: the same with the block behind the segment stored, if the forward
         // pass of that block is the last to read some of the values that cross.
         const auto visit_segment = [&](int length, int j, std::int64_t least, std::int64_t work, std::int64_t crossing,
                                        const auto& inside) {
-          visit(first_choice{length, least, work, crossing}, at(j, l - j), inside);
-          const std::int64_t after_forward = crossing - c.released[i][j];
+          visit(partial_choice{length, least, work, crossing}, at(j, l - j), inside);
+          const std::int64_t after_forward = crossing - c.freed_after_forward[i][j];
           if (after_forward == crossing || j == l) return;
           const block_costs& next = c.of[j];
-          const std::int64_t both =
-              std::max({least, gradient + crossing + next.inside.forward, after_forward + next.inside.backward});
-          visit(
-              first_choice{choice::then_kept + length, both, work + next.both_flops, after_forward + next.kept_inside},
-              at(j + 1, l - j - 1), inside);
+          const std::int64_t both = std::max({least, gradient + crossing + next.peak_in_segment.forward,
+                                              after_forward + next.peak_in_segment.backward});
+          visit(partial_choice{choice::then_stored + length, both, work + next.both_flops,
+                               after_forward + next.stored_bytes_in_segment},
+                at(j + 1, l - j - 1), inside);
         };
-        if (b.saving.kept != none)
-          visit_segment(choice::saving, i + 1, std::max(gradient + b.saving.most.forward, b.saving.most.backward),
-                        b.result_flops + b.saving.flops, b.saving.kept, nothing);
-        std::int64_t work = 0, passed = 0;
+        if (b.saving.stored_bytes != none)
+          visit_segment(choice::saving, i + 1, std::max(gradient + b.saving.peak.forward, b.saving.peak.backward),
+                        b.result_flops + b.saving.flops, b.saving.stored_bytes, nothing);
+        std::int64_t work = 0, unstored_peak = 0;
         for (int j = i + 1; j <= l; ++j) {
           work += c.of[j - 1].result_flops;
-          passed = std::max(passed, c.made[i][j - 1] + c.of[j - 1].passed);
-          visit_segment(j - i, j, std::max(gradient + passed, c.of[j - 1].ahead), work, c.made[i][j], at(i, j - 1 - i));
+          unstored_peak = std::max(unstored_peak, c.crossing_bytes[i][j - 1] + c.of[j - 1].unstored_peak);
+          visit_segment(j - i, j, std::max(gradient + unstored_peak, c.of[j - 1].peak_before_recomputation), work,
+                        c.crossing_bytes[i][j], at(i, j - 1 - i));
         }
       };
-      if (!b.between && !c.of[l].between)
+      if (!b.between_regions && !c.of[l].between_regions)
         out.of[Starts == 1 ? 0 : i][more - From] = placements_of<Room, Count <= short_chain>(for_each_choice);
     }
   }
@@ -202,11 +204,11 @@ constexpr auto write_placements(const block_chain<Count>& c, const placement_tab
 }
 
 /// Number of lengths that one constant computes. More would take more steps than compilers allow.
-inline constexpr int lengths_together = 4;
+inline constexpr int lengths_per_constant = 4;
 template <const auto& Chain, int Starts, int Room, int Group>
 struct placement_group {
-  static constexpr int count = Chain.count, from = Group * lengths_together,
-                       to = std::min(from + lengths_together, count);
+  static constexpr int count = Chain.count, from = Group * lengths_per_constant,
+                       to = std::min(from + lengths_per_constant, count);
   static constexpr placement_table<Starts, count, Room> before = [] {
     if constexpr (Group == 0) return placement_table<Starts, count, Room>{};
     else return placement_group<Chain, Starts, Room, Group - 1>::after;
@@ -225,6 +227,6 @@ struct placement_group {
 /// The placements of all ranges of a chain. For a chain of equal blocks, `Starts` is 1.
 template <const auto& Chain, int Starts, int Room>
 inline constexpr const placement_table<Starts, Chain.count, Room>& placements_inside =
-    detail::placement_group<Chain, Starts, Room, (Chain.count - 1) / detail::lengths_together>::after;
+    detail::placement_group<Chain, Starts, Room, (Chain.count - 1) / detail::lengths_per_constant>::after;
 
 }  // namespace cairn::search

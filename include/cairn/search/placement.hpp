@@ -12,9 +12,10 @@ struct run_of_blocks {
 };
 
 namespace detail {
-constexpr bool alike(const block_costs& a, const block_costs& b) {
-  return !a.between && !b.between && a.kept == b.kept && a.kept_inside == b.kept_inside &&
-         a.result_flops == b.result_flops && a.both_flops == b.both_flops;
+constexpr bool are_equal(const block_costs& a, const block_costs& b) {
+  return !a.between_regions && !b.between_regions && a.stored_bytes == b.stored_bytes &&
+         a.stored_bytes_in_segment == b.stored_bytes_in_segment && a.result_flops == b.result_flops &&
+         a.both_flops == b.both_flops;
 }
 /// Finds the runs of two or more equal blocks.
 template <int Count>
@@ -24,7 +25,9 @@ constexpr auto find_runs(const block_chain<Count>& c) {
     int count = 0;
   } out;
   for (int i = 0, j = 0; i < Count; i = j) {
-    for (j = i + 1; j < Count && alike(c.of[i], c.of[j]) && c.made[i][i + 1] == c.made[j - 1][j];) ++j;
+    for (j = i + 1;
+         j < Count && are_equal(c.of[i], c.of[j]) && c.crossing_bytes[i][i + 1] == c.crossing_bytes[j - 1][j];)
+      ++j;
     if (j - i > 1) out.of[out.count++] = {i, j};
   }
   return out;
@@ -37,17 +40,17 @@ constexpr block_chain<Length> chain_of_run(const block_chain<Count>& c, int begi
   std::int64_t gradient = 0;
   for (int i = 0; i < Length; ++i) {
     const block_costs& b = c.of[begin + i];
-    most.passed = std::max(most.passed, b.passed);
-    most.alone = std::max(most.alone, b.alone);
-    most.inside.forward = std::max(most.inside.forward, b.inside.forward);
-    most.inside.backward = std::max(most.inside.backward, b.inside.backward);
+    most.unstored_peak = std::max(most.unstored_peak, b.unstored_peak);
+    most.peak_as_last = std::max(most.peak_as_last, b.peak_as_last);
+    most.peak_in_segment.forward = std::max(most.peak_in_segment.forward, b.peak_in_segment.forward);
+    most.peak_in_segment.backward = std::max(most.peak_in_segment.backward, b.peak_in_segment.backward);
     most.reading_flops = std::max(most.reading_flops, b.reading_flops);
-    gradient = std::max(gradient, c.gradients[begin + i + 1]);
+    gradient = std::max(gradient, c.gradient_bytes[begin + i + 1]);
   }
   for (int i = 0; i <= Length; ++i) {
     out.of[i] = most;
-    out.gradients[i] = gradient;
-    for (int j = i + 1; j <= Length; ++j) out.made[i][j] = c.made[begin][begin + 1];
+    out.gradient_bytes[i] = gradient;
+    for (int j = i + 1; j <= Length; ++j) out.crossing_bytes[i][j] = c.crossing_bytes[begin][begin + 1];
   }
   return out;
 }
@@ -96,11 +99,11 @@ struct inner_placements {
   }();
 };
 
-/// The best placements of the blocks from each block on, outside of segments. `after_kept` is for a block after a
+/// The best placements of the blocks from each block on, outside of segments. `after_stored` is for a block after a
 /// stored block. `after_segment` is for a block after a segment, which holds all values that cross.
 template <int Count, int Room>
 struct outer_placements {
-  const placements<Room>*after_kept[Count + 1] = {}, *after_segment[Count + 1] = {};
+  const placements<Room>*after_stored[Count + 1] = {}, *after_segment[Count + 1] = {};
 };
 
 namespace detail {
@@ -111,75 +114,83 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
   constexpr int count = Chain.count;
   const auto& c = Chain;
   struct {
-    placements<Room> after_kept[To - From + 1] = {}, after_segment[To - From + 1] = {};
+    placements<Room> after_stored[To - From + 1] = {}, after_segment[To - From + 1] = {};
   } out;
-  const auto kept = [&](int i) -> const placements<Room>& {
-    return i < To ? out.after_kept[i - From] : *behind.after_kept[i];
+  const auto stored = [&](int i) -> const placements<Room>& {
+    return i < To ? out.after_stored[i - From] : *behind.after_stored[i];
   };
   const auto segment = [&](int i) -> const placements<Room>& {
     return i < To ? out.after_segment[i - From] : *behind.after_segment[i];
   };
   for (int i = To; i-- > From;) {
     const block_costs& b = c.of[i];
-    for (const bool after_kept : {true, false}) {
-      const std::int64_t unkept = after_kept ? c.unkept[i] : 0, saved = after_kept ? -c.again[i] : 0;
-      (after_kept ? out.after_kept : out.after_segment)[i - From] = placements_of<Room, inner::exact>([&](auto visit) {
-        const block_costs::peaks most = after_kept ? b.outside : b.after_segment;
-        visit(first_choice{0, std::max(most.forward, most.backward), b.again_flops, b.kept}, kept(i + 1), nothing);
-        // Blocks [i, j) as a segment; in addition, the same with the block behind the segment stored.
-        const auto visit_segment = [&](int length, int j, std::int64_t least, std::int64_t work, std::int64_t crossing,
-                                       const auto& inside) {
-          visit(first_choice{length, unkept + least, saved + work, unkept + crossing, unkept}, segment(j), inside);
-          const std::int64_t after_forward = crossing - c.released[i][j];
-          if (after_forward == crossing || j == count) return;
-          const block_costs& next = c.of[j];
-          const std::int64_t both =
-              std::max({least, crossing + next.after_segment.forward, after_forward + next.after_segment.backward});
-          visit(first_choice{choice::then_kept + length, unkept + both, saved + work + next.again_flops,
-                             unkept + after_forward + next.kept, unkept},
-                kept(j + 1), inside);
-        };
-        if (b.saving.kept != none)
-          visit_segment(choice::saving, i + 1, std::max(c.passing[i] + b.saving.most.forward, b.saving.most.backward),
-                        b.saving.flops, b.saving.kept, nothing);
-        std::int64_t passed = 0, kept_so_far = 0, ahead = 0, back = 0;
-        placements<1> all_kept = nothing;
-        for (int j = i + 1; j <= count && !c.of[j - 1].between; ++j) {
-          const block_costs& last = c.of[j - 1];
-          passed = std::max(passed, c.held[i][j - 1] + c.passing[j - 1] + last.passed);
-          const std::int64_t gradient = c.gradients[j];
-          const std::int64_t at_end = kept_so_far + last.alone;
-          all_kept.bytes[0] = std::max(at_end, std::max(back, gradient + ahead));
-          all_kept.flops[0] += last.reading_flops;
-          const std::int64_t least = std::max(passed, last.ahead), crossing = c.held[i][j];
-          if (const auto* inside = inner::of(i, j - 1); inside != nullptr)
-            visit_segment(j - i, j, least, 0, crossing, *inside);
-          else visit_segment(j - i, j, least, 0, crossing, all_kept);
-          all_kept.flops[0] += last.both_flops - last.reading_flops;
-          ahead = std::max(ahead, kept_so_far + last.inside.forward);
-          back = std::max(back, kept_so_far + last.inside.backward);
-          kept_so_far += last.kept_inside;
-        }
-      });
+    for (const bool after_stored : {true, false}) {
+      const std::int64_t held_only = after_stored ? c.held_only_by_segment[i] : 0,
+                         saved_flops = after_stored ? c.flops_saved_by_segment[i] : 0;
+      (after_stored ? out.after_stored : out.after_segment)[i - From] =
+          placements_of<Room, inner::exact>([&](auto visit) {
+            const block_costs::peaks most = after_stored ? b.peak_in_program : b.peak_after_segment;
+            visit(partial_choice{0, std::max(most.forward, most.backward), b.always_recomputed_flops, b.stored_bytes},
+                  stored(i + 1), nothing);
+            // Blocks [i, j) as a segment; in addition, the same with the block behind the segment stored.
+            const auto visit_segment = [&](int length, int j, std::int64_t least, std::int64_t work,
+                                           std::int64_t crossing, const auto& inside) {
+              visit(partial_choice{length, held_only + least, work - saved_flops, held_only + crossing, held_only},
+                    segment(j), inside);
+              const std::int64_t after_forward = crossing - c.freed_after_forward[i][j];
+              if (after_forward == crossing || j == count) return;
+              const block_costs& next = c.of[j];
+              const std::int64_t both = std::max({least, crossing + next.peak_after_segment.forward,
+                                                  after_forward + next.peak_after_segment.backward});
+              visit(partial_choice{choice::then_stored + length, held_only + both,
+                                   work - saved_flops + next.always_recomputed_flops,
+                                   held_only + after_forward + next.stored_bytes, held_only},
+                    stored(j + 1), inside);
+            };
+            if (b.saving.stored_bytes != none)
+              visit_segment(choice::saving, i + 1,
+                            std::max(c.bytes_read_between[i] + b.saving.peak.forward, b.saving.peak.backward),
+                            b.saving.flops, b.saving.stored_bytes, nothing);
+            std::int64_t unstored_peak = 0, stored_so_far = 0, forward_peak = 0, backward_peak = 0;
+            placements<1> all_stored = nothing;
+            for (int j = i + 1; j <= count && !c.of[j - 1].between_regions; ++j) {
+              const block_costs& last = c.of[j - 1];
+              unstored_peak =
+                  std::max(unstored_peak, c.held_bytes[i][j - 1] + c.bytes_read_between[j - 1] + last.unstored_peak);
+              const std::int64_t gradient = c.gradient_bytes[j];
+              const std::int64_t at_end = stored_so_far + last.peak_as_last;
+              all_stored.bytes[0] = std::max(at_end, std::max(backward_peak, gradient + forward_peak));
+              all_stored.flops[0] += last.reading_flops;
+              const std::int64_t least = std::max(unstored_peak, last.peak_before_recomputation),
+                                 crossing = c.held_bytes[i][j];
+              if (const auto* inside = inner::of(i, j - 1); inside != nullptr)
+                visit_segment(j - i, j, least, 0, crossing, *inside);
+              else visit_segment(j - i, j, least, 0, crossing, all_stored);
+              all_stored.flops[0] += last.both_flops - last.reading_flops;
+              forward_peak = std::max(forward_peak, stored_so_far + last.peak_in_segment.forward);
+              backward_peak = std::max(backward_peak, stored_so_far + last.peak_in_segment.backward);
+              stored_so_far += last.stored_bytes_in_segment;
+            }
+          });
     }
   }
   return out;
 }
 
 /// Number of blocks that one constant computes. More would take more steps than compilers allow.
-inline constexpr int blocks_together = 16;
+inline constexpr int blocks_per_constant = 16;
 template <int Room>
 inline constexpr placements<Room> no_blocks{1, {}, {}, {}};
 template <const auto& Chain, int Group>
 struct outer_group {
   static constexpr int count = Chain.count, room = inner_placements<Chain>::room;
-  static constexpr int from = Group * blocks_together, to = std::min(from + blocks_together, count);
+  static constexpr int from = Group * blocks_per_constant, to = std::min(from + blocks_per_constant, count);
   static constexpr outer_placements<count, room> behind = [] {
     if constexpr (to < count) {
       return outer_group<Chain, Group + 1>::found;
     } else {
       outer_placements<count, room> none_left;
-      none_left.after_kept[count] = none_left.after_segment[count] = &no_blocks<room>;
+      none_left.after_stored[count] = none_left.after_segment[count] = &no_blocks<room>;
       return none_left;
     }
   }();
@@ -187,7 +198,7 @@ struct outer_group {
   static constexpr outer_placements<count, room> found = [] {
     outer_placements<count, room> all = behind;
     for (int i = from; i < to; ++i) {
-      all.after_kept[i] = &made.after_kept[i - from];
+      all.after_stored[i] = &made.after_stored[i - from];
       all.after_segment[i] = &made.after_segment[i - from];
     }
     return all;
@@ -204,14 +215,14 @@ template <int Count>
 struct nested_ranges {
   struct range {
     int begin, end, parent, depth;  ///< `parent`: 1 + the number of the segment around it, or 0
-    bool saves;                     ///< true if it stores its contractions
+    bool stores_contractions;       ///< true if it stores its contractions
   };
   range all[2 * Count + 1] = {};
   int count = 0, depth = 0;
 
-  constexpr int add(int begin, int end, int parent, bool saves = false) {
+  constexpr int add(int begin, int end, int parent, bool stores_contractions = false) {
     const int levels = parent == 0 ? 1 : all[parent - 1].depth + 1;
-    all[count] = {begin, end, parent, levels, saves};
+    all[count] = {begin, end, parent, levels, stores_contractions};
     depth = std::max(depth, levels);
     return ++count;
   }
@@ -234,7 +245,7 @@ struct range_finder {
     while (i <= l) {
       const auto* found = inner::of(i, l);
       if (found == nullptr) return;
-      const choice c = choice::of(found->how[which]);
+      const choice c = choice::decode(found->choice_number[which]);
       first(i, c, parent);
       i += c.blocks();
       which = c.rest;
@@ -242,11 +253,12 @@ struct range_finder {
   }
   constexpr void outside(int which) {
     const auto& best = outer_placements_of<Chain>;
-    bool kept = true;
+    bool is_after_stored = true;
     for (int i = 0; i < Chain.count;) {
-      const choice c = choice::of((kept ? best.after_kept : best.after_segment)[i]->how[which]);
+      const choice c =
+          choice::decode((is_after_stored ? best.after_stored : best.after_segment)[i]->choice_number[which]);
       first(i, c, 0);
-      kept = c.length == 0 || c.keeps_next;
+      is_after_stored = c.length == 0 || c.stores_next;
       i += c.blocks();
       which = c.rest;
     }
@@ -267,8 +279,9 @@ template <const auto& Chain, int Length, bool Saves = false>
 inline constexpr auto equal_ranges = [] {
   nested_ranges<Chain.count> out;
   for (int i = 0, j = 0; i < Chain.count; i = j) {
-    for (j = i + 1; !Chain.of[i].between && j < Chain.count && !Chain.of[j].between && j - i < Length;) ++j;
-    if (!Chain.of[i].between) out.add(i, j, 0, Saves);
+    for (j = i + 1; !Chain.of[i].between_regions && j < Chain.count && !Chain.of[j].between_regions && j - i < Length;)
+      ++j;
+    if (!Chain.of[i].between_regions) out.add(i, j, 0, Saves);
   }
   return out;
 }();
@@ -281,11 +294,11 @@ inline constexpr auto placement_by_region = [] {
   int of_block[Blocks.count + 1] = {};
   for (int i = 0; i < Ranges.count; ++i) {
     out.parent[i + 1] = Ranges.all[i].parent;
-    out.saves[i + 1] = Ranges.all[i].saves;
+    out.stores_contractions[i + 1] = Ranges.all[i].stores_contractions;
     for (int b = Ranges.all[i].begin; b < Ranges.all[i].end; ++b) of_block[b] = i + 1;
   }
   for (int r = 1; r < regions; ++r) {
-    if (Blocks.begins[r]) out.of[r] = of_block[Blocks.of_region[r]];
+    if (Blocks.is_block[r]) out.of[r] = of_block[Blocks.of_region[r]];
   }
   return out;
 }();

@@ -14,10 +14,10 @@ namespace hana = boost::hana;
 /// segment's interior. The cost of a cut itself does not count: this is the value between two segments, which is
 /// stored.
 struct by_bytes {
-  static constexpr std::int64_t of(const work& w) { return w.bytes; }
+  static constexpr std::int64_t of(const stage_work& w) { return w.bytes; }
 };
 struct by_flops {
-  static constexpr std::int64_t of(const work& w) { return w.flops; }
+  static constexpr std::int64_t of(const stage_work& w) { return w.flops; }
 };
 template <class T>
 concept a_measure = std::same_as<T, by_bytes> || std::same_as<T, by_flops>;
@@ -83,7 +83,7 @@ using layers_between = decltype(layers_from<Layers, Begin>(std::make_index_seque
 template <auto Cuts, class Layers, class... Policy, int... I>
 constexpr auto segmented(std::integer_sequence<int, I...>) {
   constexpr int last = sizeof...(I);
-  return joined(
+  return join_layers(
       chain_of<segment_layer<opaque<chain_mark<fixed_string{"sequential."} + digits<I>, I, last, Policy...>>,
                              opaque<chain<opaque<layers_between<Layers, Cuts.begin[I], Cuts.begin[I + 1]>>>>>...>{},
       layers_between<Layers, Cuts.begin[last], Cuts.begin[last + 1]>{});
@@ -98,7 +98,7 @@ struct cost_fold {
   template <class L>
   constexpr auto operator<<(std::type_identity<L>) const {
     using stage = call<stage_mark, L, stage_input<Level, Tensor>>;
-    *next = By::of(work_of<stage>());
+    *next = By::of(stage_work_of<stage>());
     return cost_fold<By, Level, tensor_of<stage>>{next + 1};
   }
 };

@@ -8,14 +8,15 @@ namespace cairn::search {
 /// Costs by block, in bytes, measured in a plan in which each block is a segment of its own.
 template <int Count>
 struct single_costs {
-  std::int64_t stored[Count + 1] = {};  ///< bytes of its values that are stored until the backward pass
-  std::int64_t passed[Count + 1] = {};  ///< peak in the forward pass, in addition to what is stored of earlier blocks
+  std::int64_t stored_bytes[Count + 1] = {};  ///< bytes of its values that are stored until the backward pass
+  /// peak in the forward pass, in addition to what is stored of earlier blocks
+  std::int64_t unstored_peak[Count + 1] = {};
   /// peak in the backward pass, before any value of the block is read or recomputed
-  std::int64_t ahead[Count + 1] = {};
-  std::int64_t alone[Count + 1] = {};  ///< peak in the backward pass from then on
+  std::int64_t peak_before_recomputation[Count + 1] = {};
+  std::int64_t peak_as_last[Count + 1] = {};  ///< peak in the backward pass from then on
   /// Entry b: bytes of the gradients of the values of blocks before b, at the moment when the backward pass of block b
   /// - 1 begins to read or recompute values of the forward pass.
-  std::int64_t gradients[Count + 1] = {};
+  std::int64_t gradient_bytes[Count + 1] = {};
   std::int64_t flops[Count + 1] = {};  ///< work that is recomputed
 };
 namespace detail {
@@ -25,9 +26,9 @@ constexpr bool reads_forward(int step) {
   const auto& s = Compiled::schedule;
   const auto& f = Compiled::steps;
   bool found = false;
-  for (int m = f.steps[step].begin; m < f.steps[step].end; ++m) found |= s.again[f.members[m]] > 0;
+  for (int m = f.steps[step].begin; m < f.steps[step].end; ++m) found |= s.recomputes[f.members[m]] != none;
   for_each_read(s, f, Compiled::loops, step,
-                [&](int v) { found |= f.step_of[v] != none && (v < s.turn || s.again[v] > 0); });
+                [&](int v) { found |= f.step_of[v] != none && (v < s.turn || s.recomputes[v] != none); });
   return found;
 }
 /// Returns how many bytes fewer are live if the slices of gradients that a fused loop reads last are copied before.
@@ -38,12 +39,12 @@ constexpr std::int64_t saved_by_copies(int step) {
   const auto& s = Compiled::schedule;
   const auto& f = Compiled::steps;
   std::int64_t saved = 0;
-  for (int m = f.steps[step].code; m < f.steps[step].code_end; ++m) {
+  for (int m = f.steps[step].loop_begin; m < f.steps[step].loop_end; ++m) {
     const int v = f.members[m];
-    if (s.op(v).what != graph::role::map || s.again[v] > 0) continue;
+    if (s.op(v).what != graph::role::map || s.recomputes[v] != none) continue;
     const int of = f.root[s.argument(v, 0)];
     if (of >= s.turn && f.step_of[of] != none && Compiled::ranges.last[of] == step)
-      saved += aligned(s.made(of).bytes) - aligned(s.made(v).bytes);
+      saved += aligned(s.result(of).bytes) - aligned(s.result(v).bytes);
   }
   return saved;
 }
@@ -56,18 +57,18 @@ constexpr auto measure_single_blocks() {
   constexpr const auto& s = of_plan::s;
   constexpr const auto& f = of_plan::f;
   const auto block_of = [](int v) { return of_plan::block_of(v); };
-  const auto is_gradient = [&](int v) { return v >= s.turn && s.again[v] == 0 && of_plan::in_arena(v); };
+  const auto is_gradient = [&](int v) { return v >= s.turn && s.recomputes[v] == none && of_plan::in_arena(v); };
   const auto note = [](std::int64_t& most, std::int64_t bytes) { most = std::max(most, bytes); };
   single_costs<count> out;
   for (int v = 0; v < s.node_count; ++v) {
     const int b = block_of(v);
     if (b == none) continue;
-    if (v < s.turn && of_plan::is_kept(v)) out.stored[b] += of_plan::bytes(v);
-    if (s.again[v] > 0 && s.nodes[v].number == 0) out.flops[b] += s.op(v).flops;
+    if (v < s.turn && of_plan::is_stored(v)) out.stored_bytes[b] += of_plan::bytes(v);
+    if (s.recomputes[v] != none && s.nodes[v].result_index == 0) out.flops[b] += s.op(v).flops;
   }
   std::int64_t before[count + 1] = {};
-  for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.stored[b];
-  bool gone[of_plan::values] = {};
+  for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.stored_bytes[b];
+  bool is_freed[of_plan::values] = {};
   std::int64_t gradients = 0;
   int now = 0;
   bool begun = false;  // true if the backward pass of block `now` has read or recomputed a value of the forward pass
@@ -80,22 +81,22 @@ constexpr auto measure_single_blocks() {
     now = b;
     const std::int64_t live = Compiled::slots.live[i] - before[b];
     if (i < f.turn) {
-      note(out.passed[b], live);
+      note(out.unstored_peak[b], live);
     } else if (begun) {
-      note(out.alone[b], live);
+      note(out.peak_as_last[b], live);
     } else {
       begun = detail::reads_forward<Compiled>(i);
       const std::int64_t saved = begun ? detail::saved_by_copies<Compiled>(i) : 0;
-      out.gradients[b + 1] = gradients - saved;
-      if (begun) note(out.alone[b], live - saved);
-      if (!begun || saved > 0) note(out.ahead[b], live);
+      out.gradient_bytes[b + 1] = gradients - saved;
+      if (begun) note(out.peak_as_last[b], live - saved);
+      if (!begun || saved > 0) note(out.peak_before_recomputation[b], live);
     }
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       if (is_gradient(f.members[m])) gradients += of_plan::bytes(f.members[m]);
     }
     for_each_read(s, f, Compiled::loops, i, [&](int v) {
-      if (gone[v] || !is_gradient(v) || of_plan::live.last[v] != i) return;
-      gone[v] = true;
+      if (is_freed[v] || !is_gradient(v) || of_plan::live.last[v] != i) return;
+      is_freed[v] = true;
       gradients -= of_plan::bytes(v);
     });
   }
@@ -108,13 +109,15 @@ template <int Count>
 constexpr block_chain<Count> corrected(block_chain<Count> c, const single_costs<Count>& single,
                                        const single_costs<Count>& saving) {
   for (int b = 0; b < Count; ++b) {
-    c.of[b].passed = single.passed[b];
-    c.of[b].ahead = single.ahead[b];
-    c.of[b].alone = single.alone[b];
-    c.gradients[b + 1] = single.gradients[b + 1];
-    if (saving.flops[b] < single.flops[b] && !c.of[b].between)
+    c.of[b].unstored_peak = single.unstored_peak[b];
+    c.of[b].peak_before_recomputation = single.peak_before_recomputation[b];
+    c.of[b].peak_as_last = single.peak_as_last[b];
+    c.gradient_bytes[b + 1] = single.gradient_bytes[b + 1];
+    if (saving.flops[b] < single.flops[b] && !c.of[b].between_regions)
       c.of[b].saving = {
-          saving.stored[b], saving.flops[b], {saving.passed[b], std::max(saving.ahead[b], saving.alone[b])}};
+          saving.stored_bytes[b],
+          saving.flops[b],
+          {saving.unstored_peak[b], std::max(saving.peak_before_recomputation[b], saving.peak_as_last[b])}};
   }
   return c;
 }

@@ -42,7 +42,7 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
   step.init(s);
   static_cast<void>(step.value_and_grad(inputs...));  // throws if arrays do not fit
   const double* const gradients = step.gradients().data();
-  const std::vector<double> gradient(gradients, gradients + Compiled::places.gradient_bytes / sizeof(double));
+  const std::vector<double> gradient(gradients, gradients + Compiled::addresses.gradient_bytes / sizeof(double));
   std::vector<double> copies[machine::leaf_count + 1];  // copies of inputs in wrt<...>, by leaf
   [[maybe_unused]] const auto copied = [&](auto array) {
     constexpr int leaf = bound_leaf<Compiled, decltype(array)>;

@@ -79,7 +79,7 @@ struct trial_setting {
   std::byte inside{};  ///< bytes in the memory of results and workspace before the run
   std::byte around{};  ///< bytes next to all operands
   int threads = 1;
-  int unread = graph::none;  ///< number of the result that is unused
+  int unused = graph::none;  ///< number of the result that is unused
   int over = graph::none;    ///< number of the result that is written over the argument that it may overwrite
 };
 
@@ -105,8 +105,8 @@ class kernel_trial {
       holds({.around = other}, "where other bytes lie beside its operands: it reads past an end of one");
     }
     for (const int threads : {2, 3}) holds({.threads = threads}, text_of({"on ", text_of(threads), " threads"}));
-    for (int r = 0; r < op_.results; ++r) {
-      if (op_.results > 1) holds({.unread = r}, text_of({"where nobody reads result ", text_of(r)}));
+    for (int r = 0; r < op_.result_count; ++r) {
+      if (op_.result_count > 1) holds({.unused = r}, text_of({"where nobody reads result ", text_of(r)}));
       if (may_overwrite(r))
         holds({.over = r}, text_of({"where result ", text_of(r), " lies over the argument that it overwrites"}));
     }
@@ -119,8 +119,8 @@ class kernel_trial {
   using numbers = std::vector<std::vector<std::byte>>;
 
   bool may_overwrite(int r) const {
-    const int over = op_.made[r].overwrites;
-    return over != graph::none && std::ssize(arguments_[static_cast<std::size_t>(over)]) == op_.made[r].bytes;
+    const int over = op_.results[r].overwrites;
+    return over != graph::none && std::ssize(arguments_[static_cast<std::size_t>(over)]) == op_.results[r].bytes;
   }
 
   /// Runs the kernel, and writes the bytes of its results to `made`. Returns a description of a forbidden write, or an
@@ -136,14 +136,14 @@ class kernel_trial {
       operands.push_back(own.data());
       return own.data();
     };
-    for (int r = 0; r < op_.results; ++r)
-      std::fill_n(add("result ", r, op_.made[r].bytes), op_.made[r].bytes, how.inside);
+    for (int r = 0; r < op_.result_count; ++r)
+      std::fill_n(add("result ", r, op_.results[r].bytes), op_.results[r].bytes, how.inside);
     for (const auto& bytes : arguments_)
-      std::ranges::copy(bytes, add("argument ", static_cast<int>(memory.size()) - op_.results, std::ssize(bytes)));
-    const std::int64_t scratch = op_.scratch_bytes(how.threads);
-    if (op_.has_scratch()) std::fill_n(add("its scratch", -1, scratch), scratch, how.inside);
-    if (how.unread != graph::none) operands[at(how.unread)] = nullptr;
-    const std::size_t shared = how.over == graph::none ? 0 : at(op_.results + op_.made[how.over].overwrites);
+      std::ranges::copy(bytes, add("argument ", static_cast<int>(memory.size()) - op_.result_count, std::ssize(bytes)));
+    const std::int64_t workspace_bytes = op_.workspace_bytes(how.threads);
+    if (op_.has_workspace()) std::fill_n(add("its scratch", -1, workspace_bytes), workspace_bytes, how.inside);
+    if (how.unused != graph::none) operands[at(how.unused)] = nullptr;
+    const std::size_t shared = how.over == graph::none ? 0 : at(op_.result_count + op_.results[how.over].overwrites);
     if (how.over != graph::none) operands[at(how.over)] = operands[shared];
 
     op_.run(nullptr, operands.data(), how.threads);
@@ -152,12 +152,12 @@ class kernel_trial {
     for (std::size_t k = 0; k < memory.size(); ++k) {
       const std::string harm = memory[k].harm(how.around);
       if (!harm.empty()) return text_of({"it writes ", harm, ", of ", names[k]});
-      const std::size_t argument = k - at(op_.results);
-      const bool is_argument = k >= at(op_.results) && argument < arguments_.size();
+      const std::size_t argument = k - at(op_.result_count);
+      const bool is_argument = k >= at(op_.result_count) && argument < arguments_.size();
       if (is_argument && k != shared && !std::ranges::equal(memory[k].bytes(), arguments_[argument]))
         return text_of({"it writes over ", names[k]});
     }
-    for (int r = 0; r < op_.results; ++r) {
+    for (int r = 0; r < op_.result_count; ++r) {
       const auto bytes = memory[r == how.over ? shared : at(r)].bytes();
       made.emplace_back(bytes.begin(), bytes.end());
     }
@@ -166,9 +166,9 @@ class kernel_trial {
   std::string compared(const trial_setting& how, std::string_view when) {
     numbers made;
     std::string fault = run(how, made);
-    for (int r = 0; r < op_.results && fault.empty(); ++r) {
-      if (r == how.unread) continue;
-      const graph::result& about = op_.made[r];
+    for (int r = 0; r < op_.result_count && fault.empty(); ++r) {
+      if (r == how.unused) continue;
+      const graph::result_info& about = op_.results[r];
       const std::byte *const before = first_[at(r)].data(), *const now = made[at(r)].data();
       const auto differs = std::mismatch(before, before + about.bytes, now).first - before;
       if (differs == about.bytes) continue;

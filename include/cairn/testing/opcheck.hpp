@@ -42,7 +42,7 @@ template <class T>
 void draw_number(T& to, const initial& start, int bound, random_sequence& random) {
   if constexpr (std::integral<T>)
     to = static_cast<T>(random.below(bound > 0 ? static_cast<std::uint32_t>(bound) : 100));
-  else to = static_cast<T>(static_cast<float>(drawn_by(start, random)));
+  else to = static_cast<T>(static_cast<float>(draw_initial(start, random)));
 }
 template <class T>
 std::vector<T> drawn_numbers(std::int64_t count, const initial& start, int bound, seed s, int number) {
@@ -147,8 +147,9 @@ constexpr auto first_result(std::tuple<Y...> results) {
 }
 /// Returns the same value as the result of a fused loop, if the value is a real number that a fused loop can compute.
 template <an_expression X>
-constexpr auto by_a_loop(X x) {
-  if constexpr (kind_of(X::element.type) == kind::real && !(is_state<X> || is_rounded(X::element.type))) return x * 1_c;
+constexpr auto computed_by_fused_loop(X x) {
+  if constexpr (kind_of(X::element.type) == kind::real && !(is_updatable<X> || is_rounded(X::element.type)))
+    return x * 1_c;
   else return x;
 }
 /// Returns the bytes of a predictor's result.
@@ -179,16 +180,18 @@ std::string sharing_fault(auto& step, const auto&... inputs) {
                           Op::takes_rows(decltype(Arguments)::shape...);
   if constexpr (shares) {
     predictor<first_result(make<Op>(Arguments...)), real<double>> alone{step};
-    predictor<by_a_loop(first_result(make<Op>(by_a_loop(Arguments)...))), real<double>> beside{step};
-    if (bytes_of(alone(inputs...)) != bytes_of(beside(inputs...)))
+    predictor<computed_by_fused_loop(first_result(make<Op>(computed_by_fused_loop(Arguments)...))), real<double>>
+        with_loop{step};
+    if (bytes_of(alone(inputs...)) != bytes_of(with_loop(inputs...)))
       return "it computes other numbers where a loop makes the rows of its argument, or takes its result in tiles";
   }
   if constexpr (Op::gives_rows(decltype(Arguments)::shape...)) {
-    constexpr auto told = first_result(make<Op>(Arguments...));
+    constexpr auto row_results = first_result(make<Op>(Arguments...));
     constexpr auto rows = std::get<0>(std::tuple{Arguments...});
-    predictor<outputs_with(make<Op>(Arguments...), rows + by_a_loop(told)), real<double>> alone{step};
-    predictor<outputs_with(make<Op>(Arguments...), rows + told), real<double>> beside{step};
-    if (bytes_of(alone(inputs...)) != bytes_of(beside(inputs...)))
+    predictor<outputs_with(make<Op>(Arguments...), rows + computed_by_fused_loop(row_results)), real<double>> alone{
+        step};
+    predictor<outputs_with(make<Op>(Arguments...), rows + row_results), real<double>> with_loop{step};
+    if (bytes_of(alone(inputs...)) != bytes_of(with_loop(inputs...)))
       return "it computes other numbers where a loop follows it through the rows, or does not go through all of them";
   }
   return {};
@@ -210,7 +213,7 @@ std::string kernel_fault(seed s) {
       graph::operation_of<Op, graph::target<Numbers, 0, true>, tensor_of<A>...>;
   return [s]<int... I>(std::integer_sequence<int, I...>) {
     std::string fault;
-    for (const graph::operation* const form : {&op, op.wide}) {
+    for (const graph::operation* const form : {&op, op.with_float_results}) {
       if (form != nullptr && fault.empty())
         fault = kernel_trial(*form, {drawn_bytes<A, number_read<op.takes_bf16(I), A, Numbers>>(s, I)...}).fault();
     }
@@ -223,7 +226,7 @@ std::string mixed_kernel_fault(seed s) {
   constexpr const graph::operation& op =
       graph::operation_of<Op, graph::target<floats_rounded, 0, true>, tensor_of<A>...>;
   std::string fault;
-  if constexpr (op.rounded == graph::rounding::takes || op.wide != nullptr) {
+  if constexpr (op.bf16_handling == graph::rounding::reads_bf16 || op.with_float_results != nullptr) {
     fault = kernel_fault<Op, floats_rounded, A...>(s);
     if (!fault.empty()) fault += ", in mixed<bf16>";
   }
@@ -241,10 +244,9 @@ template <class Op, auto... Arguments>
 inline constexpr auto terms_of = weighted_sum(make<Op>(Arguments...));
 /// True if one of the arguments of the operation has a gradient.
 template <class Op, auto... Arguments>
-inline constexpr bool is_differentiated =
-    (is_trained<std::remove_const_t<decltype(Arguments)>> || ...) &&
-    std::tuple_size_v<std::remove_const_t<decltype(terms_of<Op, Arguments...>)>> > 0 && !Op::detaches &&
-    !Op::piecewise_constant;
+inline constexpr bool has_gradient = (is_trained<std::remove_const_t<decltype(Arguments)>> || ...) &&
+                                     std::tuple_size_v<std::remove_const_t<decltype(terms_of<Op, Arguments...>)>> > 0 &&
+                                     !Op::detaches && !Op::piecewise_constant;
 
 /// True if two arguments are trained parameters that differ only in their names.
 template <class A, class B>
@@ -287,12 +289,12 @@ std::string step_and_gradient_fault(seed s, const auto&... inputs) {
 }
 /// The sum of a parameter or state. For any other argument, 0.
 template <class E>
-inline constexpr auto kept_in = 0_c;
+inline constexpr auto sum_of_parameter = 0_c;
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
-inline constexpr auto kept_in<parameter_leaf<Name, Trainable, Init, Extents...>> =
+inline constexpr auto sum_of_parameter<parameter_leaf<Name, Trainable, Init, Extents...>> =
     sum(parameter_leaf<Name, Trainable, Init, Extents...>{});
 template <dtype To, class E>
-inline constexpr auto kept_in<expr<as_op<To>, E>> = kept_in<E>;
+inline constexpr auto sum_of_parameter<expr<as_op<To>, E>> = sum_of_parameter<E>;
 
 template <an_expression Y>
 constexpr auto all_results(Y y) {
@@ -307,7 +309,7 @@ constexpr auto all_results(std::tuple<Y...> results) {
 template <class Op, auto... Arguments>
 std::string value_fault(seed s, const auto&... inputs) {
   using predicting = predictor<all_results(make<Op>(Arguments...)), real<double>>;
-  program<(sum(param<"one that is trained", 1>) + ... + kept_in<std::remove_const_t<decltype(Arguments)>>),
+  program<(sum(param<"one that is trained", 1>) + ... + sum_of_parameter<std::remove_const_t<decltype(Arguments)>>),
           real<double>>
       owner;  // owns the parameters that the predictor reads, and never runs
   owner.init(s);
@@ -326,7 +328,7 @@ std::string program_fault(seed s) {
   const auto drawn = all_inputs<std::remove_const_t<decltype(Arguments)>...>(s);
   return std::apply(
       [=](const auto&... input) -> std::string {
-        if constexpr (is_differentiated<Op, Arguments...>)
+        if constexpr (has_gradient<Op, Arguments...>)
           return step_and_gradient_fault<Op, Arguments...>(s, input.bound()...);
         else if constexpr (!has_kernel<Op>) return value_fault<Op, Arguments...>(s, input.bound()...);
         else return {};

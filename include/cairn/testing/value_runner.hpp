@@ -24,13 +24,13 @@ class value_runner {
     const kernel::default_float_mode mode;
     machine_.base(plan::arena_base) = arena_.data();
     machine_.base(plan::elsewhere_base) = snapshots_.data();
-    machine_.read();
-    machine_.draw(s, 0);
+    machine_.bind_inputs();
+    machine_.set_random_streams(s, 0);
     for (int i = 0; i < machine::leaf_count; ++i) {
       const runtime_leaf& leaf = machine::leaf(i);
       if (leaf.what != graph::role::input && leaf.what != graph::role::parameter) continue;
       machine_.leaf_base(i) = leaves_.emplace_back(static_cast<std::size_t>(leaf.bytes)).data();
-      draw(i, random_sequence(s, machine::sequence_of(i)));
+      draw_leaf(i, random_sequence(s, machine::sequence_of(i)));
     }
   }
   void operator()() {
@@ -39,10 +39,10 @@ class value_runner {
   }
 
  private:
-  void draw(int i, random_sequence random) {
+  void draw_leaf(int i, random_sequence random) {
     const runtime_leaf& leaf = machine::leaf(i);
     const auto count = static_cast<std::size_t>(leaf.count);
-    const element_type element = machine::graph.leaf_op(i).made->element;
+    const element_type element = machine::graph.leaf_op(i).results[0].element;
     if (kind_of(element.type) == kind::whole) {
       for (auto& index : std::span(reinterpret_cast<std::int32_t*>(machine_.leaf_base(i)), count))
         index = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(element.bound)));
@@ -51,7 +51,7 @@ class value_runner {
     const initial start = leaf.what == graph::role::parameter ? leaf.start : initial::uniform(1);
     const auto fill = [&]<class Number>(Number* numbers) {
       for (Number& number : std::span(numbers, count))
-        number = static_cast<Number>(static_cast<real>(drawn_by(start, random)));
+        number = static_cast<Number>(static_cast<real>(draw_initial(start, random)));
     };
     if (leaf.rounded) fill(reinterpret_cast<bf16*>(machine_.leaf_base(i)));
     else fill(reinterpret_cast<real*>(machine_.leaf_base(i)));

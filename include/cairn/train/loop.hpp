@@ -157,7 +157,7 @@ class loop {
     facts_.emplace("run.higher_is_better", options_.higher_is_better ? "true" : "false");
     facts_.emplace("run.average", options_.average);
     folder_.emplace(options_.folder);
-    lock_ = folder_->take();
+    lock_ = folder_->lock();
     const std::string path = folder_->newest();
     if (path.empty()) {
       for (const std::string& left : {folder_->best(), folder_->log()}) {
@@ -188,7 +188,7 @@ class loop {
     save_best();  // the run may have been killed, or the disk may have been full, when the best was due
     constexpr bool validates = !std::same_as<Validate, detail::no_validation>;
     if (!validates) cairn::detail::check_settings("loop_options", options_.settings_without_validation());
-    while (state_.epoch < options_.epochs && !(validates && is_late())) {
+    while (state_.epoch < options_.epochs && !(validates && has_no_patience_left())) {
       if (!run_epoch(data, go, requests)) return ending::asked;
       end_epoch(validate);
       if (requests.received() != 0) return ending::asked;
@@ -201,7 +201,7 @@ class loop {
 
  private:
   using real = typename Program::real_type;
-  static constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+  static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
   /// Has the program go on from a file. If this throws, neither the program nor the folder has changed.
   void resume(const std::string& path) {
@@ -210,7 +210,7 @@ class loop {
     if (state_.step != folder_->newest_step())
       refuse(file::format_error(path, "as many steps as its name says", detail::exact(state_.step)));
     if (state_.step > 0) rate_ = options_.rate(state_.step - 1);
-    refuse_others(facts());
+    check_same_run(facts());
     log_.emplace(folder_->log(), state_.step);
     state_.rows = log_->rows();  // the log has fewer rows than were saved if it was removed
     program_.load(path);
@@ -228,8 +228,8 @@ class loop {
   }
   /// Compares the saved facts with `now`. Throws if they differ, unless `accepts_changes` is set. Returns true if they
   /// differ.
-  bool refuse_others(const file::metadata& now) const {
-    const std::string others = detail::others_among(saved_, now);
+  bool check_same_run(const file::metadata& now) const {
+    const std::string others = detail::lines_of_differences(saved_, now);
     if (!others.empty() && !options_.accepts_changes)
       refuse(file::file_error(options_.folder, "the run as it was, or .accepts_changes = true", "another:" + others));
     return !others.empty();
@@ -249,7 +249,7 @@ class loop {
         auto batches = data(state_.epoch - 1);
         last = facts_of_data(static_cast<std::int64_t>(batches.size()), batches.begin());
       }
-      if (refuse_others(last)) state_.position = 0, state_.loss_sum = 0;
+      if (check_same_run(last)) state_.position = 0, state_.loss_sum = 0;
       saved_.clear();
     }
     for (const auto& [name, text] : now) facts_.insert_or_assign(name, text);
@@ -257,7 +257,9 @@ class loop {
     if (log_) log_->begin();
   }
 
-  bool is_late() const { return options_.patience > 0 && state_.epoch - state_.best_epoch > options_.patience; }
+  bool has_no_patience_left() const {
+    return options_.patience > 0 && state_.epoch - state_.best_epoch > options_.patience;
+  }
   /// Runs one epoch. Returns true if the epoch came to its end, and false if a signal stopped the run before that. A
   /// signal in the epoch's last training step does not count here, because the epoch then ends as any other.
   bool run_epoch(auto& data, auto& go, const stop_requests& requests) {
@@ -284,20 +286,20 @@ class loop {
       if (bar) bar->advance(loss);
       if (state_.position == size) break;
       const bool stops = requests.received() != 0;
-      if (is_turn(options_.log_every)) write_row(loss, nothing);
-      if (stops || is_turn(options_.save_every)) save();
+      if (is_due(options_.log_every)) write_row(loss, not_a_number);
+      if (stops || is_due(options_.save_every)) save();
       if (stops) return false;
     }
     return true;
   }
   /// Returns true if something that happens every `every` training steps happens after this one. Returns false if
   /// `every` is 0.
-  bool is_turn(std::int64_t every) const { return every > 0 && state_.step % every == 0; }
+  bool is_due(std::int64_t every) const { return every > 0 && state_.step % every == 0; }
 
   template <class Validate>
   void end_epoch(Validate& validate) {
     const double mean = state_.loss_sum / static_cast<double>(std::max<std::int64_t>(state_.position, 1));
-    double result = nothing;
+    double result = not_a_number;
     if constexpr (!std::same_as<Validate, detail::no_validation>) {
       const exchanged averages(program_, options_.average);
       result = static_cast<double>(validate());
@@ -339,7 +341,7 @@ class loop {
   }
   void save() {
     if (!folder_) return;
-    program_.save(folder_->saved_at(state_.step), texts());
+    program_.save(folder_->path_at_step(state_.step), texts());
     folder_->keep_last(options_.keep);
   }
   void save_best() {
@@ -348,7 +350,7 @@ class loop {
     program_.save(folder_->best(), texts());
   }
   double gradient_norm() {
-    if constexpr (!Program::keeps_gradients) return nothing;
+    if constexpr (!Program::keeps_gradients) return not_a_number;
     else if constexpr (Program::updates_parameters) return program_.gradient_norm();
     else return kernel::length_of(program_.gradients().data(), std::ssize(program_.gradients()), 1);
   }

@@ -41,7 +41,7 @@ void for_each_register(std::size_t n, int threads, Body body) {
 /// not cause a second error. Two types stand in for a program then: the program that was built from the mistake, and
 /// the compiler's own substitute, which is no class.
 template <class Program, class Real>
-concept trained_in = !std::is_class_v<Program> || requires(Program& program) {
+concept has_gradients_of = !std::is_class_v<Program> || requires(Program& program) {
   std::span<const Real>(program.gradients());
 } || std::same_as<decltype(Program::memory().peak_bytes), unknown>;
 
@@ -71,7 +71,7 @@ constexpr auto problem_of_training() {
     return mistake<updates_itself, top_scope, fact::operation<"optimizer", Real>>{};
   else if constexpr (requires { requires std::same_as<typename Program::parameter_type, bf16>; })
     return mistake<rounded_beside, top_scope, fact::given<typename Program::parameter_type>>{};
-  else if constexpr (trained_in<Program, Real>) return sound{};
+  else if constexpr (has_gradients_of<Program, Real>) return sound{};
   else return mistake<no_program_to_train, top_scope, fact::operation<"optimizer", Real>>{};
 }
 
@@ -185,7 +185,7 @@ class rule_optimizer {
 
   template <std::size_t Moments, class Numbers>
   void update_with(const Numbers& numbers) noexcept {
-    if constexpr (detail::rule_with<Rule, static_cast<int>(Moments)>) {
+    if constexpr (detail::computes_next_values<Rule, static_cast<int>(Moments)>) {
       [&]<std::size_t... N, std::size_t... M>(std::index_sequence<N...>, std::index_sequence<M...>) {
         const std::array<lanes, sizeof...(N)> number{lanes::fill(static_cast<Real>(numbers[N]))...};
         const std::array<Real*, Moments> moment{moments_[M].data()...};

@@ -61,9 +61,9 @@ struct adamw_options {
   /// every parameter. Epsilon is at least 1e-18, so that no mean divided by epsilon overflows.
   std::array<double, 5> numbers(double rate, std::int64_t step) const {
     const auto n = static_cast<double>(step);
-    const double lack = std::sqrt(1 - std::pow(beta2, n));
-    return {rate * lack / (1 - std::pow(beta1, n)), 1 - rate * weight_decay, 1 - beta1, 1 - beta2,
-            std::max(epsilon * lack, 1e-18)};
+    const double bias_correction = std::sqrt(1 - std::pow(beta2, n));
+    return {rate * bias_correction / (1 - std::pow(beta1, n)), 1 - rate * weight_decay, 1 - beta1, 1 - beta2,
+            std::max(epsilon * bias_correction, 1e-18)};
   }
   /// If the square of a gradient would overflow, the gradient is replaced by the largest number of its sign that can be
   /// squared. This is harmless, because a step of Adam depends on the ratios of the gradients of several steps, and not
@@ -96,7 +96,8 @@ struct averaged {
   }
   static constexpr std::size_t count = static_cast<std::size_t>(detail::numbers_of<Rule>);
   template <std::size_t Values>  // counts the rule's numbers, the average, and the moments of the rule
-  static constexpr bool goes_on = Values > count&& detail::rule_with<Rule, static_cast<int>(Values - count) - 1>;
+  static constexpr bool goes_on =
+      Values > count&& detail::computes_next_values<Rule, static_cast<int>(Values - count) - 1>;
 
   static constexpr auto moments = [] {
     std::array<std::string_view, Rule::moments.size() + 1> all{"average"};

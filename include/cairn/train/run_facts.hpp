@@ -56,7 +56,7 @@ file::metadata facts_of(const program<Output, Options...>&) {
   for (int i = 0; i < model::graph.leaf_count; ++i) {
     if (model::graph.leaf_op(i).what == graph::role::input)
       inputs += text_of({inputs.empty() ? "" : ", ", model::graph.name(model::graph.leaves[i]), " ",
-                         cairn::detail::text_of(model::graph.leaf_op(i).made->extents)});
+                         cairn::detail::text_of(model::graph.leaf_op(i).results[0].extents)});
   }
   std::string rules = text_of_rules(typename model::purpose::updates{});
   if constexpr (constexpr auto clip = model::purpose::clip; clip.how != cairn::detail::clipping::none)
@@ -77,7 +77,7 @@ std::string description_of(const Iterator& at) {
 }
 
 /// Returns one line for each text of `now` that is not saved, or that was saved with another content.
-inline std::string others_among(const file::metadata& saved, const file::metadata& now) {
+inline std::string lines_of_differences(const file::metadata& saved, const file::metadata& now) {
   const auto in_quotes = [](std::string_view text) { return text_of({"'", file::detail::printable(text), "'"}); };
   std::string lines;
   for (const auto& [name, text] : now) {

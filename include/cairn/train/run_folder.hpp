@@ -31,7 +31,7 @@ class run_folder {
   /// Creates the folder if there is none, makes the caller its owner, and removes files that were never finished. The
   /// caller owns the folder as long as the returned descriptor lives, and at most until the process ends. Throws
   /// file::write_error, also if the folder has another owner.
-  file::detail::descriptor take() const {
+  file::detail::descriptor lock() const {
     std::error_code error;
     std::filesystem::create_directories(path_, error);
     if (error) refuse(file::write_error(path_.string(), "a folder", error.value()));
@@ -52,7 +52,7 @@ class run_folder {
   }
 
   /// Returns the path of the file that is saved after `step` training steps. The number has at least 10 digits.
-  std::string saved_at(std::int64_t step) const {
+  std::string path_at_step(std::int64_t step) const {
     const std::string digits = std::to_string(step);
     const std::size_t zeros = digits.size() < 10 ? 10 - digits.size() : 0;
     return (path_ / file::text_of({before_, std::string(zeros, '0'), digits, after_})).string();
