@@ -12,7 +12,7 @@
 // - If there are few slots, two packings place one slot after another into the smallest gap that is large enough. The
 //   first packing begins with the largest slots. The second begins with the slots that have the largest product of
 //   bytes and steps.
-// - If there are many slots, the packing starts again from the next fullest step.
+// - In any case, the packing starts again from the next fullest steps.
 #pragma once
 
 #include "cairn/plan/slots.hpp"
@@ -225,27 +225,34 @@ inline constexpr auto packing_of_largest = [] {
   p.pack();
   return p.out;
 }();
+
+template <const auto& One, const auto& Other>
+constexpr const auto& smaller() {
+  return One.peak_bytes > Other.peak_bytes ? Other : One;
+}
+/// Returns the best of `One` and, if `TryLargest`, of the packings that begin with large slots.
+template <const auto& Slots, const auto& One, bool TryLargest>
+constexpr const auto& best_packing() {
+  if constexpr (TryLargest) {
+    return smaller<One, smaller<packing_of_largest<Slots, false>, packing_of_largest<Slots, true>>()>();
+  } else {
+    return One;
+  }
+}
 }  // namespace detail
 
-/// Returns the best of at most `Tries` packings. The first packing is usually the best possible one, and then no other
-/// is tried. Each packing is a constant of its own, as the result of each pass is.
+/// Returns the best of the packings that are tried, at most `Tries` from full steps. The first packing is usually the
+/// best possible one, and then no other is tried. Each packing is a constant of its own, as the result of each pass is.
 template <const auto& Slots, int Tries = 6, int Before = none>
 constexpr const auto& pack() {
-  constexpr int few = 512;
-  constexpr int start = detail::next_fullest(Slots, Before);
+  constexpr int few = 512, start = detail::next_fullest(Slots, Before);
   constexpr const auto& one = detail::packing_from<Slots, start, (Tries % 2 != 0)>;
-  if constexpr (one.peak_bytes == Slots.live_bytes || Tries == 1) {
-    return one;
-  } else if constexpr (Slots.count <= few) {
-    constexpr const auto &large = detail::packing_of_largest<Slots, false>,
-                         &long_lived = detail::packing_of_largest<Slots, true>;
-    constexpr const auto& other = large.peak_bytes <= long_lived.peak_bytes ? large : long_lived;
-    return one.peak_bytes > other.peak_bytes ? other : one;
-  } else if constexpr (detail::next_fullest(Slots, start) == none) {
-    return one;
+  constexpr bool try_largest = Before == none && Slots.count <= few && one.peak_bytes > Slots.live_bytes;
+  constexpr const auto& best = detail::best_packing<Slots, one, try_largest>();
+  if constexpr (best.peak_bytes == Slots.live_bytes || Tries == 1 || detail::next_fullest(Slots, start) == none) {
+    return best;
   } else {
-    constexpr const auto& other = pack<Slots, Tries - 1, start>();
-    return one.peak_bytes > other.peak_bytes ? other : one;
+    return detail::smaller<best, pack<Slots, Tries - 1, start>()>();
   }
 }
 
