@@ -1,11 +1,12 @@
 #!/usr/bin/env -S python3 -B
-"""Compiles what must compile without a warning: accepts.py static|headers [PART OF A NAME]
+"""Compiles what must compile without a warning: accepts.py static|headers|benchmarks [PART OF A NAME]
 
 static   Each file of tests/static. The files consist of static_assert, so that a file that compiles has passed.
          The headers that most files include are read once.
 headers  Each header by itself, included twice, without the warnings that users ask for. A chain of headers is compiled
          at once if each of them includes the one before. In a chain, only the headers that a header includes itself
          stand before it. In addition, a program is compiled for some rare processors that have code of their own.
+benchmarks  Each program of bench/ that needs no other library than cairn, with OpenMP. Nothing else compiles all of them.
 
 Only one compiler is used. A missing include is missing for all compilers, and matrix.py compiles the suite `static`
 with the other compiler.
@@ -29,6 +30,17 @@ def headers():
     included = re.compile(r'^ *# *include [<"](cairn/[^">]+)', re.MULTILINE)
     return {" ".join(chain): "".join(f"#include <{name}>\n" for name in chain * 2)
             for chain in chains(names, lambda name: included.findall((root / name).read_text()))}
+
+
+def benchmarks():
+    """The programs whose own headers stand beside them. The program of the scenario `budget` gets headers of others."""
+    files = [*(top / "bench").glob("*.cpp"), *(top / "bench/scenario").glob("*/cairn.cpp")]
+    found = {}
+    for file in sorted(files):
+        own = re.findall(r'#include "([^"]+)"', file.read_text())
+        if all((file.parent / name).exists() or (top / "bench" / name).exists() for name in own):
+            found[str(file.relative_to(top))] = f'#include "{file}"\n'
+    return found
 
 
 # the first has only the registers of AVX, and the second has the tiles of AMX
@@ -65,6 +77,8 @@ def accepted(job):
 def jobs_of(suite, folder):
     if suite == "static":
         texts, options = static(), precompiled(compilers[0], folder)
+    elif suite == "benchmarks":
+        texts, options = benchmarks(), ["-fopenmp", "-Ibench"]
     else:
         texts, options = headers(), ["-Wshadow", "-Wpedantic"]
     jobs = [(compilers[0], name, texts[name], *options) for name in sorted(texts)]
