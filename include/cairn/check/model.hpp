@@ -102,7 +102,7 @@ constexpr auto problem_of_size(rule_list<named_rule<Names, Rule>...>) {
   return first_problem([] {
     using rule = std::remove_const_t<decltype(Rule)>;
     constexpr int drawn = Stochastic ? stochastic_argument_count : 0;
-    constexpr int values = 2 + numbers_of<rule> + moments_of(Rule) + (Clip != clipping::none) + drawn;
+    constexpr int values = 2 + numbers_of<rule> + moments_of(Rule) + (Clip != clipping::off) + drawn;
     if constexpr (values <= plan::max_loop_inputs) return sound{};
     else return mistake<too_many_numbers, top_scope, fact::given<rule>, fact::iterations<values>>{};
   }()...);
@@ -110,7 +110,7 @@ constexpr auto problem_of_size(rule_list<named_rule<Names, Rule>...>) {
 /// Returns a mistake for options that contradict each other, and for problems of update rules, or sound.
 template <class Request>
 constexpr auto problem_of_updates() {
-  if constexpr (Request::updates::count == 0 && Request::clip.how != clipping::none) {
+  if constexpr (Request::updates::count == 0 && Request::clip.how != clipping::off) {
     return mistake<clip_without_update, top_scope, fact::operation<"clip">>{};
   } else if constexpr (Request::updates::count > 0 && Request::template has<accumulate_gradients>) {
     return mistake<update_of_sums, top_scope, fact::given<accumulate_gradients>>{};

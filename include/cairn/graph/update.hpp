@@ -48,7 +48,7 @@ constexpr rule_facts facts_of_rule() {
   constexpr int moments = cairn::detail::moments_of(Rule), numbers = cairn::detail::numbers_of<rule>;
   using op = update_op<rule, moments, Clip, rounds>;
   constexpr int arguments =
-      2 + numbers + moments + (Clip != clipping::none) + (rounds ? cairn::detail::stochastic_argument_count : 0);
+      2 + numbers + moments + (Clip != clipping::off) + (rounds ? cairn::detail::stochastic_argument_count : 0);
   return {moments,
           numbers,
           rule::moments.data(),
@@ -68,7 +68,7 @@ constexpr auto all_facts(rule_list<named_rule<Names, Rule>...>) {
     out.numbers += rule.numbers;
     out.most_moments = std::max(out.most_moments, rule.moments);
   }
-  out.numbers += Clip != clipping::none;
+  out.numbers += Clip != clipping::off;
   return out;
 }
 }  // namespace detail
@@ -90,7 +90,7 @@ template <class Model>
 struct update_operations {
   static constexpr const auto& g = Model::graph;
   static constexpr const auto& rules = rules_of<Model>;
-  static constexpr bool clips = Model::purpose::clip.how != detail::clipping::none;
+  static constexpr bool clips = Model::purpose::clip.how != detail::clipping::off;
 
   static constexpr const rule_facts& rule(int leaf) { return rules.all[Model::rules.of[leaf]]; }
   static constexpr bool rounds = cairn::detail::rounds_weights<typename Model::numbers>;

@@ -86,7 +86,7 @@ namespace kernel {
 /// moments of the rule.
 template <class Rule, std::size_t Moments, class V, class... More>
 [[gnu::always_inline]] inline auto updated_by(V parameter, V gradient, More... more) {
-  return lanewise(update_op<Rule, static_cast<int>(Moments), detail::clipping::none>{}, parameter, gradient, more...);
+  return lanewise(update_op<Rule, static_cast<int>(Moments), detail::clipping::off>{}, parameter, gradient, more...);
 }
 }  // namespace kernel
 

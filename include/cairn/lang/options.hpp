@@ -120,12 +120,12 @@ constexpr name_list<A..., B...> operator+(name_list<A...>, name_list<B...>) {
 
 /// How gradients are limited before an update: all are multiplied by one number (`norm`), or each number is cut on both
 /// sides (`value`).
-enum class clipping : std::uint8_t { none, norm, value };
+enum class clipping : std::uint8_t { off, norm, value };
 struct clip_limit {
-  clipping how = clipping::none;
+  clipping how = clipping::off;
   double at = 0;
 };
-constexpr clip_limit operator+(clip_limit a, clip_limit b) { return b.how == clipping::none ? a : b; }
+constexpr clip_limit operator+(clip_limit a, clip_limit b) { return b.how == clipping::off ? a : b; }
 
 /// An update rule, and the names of the parameters and blocks that it is for. An empty list stands for all.
 template <class Names, auto... Rule>

@@ -231,9 +231,9 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
   static constexpr auto unless_ignored(Labels labels, auto x) {
     const auto ignored = comparing_form<comparison::equal>::of(labels, constant<O.ignore_index>);
     if constexpr (can_exceed_classes<Logits, Labels>) {
-      constexpr auto none = constant<std::numeric_limits<double>::quiet_NaN()>;
+      constexpr auto not_a_number = constant<std::numeric_limits<double>::quiet_NaN()>;
       const auto is_class = comparing_form<comparison::less>::of(labels, constant<Logits::shape[-1]>);
-      return made_silently<where_op>(ignored, constant<0>, made_silently<where_op>(is_class, x, none));
+      return made_silently<where_op>(ignored, constant<0>, made_silently<where_op>(is_class, x, not_a_number));
     } else {
       return made_silently<where_op>(ignored, constant<0>, x);
     }

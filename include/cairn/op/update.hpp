@@ -126,7 +126,7 @@ inline constexpr bool all_elementwise<Moments, std::tuple<E...>> =
 /// with elementwise operations.
 template <class Rule, int Moments>
 concept computes_next_values =
-    Moments >= 0 && all_elementwise<Moments, decltype(next_values<Rule, Moments, clipping::none>())>;
+    Moments >= 0 && all_elementwise<Moments, decltype(next_values<Rule, Moments, clipping::off>())>;
 }  // namespace detail
 
 /// A type that update<...> and optimizers take as an update rule. The concept does not check `next`.
@@ -147,7 +147,7 @@ constexpr auto mistake_among(std::tuple<E...>*) {
 constexpr sound mistake_among(const void*) { return {}; }
 template <class Rule, int Moments>
 constexpr auto mistake_in_next() {
-  using values = decltype(next_values<Rule, Moments, clipping::none>());
+  using values = decltype(next_values<Rule, Moments, clipping::off>());
   return mistake_among(static_cast<std::add_pointer_t<values>>(nullptr));
 }
 /// Returns true if files can tell `Moments` moments of an update rule apart: their names are not empty, and no two

@@ -59,7 +59,7 @@ file::metadata facts_of(const program<Output, Options...>&) {
                          cairn::detail::text_of(model::graph.leaf_op(i).results[0].extents)});
   }
   std::string rules = text_of_rules(typename model::purpose::updates{});
-  if constexpr (constexpr auto clip = model::purpose::clip; clip.how != cairn::detail::clipping::none)
+  if constexpr (constexpr auto clip = model::purpose::clip; clip.how != cairn::detail::clipping::off)
     rules += text_of({"; clip", clip.how == cairn::detail::clipping::value ? "_value " : " ", exact(clip.at)});
   return {{"run.inputs", inputs}, {"run.optimizer", rules}};
 }
