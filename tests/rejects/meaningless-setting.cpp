@@ -6,6 +6,7 @@
 // table](operations.md#settings) has all settings. A setting that is known only at run time throws an exception.
 
 #include "cairn/check/model.hpp"
+#include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/rotary.hpp"
@@ -52,6 +53,15 @@ static_assert(detail::checked<loss, update<adamw_options{.beta2 = 0.99}>>());  /
 constexpr auto x = input<"x", 8, 4>;
 constexpr auto y = x | nn::layer_norm<"norm", -1e-5>;  // wrong
 constexpr auto y = x | nn::layer_norm<"norm", 1e-5>;   // right
+static_assert(an_expression<decltype(y)>);
+
+// case: meaningless-setting-momentum
+// says: this setting has a value that cannot be meant
+// shows: fact::in<(cairn::)?fixed_string<3>\{"bn"\}>
+// shows: setting<(cairn::)?fixed_string<9>\{"momentum"\}, 1\.5.*, (cairn::)?fixed_string<12>\{"from 0 to 1"\}>
+constexpr auto x = input<"x", 8, 4>;
+constexpr auto y = x | nn::batch_norm<"bn", nn::batch_norm_options{.momentum = 1.5}>;  // wrong
+constexpr auto y = x | nn::batch_norm<"bn", nn::batch_norm_options{.momentum = 0.5}>;  // right
 static_assert(an_expression<decltype(y)>);
 
 // case: meaningless-setting-rate

@@ -28,7 +28,7 @@ struct statistics {
   double mean = 0, var = 1;
 };
 /// Returns the statistics of torch.nn.BatchNorm1d after some training steps, computed by plain loops.
-std::array<statistics, features> expected_after(std::uint64_t steps) {
+std::array<statistics, features> expected_after(std::uint64_t steps, double momentum = 0.1) {
   std::array<statistics, features> running;
   for (std::uint64_t step = 0; step < steps; ++step) {
     const batch b = batch_of(step);
@@ -36,8 +36,8 @@ std::array<statistics, features> expected_after(std::uint64_t steps) {
       double sum = 0, squares = 0;
       for (std::size_t row = 0; row < rows; ++row) sum += b[row * features + f];
       for (std::size_t row = 0; row < rows; ++row) squares += std::pow(b[row * features + f] - sum / rows, 2);
-      running[f].mean = 0.9 * running[f].mean + 0.1 * sum / rows;
-      running[f].var = 0.9 * running[f].var + 0.1 * squares / (rows - 1);
+      running[f].mean = (1 - momentum) * running[f].mean + momentum * sum / rows;
+      running[f].var = (1 - momentum) * running[f].var + momentum * squares / (rows - 1);
     }
   }
   return running;
@@ -77,6 +77,26 @@ BOOST_AUTO_TEST_CASE(each_step_updates_running_statistics_once) {
   check_steps<>();
   check_steps<plain>();
   check_steps<freeze<"block.0.bn">>();
+}
+
+BOOST_AUTO_TEST_CASE(running_statistics_follow_the_momentum) {
+  constexpr auto options = nn::batch_norm_options{.momentum = 0.3, .eps = 0.5};
+  program<sum(square(x | nn::batch_norm<"bn", options>)), real<double>> step;
+  step.init(seed{1});
+  for (std::uint64_t number = 0; number < 2; ++number) {
+    static_cast<void>(step.value_and_grad(bind<"x">(batch_of(number))));
+  }
+  const auto expected = expected_after(2, 0.3);
+  std::array<double, features> normalized;
+  for (std::size_t f = 0; f < features; ++f) {
+    BOOST_TEST(std::abs(step.param<"bn.running_mean">()(f) - expected[f].mean) < 1e-12);
+    BOOST_TEST(std::abs(step.param<"bn.running_var">()(f) - expected[f].var) < 1e-12);
+    normalized[f] = (1 - expected[f].mean) / std::sqrt(expected[f].var + 0.5);
+  }
+  predictor<input<"one", 1, features> | nn::batch_norm<"bn", options>, real<double>> predict{step};
+  const std::array<double, features> ones{1, 1, 1};
+  const auto y = predict(bind<"one">(ones));
+  for (std::size_t f = 0; f < features; ++f) BOOST_TEST(std::abs(y.data()[f] - normalized[f]) < 1e-12);
 }
 
 BOOST_AUTO_TEST_CASE(a_step_normalizes_by_its_batch_and_a_predictor_by_running_statistics) {

@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(convolutions) {
 }
 BOOST_AUTO_TEST_CASE(normalizations) {
   agrees<param<"x", 2, 3, 2, 4> | nn::batch_norm<"bn">>("batch_norm");
-  agrees<param<"x", 2, 3, 2, 4> * 0.01_c | nn::batch_norm<"bn", 1e-3>>("batch_norm_eps");
+  agrees<param<"x", 2, 3, 2, 4> * 0.01_c | nn::batch_norm<"bn", nn::batch_norm_options{.eps = 1e-3}>>("batch_norm_eps");
   agrees<param<"x", 2, 3, 5> | nn::layer_norm<"ln">>("layer_norm");
   agrees<param<"x", 2, 3, 5> * 0.01_c | nn::layer_norm<"ln", 1e-3>>("layer_norm_eps");
   agrees<(param<"x", 3, 17> + 100_c) * 0.01_c | nn::layer_norm<"ln">>("layer_norm_far");

@@ -34,6 +34,9 @@ struct setting {
   static constexpr setting below_one(std::string_view name, double value) {
     return {name, value, value >= 0 && value < 1, "0 or more, below 1"};
   }
+  static constexpr setting at_most_one(std::string_view name, double value) {
+    return {name, value, value >= 0 && value <= 1, "from 0 to 1"};
+  }
   static constexpr setting at_least_one(std::string_view name, double value) {
     return {name, value, value >= 1, "1 or more"};
   }

@@ -8,12 +8,27 @@
 
 namespace cairn::nn {
 
-template <fixed_string Name, double Eps>
+/// Options of a batch norm.
+struct batch_norm_options {
+  /// The share of the difference by which a training step moves the running statistics towards those of its batch.
+  double momentum = 0.1;
+  double eps = 1e-5;  ///< is added to the variance
+  friend constexpr bool operator==(const batch_norm_options&, const batch_norm_options&) = default;
+};
+
+namespace detail {
+template <batch_norm_options O>
+struct batch_norm_settings {
+  static constexpr std::array all{setting::at_most_one("momentum", O.momentum), setting::not_negative("eps", O.eps)};
+};
+}  // namespace detail
+
+template <fixed_string Name, batch_norm_options O>
 struct batch_norm_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"batch_norm", Name, Eps>(x));
+    using problem = decltype(detail::problem_of_features<"batch_norm", Name, detail::batch_norm_settings<O>>(x));
     if constexpr (!std::same_as<problem, sound>) {
       return surfaced<problem>{};
     } else {
@@ -31,10 +46,12 @@ struct batch_norm_layer : layer_base {
     const auto running_mean = state<Name + fixed_string{".running_mean"}, initial{}, features>;
     const auto running_var = state<Name + fixed_string{".running_var"}, initial{.fill = 1}, features>;
 
-    const auto [m, s, v] = make<moments_op<Eps>>(x);
-    const auto mean = in_training(updated(m, running_mean, running_mean * 0.9_c + m * 0.2_c), running_mean * 0.5_c);
-    const auto scale = in_training(updated(s, running_var, running_var * 0.9_c + v * constant<0.1 * unbiased>),
-                                   2_c / sqrt(running_var + constant<Eps>));
+    const auto [m, s, v] = make<moments_op<O.eps>>(x);  // half the mean, twice the scale, and the variance
+    constexpr auto stays = constant<1 - O.momentum>;
+    const auto mean = in_training(updated(m, running_mean, running_mean * stays + m * constant<2 * O.momentum>),
+                                  running_mean * 0.5_c);
+    const auto scale = in_training(updated(s, running_var, running_var * stays + v * constant<O.momentum * unbiased>),
+                                   2_c / sqrt(running_var + constant<O.eps>));
     return cairn::detail::result_of_layer<Name>(weight, make<normalized_op<features>>(x, mean, scale, weight, bias));
   }
 };
@@ -43,12 +60,14 @@ struct batch_norm_layer : layer_base {
 /// by the standard deviation, multiplies by `Name.weight` and adds `Name.bias`.
 ///
 /// As in PyTorch, a training step uses the mean and the variance of its batch. It also moves `Name.running_mean`
-/// towards this mean, and `Name.running_var` towards the unbiased variance, by a tenth of the difference. A predictor
+/// towards this mean, and `Name.running_var` towards the unbiased variance, by a tenth of the difference. Options
+/// change this, and what is added to the variance: `nn::batch_norm_options{.momentum = 0.01, .eps = 1e-3}`. A predictor
 /// uses `Name.running_mean` and `Name.running_var`. The state `num_batches_tracked` of PyTorch does not exist here,
 /// because PyTorch reads it only if momentum is None.
 ///
-/// Rejects: fewer than two axes; in a program, one full name for two batch norms.
-template <fixed_string Name, double Eps = 1e-5>
-inline constexpr batch_norm_layer<Name, Eps> batch_norm{};
+/// Rejects: fewer than two axes; a momentum outside of 0 to 1; a negative eps; in a program,
+/// one full name for two batch norms.
+template <fixed_string Name, batch_norm_options O = batch_norm_options{}>
+inline constexpr batch_norm_layer<Name, O> batch_norm{};
 
 }  // namespace cairn::nn

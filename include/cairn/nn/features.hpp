@@ -11,9 +11,9 @@ template <double... Eps>
 struct norm_settings {
   static constexpr std::array<setting, sizeof...(Eps)> all{setting::not_negative("eps", Eps)...};
 };
-/// Returns what is wrong with an argument of the layer Name of the kind Kind, or sound if nothing is wrong. If the
-/// layer has an Eps, Eps is checked too.
-template <fixed_string Kind, fixed_string Name, double... Eps, class X>
+/// Returns what is wrong with an argument of the layer Name of the kind Kind, or with the layer's settings. Returns
+/// sound if nothing is wrong.
+template <fixed_string Kind, fixed_string Name, class Settings = norm_settings<>, class X>
 constexpr auto problem_of_features(X x) {
   using owner = typename X::owner;
   using what = fact::operation<Kind, tensor_fact<X>>;
@@ -24,7 +24,7 @@ constexpr auto problem_of_features(X x) {
   } else if constexpr (2 > X::shape.rank) {
     return poison<rule::at_least_two_axes, owner, fact::in<Name>, what>{};
   } else {
-    return cairn::detail::problem_of_settings<norm_settings<Eps...>, owner, fact::in<Name>>();
+    return cairn::detail::problem_of_settings<Settings, owner, fact::in<Name>>();
   }
 }
 

@@ -12,8 +12,7 @@ namespace cairn::nn {
 namespace detail {
 /// Weight of a norm: one number for each feature, which starts at 1.
 template <fixed_string Name, class X>
-inline constexpr auto weight_of_norm =
-    param_from<Name + fixed_string{".weight"}, initial::constant(1), X::shape[-1]>;
+inline constexpr auto weight_of_norm = param_from<Name + fixed_string{".weight"}, initial::constant(1), X::shape[-1]>;
 template <fixed_string Name, class X>
 inline constexpr auto bias_of_norm = param_from<Name + fixed_string{".bias"}, initial{}, X::shape[-1]>;
 }  // namespace detail
@@ -23,7 +22,7 @@ struct layer_norm_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"layer_norm", Name, Eps>(x));
+    using problem = decltype(detail::problem_of_features<"layer_norm", Name, detail::norm_settings<Eps>>(x));
     if constexpr (!std::same_as<problem, sound>) return surfaced<problem>{};
     else return normalized(x);
   }
@@ -42,7 +41,7 @@ struct rms_norm_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"rms_norm", Name, Eps...>(x));
+    using problem = decltype(detail::problem_of_features<"rms_norm", Name, detail::norm_settings<Eps...>>(x));
     if constexpr (!std::same_as<problem, sound>) {
       return surfaced<problem>{};
     } else {
@@ -58,7 +57,7 @@ struct group_norm_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"group_norm", Name, Eps>(x));
+    using problem = decltype(detail::problem_of_features<"group_norm", Name, detail::norm_settings<Eps>>(x));
     constexpr int count = std::max(Groups, 1);
     if constexpr (!std::same_as<problem, sound>) {
       return surfaced<problem>{};
