@@ -7,7 +7,7 @@ using namespace cairn;
 constexpr auto images = input<"images", 128, 784>;    // a batch; needs no gradient
 constexpr auto classes = labels<"classes", 10, 128>;  // 128 class indices in [0, 10)
 
-// The interior of each "ff" is computed again in the backward pass, and never stored.
+// The interior of each "ff" is recomputed in the backward pass, and never stored.
 constexpr auto feed_forward = nn::linear<"fc1", 1024> | nn::gelu | nn::linear<"fc2", 256>;
 constexpr auto blocks = repeat<8, "block">([](auto) { return ckpt<"ff">(nn::residual(feed_forward)); });
 constexpr auto model = nn::linear<"embed", 256> | blocks | nn::linear<"head", 10>;
