@@ -75,7 +75,7 @@ class program {
   /// True if the gradients of parameters can be read after a training step.
   static constexpr bool keeps_gradients = compiled::model::purpose::keeps_gradients;
   /// Returns true if the program contains random operations.
-  static constexpr bool is_random() { return machine::key_count > 0; }
+  static constexpr bool is_random() { return machine::random_count > 0; }
 
   /// Allocates memory().total_bytes() bytes once, and 64 bytes in front of them.
   program() : program(memory_block(bytes_needed)) {}
