@@ -6,7 +6,7 @@
 // fit<...> places.
 #include "model.hpp"
 
-using namespace cairn::search;
+using namespace cairn::plan::search;
 
 namespace {
 

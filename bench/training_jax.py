@@ -12,7 +12,7 @@ def as_computed(tree):
     return jax.tree.map(lambda x: x.astype(jnp.bfloat16) if rounded and x.dtype == jnp.float32 else x, tree)
 
 
-def train(loss_of, parameters, *batch, weight_decay=0.01, rate=1e-7):
+def train(loss_of, parameters, *batch, weight_decay=0.01, rate=1e-3):
     """Serves training steps with the loss loss_of(parameters, *batch)."""
 
     def adamw(p, mean, square, count, *batch):

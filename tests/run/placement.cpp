@@ -42,7 +42,7 @@ struct range {
 /// Returns all segments that blocks [begin, end) may have. Inside a segment over all of these blocks, the same segment
 /// does not occur again.
 template <int Count>
-std::vector<ranges> placements(const search::block_chain<Count>& c, int begin, int end, int all_from = plan::none) {
+std::vector<ranges> placements(const plan::search::block_chain<Count>& c, int begin, int end, int all_from = plan::none) {
   if (begin == end) return {ranges{}};
   std::vector<ranges> found = placements(c, begin + 1, end, all_from);
   for (int to = begin + 1; to <= end && !c.of[to - 1].between_regions; ++to) {
@@ -65,7 +65,7 @@ std::vector<ranges> placements(const search::block_chain<Count>& c, int begin, i
 /// and of the backward pass in their order.
 template <int Count>
 class accounted {
-  const search::block_chain<Count>& c;
+  const plan::search::block_chain<Count>& c;
   figures total{};
 
   /// A block outside of segments, or a segment.
@@ -111,7 +111,7 @@ class accounted {
     std::vector<item> all = items(segments, begin, end);
     const item* before = nullptr;
     for (item& i : all) {
-      const search::block_costs& b = c.of[i.begin];
+      const plan::search::block_costs& b = c.of[i.begin];
       const bool last = i.end == end;
       if (last && i.saves()) i.segment = nullptr;
       const std::int64_t released = released_by(std::exchange(before, &i), i);
@@ -145,13 +145,13 @@ class accounted {
   }
 
  public:
-  accounted(const search::block_chain<Count>& costs, const ranges& segments) : c(costs) {
+  accounted(const plan::search::block_chain<Count>& costs, const ranges& segments) : c(costs) {
     std::int64_t bytes = 0;
     bool after_segment = false;
     const item* before = nullptr;
     std::vector<item> all = items(segments, 0, Count);
     for (item& i : all) {
-      const search::block_costs& b = c.of[i.begin];
+      const plan::search::block_costs& b = c.of[i.begin];
       const std::int64_t released = released_by(std::exchange(before, &i), i);
       i.after_segment = after_segment;
       after_segment = i.segment != nullptr;
@@ -175,7 +175,7 @@ class accounted {
       }
     }
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
-      const search::block_costs& b = c.of[i->begin];
+      const plan::search::block_costs& b = c.of[i->begin];
       if (i->segment != nullptr) backward_of(*i);
       else use(i->before + (i->after_segment ? b.peak_after_segment : b.peak_in_program).backward);
     }
@@ -191,10 +191,10 @@ constexpr auto random_chain = [] {
     state = state * 1664525U + 1013904223U;
     return static_cast<std::int64_t>((state >> 16) % static_cast<unsigned>(most + 1));
   };
-  search::block_chain<Count> c;
+  plan::search::block_chain<Count> c;
   const std::int64_t between_regions = draw(2 * Count);
   for (int b = 0; b < Count; ++b) {
-    search::block_costs& of = c.of[b];
+    plan::search::block_costs& of = c.of[b];
     for (int i = b + 1; i < Count; i += 1 + static_cast<int>(draw(2))) {  // a value that block i is the last to read
       const std::int64_t bytes = 1 + draw(20), held = draw(2) > 0 ? bytes : 0, released = draw(1) * held;
       for (int from = 0; from <= b; ++from) {
@@ -231,7 +231,7 @@ constexpr auto random_chain = [] {
 
 template <const auto& Chain>
 std::vector<figures> placements_of() {
-  const auto& found = *search::outer_placements_of<Chain>.after_stored[0];
+  const auto& found = *plan::search::outer_placements_of<Chain>.after_stored[0];
   std::vector<figures> all;
   for (int i = 0; i < found.count; ++i) all.push_back({found.bytes[i], found.flops[i]});
   return all;
@@ -252,13 +252,13 @@ void equal_all_placements(std::integer_sequence<unsigned, Number...>) {
 template <auto Loss>
 class planner {
   using unplaced = detail::compiled_of<Loss, true>;
-  using all = search::candidates<typename unplaced::model, 0, 1>;
+  using all = plan::search::candidates<typename unplaced::model, 0, 1>;
   static constexpr const auto& g = unplaced::graph;
   static constexpr const auto& d = unplaced::gradient;
   static constexpr int regions = static_cast<int>(std::size(all::blocks.of_region));
   static constexpr int capacity = std::remove_cvref_t<decltype(d)>::capacity;
   template <std::int64_t Bytes>
-  using budgeted = search::fitted<typename unplaced::model, 0, 1, Bytes>;
+  using budgeted = plan::search::fitted<typename unplaced::model, 0, 1, Bytes>;
   static constexpr graph::sizes size{.nodes = 4 * capacity, .arguments = 10 * capacity};
 
  public:
@@ -320,7 +320,7 @@ class planner {
         BOOST_TEST(taken.recomputed_flops <= asked.recomputed_flops);
         all.push_back({taken.peak_bytes, taken.recomputed_flops});
       };
-      (add(points[I], search::figures_of<typename budgeted<points[I].peak_bytes>::type>), ...);
+      (add(points[I], plan::search::figures_of<typename budgeted<points[I].peak_bytes>::type>), ...);
     }(std::make_index_sequence<points.size()>{});
     BOOST_TEST(budgeted<1>::least_bytes() == points[0].peak_bytes);
     return all;

@@ -13,9 +13,9 @@ namespace {
 // this chain, the number of forward executions is known for each number of bytes.
 template <int Count>
 constexpr auto equal_blocks = [] {
-  search::block_chain<Count> c;
+  plan::search::block_chain<Count> c;
   for (int i = 0; i <= Count; ++i) {
-    search::block_costs& b = c.of[i];
+    plan::search::block_costs& b = c.of[i];
     b.stored_bytes_in_segment = b.unstored_peak = b.result_flops = b.reading_flops = b.both_flops = 1;
     b.peak_in_segment = {1, 2};
     b.peak_as_last = 2;
@@ -25,7 +25,7 @@ constexpr auto equal_blocks = [] {
   return c;
 }();
 template <int Count, int Starts>
-constexpr const auto& best = search::placements_inside<equal_blocks<Count>, Starts, 65>.of(0, Count - 1);
+constexpr const auto& best = plan::search::placements_inside<equal_blocks<Count>, Starts, 65>.of(0, Count - 1);
 
 /// Returns true if `flops` lists the least work within 3, 4, ... bytes.
 template <int Count, int Starts>
@@ -61,7 +61,7 @@ template <auto Loss, class... Options>
 constexpr std::int64_t unplaced_bytes = peak<step_of<Loss, Options...>>;
 
 template <auto Loss, class... Options>
-constexpr std::int64_t unplaced_work = search::figures_of<step_of<Loss, Options...>>.recomputed_flops;
+constexpr std::int64_t unplaced_work = plan::search::figures_of<step_of<Loss, Options...>>.recomputed_flops;
 
 /// The bytes that are asked for, the bytes of the program, and the work that the program recomputes.
 struct fitting {
@@ -73,7 +73,7 @@ constexpr auto fittings = []<int... Parts>(std::integer_sequence<int, Parts...>)
   return std::array{[] {
     constexpr std::int64_t asked = unplaced_bytes<Loss, Options...> * Parts / 32;
     using step = step_of<Loss, fit<asked>, Options...>;
-    return fitting{asked, peak<step>, search::figures_of<step>.recomputed_flops};
+    return fitting{asked, peak<step>, plan::search::figures_of<step>.recomputed_flops};
   }()...};
 }(std::integer_sequence<int, 1, 6, 10, 14, 19, 24, 28, 32>{});
 
@@ -95,7 +95,7 @@ constexpr bool monotone = [] {
 /// placement of the frontier takes fewer bytes.
 template <auto Loss>
 constexpr bool least_is_found = [] {
-  using too_few = search::fitted<typename step_of<Loss>::model, 0, 1, 1>;
+  using too_few = plan::search::fitted<typename step_of<Loss>::model, 0, 1, 1>;
   constexpr std::int64_t least = too_few::least_bytes();
   return peak<step_of<Loss, fit<least>>> <= least && peak<step_of<Loss, fit<least - 1>>> >= least &&
          least <= too_few::type::layout.peak_bytes && least <= frontier<Loss>[0].peak_bytes;
@@ -138,7 +138,7 @@ static_assert(monotone<of_blocks<48>>);
 /// Returns true if, in all placements, a nested segment has another name than the segment around it.
 template <auto Loss>
 constexpr bool nested_are_told_apart = [] {
-  using all = search::candidates<typename step_of<Loss>::model, 0, 1>;
+  using all = plan::search::candidates<typename step_of<Loss>::model, 0, 1>;
   return []<int... I>(std::integer_sequence<int, I...>) {
     int nested = 0;
     const auto alike = [&]<class Plan>(std::type_identity<Plan>) {
@@ -224,7 +224,7 @@ constexpr auto reading_far = [] {
   return classified<(std::get<0>(repeat<Far + 2, "b">([body](auto) { return body; }, x, x)) | nn::linear<"out", 10>)>;
 }();
 template <int Far>
-using placed_far = search::candidates<typename step_of<reading_far<Far>>::model, 0, 1>;
+using placed_far = plan::search::candidates<typename step_of<reading_far<Far>>::model, 0, 1>;
 static_assert(placed_far<3>::far == 3 && placed_far<3>::exact && placed_far<3>::complete);
 static_assert(placed_far<4>::far == 4 && !placed_far<4>::exact && !placed_far<4>::complete);
 

@@ -24,7 +24,7 @@ int main() {
   return step.value_and_grad(bind<"x">(x)) > 1;
 }
 """
-compile_time = re.compile(r"(?:\w+ )?cairn::(?:graph|plan|search)::\w+")
+compile_time = re.compile(r"(?:\w+ )?cairn::(?:graph|plan)::(?:search::)?\w+")
 run_time = re.compile(r"cairn::executable<")
 
 

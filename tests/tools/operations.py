@@ -27,7 +27,7 @@ inner = set("""
     filter_gradient_workspace sections_of depth_of sum_bytes tile_reading reading_of reading_of_filter band_copy_numbers most_tile_rows most_block_rows most_packed_bytes most_summed_bytes column_panels tile_columns_of
     carried_values each_values scanned reversal scan_figures scan_hooks
     section_terms section_blocks most_block_pixels memory_alignment memory_block kept_run kept_tensor run_counters one_step executable step_tables runtime_step runtime_copy run run_lanes run_tiles run_rows compute lanewise
-    detail fact rule well_formed graph plan search kernel nn data report dump file hana literals
+    detail fact rule well_formed graph plan kernel nn data report dump file hana literals
 """.split())
 # There are two programs, because each of them has members that the other one cannot have.
 shown_by = {"step": {"step", "trainer"}, "trainer": {"step", "trainer"}}

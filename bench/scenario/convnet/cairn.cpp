@@ -15,7 +15,7 @@ constexpr auto loss = cross_entropy(global_average(features) | nn::linear<"head"
 }  // namespace
 
 int main(int count, char** arguments) {
-  contestant::train<loss, adamw_options{.lr = 1e-7}>(count, arguments, [](const contestant::arguments& given, auto steps_of) {
+  contestant::train<loss, adamw_options{.lr = 1e-3}>(count, arguments, [](const contestant::arguments& given, auto steps_of) {
     const auto images = given.tensor<float>("images", 128 * 28 * 28);
     const auto classes = given.tensor<std::int32_t>("classes", 128);
     steps_of(bind<"images">(images), bind<"classes">(classes));

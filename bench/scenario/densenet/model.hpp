@@ -28,7 +28,7 @@ constexpr auto grown(auto... made) {
 constexpr auto features = grown(input<"images", 32, 28, 28, 48>) | nn::batch_norm<"norm"> | nn::relu;
 constexpr auto loss = cross_entropy(global_average(features) | nn::linear<"head", 10>, labels<"classes", 10, 32>);
 
-constexpr adamw_options by_adamw{.lr = 1e-7};
+constexpr adamw_options by_adamw{.lr = 1e-3};
 constexpr auto feed = [](const contestant::arguments& given, auto steps_of) {
   const auto images = given.tensor<float>("images", 32 * 28 * 28 * 48);
   const auto classes = given.tensor<std::int32_t>("classes", 32);

@@ -11,7 +11,7 @@ constexpr auto loss = mean(square(input<"x", 2048, 256> | model));
 }  // namespace
 
 int main(int count, char** arguments) {
-  contestant::train<loss, adamw_options{.lr = 1e-7}>(
+  contestant::train<loss, adamw_options{.lr = 1e-3}>(
       count, arguments, [](const contestant::arguments& given, auto steps_of) {
         const auto x = given.tensor<float>("x", 2048 * 256);
         steps_of(bind<"x">(x));

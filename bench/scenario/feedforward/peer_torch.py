@@ -22,5 +22,5 @@ def loss_of(x):
     return x.square().mean()
 
 
-optimizer = torch.optim.AdamW(parameters.values(), lr=1e-7, fused=True)
+optimizer = torch.optim.AdamW(parameters.values(), lr=1e-3, fused=True)
 train(loss_of, optimizer, x)

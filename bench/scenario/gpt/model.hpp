@@ -18,7 +18,7 @@ constexpr auto embedded = (indices<"tokens", vocabulary, batch, length> | nn::em
 constexpr auto logits = embedded | blocks | nn::layer_norm<"ln_f"> | nn::tied_linear<"/wte.weight", vocabulary>;
 constexpr auto loss = cross_entropy(logits, labels<"next", vocabulary, batch, length>);
 
-constexpr adamw_options by_adamw{.lr = 1e-7};
+constexpr adamw_options by_adamw{.lr = 3e-4};
 constexpr auto feed = [](const contestant::arguments& given, auto steps_of) {
   const auto tokens = given.tensor<std::int32_t>("tokens", batch * length);
   const auto next = given.tensor<std::int32_t>("next", batch * length);

@@ -38,4 +38,4 @@ def loss_of(p, tokens, following):
     return -jnp.take_along_axis(scores, following[..., None], axis=-1).mean()
 
 
-train(loss_of, parameters, tokens, following, rate=1e-7)
+train(loss_of, parameters, tokens, following, rate=3e-4)

@@ -39,5 +39,5 @@ def loss_of(tokens, following):
     return cross_entropy(logits.reshape(-1, vocabulary), following.reshape(-1))
 
 
-optimizer = torch.optim.AdamW(parameters.values(), lr=1e-7, fused=True)
+optimizer = torch.optim.AdamW(parameters.values(), lr=3e-4, fused=True)
 train(loss_of, optimizer, tokens, following)

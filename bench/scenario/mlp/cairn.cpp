@@ -14,7 +14,7 @@ constexpr auto loss = cross_entropy(input<"images", 128, 784> | model, labels<"c
 }  // namespace
 
 int main(int count, char** arguments) {
-  constexpr adamw_options rule{.lr = 1e-7, .weight_decay = 0};
+  constexpr adamw_options rule{.lr = 1e-3, .weight_decay = 0};
   contestant::train<loss, rule>(count, arguments, [](const contestant::arguments& given, auto steps_of) {
     const auto images = given.tensor<float>("images", 128 * 784);
     const auto classes = given.tensor<std::int32_t>("classes", 128);

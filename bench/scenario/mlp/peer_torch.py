@@ -25,5 +25,5 @@ def loss_of(images, classes):
     return cross_entropy(layer(x, "head"), classes)
 
 
-optimizer = torch.optim.Adam(parameters.values(), lr=1e-7, fused=True)
+optimizer = torch.optim.Adam(parameters.values(), lr=1e-3, fused=True)
 train(loss_of, optimizer, images, classes)

@@ -22,4 +22,4 @@ def loss_of(p, images, classes):
     return -jnp.take_along_axis(scores, classes[:, None], axis=1).mean()
 
 
-train(loss_of, parameters, images, classes, rate=1e-7)
+train(loss_of, parameters, images, classes, rate=1e-5)

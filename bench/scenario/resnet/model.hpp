@@ -29,7 +29,7 @@ constexpr auto features =
     segment<"layer3.1">(same<256>) | segment<"layer4.0">(halved<512>) | segment<"layer4.1">(same<512>);
 constexpr auto loss = cross_entropy(global_average(features) | nn::linear<"fc", 10>, labels<"classes", 10, 32>);
 
-constexpr adamw_options by_adamw{.lr = 1e-7};
+constexpr adamw_options by_adamw{.lr = 1e-3};
 constexpr auto feed = [](const contestant::arguments& given, auto steps_of) {
   const auto images = given.tensor<float>("images", 32 * 32 * 32 * 3);
   const auto classes = given.tensor<std::int32_t>("classes", 32);

@@ -39,5 +39,5 @@ def loss_of(images, classes):
     return cross_entropy(linear(x.mean((2, 3)), parameters["fc.weight"], parameters["fc.bias"]), classes)
 
 
-optimizer = torch.optim.AdamW(parameters.values(), lr=1e-7, fused=True)
+optimizer = torch.optim.AdamW(parameters.values(), lr=1e-3, fused=True)
 train(loss_of, optimizer, images, classes)

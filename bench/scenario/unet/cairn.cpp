@@ -22,7 +22,7 @@ constexpr auto loss = mse(whole_again | nn::conv2d<"out", 1, 1>, input<"wanted",
 }  // namespace
 
 int main(int count, char** arguments) {
-  contestant::train<loss, adamw_options{.lr = 1e-7}>(count, arguments, [](const contestant::arguments& given, auto steps_of) {
+  contestant::train<loss, adamw_options{.lr = 1e-3}>(count, arguments, [](const contestant::arguments& given, auto steps_of) {
     const auto images = given.tensor<float>("images", 16 * 64 * 64);
     const auto wanted = given.tensor<float>("wanted", 16 * 64 * 64);
     steps_of(bind<"images">(images), bind<"wanted">(wanted));

@@ -42,5 +42,5 @@ def loss_of(images, wanted):
     return mse_loss(conv2d(x, parameters["out.weight"], parameters["out.bias"]), wanted)
 
 
-optimizer = torch.optim.AdamW(parameters.values(), lr=1e-7, fused=True)
+optimizer = torch.optim.AdamW(parameters.values(), lr=1e-3, fused=True)
 train(loss_of, optimizer, images, wanted)

@@ -59,13 +59,13 @@ inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes,        Comp
 template <class Compiled>
 inline constexpr flop_counts flops_in = [] {
   const auto& s = Compiled::schedule;
-  const plan::plan_work forward = work_of(s, 0, s.turn), backward = work_of(s, s.turn, s.node_count);
+  const plan::plan_work forward = plan::work_of(s, 0, s.turn), backward = plan::work_of(s, s.turn, s.node_count);
   return flop_counts{forward.flops - forward.recomputed, backward.flops - backward.recomputed,
                      forward.recomputed + backward.recomputed};
 }();
 
 template <class Compiled>
-inline constexpr loop_counts loops_in = work_of(Compiled::schedule).scan_counts;
+inline constexpr loop_counts loops_in = plan::work_of(Compiled::schedule).scan_counts;
 
 template <class Compiled>
 inline constexpr auto names_in = [] {

@@ -58,7 +58,7 @@ struct planned {
 };
 template <class Model, int BlockLevels, class Request>
 struct planned<Model, BlockLevels, Request, true> {
-  using type = typename search::fitted<Model, BlockLevels, Request::threads, Request::fit>::type;
+  using type = typename plan::search::fitted<Model, BlockLevels, Request::threads, Request::fit>::type;
 };
 template <auto Output, bool Trains, class... Options>
 using compiled_of =
@@ -188,7 +188,8 @@ constexpr auto problem_of_plan() {
   if constexpr (!std::same_as<problem_in<marked>, sound>) {
     return problem_in<marked>{};
   } else if constexpr (options::fits) {
-    return problem_of_fit<search::fitted<model, blocks_in<Options...>, options::threads, options::fit>, options::fit>();
+    return problem_of_fit<plan::search::fitted<model, blocks_in<Options...>, options::threads, options::fit>,
+                          options::fit>();
   } else if constexpr (options::budget == default_settings::budget) {
     return sound{};
   } else if constexpr (marked::layout.peak_bytes > options::budget) {

@@ -293,15 +293,15 @@ class scan_runner {
   template <int Leaf>
   void begin_gradient() {
     if constexpr (facts::wanted.by_leaf[Leaf]) {
-      constexpr bool none = body_plan::compiled::gradient.gradient[Leaf] == graph::none,
+      constexpr bool has_none = body_plan::compiled::gradient.gradient[Leaf] == graph::none,
                      sums = facts::summed.by_leaf[Leaf];
       const graph::result_info& made = graph::scan_operations<Scan, Target>::gradient_of(Leaf);
       using real = typename body_plan::compiled::real;
       using number = stored_as<g.leaf_op(Leaf).results[0].as_float().element.type, real>;
       std::byte* const at = gradients_[Leaf];
-      if (at == nullptr || !(sums || none)) return;
+      if (at == nullptr || !(sums || has_none)) return;
       if (!sums || earlier_gradients_[Leaf] == no_memory_marker_)
-        std::fill_n(reinterpret_cast<number*>(at), made.count, static_cast<number>(none ? real{0} : -real{0}));
+        std::fill_n(reinterpret_cast<number*>(at), made.count, static_cast<number>(has_none ? real{0} : -real{0}));
       else if (earlier_gradients_[Leaf] != at)
         std::memcpy(at, earlier_gradients_[Leaf], static_cast<std::size_t>(made.bytes));
       if constexpr (body_plan::open_sums.at[Leaf] != graph::none)

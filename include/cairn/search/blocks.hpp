@@ -3,10 +3,7 @@
 
 #include "cairn/plan/compile.hpp"
 
-namespace cairn::search {
-
-using detail::none;
-using plan::aligned;
+namespace cairn::plan::search {
 
 inline constexpr int fine_chain = 32;  ///< most blocks that the search looks for, and nests in all ways
 /// most blocks that are taken if there would otherwise be fewer than `short_chain`
@@ -149,4 +146,4 @@ struct values_of_blocks {
   static constexpr std::int64_t bytes(int v) { return aligned(s.result(v).bytes); }
 };
 
-}  // namespace cairn::search
+}  // namespace cairn::plan::search

@@ -5,7 +5,7 @@
 
 #include "cairn/search/blocks.hpp"
 
-namespace cairn::search {
+namespace cairn::plan::search {
 
 /// The costs of a block. Bytes do not include bytes that the blocks before it hold. Work is counted in FLOP.
 struct block_costs {
@@ -417,4 +417,4 @@ constexpr auto measure_blocks() {
   return m.out;
 }
 
-}  // namespace cairn::search
+}  // namespace cairn::plan::search

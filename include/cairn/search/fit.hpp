@@ -17,7 +17,7 @@ struct frontier_point {
 
 }  // namespace cairn
 
-namespace cairn::search {
+namespace cairn::plan::search {
 
 /// Points that no other point beats in both bytes and work, sorted by their bytes.
 template <class Point, int Room>
@@ -275,4 +275,4 @@ struct fitted {
   }
 };
 
-}  // namespace cairn::search
+}  // namespace cairn::plan::search

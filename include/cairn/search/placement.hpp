@@ -4,7 +4,7 @@
 
 #include "cairn/search/nested.hpp"
 
-namespace cairn::search {
+namespace cairn::plan::search {
 
 /// A run of equal blocks that follow each other: [begin, end).
 struct run_of_blocks {
@@ -303,4 +303,4 @@ inline constexpr auto placement_by_region = [] {
   return out;
 }();
 
-}  // namespace cairn::search
+}  // namespace cairn::plan::search

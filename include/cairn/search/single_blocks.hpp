@@ -3,7 +3,7 @@
 
 #include "cairn/search/chain.hpp"
 
-namespace cairn::search {
+namespace cairn::plan::search {
 
 /// Costs by block, in bytes, measured in a plan in which each block is a segment of its own.
 template <int Count>
@@ -122,4 +122,4 @@ constexpr block_chain<Count> corrected(block_chain<Count> c, const single_costs<
   return c;
 }
 
-}  // namespace cairn::search
+}  // namespace cairn::plan::search
