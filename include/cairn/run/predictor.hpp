@@ -169,7 +169,7 @@ class predictor {
     set_addresses();
     if constexpr (std::same_as<sharing_with<owner>, sound>) {
       trained.memory_.check();
-      program_ = trained.memory_.share(memory_.is_on_heap());
+      program_ = trained.memory_.share(memory_.has_record());
       parameters_ = trained.memory_.data();
       for (int i = 0; i < machine::leaf_count; ++i) {
         if (machine::leaf(i).what != graph::role::parameter) continue;

@@ -101,7 +101,7 @@ class program {
     memory_.check();
     const kernel::default_float_mode mode;
     counters_ = {{s, 0}, 0};
-    memory_.set_state(detail::memory_state::written);
+    memory_.set_status(detail::parameter_status::written);
     if constexpr (accumulates) zero_grad();
     std::fill_n(machine_.base(plan::moment_base), memory().moment_bytes, std::byte{});
     for (int i = 0; i < machine::leaf_count; ++i) {
@@ -172,9 +172,9 @@ class program {
       if constexpr (checks) check_loss();
       machine_.run(machine::turn, machine::all_gradients);
       if constexpr (keeps_gradients) limit_gradients();
-      memory_.set_state(detail::memory_state::half_updated);
+      memory_.set_status(detail::parameter_status::half_updated);
       machine_.run(machine::all_gradients, machine::step_count);
-      memory_.set_state(detail::memory_state::written);
+      memory_.set_status(detail::parameter_status::written);
       ++counters_.steps;
     }
     machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plan::gradient_base; });
@@ -446,7 +446,7 @@ class program {
     if constexpr (std::same_as<problem, sound>) {
       const kernel::default_float_mode mode;
       auto texts = detail::kept_files<Path>::load(kept(), path, part...);
-      if constexpr (sizeof...(part) == 0) memory_.set_state(detail::memory_state::written);
+      if constexpr (sizeof...(part) == 0) memory_.set_status(detail::parameter_status::written);
       else memory_.note_write();
       if constexpr (accumulates) zero_grad();
       return texts;
@@ -602,7 +602,7 @@ class program {
     memory_.check();
     if (!found_written_ && !memory_.is_written()) detail::check_written(all_leaves, memory_.data());
     found_written_ = true;
-    memory_.check_whole();
+    memory_.check_status();
   }
   static void for_each_leaf(auto visit) {
     [&]<int... I>(std::integer_sequence<int, I...>) {
