@@ -308,7 +308,7 @@ constexpr operation describe_operation() {
   if constexpr (detail::has_own_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = results[0].count;
   o.contraction = Op::contraction;
-  o.multiplies_halves = Op::contraction && rounded == rounding::reads_bf16;
+  o.has_bf16_product = Op::contraction && rounded == rounding::reads_bf16;
   if constexpr (Op::mapped) {
     o.map = axis_maps_of<Op, Tensors...>.data();
   }

@@ -142,7 +142,7 @@ class predictor {
     using contents = typename Program::machine::contents;
     detail::refuse_shared_bytes(trained.checked_machine().shared_bytes(
         given.first(std::min(given.size(), bytes_needed)),
-        [](contents what) { return what == contents::fixed || what == contents::changed; }));
+        [](contents what) { return what == contents::unchanging || what == contents::updated_by_step; }));
     return given;
   }
   void set_addresses() {

@@ -107,7 +107,7 @@ class program {
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
       if (leaf.what != graph::role::parameter) continue;
-      if (leaf.rounded) draw_parameter<parameter_type>(i, s);
+      if (leaf.is_bf16) draw_parameter<parameter_type>(i, s);
       else draw_parameter<real_type>(i, s);
     }
   }
@@ -170,10 +170,10 @@ class program {
       set_rule_numbers(given);
       machine_.run(0, machine::turn);
       if constexpr (checks) check_loss();
-      machine_.run(machine::turn, machine::all_gradients);
+      machine_.run(machine::turn, machine::first_update_step);
       if constexpr (keeps_gradients) limit_gradients();
       memory_.set_status(detail::parameter_status::half_updated);
-      machine_.run(machine::all_gradients, machine::step_count);
+      machine_.run(machine::first_update_step, machine::step_count);
       memory_.set_status(detail::parameter_status::written);
       ++counters_.steps;
     }
@@ -524,12 +524,12 @@ class program {
   void update_states() {
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
-      if (leaf.updated)
+      if (leaf.has_next)
         std::memcpy(machine_.leaf_base(i), machine_.at(leaf.next), static_cast<std::size_t>(leaf.bytes));
     }
   }
   void check_loss() const {
-    for (const auto number : machine_.template numbers<0>()) {
+    for (const auto number : machine_.template result_numbers<0>()) {
       if (!std::isfinite(static_cast<double>(number))) refuse(loss_error(static_cast<double>(number)));
     }
   }
@@ -556,7 +556,7 @@ class program {
   /// Returns the numbers of a parameter or a state, in the type in which they are stored.
   template <int Leaf>
   auto* numbers_at() {
-    return stored_at<std::conditional_t<machine::leaf(Leaf).rounded, parameter_type, real_type>>(Leaf);
+    return stored_at<std::conditional_t<machine::leaf(Leaf).is_bf16, parameter_type, real_type>>(Leaf);
   }
   real_type* gradient_at(int leaf) {
     return reinterpret_cast<real_type*>(checked_machine().base(plan::gradient_base) +
@@ -571,7 +571,7 @@ class program {
       value = static_cast<Number>(static_cast<real_type>(detail::draw_initial(leaf.start, draw)) + real_type{0});
     const int zero_row = leaf.start.zero_row;
     if (zero_row < 0) return;
-    const std::int64_t row = leaf.count / leaf.rows;
+    const std::int64_t row = leaf.count / leaf.first_extent;
     std::fill_n(numbers + row * zero_row, row, Number{});
   }
 
@@ -588,7 +588,7 @@ class program {
   }
   template <class Number>
   void write(int leaf, const Number* numbers) {
-    if (machine::leaf(leaf).rounded)
+    if (machine::leaf(leaf).is_bf16)
       std::transform(numbers, numbers + machine::leaf(leaf).count, stored_at<parameter_type>(leaf),
                      [](Number x) { return static_cast<parameter_type>(x); });
     else std::memmove(stored_at<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
