@@ -165,7 +165,7 @@ class machine {
     (bound.check(input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound), ...);
     (check_unwritten(bound, input_of<Compiled, Bound>::shape), ...);
     ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data)), ...);
-    base(plan::constant_base) = bytes_of(executable<Compiled>::constants.at);
+    base(plan::constant_base) = bytes_of(executable<Compiled>::model_constants.at);
     base(plan::position_base) = bytes_of(graph::first_position());
   }
   /// Runs the plan steps [begin, end).

@@ -60,7 +60,7 @@ class scan_runner {
     if constexpr (Backward) no_memory_marker_ = next();
     std::byte* next_bytes = next();
     const auto part = [&next_bytes](std::int64_t bytes) { return std::exchange(next_bytes, next_bytes + bytes); };
-    bases_[plan::constant_base] = const_cast<std::byte*>(body::constants.at);
+    bases_[plan::constant_base] = const_cast<std::byte*>(body::model_constants.at);
     bases_[plan::position_base] = graph::first_position();
     bases_[plan::arena_base] = part(workspace.arena);
     states_ = part(workspace.states);
