@@ -229,7 +229,7 @@ class machine {
   template <class Bound>
   void check_unwritten(const Bound& array, const shape& extents) const {
     if (shared_bytes(array.bytes(extents), [](contents what) { return what != contents::unchanging; }) > 0)
-      refuse_written(Bound::name);
+      refuse_overlap(Bound::name);
   }
 
   /// Returns the address of constant numbers without const. The table of bases has one type for all memory. Kernels

@@ -86,7 +86,7 @@ class predictor {
   }
   template <fixed_string Name>
   auto cache() && {
-    return detail::given_by_temporary(cache<Name>());
+    return detail::reject_views(cache<Name>());
   }
   /// Sets caches to zero: all caches, or the caches of the given names. A name can also be the name of a block.
   template <fixed_string... Names>
@@ -131,7 +131,7 @@ class predictor {
   /// Calls a temporary predictor. Rejects: a result with a view in it.
   template <class... Bound>
   auto operator()(const Bound&... inputs) && {
-    return detail::given_by_temporary((*this)(inputs...));
+    return detail::reject_views((*this)(inputs...));
   }
 
  private:

@@ -52,7 +52,8 @@ class program {
  public:
   using real_type = typename compiled::real;
   /// The type in which parameters are stored. States are always stored as real_type.
-  using parameter_type = std::conditional_t<detail::rounds_weights<typename compiled::model::numbers>, bf16, real_type>;
+  using parameter_type =
+      std::conditional_t<detail::rounds_parameters<typename compiled::model::numbers>, bf16, real_type>;
   /// The largest number of threads that a training step uses.
   static constexpr int threads = compiled::threads;
 
@@ -100,7 +101,7 @@ class program {
   void init(seed s) {
     memory_.check();
     const kernel::default_float_mode mode;
-    counters_ = {{s, 0}, 0};
+    position_ = {{s, 0}, 0};
     memory_.set_status(detail::parameter_status::written);
     if constexpr (accumulates) zero_grad();
     std::fill_n(machine_.base(plan::moment_base), memory().moment_bytes, std::byte{});
@@ -143,7 +144,7 @@ class program {
   /// Calls a temporary program, as all functions below with `&&` do. Rejects: a result with a view in it.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) && {
-    return detail::given_by_temporary(value_and_grad(inputs...));
+    return detail::reject_views(value_and_grad(inputs...));
   }
 
   /// Runs one training step of a program with update<...>. It works as value_and_grad does. Afterwards the update
@@ -164,7 +165,7 @@ class program {
     static_assert(report_of<problem>{}.shown);
     const kernel::default_float_mode mode;
     detail::check_settings("train", std::array{setting::not_negative("lr", given.lr.value_or(0))});
-    if (!counters_.exchanged.empty()) refuse_exchanged("before training goes on");
+    if (!position_.exchanged.empty()) refuse_exchanged("before training goes on");
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) {
       set_rule_numbers(given);
@@ -175,7 +176,7 @@ class program {
       memory_.set_status(detail::parameter_status::half_updated);
       machine_.run(machine::first_update_step, machine::step_count);
       memory_.set_status(detail::parameter_status::written);
-      ++counters_.steps;
+      ++position_.steps;
     }
     machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plan::gradient_base; });
     update_states();
@@ -188,7 +189,7 @@ class program {
   }
   template <class... Bound>
   auto train(const Bound&... inputs) && {
-    return detail::given_by_temporary(train(inputs...));
+    return detail::reject_views(train(inputs...));
   }
 
   /// Calls `use(run)`, which calls run(i) for each plan step i in order. `use` may repeat the whole round as often as
@@ -199,20 +200,20 @@ class program {
   void step_by_step(Use use, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, updates_parameters, Bound...>());
     static_assert(report_of<problem>{}.shown);
-    const run_counters counters = counters_;
+    const training_position position = position_;
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) {
       const std::vector<std::byte> before(memory_.data(), machine_.base(plan::arena_base));
       // Restores everything even if `use` throws.
       struct as_before {
         program& of;
-        const run_counters& counters;
+        const training_position& position;
         const std::vector<std::byte>& bytes;
         ~as_before() {
           std::ranges::copy(bytes, of.memory_.data());
-          of.counters_ = counters;
+          of.position_ = position;
         }
-      } const guard{*this, counters, before};
+      } const guard{*this, position, before};
       if constexpr (updates_parameters) set_rule_numbers({});
       use([this](int i) {
         const kernel::default_float_mode mode;
@@ -224,12 +225,12 @@ class program {
   /// The number of training steps that changed the parameters. Callers can store the number and set it later.
   std::int64_t steps() const {
     memory_.check();
-    return counters_.steps;
+    return position_.steps;
   }
   void steps(std::int64_t taken) {
     memory_.check();
     detail::check_settings("program", std::array{setting::not_negative("steps", static_cast<double>(taken))});
-    counters_.steps = taken;
+    position_.steps = taken;
   }
   /// With clip<...>: the Euclidean norm of all gradients of the last training step, before the gradients were clipped.
   double gradient_norm() const
@@ -294,11 +295,11 @@ class program {
   }
   template <fixed_string Name>
   auto param() && {
-    return detail::given_by_temporary(param<Name>());
+    return detail::reject_views(param<Name>());
   }
   template <fixed_string Name>
   auto grad() && {
-    return detail::given_by_temporary(grad<Name>());
+    return detail::reject_views(grad<Name>());
   }
 
   /// Returns a moment that the update rule of update<...> keeps of a parameter. The update rule gives the moment its
@@ -308,7 +309,8 @@ class program {
     using problem = decltype(detail::problem_of_moment<compiled, Name, Moment>());
     static_assert(report_of<problem>{}.shown);
     if constexpr (std::same_as<problem, sound>) {
-      constexpr const kept_tensor& found = detail::kept_tensors<compiled>[detail::kept_moment<compiled>(Name, Moment)];
+      constexpr const kept_tensor& found =
+          detail::kept_tensors<compiled>[detail::index_of_kept<compiled>(Name, Moment)];
       return detail::view_of<found.extents>(reinterpret_cast<real_type*>(checked_machine().at(found.at)));
     } else {
       return detail::view_stand_in<real_type>{};
@@ -316,7 +318,7 @@ class program {
   }
   template <fixed_string Name, fixed_string Moment>
   auto moment() && {
-    return detail::given_by_temporary(moment<Name, Moment>());
+    return detail::reject_views(moment<Name, Moment>());
   }
   /// Returns true if an update rule keeps a moment of this name.
   static constexpr bool has_moment(std::string_view name) {
@@ -339,17 +341,17 @@ class program {
   /// - or if another moment is exchanged.
   void exchange(std::string_view moment) {
     check_exchange(moment);
-    if (!counters_.exchanged.empty() && counters_.exchanged != moment)
+    if (!position_.exchanged.empty() && position_.exchanged != moment)
       refuse_exchanged(detail::text_of({"before exchange(\"", moment, "\")"}));
     for (const kept_tensor& one : detail::kept_tensors<compiled>) {
       if (one.moment != moment) continue;
       const auto of = static_cast<std::size_t>(one.extents.count());
       real_type* const numbers = reinterpret_cast<real_type*>(checked_machine().at(one.at));
-      const kept_tensor& parameter = detail::kept_tensors<compiled>[detail::kept_moment<compiled>(one.name, {})];
+      const kept_tensor& parameter = detail::kept_tensors<compiled>[detail::index_of_kept<compiled>(one.name, {})];
       std::swap_ranges(numbers, numbers + of, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
     }
-    counters_.exchanged =
-        counters_.exchanged.empty() ? kept_run::moment_in(detail::kept_tensors<compiled>, moment) : std::string_view{};
+    position_.exchanged =
+        position_.exchanged.empty() ? kept_run::moment_in(detail::kept_tensors<compiled>, moment) : std::string_view{};
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
@@ -382,7 +384,7 @@ class program {
     return {reinterpret_cast<parameter_type*>(memory_.data()), block_size};
   }
   std::span<const parameter_type> parameters() const& { return const_cast<program&>(*this).parameters(); }
-  auto parameters() && { return detail::given_by_temporary(parameters()); }
+  auto parameters() && { return detail::reject_views(parameters()); }
   /// Calls visit(i) for the index i of each number in parameters(), without the padding.
   void for_each_trained(auto visit) const {
     memory_.check();
@@ -407,7 +409,7 @@ class program {
   auto gradients() &&
     requires keeps_gradients
   {
-    return detail::given_by_temporary(gradients());
+    return detail::reject_views(gradients());
   }
   /// Reports that the program does not keep gradients.
   template <class Number = real_type>
@@ -422,7 +424,7 @@ class program {
   /// random state and set it later, to go on with saved parameters.
   random_state& random() {
     memory_.check();
-    return counters_.random;
+    return position_.random;
   }
   /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
   /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
@@ -457,7 +459,7 @@ class program {
   std::span<std::byte> arena() & {
     return {checked_machine().base(plan::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
   }
-  auto arena() && { return detail::given_by_temporary(arena()); }
+  auto arena() && { return detail::reject_views(arena()); }
 
  private:
   template <auto, class...>
@@ -478,7 +480,7 @@ class program {
     machine_.check_snapshots();
     if constexpr (std::same_as<Problem, sound>) {
       machine_.bind_inputs(inputs...);
-      machine_.set_random_streams(counters_.random.from, counters_.random.step++);
+      machine_.set_random_streams(position_.random.from, position_.random.step++);
     }
   }
   /// Writes the numbers that are the same for all parameters in this training step: the numbers of each update rule,
@@ -487,7 +489,7 @@ class program {
   void set_rule_numbers(const train_options& given) {
     std::size_t at = 0;
     for_each_rule([&](const auto& rule) {
-      for (const double number : rule.numbers(given.lr.value_or(rule.lr), counters_.steps + 1))
+      for (const double number : rule.numbers(given.lr.value_or(rule.lr), position_.steps + 1))
         numbers_[at++] = static_cast<real_type>(number);
     });
     numbers_[at] = static_cast<real_type>(keeps_gradients ? 1 : clip.at);
@@ -496,7 +498,7 @@ class program {
   }
   /// Draws the random keys that round each parameter in this training step. A key depends on the parameter's name.
   void draw_keys() {
-    const auto& [from, next] = counters_.random;
+    const auto& [from, next] = position_.random;
     for (int i = 0; i < machine::leaf_count; ++i) {
       const random_stream stream{from, hash64_of(".rounding", machine::leaf(i).long_hash), next - 1};
       const auto words = stream(0);
@@ -539,12 +541,12 @@ class program {
     });
   }
   [[noreturn, gnu::cold]] void refuse_exchanged(std::string_view before) const {
-    refuse(program_error(detail::text_of({"cairn: the moment '", counters_.exchanged,
+    refuse(program_error(detail::text_of({"cairn: the moment '", position_.exchanged,
                                           "' stands in the place of the parameters, since exchange(\"",
-                                          counters_.exchanged, "\") or a file that was saved then; call exchange(\"",
-                                          counters_.exchanged, "\") once more ", before})));
+                                          position_.exchanged, "\") or a file that was saved then; call exchange(\"",
+                                          position_.exchanged, "\") once more ", before})));
   }
-  kept_run kept() { return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &counters_}; }
+  kept_run kept() { return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &position_}; }
   machine& checked_machine() {
     memory_.check();
     return machine_;
@@ -621,7 +623,7 @@ class program {
 
   memory_block memory_;
   machine machine_;
-  run_counters counters_;
+  training_position position_;
   double gradient_norm_ = 0;
   std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> numbers_{};
   std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
