@@ -207,7 +207,8 @@ struct executable {
     return out;
   }();
 
-  /// Runs the plan steps [begin, end). `bases` are the bases of plan/places.hpp, followed by the addresses of the leaves.
+  /// Runs the plan steps [begin, end). `bases` are the bases of plan/places.hpp, followed by the addresses of the
+  /// leaves.
   static void run(std::byte* const* bases, int begin = 0, int end = f.step_count) {
     run(bases, begin, end, kernel::threads_at_hand(Compiled::threads));
   }
