@@ -26,7 +26,7 @@ inner = set("""
     attending attention_extents attention_tiles masking drawn_keys motion correlation tap_of place_of_tap sweep_axis axis_of_sweep sweep_cut cut_of filter_cut cut_of_filter correlation_workspace
     filter_gradient_workspace sections_of depth_of sum_bytes tile_reading reading_of reading_of_filter band_copy_numbers most_tile_rows most_block_rows most_packed_bytes most_summed_bytes column_panels tile_columns_of
     carried_values each_values scanned reversal scan_figures scan_hooks
-    section_terms section_blocks most_block_pixels memory_alignment memory_block kept_run kept_tensor run_counters one_step executable step_tables runtime_step runtime_copy run run_lanes run_tiles run_rows compute lanewise
+    section_terms section_blocks most_block_pixels memory_alignment memory_block kept_run kept_tensor training_position one_step executable step_tables runtime_step runtime_copy run run_lanes run_tiles run_rows compute lanewise
     detail fact rule well_formed graph plan kernel nn data report dump file hana literals
 """.split())
 # There are two programs, because each of them has members that the other one cannot have.

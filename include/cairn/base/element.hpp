@@ -151,7 +151,7 @@ struct computed_type<floats_and_weights_rounded> {
 };
 /// True if the parameters of a program with these numbers are bf16.
 template <class Numbers>
-inline constexpr bool rounds_weights = std::is_same_v<Numbers, floats_and_weights_rounded>;
+inline constexpr bool rounds_parameters = std::is_same_v<Numbers, floats_and_weights_rounded>;
 /// The type in which a program with these numbers computes.
 template <class Numbers>
 using real_type_of = typename computed_type<Numbers>::type;

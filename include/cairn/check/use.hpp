@@ -96,7 +96,7 @@ constexpr auto problem_of_bound() {
   using given = typename Bound::element;
   if constexpr (!std::is_same_v<given, element> && !std::is_same_v<given, stored>) {
     return mistake<bound_kind_mismatch, top_scope, name, fact::expected<element>, fact::got<typename Bound::element>>{};
-  } else if constexpr (!Bound::dynamic && !extents_fit(Bound::known, Wanted::shape)) {
+  } else if constexpr (!Bound::dynamic && !extents_fit(Bound::static_extents, Wanted::shape)) {
     return mistake<bound_shape_mismatch, top_scope, name, fact::expected<tensor_fact<Wanted>>,
                    fact::got<typename Bound::array>>{};
   } else {
@@ -124,7 +124,7 @@ constexpr auto problem_of_bindings() {
 template <class T>
 concept a_binding = requires {
   T::name;
-  T::known;
+  T::static_extents;
   typename T::element;
 };
 template <class First, class... Rest>
@@ -216,8 +216,8 @@ constexpr auto problem_of_sharing() {
     }
     return graph::none;
   }();
-  constexpr bool rounded = rounds_weights<typename Compiled::model::numbers>,
-                 rounded_there = rounds_weights<typename Owner::model::numbers>;
+  constexpr bool rounded = rounds_parameters<typename Compiled::model::numbers>,
+                 rounded_there = rounds_parameters<typename Owner::model::numbers>;
   if constexpr (!std::same_as<element, element_there>) {
     return mistake<other_element, top_scope, fact::given<element>, fact::expected<element_there>>{};
   } else if constexpr (rounded != rounded_there) {

@@ -69,12 +69,12 @@ inline void save_run(const kept_run& run, const std::string& path, file::metadat
                        entry.type == dtype::bf16 ? file::dtype::bf16 : real,
                        extents_of(entry.extents),
                        {run.at(entry), run.bytes(entry)}});
-  texts[std::string(steps_text)] = std::to_string(run.counters->steps);
-  texts[std::string(seed_text)] = std::to_string(run.counters->random.from.value);
-  texts[std::string(random_text)] = std::to_string(run.counters->random.step);
+  texts[std::string(steps_text)] = std::to_string(run.position->steps);
+  texts[std::string(seed_text)] = std::to_string(run.position->random.from.value);
+  texts[std::string(random_text)] = std::to_string(run.position->random.step);
   // The given texts may come from another file, with the text of that file's moment.
   texts.erase(std::string(exchanged_text));
-  if (!run.counters->exchanged.empty()) texts.emplace(exchanged_text, run.counters->exchanged);
+  if (!run.position->exchanged.empty()) texts.emplace(exchanged_text, run.position->exchanged);
   texts.try_emplace("format", "pt");  // by convention, this says that the layouts are PyTorch's
   file::write(path, tensors, texts);
 }
@@ -114,15 +114,15 @@ class run_loader {
     for (const kept_tensor& entry : run_.tensors) {
       if (entry.moment.empty() || moments) look_for(entry, name_in_file(entry), true);
     }
-    if (run_.counters != nullptr) name_unexpected(is_moment);
+    if (run_.position != nullptr) name_unexpected(is_moment);
     read();
-    const run_counters counters = counters_there(moments);
+    const training_position position = position_in_file(moments);
     copy();
     // If the file has no moments, the moments of the program begin anew at 0.
     for (const kept_tensor& entry : run_.tensors) {
       if (!entry.moment.empty() && !moments) std::fill_n(run_.at(entry), run_.bytes(entry), std::byte{});
     }
-    if (run_.counters != nullptr) *run_.counters = counters;
+    if (run_.position != nullptr) *run_.position = position;
     return std::move(in_.metadata);
   }
 
@@ -203,30 +203,30 @@ class run_loader {
     if (count > most) text += text_of({"\n  and ", std::to_string(count - most), " more"});
     return text;
   }
-  /// Returns the counters of the file. There are two exceptions.
+  /// Returns the position in the training at which the file was saved. There are two exceptions.
   /// - If the file has no seed or no random step, the program keeps its own.
   /// - If the program keeps moments and the file has none, the number of steps is 0, because the moments begin anew,
   ///   too.
-  run_counters counters_there(bool moments) const {
-    if (run_.counters == nullptr) return {};
+  training_position position_in_file(bool moments) const {
+    if (run_.position == nullptr) return {};
     constexpr std::int64_t most_steps = std::int64_t{1} << 62;  // leaves room to count further steps
-    run_counters counters = *run_.counters;
-    read_text(seed_text, counters.random.from.value);
-    read_text(random_text, counters.random.step);
-    counters.steps = 0;
-    read_text(steps_text, counters.steps);
-    if (counters.steps < 0 || counters.steps > most_steps)
-      refuse(file::format_error(path_, "a number of steps from 0 to 2^62", std::to_string(counters.steps)));
-    counters.exchanged = {};
-    if (keeps_moments() && !moments) counters.steps = 0;
+    training_position position = *run_.position;
+    read_text(seed_text, position.random.from.value);
+    read_text(random_text, position.random.step);
+    position.steps = 0;
+    read_text(steps_text, position.steps);
+    if (position.steps < 0 || position.steps > most_steps)
+      refuse(file::format_error(path_, "a number of steps from 0 to 2^62", std::to_string(position.steps)));
+    position.exchanged = {};
+    if (keeps_moments() && !moments) position.steps = 0;
     const auto exchanged = in_.metadata.find(exchanged_text);
     if (moments && keeps_moments() && exchanged != in_.metadata.end()) {
-      counters.exchanged = kept_run::moment_in(run_.tensors, exchanged->second);
-      if (counters.exchanged.empty())
+      position.exchanged = kept_run::moment_in(run_.tensors, exchanged->second);
+      if (position.exchanged.empty())
         refuse(file::format_error(path_, text_of({"a moment of the program as ", exchanged_text}),
                                   file::detail::shown(exchanged->second)));
     }
-    return counters;
+    return position;
   }
   bool keeps_moments() const {
     return std::ranges::any_of(run_.tensors, [](const kept_tensor& t) { return !t.moment.empty(); });

@@ -117,8 +117,8 @@ struct operation {
   bool joins = false;
   bool contraction = false;
   bool of_single_numbers = false;
-  bool multiplies_halves = false;  ///< is a contraction of bf16, or a scan that has one in its body
-  bool updates = false;            ///< overwrites a parameter, which is argument 0, and the parameter's moments
+  bool has_bf16_product = false;  ///< is a contraction of bf16, or a scan with one in its body
+  bool updates = false;           ///< overwrites a parameter, which is argument 0, and the parameter's moments
   rounding bf16_handling = rounding::as_typed;
   bool (*takes_bf16)(int) = nullptr;  ///< by argument: true if the kernel is compiled to read it as bf16
   /// If the kernel computes bf16: the same operation with results of type float.

@@ -21,7 +21,7 @@ struct named_leaf {
   template <class Target>
   static constexpr int leaf(builder& b) {
     using numbers = typename Target::numbers;
-    if constexpr (Weight && cairn::detail::rounds_weights<numbers>)
+    if constexpr (Weight && cairn::detail::rounds_parameters<numbers>)
       return b.leaf_of(&rounded_leaf_operation<Leaf, numbers>, Name, Prefixed);
     else return b.leaf_of(&leaf_operation<Leaf, numbers>, Name, Prefixed);
   }

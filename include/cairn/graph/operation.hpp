@@ -114,7 +114,7 @@ struct vjp_of;
 /// Returns true if an operation's kernel can read argument number i as bf16.
 template <class Op, class Numbers>
 constexpr bool kernel_reads_bf16(int i) {
-  return Op::takes_bf16(i) || (cairn::detail::rounds_weights<Numbers> && Op::takes_weights(i));
+  return Op::takes_bf16(i) || (cairn::detail::rounds_parameters<Numbers> && Op::takes_weights(i));
 }
 
 /// How an operation treats arguments and results that are stored as bf16.
@@ -308,7 +308,7 @@ constexpr operation describe_operation() {
   if constexpr (detail::has_own_flops<Op>) o.flops = Op::flops(Tensors::shape...);
   else o.flops = results[0].count;
   o.contraction = Op::contraction;
-  o.multiplies_halves = Op::contraction && rounded == rounding::reads_bf16;
+  o.has_bf16_product = Op::contraction && rounded == rounding::reads_bf16;
   if constexpr (Op::mapped) {
     o.map = axis_maps_of<Op, Tensors...>.data();
   }

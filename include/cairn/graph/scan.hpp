@@ -154,7 +154,7 @@ struct scan_operations {
     o.counts = backward ? figures.backward : figures.forward;
     o.bf16_handling = Target::rounds ? rounding::reads_bf16 : rounding::as_typed;
     o.takes_bf16 = backward ? &pullback_takes_bf16 : &takes_bf16;
-    for (int v = 0; v < g.node_count; ++v) o.multiplies_halves |= g.op(v).multiplies_halves;
+    for (int v = 0; v < g.node_count; ++v) o.has_bf16_product |= g.op(v).has_bf16_product;
     return o;
   }
   /// The gradient rule of the pullback. A scan can be differentiated only once, so the rule notes a mistake.

@@ -43,7 +43,7 @@ constexpr int operations_in(std::tuple<E...>*) {
 template <auto Rule, class Numbers, clipping Clip>
 constexpr rule_facts facts_of_rule() {
   using real = cairn::detail::real_type_of<Numbers>;
-  constexpr bool rounds = cairn::detail::rounds_weights<Numbers>;
+  constexpr bool rounds = cairn::detail::rounds_parameters<Numbers>;
   using rule = std::remove_const_t<decltype(Rule)>;
   constexpr int moments = cairn::detail::moments_of(Rule), numbers = cairn::detail::numbers_of<rule>;
   using op = update_op<rule, moments, Clip, rounds>;
@@ -93,7 +93,7 @@ struct update_operations {
   static constexpr bool clips = Model::purpose::clip.how != detail::clipping::off;
 
   static constexpr const rule_facts& rule(int leaf) { return rules.all[Model::rules.of[leaf]]; }
-  static constexpr bool rounds = cairn::detail::rounds_weights<typename Model::numbers>;
+  static constexpr bool rounds = cairn::detail::rounds_parameters<typename Model::numbers>;
   static constexpr int arguments(int leaf) {
     return 2 + rule(leaf).numbers + rule(leaf).moments + clips +
            (rounds ? cairn::detail::stochastic_argument_count : 0);

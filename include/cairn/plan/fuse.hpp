@@ -51,7 +51,7 @@ struct fused {
   int member_count = 0, step_count = 0, turn = 0;
   /// First plan step that updates parameters, if updates wait until all gradients are complete. Otherwise equal to
   /// `turn`.
-  int all_gradients = 0;
+  int first_update_step = 0;
 };
 
 /// Returns the bytes of workspace that a plan step needs on `threads` threads.
@@ -376,7 +376,7 @@ struct fuser {
   /// read the kernel's other results, for example before updates of weights.
   constexpr void add_row_followers(int from) {
     bool later[nodes] = {};
-    for (int v = from; v < s.node_count && v != s.turn && v != s.all_gradients; ++v) {
+    for (int v = from; v < s.node_count && v != s.turn && v != s.first_update; ++v) {
       const graph::node& n = s.nodes[v];
       if (n.op->what == graph::role::kernel) break;
       later[v] = n.op->what == graph::role::map && readers.root[v] == v;
@@ -427,9 +427,9 @@ struct fuser {
 
   constexpr void group() {
     for (int v = 0; v < s.node_count;) {
-      if (v == s.turn || v == s.all_gradients) close();
-      if (v == s.turn) out.turn = out.all_gradients = out.step_count;
-      if (v == s.all_gradients) out.all_gradients = out.step_count;
+      if (v == s.turn || v == s.first_update) close();
+      if (v == s.turn) out.turn = out.first_update_step = out.step_count;
+      if (v == s.first_update) out.first_update_step = out.step_count;
       const int next = v + op_of(v).result_count, end = end_of_values_before(v);
       for (int w = next; w < end; ++w) add(w);
       for (int w = v; w < next; ++w) add(w);

@@ -39,27 +39,28 @@ inline void check_memory(std::span<std::byte> given, std::size_t size) {
   if (remainder != 0) refuse(memory_error("bytes past a multiple of 64 in the address of memory", 0, remainder));
 }
 
-/// The state of a program's parameters. Predictors and optimizers that share the parameters must know it.
+/// The status of a program's parameters. Predictors and optimizers that share the parameters must know this status.
 /// - `not_known_written`: no parameter is known to have been written.
 /// - `written`: `init`, `set`, `load` or a training step wrote parameters.
 /// - `half_updated`: an exception left a training step while the step updated parameters.
 /// - `ownerless`: the program was destroyed or assigned over.
-enum class memory_state : std::uint8_t { not_known_written, written, half_updated, ownerless };
+enum class parameter_status : std::uint8_t { not_known_written, written, half_updated, ownerless };
 
 /// Throws program_error if parameters are half updated or have no owner.
-inline void check_state(memory_state state) {
-  if (state == memory_state::half_updated)
+inline void check_status(parameter_status status) {
+  if (status == parameter_status::half_updated)
     refuse(
         program_error("cairn: an exception left a step of this program while it updated parameters: some are "
                       "updated, others are not; call init(seed{1}), or load a file"));
-  if (state == memory_state::ownerless)
+  if (status == parameter_status::ownerless)
     refuse(
         program_error("cairn: the program of this predictor or optimizer was destroyed or assigned over; make "
                       "another one of a program that lives"));
 }
 
-/// The state of a block of memory. The record and the allocated bytes behind it are freed when neither the owner nor a
-/// share is left. A predictor on another thread therefore never reads freed memory.
+/// The record of a block of memory. A record counts the holders of the block, and tells them the status of the
+/// parameters. The record and the allocated bytes behind it are freed when neither the owner nor a share is left. A
+/// predictor on another thread therefore never reads freed memory.
 class alignas(memory_alignment) memory_record {
  public:
   /// Allocates a record with `size` bytes behind it.
@@ -68,10 +69,11 @@ class alignas(memory_alignment) memory_record {
   }
   std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
 
-  memory_state state() const { return state_.load(std::memory_order_acquire); }
-  void set_state(memory_state state) { state_.store(state, std::memory_order_release); }
-  void detach_owner() {
-    set_state(memory_state::ownerless);
+  parameter_status status() const { return status_.load(std::memory_order_acquire); }
+  void set_status(parameter_status status) { status_.store(status, std::memory_order_release); }
+  /// Releases the block in the name of its owner. From now on, shares see that the parameters have no owner.
+  void release_by_owner() {
+    set_status(parameter_status::ownerless);
     release();
   }
   void retain() { holders_.fetch_add(1, std::memory_order_relaxed); }
@@ -83,7 +85,7 @@ class alignas(memory_alignment) memory_record {
 
  private:
   std::atomic<int> holders_{1};  // the owner is the first holder
-  std::atomic<memory_state> state_{memory_state::not_known_written};
+  std::atomic<parameter_status> status_{parameter_status::not_known_written};
 };
 
 /// A share in the memory of a program. Predictors and optimizers hold shares. A share follows the memory when the
@@ -106,10 +108,10 @@ class memory_share {
 
   /// Throws program_error if the program was destroyed or assigned over, or is half updated.
   void check() const {
-    if (record_ != nullptr) check_state(record_->state());
+    if (record_ != nullptr) check_status(record_->status());
   }
   /// Returns true if parameters are known to be written. Writes through views are not known.
-  bool is_written() const { return record_ != nullptr && record_->state() == memory_state::written; }
+  bool is_written() const { return record_ != nullptr && record_->status() == parameter_status::written; }
 
  private:
   memory_record* record_ = nullptr;
@@ -141,60 +143,64 @@ class memory_block {
     std::fill_n(at_, size, std::byte{});
   }
   memory_block(memory_block&& other) noexcept
-      : record_(std::exchange(other.record_, nullptr)), at_(std::exchange(other.at_, nullptr)), state_(other.state_) {}
+      : record_(std::exchange(other.record_, nullptr)),
+        at_(std::exchange(other.at_, nullptr)),
+        status_(other.status_) {}
   memory_block& operator=(memory_block other) noexcept {
     std::swap(record_, other.record_);
     std::swap(at_, other.at_);
-    std::swap(state_, other.state_);
+    std::swap(status_, other.status_);
     return *this;
   }
   ~memory_block() {
-    if (record_ != nullptr) record_->detach_owner();
+    if (record_ != nullptr) record_->release_by_owner();
   }
 
-  /// Returns true if the block has memory on the heap.
-  bool is_on_heap() const { return record_ != nullptr; }
+  /// Returns true if the block has a record. A block that allocated its bytes has a record from the beginning.
+  bool has_record() const { return record_ != nullptr; }
   /// Returns a share. Memory of the caller has no record at first. The record is allocated when the first share is
   /// made with `may_allocate`. If there is no record and `may_allocate` is false, the share is empty and sees no
-  /// state. Several threads may make shares at once.
+  /// status. Several threads may make shares at once.
   detail::memory_share share(bool may_allocate) {
     std::atomic_ref record(record_);
     detail::memory_record* there = record.load(std::memory_order_acquire);
     if (there == nullptr && may_allocate) {
       detail::memory_record* const made = detail::memory_record::with_bytes(0);
-      made->set_state(state_);
+      made->set_status(status_);
       if (record.compare_exchange_strong(there, made, std::memory_order_acq_rel)) there = made;
       else made->release();
     }
     return detail::memory_share(there);
   }
 
-  /// Sets the state, for the owner and for all shares.
-  void set_state(detail::memory_state state) {
-    state_ = state;
-    if (record_ != nullptr) record_->set_state(state);
+  /// Sets the status, for the owner and for all shares.
+  void set_status(detail::parameter_status status) {
+    status_ = status;
+    if (record_ != nullptr) record_->set_status(status);
   }
-  /// Notes that a parameter was written. If parameters are half updated, the state stays `half_updated`.
+  /// Notes that a parameter was written. If parameters are half updated, the status stays `half_updated`.
   void note_write() {
-    if (state_ == detail::memory_state::not_known_written) set_state(detail::memory_state::written);
+    if (status_ == detail::parameter_status::not_known_written) set_status(detail::parameter_status::written);
   }
-  bool is_written() const { return state_ == detail::memory_state::written; }
+  bool is_written() const { return status_ == detail::parameter_status::written; }
 
   /// Throws program_error if the block was moved from.
   void check() const {
     if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
   }
-  /// Throws program_error if parameters are half updated.
-  void check_whole() const { detail::check_state(state_); }
+  /// Throws program_error if parameters are half updated. The owner never sees the status `ownerless`.
+  void check_status() const { detail::check_status(status_); }
   std::byte* data() const { return at_; }
 
  private:
   alignas(memory_alignment) static inline std::byte no_bytes[memory_alignment] = {};
 
-  detail::memory_record* record_ = nullptr;  // in front of the bytes if the block allocated them
+  // The record lies in front of the bytes if the block allocated them. For the caller's memory, `record_` is null until
+  // the first share allocates a record.
+  detail::memory_record* record_ = nullptr;
   std::byte* at_;
-  // If there is no record, no share can read the state.
-  detail::memory_state state_ = detail::memory_state::not_known_written;
+  // The owner's copy of the status. If there is no record, it is the only one.
+  detail::parameter_status status_ = detail::parameter_status::not_known_written;
 };
 
 }  // namespace cairn

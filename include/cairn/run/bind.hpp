@@ -30,7 +30,8 @@ struct extent_error : std::invalid_argument {
         input(name),
         expected(wanted),
         actual(given) {}
-  std::string input, expected, actual;
+  std::string input;  ///< name of the input or the parameter
+  std::string expected, actual;
 };
 
 /// Thrown if an index or label is outside [0, bound).
@@ -75,7 +76,7 @@ namespace detail {
   refuse(extent_error(name, text_of({"an address that is a multiple of ", text_of(static_cast<std::int64_t>(size))}),
                       text_of({text_of(off), " more"}), what));
 }
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_written(std::string_view name) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_overlap(std::string_view name) {
   refuse(extent_error(name, "an array that the step does not write",
                       "a result of an earlier step or other memory of this program or predictor; copy it first"));
 }
@@ -128,14 +129,14 @@ struct bound {
   using array = Array;
   using element = std::remove_all_extents_t<Array>;
   static constexpr bool dynamic = std::is_unbounded_array_v<Array>;
-  static constexpr detail::array_extents known =
+  static constexpr detail::array_extents static_extents =
       detail::extents_of<Array>(std::make_index_sequence<std::rank_v<Array>>{});
 
   const element* data;
-  detail::array_extents extents = known;
+  detail::array_extents extents = static_extents;
   bool row_major = true;
 
-  /// Returns the memory of the array, if its extents are `wanted`.
+  /// Returns the memory of the array. A call of check(wanted) must have passed before.
   std::span<const std::byte> bytes(const shape& wanted) const {
     return std::as_bytes(std::span(data, static_cast<std::size_t>(wanted.count())));
   }
@@ -155,7 +156,7 @@ template <class A>
 concept bindable_array =
     shaped_array<A> || std::is_array_v<typename as_c_array<A>::type> || std::ranges::contiguous_range<A>;
 
-/// Returns true if A owns its elements. Destroying a container destroys its elements; destroying a view does not.
+/// A container that owns its elements. Destroying a container destroys its elements; destroying a view does not.
 template <class A>
 concept owning_container = bindable_array<A> && std::is_object_v<A> && !std::is_array_v<A> &&
                            std::constructible_from<std::remove_const_t<A>, A> && !std::ranges::borrowed_range<A>;
@@ -223,8 +224,8 @@ auto bind(A&& array) {
 }
 
 namespace detail {
-/// The report of a binding without a name. The report has the same type for all arrays. Several bindings without a
-/// name in one call are therefore reported once.
+/// The report of a binding without a name. The report has one type for all arrays, so that several bindings without a
+/// name in one call give one error.
 template <class...>
 struct binding_without_name {
   using type = surfaced<mistake<array_without_name, top_scope, fact::operation<"bind">>>;

@@ -1,5 +1,6 @@
 // The tables of a compiled plan that a program walks at run time. For each plan step, a table has the kernel, the
-// constants of the kernel, and the addresses of the operands. Nothing else of the plan is left at run time.
+// constants of the plan step (step_tables.hpp), such as extents and strides, and the addresses of the operands. The
+// constants of the model and the late copies are tables, too. The schedule and the graph are gone at run time.
 #pragma once
 
 #include "cairn/run/step_tables.hpp"
@@ -12,11 +13,11 @@
 
 namespace cairn {
 
-/// One plan step at run time. Its operands are [begin, end) of the operand table.
+/// One plan step at run time. Its operands are [first_operand, end_operand) of the operand table.
 struct runtime_step {
   graph::kernel_pointer run = nullptr;
-  const void* constants = nullptr;
-  int begin = 0, end = 0;
+  const void* constants = nullptr;  ///< what step_tables::constants_of returns for the plan step
+  int first_operand = 0, end_operand = 0;
 };
 /// A value that is copied to its final address after the plan steps that compute the value have run.
 struct runtime_copy {
@@ -63,21 +64,22 @@ struct executable {
     constexpr plan::plan_step st = f.steps[Step];
     constexpr graph::loop_value last = l.code[st.loop_end - 1];
     return loop_kernel<Step>(
-        std::make_integer_sequence<int, table::inputs_of(Step)>{},
+        std::make_integer_sequence<int, table::input_count(Step)>{},
         std::make_integer_sequence<int, st.loop_end - st.loop_begin>{},
         std::make_integer_sequence<int, last.first + last.arguments - l.code[st.loop_begin].first>{});
   }
-  static constexpr bool is_first(int step) { return f.steps[step].has_loop() && l.of[step].same_as == step; }
+  /// Returns true if the plan step is the first one with this fused loop.
+  static constexpr bool owns_kernel(int step) { return f.steps[step].has_loop() && l.of[step].same_as == step; }
   static constexpr int distinct_count = [] {
     int n = 0;
-    for (int i = 0; i < f.step_count; ++i) n += is_first(i);
+    for (int i = 0; i < f.step_count; ++i) n += owns_kernel(i);
     return n;
   }();
   static constexpr auto distinct = [] {
     std::array<int, distinct_count + 1> steps{};
     std::size_t n = 0;
     for (int i = 0; i < f.step_count; ++i) {
-      if (is_first(i)) steps[n++] = i;
+      if (owns_kernel(i)) steps[n++] = i;
     }
     return steps;
   }();
@@ -91,13 +93,11 @@ struct executable {
 
   // The addresses of operands.
 
-  /// Returns the address at which value `v` is read. If `read_through_map` is true, `v` is a map (a slice, a transpose)
-  /// and its argument is read in place. The address is then that of the first element that the map reads.
-  static constexpr plan::address address_of_read(int v, bool read_through_map) {
-    plan::address p = layout.of[v];
-    if (!read_through_map) return p;
+  /// Returns the address of the first element that a map reads. `v` is a map (a slice, a transpose) whose argument is
+  /// read in place.
+  static constexpr plan::address address_read_through_map(int v) {
     const graph::result_info& from = s.result(s.argument(v, 0));
-    p = layout.of[s.argument(v, 0)];
+    plan::address p = layout.of[s.argument(v, 0)];
     std::int64_t stride = from.bytes / from.count;
     for (int axis = from.extents.rank; axis-- > 0; stride *= from.extents.extent[axis]) {
       if (s.op(v).map[axis].in_steps()) p.offset += s.op(v).map[axis].begin * stride;
@@ -107,15 +107,15 @@ struct executable {
   /// Calls `visit` with the address of each operand of a plan step, in the order that the kernel expects.
   static constexpr void for_each_operand(int index, auto visit) {
     const plan::plan_step& st = f.steps[index];
-    const int head = st.kernel;
+    const int kernel_value = st.kernel;
     const auto visit_pieces = [&](int concatenation) {
       plan::for_each_piece(s, f, concatenation, [&](int piece) { visit(layout.of[piece]); });
     };
-    const auto result = [&](int v) { visit(f.external[v] ? layout.of[v] : plan::address{plan::nowhere, 0}); };
-    plan::address first{plan::nowhere, 0};
+    const auto visit_result = [&](int v) { visit(f.external[v] ? layout.of[v] : plan::address{plan::nowhere, 0}); };
+    plan::address first_stored{plan::nowhere, 0};
     if (st.has_loop()) {
       for (int m = st.loop_end; m-- > st.loop_begin;) {
-        if (l.code[m].stored) first = layout.of[f.members[m]];
+        if (l.code[m].stored) first_stored = layout.of[f.members[m]];
       }
       for (int m = st.loop_begin; m < st.loop_end; ++m) {
         if (l.code[m].stored) visit(layout.of[f.members[m]]);
@@ -123,28 +123,30 @@ struct executable {
       for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
         const plan::loop_input& in = l.inputs[i];
         if (in.in_pieces) visit_pieces(in.value);
-        else if (in.how != graph::access::constant) visit(address_of_read(in.value, in.map));
+        else if (in.how != graph::access::constant)
+          visit(in.map ? address_read_through_map(in.value) : layout.of[in.value]);
       }
     }
-    if (head == graph::none) return;
-    if (st.loop_reads_tiles) visit(first);
-    else result(head);
-    for (int r = 1; r < s.op(head).result_count; ++r) result(head + r);
-    for (int i = 0; i < s.op(head).argument_count; ++i) {
-      const int a = s.argument(head, i);
+    if (kernel_value == graph::none) return;
+    if (st.loop_reads_tiles) visit(first_stored);
+    else visit_result(kernel_value);
+    for (int r = 1; r < s.op(kernel_value).result_count; ++r) visit_result(kernel_value + r);
+    for (int i = 0; i < s.op(kernel_value).argument_count; ++i) {
+      const int a = s.argument(kernel_value, i);
       if (f.in_pieces[a]) visit_pieces(a);
-      else if (table::is_read_through_map(a)) visit(address_of_read(s.root(a), true));
-      else visit(address_of_read(a, false));
+      else if (table::is_read_through_map(a)) visit(address_read_through_map(s.root(a)));
+      else visit(layout.of[a]);
     }
-    if (s.op(head).has_workspace())
+    if (s.op(kernel_value).has_workspace())
       visit(Compiled::threads == 0 ? plan::address{plan::workspace_base, 0}
                                    : plan::address{plan::arena_base, layout.workspace[index]});
   }
 
+  /// The number of operands of all plan steps, and the largest number of operands of one plan step.
   struct operand_counts {
     int all = 0, most = 1;
   };
-  static constexpr operand_counts operands = [] {
+  static constexpr operand_counts operand_count = [] {
     operand_counts n;
     for (int i = 0; i < f.step_count; ++i) {
       int here = 0;
@@ -158,15 +160,15 @@ struct executable {
   static constexpr auto tables = [] {
     struct {
       runtime_step steps[f.step_count + 1] = {};
-      plan::address operands[executable::operands.all + 1] = {};
+      plan::address operands[executable::operand_count.all + 1] = {};
     } out;
     int next = 0;
     for (int i = 0; i < f.step_count; ++i) {
       const plan::plan_step& st = f.steps[i];
       runtime_step& made = out.steps[i];
-      made.begin = next;
+      made.first_operand = next;
       for_each_operand(i, [&](plan::address p) { out.operands[next++] = p; });
-      made.end = next;
+      made.end_operand = next;
       made.run = st.has_loop() ? kernels.of[l.of[i].same_as] : s.op(st.kernel).run;
       made.constants = table::constants_of(i);
     }
@@ -182,8 +184,9 @@ struct executable {
         std::bit_cast<std::array<std::byte, sizeof(number)>>(static_cast<number>(static_cast<given>(value)));
     for (std::size_t i = 0; i < sizeof(number); ++i) to[i] = bytes[i];
   }
+  /// Returns the bytes of the model's constants that kernels read from memory.
   template <int... I>
-  static constexpr auto written(std::integer_sequence<int, I...>) {
+  static constexpr auto constants_as_bytes(std::integer_sequence<int, I...>) {
     struct {
       alignas(plan::constant_bytes) std::byte at[(sizeof...(I) + 1) * plan::constant_bytes] = {};
     } out;
@@ -192,7 +195,8 @@ struct executable {
      ...);
     return out;
   }
-  static constexpr auto constants = written(std::make_integer_sequence<int, Compiled::addresses.constant_count>{});
+  static constexpr auto model_constants =
+      constants_as_bytes(std::make_integer_sequence<int, Compiled::addresses.constant_count>{});
 
   static constexpr auto late_copies = [] {
     std::array<runtime_copy, static_cast<std::size_t>(Compiled::addresses.copy_count)> out{};
@@ -203,7 +207,8 @@ struct executable {
     return out;
   }();
 
-  /// Runs the plan steps [begin, end). `bases` are the bases of places.hpp, followed by the addresses of the leaves.
+  /// Runs the plan steps [begin, end). `bases` are the bases of plan/places.hpp, followed by the addresses of the
+  /// leaves.
   static void run(std::byte* const* bases, int begin = 0, int end = f.step_count) {
     run(bases, begin, end, kernel::threads_at_hand(Compiled::threads));
   }
@@ -211,9 +216,9 @@ struct executable {
   static void run(std::byte* const* bases, int begin, int end, int threads) {
     for (int i = begin; i < end; ++i) {
       const runtime_step& step = tables.steps[i];
-      void* at[operands.most];
-      for (int k = step.begin; k < step.end; ++k)
-        at[k - step.begin] = bases[tables.operands[k].base] + tables.operands[k].offset;
+      void* at[operand_count.most];
+      for (int k = step.first_operand; k < step.end_operand; ++k)
+        at[k - step.first_operand] = bases[tables.operands[k].base] + tables.operands[k].offset;
       step.run(step.constants, at, threads);
     }
   }

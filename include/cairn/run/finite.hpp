@@ -23,8 +23,8 @@ struct loss_error : std::domain_error {
   double actual;
 };
 
-/// Thrown if a gradient of a training step contains a number that is infinite or not a number. States are unchanged.
-/// Parameters are unchanged until an optimizer follows the gradient.
+/// Thrown if a gradient of a training step contains a number that is infinite or not a number. Parameters and states
+/// are unchanged. Parameters change only if the caller catches the error and updates an optimizer all the same.
 struct gradient_error : std::domain_error {
   gradient_error(std::string_view name, std::size_t at, double number)
       : std::domain_error(

@@ -1,5 +1,5 @@
-// A table of the numbers of a program that outlive a training step. The table has the same type for all models. Code
-// that saves a program and goes on from a file reads it.
+// A table of the numbers of a program that outlive a training step. The table has the same type for all models. The
+// code for files (cairn/file/saving.hpp) reads the table to save a program, and to resume training from a file.
 #pragma once
 
 #include "cairn/check/figures.hpp"
@@ -27,7 +27,7 @@ struct kept_tensor {
 /// - `random`: which random numbers the next training step draws,
 /// - `steps`: how many training steps changed the parameters,
 /// - `exchanged`: the name of the moment that has changed places with the parameters. It is empty if no moment has.
-struct run_counters {
+struct training_position {
   random_state random;
   std::int64_t steps = 0;
   std::string_view exchanged = {};
@@ -37,8 +37,8 @@ struct run_counters {
 struct kept_run {
   std::span<const kept_tensor> tensors;
   std::byte* const* bases;
-  std::size_t real_bytes;  ///< bytes of one real number of the program, a float or a double
-  run_counters* counters;  ///< null for a predictor, which has no counters
+  std::size_t real_bytes;       ///< bytes of one real number of the program, a float or a double
+  training_position* position;  ///< null for a predictor, which does not train
 
   /// Returns the program's own copy of a moment's name, which lives as long as the process. Returns an empty name if
   /// no update rule keeps such a moment.
@@ -95,7 +95,7 @@ inline constexpr auto kept_tensors = [] {
 /// Returns the index in `kept_tensors` of the moment `moment` of the parameter `name`. An empty `moment` means the
 /// parameter itself. If the moment does not exist, returns the number of tensors.
 template <class Compiled>
-constexpr std::size_t kept_moment(std::string_view name, std::string_view moment) {
+constexpr std::size_t index_of_kept(std::string_view name, std::string_view moment) {
   std::size_t i = 0;
   while (i < kept_tensors<Compiled>.size() &&
          (kept_tensors<Compiled>[i].name != name || kept_tensors<Compiled>[i].moment != moment))
@@ -105,15 +105,14 @@ constexpr std::size_t kept_moment(std::string_view name, std::string_view moment
 /// Returns the mistake that the program has no moment `Moment` of the parameter `Name`, or sound.
 template <class Compiled, fixed_string Name, fixed_string Moment>
 constexpr auto problem_of_moment() {
-  if constexpr (kept_moment<Compiled>(Name, Moment) < kept_tensors<Compiled>.size()) return sound{};
+  if constexpr (index_of_kept<Compiled>(Name, Moment) < kept_tensors<Compiled>.size()) return sound{};
   else if constexpr (!std::same_as<decltype(problem_of_parameter<Compiled, Name>()), sound>)
     return problem_of_parameter<Compiled, Name>();
   else return mistake<no_moment, top_scope, about<fact::parameter, Name>, fact::operation<Moment>>{};
 }
 
 /// Saves and loads a program. The template is defined in cairn/file/saving.hpp, which users include if they need it.
-/// `Path` makes the name dependent, so that the compiler looks for the definition only where a program is saved or
-/// loaded.
+/// It is a template only so that the compiler does not look for the definition until a program is saved or loaded.
 template <class Path>
 struct kept_files;
 /// Returns the mistake of saving or loading without a path or without cairn/file/saving.hpp, or sound.

@@ -40,14 +40,15 @@ inline double draw_initial(const initial& start, random_sequence& draw) {
 /// The facts about a leaf that are needed at run time.
 struct runtime_leaf {
   graph::role what;
-  bool trained, updated;
-  bool rounded;  ///< true for a parameter that is stored as bf16
-  int rows;      ///< the first extent
+  bool trained;
+  bool has_next;  ///< true for a state or a cache that the training step updates
+  bool is_bf16;   ///< true for a parameter that is stored as bf16
+  int first_extent;
   std::int64_t count, bytes, offset, gradient_offset;
   initial start;
   std::uint32_t hash;       ///< 32-bit hash of the leaf's name
   std::uint64_t long_hash;  ///< 64-bit hash of the leaf's name
-  plan::address next;       ///< address of the next value, for a state that the training step updates
+  plan::address next;       ///< address of the next value, if `has_next`
 };
 
 /// The common part of program and predictor: the memory of a compiled model, its inputs and its results.
@@ -78,19 +79,18 @@ class machine {
               hash_of(name),
               hash64_of(name),
               {}};
-      if (made.updated) made.next = Compiled::layout.of[Compiled::schedule.outputs[updated++]];
+      if (made.has_next) made.next = Compiled::layout.of[Compiled::schedule.outputs[updated++]];
     }
     return out;
   }();
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
-  /// Returns the shape of leaf `i`. The function is consteval, so that the graph does not become part of the
-  /// executable.
+  /// Returns the shape of leaf `i`. The function is consteval, so that the compiled program does not contain the graph.
   static consteval shape extents_of(int i) { return graph.leaf_op(i).results[0].extents; }
 
-  /// Returns the number of the random sequence from which parameter or input `i` is drawn. The lower half of the
-  /// number is the hash of the leaf's name. The upper half counts the leaves of the same role and the same hash that
-  /// come before the leaf in the order of their longer hashes. No two leaves of one role therefore have the same
-  /// sequence. If no other leaf of its role has the same hash, the sequence depends on the name alone.
+  /// Returns the number of the random sequence from which parameter or input `i` is drawn. No two leaves of one role
+  /// have the same number. The low half of the number is the 32-bit hash of the leaf's name. The high half is 0 unless
+  /// several leaves of one role have the same 32-bit hash. These leaves are then sorted by their 64-bit hashes, and the
+  /// high half is the rank of the leaf, counted from 0.
   static std::uint64_t sequence_of(int i) {
     const auto order_of = [](int leaf_number) { return std::pair{leaf(leaf_number).long_hash, leaf_number}; };
     std::uint64_t before = 0;
@@ -99,10 +99,10 @@ class machine {
     return before << 32 | leaf(i).hash;
   }
 
-  /// Throws program_error if products of bf16 are compiled for the tile registers of the processor and the system does
-  /// not permit their use.
+  /// Throws program_error if products of bf16 are compiled for AMX and the system does not permit the use of AMX's tile
+  /// registers.
   machine() {
-    if constexpr (multiplies_tiles && multiplies_halves) kernel::request_tile_registers();
+    if constexpr (multiplies_tiles && has_bf16_product) kernel::request_tile_registers();
   }
 
   std::byte* const* bases() const { return bases_; }
@@ -119,11 +119,11 @@ class machine {
   /// The kinds of contents that a part of memory can have.
   /// - `values`: values of one training step.
   /// - `snapshots`: snapshots of scans.
-  /// - `fixed`: numbers that stay from one training step to the next, and that no training step changes.
-  /// - `changed`: numbers that stay from one training step to the next, and that a training step may change.
-  enum class contents : std::uint8_t { values, snapshots, fixed, changed };
+  /// - `unchanging`: numbers that outlive a training step, and that no training step changes.
+  /// - `updated_by_step`: numbers that outlive a training step, and that a training step may change.
+  enum class contents : std::uint8_t { values, snapshots, unchanging, updated_by_step };
   /// Returns how many bytes `memory` shares with this machine's memory. Only parts of the machine's memory for which
-  /// is_meant(holding) is true count. If several of these parts overlap `memory`, the function counts only the first
+  /// is_meant(contents) is true count. If several of these parts overlap `memory`, the function counts only the first
   /// of them.
   std::size_t shared_bytes(std::span<const std::byte> memory, auto is_meant) const {
     constexpr bool updates = Compiled::model::purpose::updates_parameters;
@@ -133,13 +133,13 @@ class machine {
         shared = common_bytes(memory, {bases_[which], static_cast<std::size_t>(bytes)});
     };
     look(plan::arena_base, Compiled::layout.peak_bytes, contents::values);
-    look(plan::gradient_base, Compiled::addresses.gradient_bytes, contents::changed);
-    look(plan::moment_base, Compiled::addresses.moment_bytes, contents::changed);
+    look(plan::gradient_base, Compiled::addresses.gradient_bytes, contents::updated_by_step);
+    look(plan::moment_base, Compiled::addresses.moment_bytes, contents::updated_by_step);
     look(plan::elsewhere_base, Compiled::addresses.elsewhere_bytes, contents::snapshots);
     for (int i = 0; i < leaf_count; ++i) {
-      const bool changed = leaf(i).updated || (updates && leaf(i).trained);
+      const bool is_updated = leaf(i).has_next || (updates && leaf(i).trained);
       if (graph::is_persistent(leaf(i).what))
-        look(plan::leaf_base + i, leaf(i).bytes, changed ? contents::changed : contents::fixed);
+        look(plan::leaf_base + i, leaf(i).bytes, is_updated ? contents::updated_by_step : contents::unchanging);
     }
     return shared;
   }
@@ -165,15 +165,15 @@ class machine {
     (bound.check(input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound), ...);
     (check_unwritten(bound, input_of<Compiled, Bound>::shape), ...);
     ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data)), ...);
-    base(plan::constant_base) = bytes_of(executable<Compiled>::constants.at);
+    base(plan::constant_base) = bytes_of(executable<Compiled>::model_constants.at);
     base(plan::position_base) = bytes_of(graph::first_position());
   }
   /// Runs the plan steps [begin, end).
   void run(int begin, int end) { executable<Compiled>::run(bases_, begin, end); }
-  /// Copies the results whose final address is not where the plan steps computed them. Copies only the results for
-  /// whose base `is_wanted` returns true.
+  /// Copies the results whose final address is not where the plan steps computed them. Copies a result only if
+  /// `is_wanted` returns true for the base of its final address.
   void copy_to_final_addresses(auto is_wanted) { executable<Compiled>::copy_to_final_addresses(bases_, is_wanted); }
-  static constexpr int turn = Compiled::steps.turn, all_gradients = Compiled::steps.all_gradients,
+  static constexpr int turn = Compiled::steps.turn, first_update_step = Compiled::steps.first_update_step,
                        step_count = Compiled::steps.step_count;
 
   /// The number of random operations.
@@ -195,7 +195,7 @@ class machine {
   /// Returns the numbers of result I, in the type in which the result is stored. If the result is a parameter, the
   /// numbers are const, because a parameter must not be written through the view of a result.
   template <int I>
-  auto numbers() const {
+  auto result_numbers() const {
     constexpr plan::address address = Compiled::layout.of[Compiled::schedule.outputs[I]];
     using made = stored_as<graph.result(graph.outputs[I]).element.type, real>;
     using number = std::conditional_t<(address.base >= plan::leaf_base), const made, made>;
@@ -204,8 +204,8 @@ class machine {
   /// Returns a number for a scalar and a view for a tensor.
   template <int I>
   auto result() const {
-    if constexpr (extents_of_result<I>.rank == 0) return numbers<I>()[0];
-    else return view_of<extents_of_result<I>>(numbers<I>().data());
+    if constexpr (extents_of_result<I>.rank == 0) return result_numbers<I>()[0];
+    else return view_of<extents_of_result<I>>(result_numbers<I>().data());
   }
   /// Returns the result, or a tuple if the model has several results.
   auto results() const {
@@ -216,9 +216,9 @@ class machine {
   }
 
  private:
-  static constexpr bool multiplies_halves = [] {
+  static constexpr bool has_bf16_product = [] {
     bool any = false;
-    for (int v = 0; v < graph.node_count; ++v) any |= graph.op(v).multiplies_halves;
+    for (int v = 0; v < graph.node_count; ++v) any |= graph.op(v).has_bf16_product;
     return any;
   }();
 
@@ -228,8 +228,8 @@ class machine {
   /// Throws extent_error if the array overlaps memory that the plan writes.
   template <class Bound>
   void check_unwritten(const Bound& array, const shape& extents) const {
-    if (shared_bytes(array.bytes(extents), [](contents what) { return what != contents::fixed; }) > 0)
-      refuse_written(Bound::name);
+    if (shared_bytes(array.bytes(extents), [](contents what) { return what != contents::unchanging; }) > 0)
+      refuse_overlap(Bound::name);
   }
 
   /// Returns the address of constant numbers without const. The table of bases has one type for all memory. Kernels

@@ -27,6 +27,8 @@ class predictor {
   /// restored.
   static constexpr loop_counts loops() { return detail::loops_in<compiled>; }
 
+  /// Accepts a program that did not compile. The mistake of the program was already reported, and no second error
+  /// follows.
   template <auto Trained, class... TrainedOptions>
     requires(!detail::runs<Trained, true, TrainedOptions...>)
   explicit predictor(program<Trained, TrainedOptions...>&, std::span<std::byte> = {}) : memory_(0) {}
@@ -45,7 +47,7 @@ class predictor {
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
-      : predictor(trained, memory_block(check_no_overlap(trained, given), bytes_needed)) {
+      : predictor(trained, memory_block(checked_memory(trained, given), bytes_needed)) {
     static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
 
@@ -65,8 +67,8 @@ class predictor {
                                      path);
   }
 
-  /// Places the snapshots of scans in the caller's memory, as the function of a program does. A predictor needs
-  /// snapshots if the model contains gradients as values.
+  /// Places the snapshots of scans in the caller's memory. See program::keep_snapshots_in. A predictor needs snapshots
+  /// only if the model uses grad(...) inside.
   void keep_snapshots_in(std::span<std::byte> given) {
     memory_.check();
     machine_.keep_snapshots_in(given);
@@ -86,7 +88,7 @@ class predictor {
   }
   template <fixed_string Name>
   auto cache() && {
-    return detail::given_by_temporary(cache<Name>());
+    return detail::reject_views(cache<Name>());
   }
   /// Sets caches to zero: all caches, or the caches of the given names. A name can also be the name of a block.
   template <fixed_string... Names>
@@ -102,16 +104,16 @@ class predictor {
   }
 
   /// Returns the value, or a tuple of the values. Scalars are numbers. Tensors are views that are valid until the next
-  /// call. After the call, caches have the values that `updated` gives. The call throws and rounds as value_and_grad
-  /// does. If an operation of the caller throws an exception, some caches can be updated and others not. Further calls
-  /// then throw program_error until `reset()`.
+  /// call. After the call, each cache has the value that updated(...) in the model gives it. The call throws and rounds
+  /// as value_and_grad does. If an operation that the user defined throws an exception, some caches can be updated and
+  /// others not. Further calls then throw program_error until `reset()`.
   template <class... Bound>
   auto operator()(const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
     static_assert(report_of<problem>{}.shown);
     memory_.check();
-    program_.check();
-    if (!program_.is_written()) detail::check_written(unchecked_leaves_, parameters_);
+    program_share_.check();
+    if (!program_share_.is_written()) detail::check_written(unchecked_leaves_, parameters_);
     unchecked_leaves_ = {};
     if (caches_half_updated_)
       refuse(
@@ -131,18 +133,19 @@ class predictor {
   /// Calls a temporary predictor. Rejects: a result with a view in it.
   template <class... Bound>
   auto operator()(const Bound&... inputs) && {
-    return detail::given_by_temporary((*this)(inputs...));
+    return detail::reject_views((*this)(inputs...));
   }
 
  private:
   static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().peak_bytes + memory().cache_bytes);
 
+  /// Returns `given`. Throws memory_error if the program uses parts of the memory that the predictor needs.
   template <class Program>
-  static std::span<std::byte> check_no_overlap(Program& trained, std::span<std::byte> given) {
+  static std::span<std::byte> checked_memory(Program& trained, std::span<std::byte> given) {
     using contents = typename Program::machine::contents;
     detail::refuse_shared_bytes(trained.checked_machine().shared_bytes(
         given.first(std::min(given.size(), bytes_needed)),
-        [](contents what) { return what == contents::fixed || what == contents::changed; }));
+        [](contents what) { return what == contents::unchanging || what == contents::updated_by_step; }));
     return given;
   }
   void set_addresses() {
@@ -169,7 +172,7 @@ class predictor {
     set_addresses();
     if constexpr (std::same_as<sharing_with<owner>, sound>) {
       trained.memory_.check();
-      program_ = trained.memory_.share(memory_.is_on_heap());
+      program_share_ = trained.memory_.share(memory_.has_record());
       parameters_ = trained.memory_.data();
       for (int i = 0; i < machine::leaf_count; ++i) {
         if (machine::leaf(i).what != graph::role::parameter) continue;
@@ -182,11 +185,12 @@ class predictor {
 
   memory_block memory_;
   machine machine_;
-  // The program whose parameters the predictor uses. `program_` knows whether the program still exists. `parameters_`
-  // is the address of the parameters, and `unchecked_leaves_` are the leaves to look at until the parameters were
-  // found to be written.
-  detail::memory_share program_;
+  // The share in the memory of the program. It knows whether the program still exists. It is empty if the predictor has
+  // parameters of its own, or if the caller gave memory to both the program and the predictor.
+  detail::memory_share program_share_;
+  // The address of the program's parameters.
   std::byte* parameters_ = nullptr;
+  // The leaves of the program, until one call has passed check_written. Later calls check no leaf.
   std::span<const detail::runtime_leaf> unchecked_leaves_;
   bool caches_half_updated_ = false;  // true if an exception left a call
 };

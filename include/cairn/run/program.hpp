@@ -28,7 +28,8 @@ constexpr auto problem_of_threads() {
 }
 }  // namespace detail
 
-/// A training step of a model. Parameters, their gradients and the arena are one allocation.
+/// A training step of a model. A program has one block of memory, which holds in this order: parameters and states,
+/// moments, gradients, and the arena.
 ///
 /// `Output` is a scalar expression or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
 /// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, fit<4_MiB>, threads<4>, mixed<bf16>,
@@ -52,7 +53,8 @@ class program {
  public:
   using real_type = typename compiled::real;
   /// The type in which parameters are stored. States are always stored as real_type.
-  using parameter_type = std::conditional_t<detail::rounds_weights<typename compiled::model::numbers>, bf16, real_type>;
+  using parameter_type =
+      std::conditional_t<detail::rounds_parameters<typename compiled::model::numbers>, bf16, real_type>;
   /// The largest number of threads that a training step uses.
   static constexpr int threads = compiled::threads;
 
@@ -66,8 +68,8 @@ class program {
   /// The segments, in the order of the forward pass.
   static constexpr auto segments() { return detail::segments_in<compiled>; }
 
-  /// The plan step at which the arena is fullest, and whether segments make the arena larger than the arena of the
-  /// program without segments.
+  /// The plan step at which the arena is fullest, and whether segments make the arena larger than the arena of the same
+  /// program with `plain`.
   static constexpr peak_plan peak() { return detail::peak_in<compiled>; }
 
   /// True if the program has `train`, which changes the parameters.
@@ -77,7 +79,8 @@ class program {
   /// Returns true if the program contains random operations.
   static constexpr bool is_random() { return machine::random_count > 0; }
 
-  /// Allocates memory().total_bytes() bytes once, and 64 bytes in front of them.
+  /// Allocates memory().total_bytes() bytes once, and 64 bytes in front of them. The 64 bytes hold the record by which
+  /// predictors and optimizers learn whether the program still exists.
   program() : program(memory_block(bytes_needed)) {}
   /// Uses the first memory().total_bytes() bytes of the caller's memory, and allocates nothing. The memory must
   /// outlive the program. Throws memory_error if the memory is too small, or does not start at a multiple of 64 bytes.
@@ -100,14 +103,14 @@ class program {
   void init(seed s) {
     memory_.check();
     const kernel::default_float_mode mode;
-    counters_ = {{s, 0}, 0};
-    memory_.set_state(detail::memory_state::written);
+    position_ = {{s, 0}, 0};
+    memory_.set_status(detail::parameter_status::written);
     if constexpr (accumulates) zero_grad();
     std::fill_n(machine_.base(plan::moment_base), memory().moment_bytes, std::byte{});
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
       if (leaf.what != graph::role::parameter) continue;
-      if (leaf.rounded) draw_parameter<parameter_type>(i, s);
+      if (leaf.is_bf16) draw_parameter<parameter_type>(i, s);
       else draw_parameter<real_type>(i, s);
     }
   }
@@ -133,17 +136,18 @@ class program {
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) machine_.run(0, machine::step_count);
     machine_.copy_to_final_addresses([](int) { return true; });
-    if constexpr (checks) {
+    if constexpr (checks_finite) {
       check_loss();
       check_gradients();
     }
     update_states();
     return machine_.results();
   }
-  /// Calls a temporary program, as all functions below with `&&` do. Rejects: a result with a view in it.
+  /// Runs one training step of a temporary program. Rejects: a result with a view in it. The same holds for every
+  /// function below with `&&`.
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) && {
-    return detail::given_by_temporary(value_and_grad(inputs...));
+    return detail::reject_views(value_and_grad(inputs...));
   }
 
   /// Runs one training step of a program with update<...>. It works as value_and_grad does. Afterwards the update
@@ -152,30 +156,30 @@ class program {
   /// Throws
   /// - extent_error, label_error and program_error for the same reasons as value_and_grad;
   /// - std::invalid_argument if the learning rate is negative or not finite;
-  /// - program_error while a moment has changed places with the parameters;
+  /// - program_error between a call of exchange(m) and the second call of exchange(m), which puts the parameters back;
   /// - with check_finite: loss_error before any parameter is changed. If clip<...> keeps the gradients, also
   ///   gradient_error before any parameter is changed.
   ///
-  /// If an operation of the caller throws an exception, some parameters can be updated and others not. Training steps,
-  /// `save` and predictors then throw program_error until `init` or a complete `load`.
+  /// If an operation that the user defined throws an exception, some parameters can be updated and others not. Training
+  /// steps, `save` and predictors then throw program_error until `init` or a complete `load`.
   template <class... Bound>
   auto train(const train_options& given, const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
     static_assert(report_of<problem>{}.shown);
     const kernel::default_float_mode mode;
     detail::check_settings("train", std::array{setting::not_negative("lr", given.lr.value_or(0))});
-    if (!counters_.exchanged.empty()) refuse_exchanged("before training goes on");
+    if (!position_.exchanged.empty()) refuse_exchanged("before training goes on");
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) {
       set_rule_numbers(given);
       machine_.run(0, machine::turn);
-      if constexpr (checks) check_loss();
-      machine_.run(machine::turn, machine::all_gradients);
-      if constexpr (keeps_gradients) limit_gradients();
-      memory_.set_state(detail::memory_state::half_updated);
-      machine_.run(machine::all_gradients, machine::step_count);
-      memory_.set_state(detail::memory_state::written);
-      ++counters_.steps;
+      if constexpr (checks_finite) check_loss();
+      machine_.run(machine::turn, machine::first_update_step);
+      if constexpr (keeps_gradients) set_clip_factor();
+      memory_.set_status(detail::parameter_status::half_updated);
+      machine_.run(machine::first_update_step, machine::step_count);
+      memory_.set_status(detail::parameter_status::written);
+      ++position_.steps;
     }
     machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plan::gradient_base; });
     update_states();
@@ -188,31 +192,33 @@ class program {
   }
   template <class... Bound>
   auto train(const Bound&... inputs) && {
-    return detail::given_by_temporary(train(inputs...));
+    return detail::reject_views(train(inputs...));
   }
 
-  /// Calls `use(run)`, which calls run(i) for each plan step i in order. `use` may repeat the whole round as often as
-  /// it likes. report::profile is built on this function. All rounds draw the random numbers of the next training
-  /// step. Afterwards parameters, moments, states and gradients are as they were before the call. Only the first round
-  /// computes the values of a training step, because plan steps write over values that they read.
+  /// Runs single plan steps of a training step. This function calls `use` with a function `run`, and run(i) runs plan
+  /// step i. report::profile is built on this function. `use` must run plan steps 0 to n - 1 in order, and may repeat
+  /// this round as often as it likes. Only the first round computes the values of a training step, because plan steps
+  /// write over values that they read. All rounds draw the random numbers of the next training step. The function
+  /// allocates memory for a copy of parameters, states, moments and gradients. Afterwards they are as they were before
+  /// the call.
   template <class Use, class... Bound>
   void step_by_step(Use use, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, updates_parameters, Bound...>());
     static_assert(report_of<problem>{}.shown);
-    const run_counters counters = counters_;
+    const training_position position = position_;
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, sound>) {
       const std::vector<std::byte> before(memory_.data(), machine_.base(plan::arena_base));
       // Restores everything even if `use` throws.
       struct as_before {
         program& of;
-        const run_counters& counters;
+        const training_position& position;
         const std::vector<std::byte>& bytes;
         ~as_before() {
           std::ranges::copy(bytes, of.memory_.data());
-          of.counters_ = counters;
+          of.position_ = position;
         }
-      } const guard{*this, counters, before};
+      } const guard{*this, position, before};
       if constexpr (updates_parameters) set_rule_numbers({});
       use([this](int i) {
         const kernel::default_float_mode mode;
@@ -224,12 +230,12 @@ class program {
   /// The number of training steps that changed the parameters. Callers can store the number and set it later.
   std::int64_t steps() const {
     memory_.check();
-    return counters_.steps;
+    return position_.steps;
   }
   void steps(std::int64_t taken) {
     memory_.check();
     detail::check_settings("program", std::array{setting::not_negative("steps", static_cast<double>(taken))});
-    counters_.steps = taken;
+    position_.steps = taken;
   }
   /// With clip<...>: the Euclidean norm of all gradients of the last training step, before the gradients were clipped.
   double gradient_norm() const
@@ -257,7 +263,7 @@ class program {
       memory_.check();
       const kernel::default_float_mode mode;
       (arrays.check(machine::extents_of(detail::written_leaf<compiled, Bound>), 0, "parameter"), ...);
-      (check_set_alone<Bound::name, detail::written_leaf<compiled, Bound>...>(
+      (check_disjoint<Bound::name, detail::written_leaf<compiled, Bound>...>(
            arrays.bytes(machine::extents_of(detail::written_leaf<compiled, Bound>))),
        ...);
       (write(detail::written_leaf<compiled, Bound>, arrays.data), ...);
@@ -283,22 +289,23 @@ class program {
     if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(gradient_at(i));
     else return detail::view_stand_in<real_type>{};
   }
-  /// Returns the same views for reading only.
+  /// Returns the same view as `param` of a program that is not const, for reading only.
   template <fixed_string Name>
   auto param() const& {
     return detail::read_only(const_cast<program&>(*this).template param<Name>());
   }
+  /// Returns the same view as `grad` of a program that is not const, for reading only.
   template <fixed_string Name>
   auto grad() const& {
     return detail::read_only(const_cast<program&>(*this).template grad<Name>());
   }
   template <fixed_string Name>
   auto param() && {
-    return detail::given_by_temporary(param<Name>());
+    return detail::reject_views(param<Name>());
   }
   template <fixed_string Name>
   auto grad() && {
-    return detail::given_by_temporary(grad<Name>());
+    return detail::reject_views(grad<Name>());
   }
 
   /// Returns a moment that the update rule of update<...> keeps of a parameter. The update rule gives the moment its
@@ -308,7 +315,8 @@ class program {
     using problem = decltype(detail::problem_of_moment<compiled, Name, Moment>());
     static_assert(report_of<problem>{}.shown);
     if constexpr (std::same_as<problem, sound>) {
-      constexpr const kept_tensor& found = detail::kept_tensors<compiled>[detail::kept_moment<compiled>(Name, Moment)];
+      constexpr const kept_tensor& found =
+          detail::kept_tensors<compiled>[detail::index_of_kept<compiled>(Name, Moment)];
       return detail::view_of<found.extents>(reinterpret_cast<real_type*>(checked_machine().at(found.at)));
     } else {
       return detail::view_stand_in<real_type>{};
@@ -316,7 +324,7 @@ class program {
   }
   template <fixed_string Name, fixed_string Moment>
   auto moment() && {
-    return detail::given_by_temporary(moment<Name, Moment>());
+    return detail::reject_views(moment<Name, Moment>());
   }
   /// Returns true if an update rule keeps a moment of this name.
   static constexpr bool has_moment(std::string_view name) {
@@ -339,24 +347,24 @@ class program {
   /// - or if another moment is exchanged.
   void exchange(std::string_view moment) {
     check_exchange(moment);
-    if (!counters_.exchanged.empty() && counters_.exchanged != moment)
+    if (!position_.exchanged.empty() && position_.exchanged != moment)
       refuse_exchanged(detail::text_of({"before exchange(\"", moment, "\")"}));
     for (const kept_tensor& one : detail::kept_tensors<compiled>) {
       if (one.moment != moment) continue;
-      const auto of = static_cast<std::size_t>(one.extents.count());
+      const auto count = static_cast<std::size_t>(one.extents.count());
       real_type* const numbers = reinterpret_cast<real_type*>(checked_machine().at(one.at));
-      const kept_tensor& parameter = detail::kept_tensors<compiled>[detail::kept_moment<compiled>(one.name, {})];
-      std::swap_ranges(numbers, numbers + of, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
+      const kept_tensor& parameter = detail::kept_tensors<compiled>[detail::index_of_kept<compiled>(one.name, {})];
+      std::swap_ranges(numbers, numbers + count, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
     }
-    counters_.exchanged =
-        counters_.exchanged.empty() ? kept_run::moment_in(detail::kept_tensors<compiled>, moment) : std::string_view{};
+    position_.exchanged =
+        position_.exchanged.empty() ? kept_run::moment_in(detail::kept_tensors<compiled>, moment) : std::string_view{};
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
   /// them: `[](std::string_view name, auto view) {...}`. The views are the same as those of `param`.
   template <class Visit>
   void for_each_parameter(Visit visit) {
-    for_each_leaf([&]<int I>(std::integral_constant<int, I>) {
+    for_each_leaf_index([&]<int I>(std::integral_constant<int, I>) {
       if constexpr (machine::leaf(I).what == graph::role::parameter) {
         visit(std::string_view(detail::leaf_name<compiled, I>),
               detail::view_of<machine::extents_of(I)>(numbers_at<I>()));
@@ -367,7 +375,7 @@ class program {
   /// same as those of `grad`.
   template <class Visit>
   void for_each_gradient(Visit visit) {
-    for_each_leaf([&]<int I>(std::integral_constant<int, I>) {
+    for_each_leaf_index([&]<int I>(std::integral_constant<int, I>) {
       if constexpr (compiled::model::chosen.wanted[I] && (keeps_gradients || !compiled::model::chosen.trained[I])) {
         constexpr const auto& name = detail::leaf_name<compiled, I>;
         visit(std::string_view(name), grad<name>());
@@ -375,14 +383,14 @@ class program {
     });
   }
 
-  /// Returns all trained parameters as one block. Each parameter starts at a multiple of 64 bytes. The padding between
-  /// parameters is zero.
+  /// Returns all trained parameters, which lie next to one another in memory. Each parameter starts at a multiple of 64
+  /// bytes. The padding between parameters is zero.
   std::span<parameter_type> parameters() & {
     memory_.check();
-    return {reinterpret_cast<parameter_type*>(memory_.data()), block_size};
+    return {reinterpret_cast<parameter_type*>(memory_.data()), padded_count};
   }
   std::span<const parameter_type> parameters() const& { return const_cast<program&>(*this).parameters(); }
-  auto parameters() && { return detail::given_by_temporary(parameters()); }
+  auto parameters() && { return detail::reject_views(parameters()); }
   /// Calls visit(i) for the index i of each number in parameters(), without the padding.
   void for_each_trained(auto visit) const {
     memory_.check();
@@ -397,7 +405,7 @@ class program {
   std::span<real_type> gradients() &
     requires keeps_gradients
   {
-    return {reinterpret_cast<real_type*>(checked_machine().base(plan::gradient_base)), block_size};
+    return {reinterpret_cast<real_type*>(checked_machine().base(plan::gradient_base)), padded_count};
   }
   std::span<const real_type> gradients() const&
     requires keeps_gradients
@@ -407,7 +415,7 @@ class program {
   auto gradients() &&
     requires keeps_gradients
   {
-    return detail::given_by_temporary(gradients());
+    return detail::reject_views(gradients());
   }
   /// Reports that the program does not keep gradients.
   template <class Number = real_type>
@@ -422,7 +430,7 @@ class program {
   /// random state and set it later, to go on with saved parameters.
   random_state& random() {
     memory_.check();
-    return counters_.random;
+    return position_.random;
   }
   /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
   /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
@@ -446,18 +454,18 @@ class program {
     if constexpr (std::same_as<problem, sound>) {
       const kernel::default_float_mode mode;
       auto texts = detail::kept_files<Path>::load(kept(), path, part...);
-      if constexpr (sizeof...(part) == 0) memory_.set_state(detail::memory_state::written);
+      if constexpr (sizeof...(part) == 0) memory_.set_status(detail::parameter_status::written);
       else memory_.note_write();
       if constexpr (accumulates) zero_grad();
       return texts;
     }
   }
 
-  /// Returns the arena, the memory that a training step writes. It can be inspected.
+  /// Returns the arena, the working memory of a training step. It can be inspected.
   std::span<std::byte> arena() & {
     return {checked_machine().base(plan::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
   }
-  auto arena() && { return detail::given_by_temporary(arena()); }
+  auto arena() && { return detail::reject_views(arena()); }
 
  private:
   template <auto, class...>
@@ -465,11 +473,12 @@ class program {
   template <class>
   friend struct detail::trained_blocks;
   static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().total_bytes());
-  static constexpr std::size_t block_size =
+  /// How many numbers parameters() has, with the padding.
+  static constexpr std::size_t padded_count =
       static_cast<std::size_t>(compiled::addresses.trained_bytes) / sizeof(parameter_type);
 
   static constexpr const auto& rules = graph::rules_of<typename compiled::model>;
-  static constexpr bool checks = detail::request<Options...>::template has<check_finite>;
+  static constexpr bool checks_finite = detail::request<Options...>::template has<check_finite>;
   static constexpr std::span all_leaves{machine::leaves.data(), static_cast<std::size_t>(machine::leaf_count)};
 
   template <class Problem, class... Bound>
@@ -478,7 +487,7 @@ class program {
     machine_.check_snapshots();
     if constexpr (std::same_as<Problem, sound>) {
       machine_.bind_inputs(inputs...);
-      machine_.set_random_streams(counters_.random.from, counters_.random.step++);
+      machine_.set_random_streams(position_.random.from, position_.random.step++);
     }
   }
   /// Writes the numbers that are the same for all parameters in this training step: the numbers of each update rule,
@@ -487,17 +496,19 @@ class program {
   void set_rule_numbers(const train_options& given) {
     std::size_t at = 0;
     for_each_rule([&](const auto& rule) {
-      for (const double number : rule.numbers(given.lr.value_or(rule.lr), counters_.steps + 1))
-        numbers_[at++] = static_cast<real_type>(number);
+      for (const double number : rule.numbers(given.lr.value_or(rule.lr), position_.steps + 1))
+        rule_numbers_[at++] = static_cast<real_type>(number);
     });
-    numbers_[at] = static_cast<real_type>(keeps_gradients ? 1 : clip.at);
-    machine_.base(plan::number_base) = reinterpret_cast<std::byte*>(numbers_.data());
+    rule_numbers_[at] = static_cast<real_type>(keeps_gradients ? 1 : clip.at);
+    machine_.base(plan::number_base) = reinterpret_cast<std::byte*>(rule_numbers_.data());
     if constexpr (!std::same_as<parameter_type, real_type>) draw_keys();
   }
-  /// Draws the random keys that round each parameter in this training step. A key depends on the parameter's name.
+  /// Draws the keys for stochastic rounding in this training step, one for each parameter. A key depends on the
+  /// parameter's name.
   void draw_keys() {
-    const auto& [from, next] = counters_.random;
+    const auto& [from, next] = position_.random;
     for (int i = 0; i < machine::leaf_count; ++i) {
+      // The number of this training step is next - 1, because begin_step has already counted the step.
       const random_stream stream{from, hash64_of(".rounding", machine::leaf(i).long_hash), next - 1};
       const auto words = stream(0);
       std::copy_n(words.begin(), 2, keys_.begin() + 2 * i);
@@ -506,15 +517,15 @@ class program {
   }
   /// Computes the norm of all gradients, and sets the factor by which updates multiply the gradients, as PyTorch's
   /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
-  void limit_gradients() {
+  void set_clip_factor() {
     machine_.copy_to_final_addresses([](int base) { return base == plan::gradient_base; });
-    gradient_norm_ =
-        kernel::length_of(gradients().data(), static_cast<std::int64_t>(block_size), kernel::threads_at_hand(threads));
-    if constexpr (checks) check_gradients();
-    // If the norm is not a number, the factor is not a number either, as in PyTorch. The norm must not pass for a
-    // small one.
+    gradient_norm_ = kernel::length_of(gradients().data(), static_cast<std::int64_t>(padded_count),
+                                       kernel::threads_at_hand(threads));
+    if constexpr (checks_finite) check_gradients();
+    // If the norm is NaN, the comparison is false, so the factor is NaN, too, as in PyTorch. With the
+    // comparison length > clip.at, NaN would count as a small norm.
     const double length = gradient_norm_ + 1e-6;
-    numbers_[rules.numbers - 1] = static_cast<real_type>(length <= clip.at ? 1 : clip.at / length);
+    rule_numbers_[rules.numbers - 1] = static_cast<real_type>(length <= clip.at ? 1 : clip.at / length);
   }
   static void for_each_rule(auto visit) {
     []<class... Names, auto... Rule>(detail::rule_list<detail::named_rule<Names, Rule>...>, auto& each) {
@@ -524,12 +535,12 @@ class program {
   void update_states() {
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
-      if (leaf.updated)
+      if (leaf.has_next)
         std::memcpy(machine_.leaf_base(i), machine_.at(leaf.next), static_cast<std::size_t>(leaf.bytes));
     }
   }
   void check_loss() const {
-    for (const auto number : machine_.template numbers<0>()) {
+    for (const auto number : machine_.template result_numbers<0>()) {
       if (!std::isfinite(static_cast<double>(number))) refuse(loss_error(static_cast<double>(number)));
     }
   }
@@ -539,24 +550,24 @@ class program {
     });
   }
   [[noreturn, gnu::cold]] void refuse_exchanged(std::string_view before) const {
-    refuse(program_error(detail::text_of({"cairn: the moment '", counters_.exchanged,
+    refuse(program_error(detail::text_of({"cairn: the moment '", position_.exchanged,
                                           "' stands in the place of the parameters, since exchange(\"",
-                                          counters_.exchanged, "\") or a file that was saved then; call exchange(\"",
-                                          counters_.exchanged, "\") once more ", before})));
+                                          position_.exchanged, "\") or a file that was saved then; call exchange(\"",
+                                          position_.exchanged, "\") once more ", before})));
   }
-  kept_run kept() { return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &counters_}; }
+  kept_run kept() { return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &position_}; }
   machine& checked_machine() {
     memory_.check();
     return machine_;
   }
   template <class Number>
-  Number* stored_at(int leaf) {
+  Number* leaf_numbers(int leaf) {
     return reinterpret_cast<Number*>(checked_machine().leaf_base(leaf));
   }
   /// Returns the numbers of a parameter or a state, in the type in which they are stored.
   template <int Leaf>
   auto* numbers_at() {
-    return stored_at<std::conditional_t<machine::leaf(Leaf).rounded, parameter_type, real_type>>(Leaf);
+    return leaf_numbers<std::conditional_t<machine::leaf(Leaf).is_bf16, parameter_type, real_type>>(Leaf);
   }
   real_type* gradient_at(int leaf) {
     return reinterpret_cast<real_type*>(checked_machine().base(plan::gradient_base) +
@@ -565,20 +576,21 @@ class program {
   template <class Number>
   void draw_parameter(int i, seed s) {
     const detail::runtime_leaf& leaf = machine::leaf(i);
-    Number* const numbers = stored_at<Number>(i);
+    Number* const numbers = leaf_numbers<Number>(i);
     random_sequence draw(s, machine::sequence_of(i));
+    // Adding 0 turns -0 into 0, since -0 means that the number is unwritten.
     for (Number& value : std::span(numbers, static_cast<std::size_t>(leaf.count)))
       value = static_cast<Number>(static_cast<real_type>(detail::draw_initial(leaf.start, draw)) + real_type{0});
     const int zero_row = leaf.start.zero_row;
     if (zero_row < 0) return;
-    const std::int64_t row = leaf.count / leaf.rows;
+    const std::int64_t row = leaf.count / leaf.first_extent;
     std::fill_n(numbers + row * zero_row, row, Number{});
   }
 
   /// Throws extent_error if the array for `Name` overlaps one of the other parameters or states that the same call
   /// sets.
   template <fixed_string Name, int... Leaf>
-  void check_set_alone(std::span<const std::byte> array) {
+  void check_disjoint(std::span<const std::byte> array) {
     for (const int i : {Leaf...}) {
       const std::span<const std::byte> other(checked_machine().leaf_base(i),
                                              static_cast<std::size_t>(machine::leaf(i).bytes));
@@ -588,10 +600,10 @@ class program {
   }
   template <class Number>
   void write(int leaf, const Number* numbers) {
-    if (machine::leaf(leaf).rounded)
-      std::transform(numbers, numbers + machine::leaf(leaf).count, stored_at<parameter_type>(leaf),
+    if (machine::leaf(leaf).is_bf16)
+      std::transform(numbers, numbers + machine::leaf(leaf).count, leaf_numbers<parameter_type>(leaf),
                      [](Number x) { return static_cast<parameter_type>(x); });
-    else std::memmove(stored_at<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
+    else std::memmove(leaf_numbers<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
     memory_.note_write();
   }
   /// Throws program_error
@@ -602,9 +614,10 @@ class program {
     memory_.check();
     if (!found_written_ && !memory_.is_written()) detail::check_written(all_leaves, memory_.data());
     found_written_ = true;
-    memory_.check_whole();
+    memory_.check_status();
   }
-  static void for_each_leaf(auto visit) {
+  /// Calls `visit` with the index of each leaf as a std::integral_constant.
+  static void for_each_leaf_index(auto visit) {
     [&]<int... I>(std::integer_sequence<int, I...>) {
       (visit(std::integral_constant<int, I>{}), ...);
     }(std::make_integer_sequence<int, machine::leaf_count>{});
@@ -621,11 +634,11 @@ class program {
 
   memory_block memory_;
   machine machine_;
-  run_counters counters_;
+  training_position position_;
   double gradient_norm_ = 0;
-  std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> numbers_{};
+  std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> rule_numbers_{};
   std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
-  bool found_written_ = false;  // true if a training step found the parameters written
+  bool found_written_ = false;  // true after the first check that parameters are written
 };
 
 /// Runs a training step of any program. A program that updates its parameters trains at the learning rates of its

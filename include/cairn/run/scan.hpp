@@ -29,8 +29,9 @@ class scan_runner {
   static constexpr const auto& unused = body_plan::template unused<Backward>;
   static constexpr bool stores = figures.stored_bytes > 0;
 
-  /// The addresses of the carried values, by number.
-  struct state {
+  /// The addresses of all carried values, at the beginning or at the end of an iteration, by number. In this file, all
+  /// carried values together are called a state.
+  struct carried_addresses {
     std::byte* at[body_plan::carried_count];
   };
 
@@ -60,7 +61,7 @@ class scan_runner {
     if constexpr (Backward) no_memory_marker_ = next();
     std::byte* next_bytes = next();
     const auto part = [&next_bytes](std::int64_t bytes) { return std::exchange(next_bytes, next_bytes + bytes); };
-    bases_[plan::constant_base] = const_cast<std::byte*>(body::constants.at);
+    bases_[plan::constant_base] = const_cast<std::byte*>(body::model_constants.at);
     bases_[plan::position_base] = graph::first_position();
     bases_[plan::arena_base] = part(workspace.arena);
     states_ = part(workspace.states);
@@ -72,23 +73,24 @@ class scan_runner {
     open_sums_ = part(workspace.sums);
     bases_[plan::workspace_base] = next_bytes;
     for (int i = 0; i < facts::arguments; ++i) bases_[plan::leaf_base + i] = arguments_[i];
-    for (int k = 0; k < body_plan::carried_count; ++k) first_.at[k] = arguments_[carried[k].leaf];
+    for (int k = 0; k < body_plan::carried_count; ++k) initial_state_.at[k] = arguments_[carried[k].leaf];
   }
 
   void forward() {
     if constexpr (policy::stores_iterations) {
       recorded_ = stored_;
       recorded_end_ = iterations;
-      state now = first_;
+      carried_addresses now = initial_state_;
       for (int t = 0; t < iterations; ++t) {
-        const state next = t + 1 == iterations ? last_state(now) : stored_state(t + 1, state_apart_from(now));
+        const carried_addresses next =
+            t + 1 == iterations ? last_state(now) : stored_state(t + 1, state_apart_from(now));
         if (stored_ != nullptr) bases_[plan::stored_base] = stored_values_of(t);
         evaluate(t, now, next);
         now = next;
       }
     } else {
       typename policy::template schedule<iterations> schedule;
-      state now = first_;
+      carried_addresses now = initial_state_;
       for (reversal::action a = schedule.next(); a.what == reversal::action::advance; a = schedule.next())
         now = advance(a, now);
     }
@@ -101,8 +103,8 @@ class scan_runner {
       current_gradients_.at[k] = cotangents_[k] == no_memory_marker_ ? zeros_ : cotangents_[k];
     if constexpr (policy::stores_iterations) {
       recorded_ = stored_;
-      state_before_ = first_;
-      state_after_ = last_state(first_);
+      state_before_ = initial_state_;
+      state_after_ = last_state(initial_state_);
       recorded_end_ = iterations;
       for (int t = iterations; t-- > 0;) pull_back_recorded(t);
     } else {
@@ -110,17 +112,17 @@ class scan_runner {
       typename policy::template schedule<iterations> schedule;
       action a = schedule.next();
       while (a.what == action::advance) a = schedule.next();  // the forward pass already ran these actions
-      state now = first_;
+      carried_addresses now = initial_state_;
       for (a = schedule.next(); a.what != action::done; a = schedule.next()) {
         if (a.what == action::restore) {
-          now = a.slot == 0 ? first_ : snapshot(a.slot);
+          now = a.slot == 0 ? initial_state_ : snapshot(a.slot);
         } else if (a.what == action::advance) {
           now = advance(a, now);
         } else if constexpr (body_plan::records) {
-          if (a.what == action::record) record(a, now);
+          if (a.what == action::record) record_range(a, now);
           else pull_back_recorded(a.from);
         } else {
-          record(a.from, now, state_apart_from(now));
+          recompute_iteration(a.from, now, state_apart_from(now));
           pull_back(a.from);
         }
       }
@@ -130,40 +132,44 @@ class scan_runner {
  private:
   using body = executable<typename body_plan::compiled>;
 
-  static state state_at(std::byte* at) {
-    state out;
+  static carried_addresses state_at(std::byte* at) {
+    carried_addresses out;
     for (int k = 0; k < body_plan::carried_count; ++k) out.at[k] = at + carried[k].offset;
     return out;
   }
-  /// Returns a state in workspace that does not overlap `now`. There are two states in workspace.
-  state state_apart_from(const state& now) const {
+  /// Returns the addresses of a state in workspace that does not overlap `now`. Workspace has room for at most two
+  /// states.
+  carried_addresses state_apart_from(const carried_addresses& now) const {
     bool first = false;
     for (int k = 0; k < body_plan::carried_count; ++k) first |= now.at[k] == states_ + carried[k].offset;
     return state_at(first ? states_ + body_plan::state_bytes : states_);
   }
   /// Returns the addresses of the carried values after the last iteration. A carried value lies in the result of the
   /// scan if the result is used, and in workspace otherwise.
-  state last_state(const state& before) const {
-    state out = state_apart_from(before);
+  carried_addresses last_state(const carried_addresses& before) const {
+    carried_addresses out = state_apart_from(before);
     for (int k = 0; k < body_plan::carried_count; ++k) {
       if (results_[carried[k].result] != nullptr) out.at[k] = results_[carried[k].result];
     }
     return out;
   }
-  state snapshot(int slot) const {
-    // The forward pass stores snapshots 1 to `left`. The backward pass stores snapshots with larger numbers.
-    const int number = slot - 1, left = policy::template slots<iterations>;
-    return state_at(number < left ? stored_ + number * body_plan::state_bytes
-                                  : snapshots_ + (number - left) * body_plan::state_bytes);
+  carried_addresses snapshot(int slot) const {
+    // Slots 1 to `forward_count` are snapshots that the forward pass stores. The other snapshots lie in the workspace
+    // of the backward pass.
+    const int number = slot - 1, forward_count = policy::template slots<iterations>;
+    return state_at(number < forward_count ? stored_ + number * body_plan::state_bytes
+                                           : snapshots_ + (number - forward_count) * body_plan::state_bytes);
   }
-  /// `stored_values_of` returns where iteration t stores the values that its backward pass reads. `stored_state`
-  /// returns the addresses of the carried values before iteration t. Carried values that are stored lie in front of the
-  /// values of all iterations. The values before the first iteration of a segment are not among them.
+  /// Returns the address at which the recorded iteration t stores the values that its backward pass reads. These values
+  /// lie behind the stored carried values of all recorded iterations.
   std::byte* stored_values_of(int t) const {
     return recorded_ + (recorded_end_ - recorded_begin_ - 1) * body_plan::carried.stored_bytes +
            (t - recorded_begin_) * body_plan::addresses.stored_bytes;
   }
-  state stored_state(int t, state others) const {
+  /// Returns the addresses of the carried values before the recorded iteration t. Carried values that are not stored
+  /// have their addresses in `others`. The state before the first recorded iteration is not stored here: its addresses
+  /// are `state_before_`.
+  carried_addresses stored_state(int t, carried_addresses others) const {
     for (int k = 0; k < body_plan::carried_count; ++k) {
       if (recorded_ != nullptr && carried[k].stored_offset != graph::none)
         others.at[k] =
@@ -174,7 +180,7 @@ class scan_runner {
 
   /// Makes the body read and write the memory of iteration t. The body reads the carried values at `now` and writes
   /// them to `next`.
-  void point_bases_at(int t, const state& now, const state& next) {
+  void point_bases_at(int t, const carried_addresses& now, const carried_addresses& next) {
     for (int k = 0; k < body_plan::carried_count; ++k) {
       bases_[plan::leaf_base + carried[k].leaf] = now.at[k];
       bases_[body_plan::result_base + carried[k].result] = next.at[k];
@@ -192,28 +198,28 @@ class scan_runner {
       bases_[plan::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).results[0].bytes;
     set_random_streams(t);
   }
-  void evaluate(int t, const state& now, const state& next) {
+  void evaluate(int t, const carried_addresses& now, const carried_addresses& next) {
     point_bases_at(t, now, next);
     body::run(bases_, 0, turn, threads_);
     body::copy_to_final_addresses(bases_, [](int base) { return base < body_plan::gradient_base; });
   }
   /// Recomputes the values of iteration t that its backward pass needs.
-  void record(int t, const state& now, const state& next) {
+  void recompute_iteration(int t, const carried_addresses& now, const carried_addresses& next) {
     point_bases_at(t, now, next);
     for (int i = 0; i < turn; ++i) {
       if (body_plan::used.needed[i]) body::run(bases_, i, i + 1, threads_);
     }
   }
-  /// Recomputes the iterations of a segment. Each iteration stores the values that its backward pass reads, and the
-  /// carried values for the next iteration.
-  void record(const reversal::action& a, state now) {
+  /// Recomputes the iterations of an action, and records them. Each iteration stores the values that its backward pass
+  /// reads, and the carried values for the next iteration.
+  void record_range(const reversal::action& a, carried_addresses now) {
     state_before_ = now;
     recorded_begin_ = a.from;
     recorded_end_ = a.to;
     for (int t = a.from; t < a.to; ++t) {
-      const state next = t + 1 == a.to ? state_apart_from(now) : stored_state(t + 1, state_apart_from(now));
+      const carried_addresses next = t + 1 == a.to ? state_apart_from(now) : stored_state(t + 1, state_apart_from(now));
       bases_[plan::stored_base] = stored_values_of(t);
-      record(t, now, next);
+      recompute_iteration(t, now, next);
       body::copy_to_final_addresses(bases_, [](int base) { return base < body_plan::gradient_base; });
       now = next;
     }
@@ -227,9 +233,9 @@ class scan_runner {
   }
   /// Evaluates the iterations of an action, beginning with the carried values `now`. Returns the addresses of the
   /// carried values afterwards. They lie in a snapshot, in workspace, or in the results of the scan.
-  state advance(const reversal::action& a, state now) {
+  carried_addresses advance(const reversal::action& a, carried_addresses now) {
     for (int t = a.from; t < a.to; ++t) {
-      state next = state_apart_from(now);
+      carried_addresses next = state_apart_from(now);
       if (t + 1 == iterations && !Backward) next = last_state(now);
       else if (t + 1 == a.to && a.slot != reversal::none && (Backward || stored_ != nullptr)) next = snapshot(a.slot);
       evaluate(t, now, next);
@@ -240,7 +246,8 @@ class scan_runner {
 
   /// Computes the gradients of iteration t, whose bases are set and whose values are computed.
   void pull_back(int t) {
-    state next = state_at(state_gradients_ + t % 2 * body_plan::state_bytes);
+    // There are two buffers. One is read, while the other one is written.
+    carried_addresses next = state_at(state_gradients_ + t % 2 * body_plan::state_bytes);
     for (int k = 0; k < Scan::carried_count; ++k) {
       if (t == 0 && gradients_[k] != nullptr) next.at[k] = gradients_[k];
       bases_[body_plan::gradient_base + k] = next.at[k];
@@ -255,12 +262,12 @@ class scan_runner {
     }
     for (int i = Scan::carried_count; i < facts::arguments; ++i) {
       std::byte* const all_iterations = gradients_[i];
-      const bool of_step = i < Scan::carried_count + Scan::each_count;
+      const bool per_iteration = i < Scan::carried_count + Scan::each_count;
       const int base = body_plan::gradient_base + i;
       bases_[base] = all_iterations == nullptr ? unused_ + unused.offset[base]
                      : body_plan::open_sums.at[i] != graph::none
                          ? open_sums_ + body_plan::open_sums.at[i]
-                         : all_iterations + (of_step ? t * g.leaf_op(i).results[0].bytes : 0);
+                         : all_iterations + (per_iteration ? t * g.leaf_op(i).results[0].bytes : 0);
     }
     for (int i = turn; i < body_plan::f.step_count; ++i) {
       const int leaf = body_plan::sole_gradient.of[i];
@@ -268,10 +275,12 @@ class scan_runner {
     }
     body::copy_to_final_addresses(bases_, [](int base) { return base >= body_plan::gradient_base; });
     for (int k = 0; k < Scan::carried_count; ++k) {
-      const bool some = body_plan::compiled::gradient.gradient[k] != graph::none;
-      if (!some) std::memset(next.at[k], 0, static_cast<std::size_t>(carried[k].bytes));
+      const bool has_gradient = body_plan::compiled::gradient.gradient[k] != graph::none;
+      if (!has_gradient) std::memset(next.at[k], 0, static_cast<std::size_t>(carried[k].bytes));
     }
     current_gradients_ = next;
+    // A section of a sum has at most section_terms iterations, and ends with an iteration whose index is a multiple of
+    // section_terms. The last section ends with iteration 0.
     if (t % section_terms == 0) end_section();
   }
   /// Adds the sums of the open section to the total gradients, and begins a new section.
@@ -282,14 +291,16 @@ class scan_runner {
       auto* const total = reinterpret_cast<real*>(gradients_[i]);
       auto* const open = reinterpret_cast<real*>(open_sums_ + body_plan::open_sums.at[i]);
       const std::int64_t n = g.leaf_op(i).results[0].count;
+      // Four numbers are read or written for each number of a sum. Each counts as 40 operations, as in a fused loop.
       kernel::shares{4 * 40 * n, n, kernel::lanes<real>::width}(threads_, [=](range own) {
         kernel::join_columns<kernel::adding>(open + own.begin, total + own.begin, own.end - own.begin);
       });
     }
   }
-  /// Gives the gradient of an argument its first value. A sum continues from the earlier sum. If there is none, the
-  /// sum begins with -0, because adding any number to -0 gives exactly this number. An argument without a gradient
-  /// gets 0.
+  /// Gives the gradient of an argument the value that it has before the first iteration is pulled back.
+  /// - A gradient that is summed over iterations starts from the earlier sum, if there is one.
+  /// - If there is no earlier sum, the sum starts from -0, because x + -0 is exactly x.
+  /// - An argument without a gradient gets the earlier sum, or 0 if there is none.
   template <int Leaf>
   void begin_gradient() {
     if constexpr (facts::wanted.by_leaf[Leaf]) {
@@ -313,8 +324,8 @@ class scan_runner {
     (begin_gradient<Leaf>(), ...);
   }
 
-  /// Makes random operations draw, in iteration t, the numbers that the same operation of `Name.t` draws outside of a
-  /// scan.
+  /// Makes the random operations of iteration t draw the numbers that they would draw in a block `Name.t` of an
+  /// unrolled loop. `Name` is the name of the scan.
   void set_random_streams([[maybe_unused]] int t) {
     if constexpr (random_count > 0) {
       std::size_t n = 0;
@@ -325,10 +336,10 @@ class scan_runner {
         if (g.is_absolute(i)) continue;
         char digits[16];
         const char* const end = std::to_chars(digits, digits + sizeof digits, t).ptr;
-        const std::string_view behind = g.name(g.leaves[i]).substr(std::string_view(Scan::name).size());
+        const std::string_view suffix = g.name(g.leaves[i]).substr(std::string_view(Scan::name).size());
         stream.operation = hash64_of(".", stream.operation);
         stream.operation = hash64_of(std::string_view(digits, end), stream.operation);
-        stream.operation = hash64_of(behind, stream.operation);
+        stream.operation = hash64_of(suffix, stream.operation);
       }
     }
   }
@@ -344,16 +355,18 @@ class scan_runner {
   std::byte* gradients_[facts::arguments] = {};
   std::byte* arguments_[facts::arguments] = {};
   std::byte* earlier_gradients_[facts::arguments] = {};
-  std::byte *no_memory_marker_ = nullptr, *stored_ = nullptr;
+  std::byte* no_memory_marker_ = nullptr;
+  std::byte* stored_ = nullptr;  // what the forward pass stores for the backward pass: snapshots, or all iterations
   std::byte *states_, *snapshots_, *state_gradients_, *unused_, *zeros_, *open_sums_;
   std::byte* bases_[body_plan::base_count] = {};
-  state first_,
-      current_gradients_;  ///< carried values at the beginning of the scan; gradient of the current carried values
+  carried_addresses initial_state_;      // the carried values at the beginning of the scan
+  carried_addresses current_gradients_;  // gradients of the carried values after the iteration that is pulled back next
   // The recorded iterations, which stored the values that their backward pass reads: the address of these values, the
-  // range of the iterations, the state before the first of them, and the state after the last.
+  // range of the iterations, the state before the first of them, and the state after the last. The address is `stored_`
+  // if the forward pass recorded all iterations. Otherwise it lies in the workspace of the backward pass.
   std::byte* recorded_ = nullptr;
   int recorded_begin_ = 0, recorded_end_ = 0;
-  state state_before_, state_after_;
+  carried_addresses state_before_, state_after_;
   std::array<random_stream, random_count> streams_;
 };
 }  // namespace detail

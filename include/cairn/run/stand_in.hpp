@@ -12,7 +12,7 @@ namespace cairn::detail {
 
 /// Stands for a number of a program after a mistake has been reported. Every comparison with it is true, so that no
 /// assertion about the number adds a second error.
-struct unknown {
+struct unknown_number {
   template <class T>
     requires std::is_arithmetic_v<T>
   constexpr operator T() const {
@@ -21,80 +21,80 @@ struct unknown {
 };
 
 template <class Stream>
-auto operator<<(Stream& out, unknown) -> decltype(out << "unknown") {
+auto operator<<(Stream& out, unknown_number) -> decltype(out << "unknown") {
   return out << "unknown";
 }
 
 template <class A, class B>
-concept one_unknown = std::same_as<A, unknown> || std::same_as<B, unknown>;
+concept one_is_unknown = std::same_as<A, unknown_number> || std::same_as<B, unknown_number>;
 
 template <class A, class B>
-  requires one_unknown<A, B>
+  requires one_is_unknown<A, B>
 constexpr bool operator==(A, B) {
   return true;
 }
 template <class A, class B>
-  requires one_unknown<A, B>
+  requires one_is_unknown<A, B>
 constexpr bool operator!=(A, B) {
   return true;
 }
 template <class A, class B>
-  requires one_unknown<A, B>
+  requires one_is_unknown<A, B>
 constexpr bool operator<(A, B) {
   return true;
 }
 template <class A, class B>
-  requires one_unknown<A, B>
+  requires one_is_unknown<A, B>
 constexpr bool operator<=(A, B) {
   return true;
 }
 template <class A, class B>
-  requires one_unknown<A, B>
+  requires one_is_unknown<A, B>
 constexpr bool operator>(A, B) {
   return true;
 }
 template <class A, class B>
-  requires one_unknown<A, B>
+  requires one_is_unknown<A, B>
 constexpr bool operator>=(A, B) {
   return true;
 }
 template <class A, class B>
-  requires one_unknown<A, B>
-constexpr unknown operator+(A, B) {
+  requires one_is_unknown<A, B>
+constexpr unknown_number operator+(A, B) {
   return {};
 }
 template <class A, class B>
-  requires one_unknown<A, B>
-constexpr unknown operator-(A, B) {
+  requires one_is_unknown<A, B>
+constexpr unknown_number operator-(A, B) {
   return {};
 }
 template <class A, class B>
-  requires one_unknown<A, B>
-constexpr unknown operator*(A, B) {
+  requires one_is_unknown<A, B>
+constexpr unknown_number operator*(A, B) {
   return {};
 }
 template <class A, class B>
-  requires one_unknown<A, B>
-constexpr unknown operator/(A, B) {
+  requires one_is_unknown<A, B>
+constexpr unknown_number operator/(A, B) {
   return {};
 }
 
 struct unknown_memory {
-  unknown stored_bytes, peak_bytes, parameter_bytes, gradient_bytes, moment_bytes, cache_bytes, elsewhere_bytes;
-  constexpr unknown total_bytes() const { return {}; }
+  unknown_number stored_bytes, peak_bytes, parameter_bytes, gradient_bytes, moment_bytes, cache_bytes, elsewhere_bytes;
+  constexpr unknown_number total_bytes() const { return {}; }
 };
 struct unknown_peak {
-  unknown peak_bytes, plain_peak_bytes;
+  unknown_number peak_bytes, plain_peak_bytes;
   std::string_view segment;
   bool in_backward = false;
   constexpr bool is_above_plain() const { return false; }
 };
 struct unknown_flops {
-  unknown forward, backward, recomputed;
-  constexpr unknown total() const { return {}; }
+  unknown_number forward, backward, recomputed;
+  constexpr unknown_number total() const { return {}; }
 };
 struct unknown_loops {
-  unknown evaluations, saves, loads, sum_bytes;
+  unknown_number evaluations, saves, loads, sum_bytes;
 };
 
 /// A view that converts to a view of any rank.
@@ -120,7 +120,7 @@ view_stand_in<Number> read_only(const view_stand_in<Number>& view) {
 
 /// Returns `value` if there is one output, and otherwise a tuple with one copy for each output.
 template <class... E>
-auto for_each_output(output_list<E...>, auto value) {
+auto repeat_for_outputs(output_list<E...>, auto value) {
   if constexpr (sizeof...(E) == 1) return value;
   else return std::tuple{(static_cast<void>(E{}), value)...};
 }
@@ -145,11 +145,11 @@ class program_stand_in {
   void keep_snapshots_in(std::span<std::byte>) {}
   void init(seed) {}
   void step_by_step(auto, const auto&...) {}
-  auto value_and_grad(const auto&...) { return for_each_output(decltype(as_outputs(Output)){}, real_type{}); }
-  auto train(const auto&...) { return for_each_output(decltype(as_outputs(Output)){}, real_type{}); }
+  auto value_and_grad(const auto&...) { return repeat_for_outputs(decltype(as_outputs(Output)){}, real_type{}); }
+  auto train(const auto&...) { return repeat_for_outputs(decltype(as_outputs(Output)){}, real_type{}); }
   template <class... Bound>
   auto train(const train_options&, const Bound&...) {
-    return for_each_output(decltype(as_outputs(Output)){}, real_type{});
+    return repeat_for_outputs(decltype(as_outputs(Output)){}, real_type{});
   }
   std::int64_t steps() const { return 0; }
   void steps(std::int64_t) {}
@@ -202,7 +202,7 @@ class predictor_stand_in {
   predictor_stand_in(const auto&, std::span<std::byte>) {}
   void keep_snapshots_in(std::span<std::byte>) {}
   auto operator()(const auto&...) {
-    return for_each_output(decltype(as_outputs(Output)){}, view_stand_in<real_type>{});
+    return repeat_for_outputs(decltype(as_outputs(Output)){}, view_stand_in<real_type>{});
   }
   template <fixed_string>
   view_stand_in<real_type> cache() {

@@ -1,5 +1,5 @@
-// Tables with the constants of each plan step. The table of a fused loop contains its extents, and the strides, maps
-// and pieces of its inputs. The table of a kernel says where the rows and pieces of its arguments lie.
+// Tables with constants that kernels take. The table of a fused loop contains its extents, and the strides, maps and
+// pieces of its inputs. The table of a kernel says where the rows and pieces of its arguments lie.
 #pragma once
 
 #include "cairn/kernel/loop.hpp"
@@ -13,8 +13,8 @@ struct step_tables {
   static constexpr const auto& f = Compiled::steps;
   static constexpr const auto& l = Compiled::loops;
 
-  static constexpr int inputs_of(int step) { return l.of[step].input_end - l.of[step].input_begin; }
-  static constexpr int outer_axes(int step) { return std::max(l.of[step].extents.rank - 1, 0); }
+  static constexpr int input_count(int step) { return l.of[step].input_end - l.of[step].input_begin; }
+  static constexpr int outer_axis_count(int step) { return std::max(l.of[step].extents.rank - 1, 0); }
   static constexpr int columns_of(int step) { return l.of[step].extents.rank == 0 ? 1 : l.of[step].extents[-1]; }
 
   /// Returns true if a kernel that reads `v` reads the argument of a map instead of the map's result. `v` is the map
@@ -23,9 +23,9 @@ struct step_tables {
     return s.op(s.root(v)).what == graph::role::map && f.root[v] != s.root(v);
   }
   static constexpr bool is_in_pieces(int v) { return f.in_pieces[v]; }
-  static constexpr bool reads_any(int v, bool (*of_sort)(int)) {
+  static constexpr bool reads_any(int v, bool (*predicate)(int)) {
     for (int i = 0; v != graph::none && i < s.op(v).argument_count; ++i) {
-      if (of_sort(s.argument(v, i))) return true;
+      if (predicate(s.argument(v, i))) return true;
     }
     return false;
   }
@@ -42,7 +42,8 @@ struct step_tables {
   struct piece_table {
     int columns[piece_count + 1] = {};  ///< number of columns of each piece
 
-    /// By value: the pieces of a value in pieces are [begin, end).
+    /// These arrays are indexed by value. The pieces of value v are columns[begin[v]] to columns[end[v] - 1]. There are
+    /// none if the value is not in pieces.
     int begin[Compiled::schedule.capacity + 1] = {}, end[Compiled::schedule.capacity + 1] = {};
   };
   static constexpr piece_table pieces = [] {
@@ -56,16 +57,16 @@ struct step_tables {
     }
     return out;
   }();
-  /// The position at which a fused loop reads one of its inputs, while the columns are visited. It starts at the first
-  /// column.
+  /// A cursor over the columns of a fused loop, for one input of the loop. The cursor starts at the first column.
   struct read_position {
-    int piece = 0, last = 0;  ///< indices in the table of pieces; equal if the input is not in pieces
-    int operand = 0, column = 0;
+    int piece = 0, piece_end = 0;  ///< indices in the table of pieces; equal if the input is not in pieces
+    int operand = 0, column = 0;   ///< operand that the loop reads here, and the first column of the piece
 
-    constexpr int end(int whole) const { return piece == last ? whole : column + pieces.columns[piece]; }
+    /// Returns the end of the columns that the cursor's piece covers, or `limit` if the input is not in pieces.
+    constexpr int end_column(int limit) const { return piece == piece_end ? limit : column + pieces.columns[piece]; }
     /// Moves to the piece that contains column `at`.
     constexpr void go_to(int at) {
-      while (piece < last && column + pieces.columns[piece] <= at) {
+      while (piece < piece_end && column + pieces.columns[piece] <= at) {
         column += pieces.columns[piece++];
         ++operand;
       }
@@ -81,11 +82,11 @@ struct step_tables {
   /// operands.
   static constexpr int begin_reading(int step, read_position* of) {
     int operand = stored_results(step);
-    for (int k = 0; k < inputs_of(step); ++k) {
+    for (int k = 0; k < input_count(step); ++k) {
       const plan::loop_input& in = l.inputs[l.of[step].input_begin + k];
       of[k] = {0, 0, operand, 0};
       if (in.in_pieces) of[k] = {pieces.begin[in.value], pieces.end[in.value], operand, 0};
-      operand += in.in_pieces ? of[k].last - of[k].piece : in.how != graph::access::constant;
+      operand += in.in_pieces ? of[k].piece_end - of[k].piece : in.how != graph::access::constant;
     }
     return operand;
   }
@@ -102,9 +103,9 @@ struct step_tables {
     begin_reading(step, all);
     for (int begin = 0, end = 0; begin < columns_of(step); begin = end) {
       end = columns_of(step);
-      for (int k = 0; k < inputs_of(step); ++k) {
+      for (int k = 0; k < input_count(step); ++k) {
         all[k].go_to(begin);
-        end = std::min(end, all[k].end(end));
+        end = std::min(end, all[k].end_column(end));
       }
       visit(begin, end, all);
     }
@@ -119,10 +120,10 @@ struct step_tables {
     }
   }
 
-  // The numbers to which the tables point.
+  // The storage to which the pointers in the tables point.
 
-  /// The number of entries of each kind. The entries are those of all plan steps, or those of the plan steps before a
-  /// certain one.
+  /// Counts of entries, one for each kind of entry, summed over some plan steps. If they are summed over all plan steps
+  /// before a plan step, they are the offsets of the entries of this plan step.
   struct entry_counts {
     int strides = 0, maps = 0, ranges = 0, reads = 0, row_strides = 0, pieces = 0, tables = 0;
   };
@@ -132,11 +133,11 @@ struct step_tables {
     if (st.has_loop()) {
       int ranges = 0;
       for_each_range(step, [&](int, int, const read_position*) { ++ranges; });
-      n.strides += inputs_of(step) * outer_axes(step);
+      n.strides += input_count(step) * outer_axis_count(step);
       n.ranges += ranges;
-      n.reads += ranges * inputs_of(step);
+      n.reads += ranges * input_count(step);
       for (int k = l.of[step].input_begin; k < l.of[step].input_end; ++k) {
-        if (l.inputs[k].how == graph::access::mapped) n.maps += outer_axes(step) + 1;
+        if (l.inputs[k].how == graph::access::mapped) n.maps += outer_axis_count(step) + 1;
       }
     }
     const bool has_strided_rows = reads_any(st.kernel, is_read_through_map),
@@ -168,7 +169,7 @@ struct step_tables {
   };
   static constexpr void write_strides(table_entries& out, entry_counts& at, int step, const plan::loop_input& in) {
     const shape& whole = s.result(f.members[f.steps[step].loop_begin]).extents;
-    for (int axis = 0; axis < outer_axes(step); ++axis) {
+    for (int axis = 0; axis < outer_axis_count(step); ++axis) {
       if (in.how != graph::access::constant)
         out.strides[at.strides] = plan::axis_of_operand(s, in, whole, l.of[step].last_axis[axis]).stride;
       ++at.strides;
@@ -180,11 +181,11 @@ struct step_tables {
     for (int k = here.input_begin; k < here.input_end; ++k) {
       write_strides(out, at, step, l.inputs[k]);
       if (l.inputs[k].how != graph::access::mapped) continue;
-      for (int axis = 0; axis < outer_axes(step) + 1; ++axis)
+      for (int axis = 0; axis < outer_axis_count(step) + 1; ++axis)
         out.maps[at.maps++] = axis_of_map(l.inputs[k], whole, here.last_axis[axis], here.extents.extent[axis]);
     }
     for_each_range(step, [&](int, int, const read_position* all) {
-      for (int k = 0; k < inputs_of(step); ++k) {
+      for (int k = 0; k < input_count(step); ++k) {
         const bool in_pieces = l.inputs[here.input_begin + k].in_pieces;
         out.reads[at.reads++] = {all[k].operand, all[k].column, in_pieces ? pieces.columns[all[k].piece] : 1};
       }
@@ -215,7 +216,7 @@ struct step_tables {
     entry_counts n;
     std::size_t next = 0;
     for (int i = 0; i < f.step_count; ++i) {
-      const int inputs = inputs_of(i);
+      const int inputs = input_count(i);
       entry_counts at = n;
       for_each_range(i, [&](int begin, int end, const read_position*) {
         out[next++] = {begin, end, entries.reads + at.reads};
@@ -230,7 +231,7 @@ struct step_tables {
     graph::loop_table t;
     t.columns = columns_of(i);
     t.rows = extents.count() / t.columns;
-    t.outer = outer_axes(i);
+    t.outer = outer_axis_count(i);
     for (int axis = 0; axis < t.outer; ++axis) t.extent[axis] = extents.extent[axis];
     t.strides = entries.strides + before.strides;
     t.maps = entries.maps + before.maps;
@@ -241,16 +242,17 @@ struct step_tables {
   static constexpr auto tables = [] {
     struct {
       kernel::step_table of[totals.tables + 1] = {};
-      int number[f.step_count + 1] = {};  ///< index of the table of each plan step; none if the plan step has no table
+      /// index of the table of each plan step; none if the plan step has no table
+      int table_of_step[f.step_count + 1] = {};
     } out;
     entry_counts n;
     for (int i = 0; i < f.step_count; ++i) {
       const plan::plan_step& st = f.steps[i];
       const entry_counts before = n;
       add_entries(n, i);
-      out.number[i] = graph::none;
+      out.table_of_step[i] = graph::none;
       if (n.tables == before.tables) continue;
-      out.number[i] = before.tables;
+      out.table_of_step[i] = before.tables;
       kernel::step_table& made = out.of[before.tables];
       if (st.has_loop()) made.loop = table_of(i, before);
       read_position all[plan::max_loop_inputs] = {};
@@ -263,10 +265,10 @@ struct step_tables {
     }
     return out;
   }();
-  /// Returns the constants that the code of a plan step expects.
+  /// Returns the table that the kernel of a plan step takes, or null if the kernel takes none.
   static constexpr const void* constants_of(int step) {
-    if (tables.number[step] == graph::none) return nullptr;
-    const kernel::step_table& own = tables.of[tables.number[step]];
+    if (tables.table_of_step[step] == graph::none) return nullptr;
+    const kernel::step_table& own = tables.of[tables.table_of_step[step]];
     if (!f.steps[step].has_loop()) return &own.arguments;
     if (f.steps[step].kernel == graph::none) return &own.loop;
     return &own;

@@ -1,7 +1,8 @@
-// Finds out whether any parameter of a program was written. Views can write parameters without the program's
-// knowledge. A number that was never written is therefore -0. Such a number counts as 0 in computations, but has other
-// bits than a 0 that was written. A program does not look at the numbers if `init`, `set` or `load` wrote parameters.
-// One case is mistaken: if only views wrote parameters and all numbers are -0, the parameters are taken for unwritten.
+// Finds out whether any parameter of a program was written. A flag is not enough, because views write parameters
+// without the program's knowledge. The memory of parameters therefore starts as -0, which counts as 0 in computations.
+// Any other bits, including those of 0, mean that the number was written. A program does not look at the numbers if
+// `init`, `set` or `load` wrote parameters. There is one known gap: if only views wrote parameters and all numbers are
+// -0, the parameters are taken for unwritten.
 #pragma once
 
 #include "cairn/base/refuse.hpp"
@@ -27,7 +28,7 @@ struct stored_numbers {
         size(static_cast<std::size_t>(leaf.bytes) / count) {
     unwritten[std::endian::native == std::endian::little ? size - 1 : 0] = std::byte{0x80};
   }
-  void mark() const {
+  void mark_unwritten() const {
     for (std::size_t i = 0; i < count; ++i) std::memcpy(first + i * size, unwritten, size);
   }
   bool any_written() const {
@@ -41,7 +42,7 @@ struct stored_numbers {
 /// Marks the parameters and states of a program as unwritten. `leaves` contains their offsets in the block.
 inline void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* block) {
   for (const runtime_leaf& leaf : leaves) {
-    if (leaf.what == graph::role::parameter) stored_numbers(leaf, block).mark();
+    if (leaf.what == graph::role::parameter) stored_numbers(leaf, block).mark_unwritten();
   }
 }
 /// Throws program_error if the program has parameters and none of their numbers was written.

@@ -53,7 +53,7 @@ class value_runner {
       for (Number& number : std::span(numbers, count))
         number = static_cast<Number>(static_cast<real>(draw_initial(start, random)));
     };
-    if (leaf.rounded) fill(reinterpret_cast<bf16*>(machine_.leaf_base(i)));
+    if (leaf.is_bf16) fill(reinterpret_cast<bf16*>(machine_.leaf_base(i)));
     else fill(reinterpret_cast<real*>(machine_.leaf_base(i)));
   }
 

@@ -43,7 +43,7 @@ void for_each_register(std::size_t n, int threads, Body body) {
 template <class Program, class Real>
 concept has_gradients_of = !std::is_class_v<Program> || requires(Program& program) {
   std::span<const Real>(program.gradients());
-} || std::same_as<decltype(Program::memory().peak_bytes), unknown>;
+} || std::same_as<decltype(Program::memory().peak_bytes), unknown_number>;
 
 /// Returns the flat array of a program's parameters if they are numbers of type Real. Returns an empty span otherwise,
 /// as after a mistake.
