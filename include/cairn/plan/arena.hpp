@@ -12,7 +12,7 @@
 // - If there are few slots, two packings place one slot after another into the smallest gap that is large enough. The
 //   first packing begins with the largest slots. The second begins with the slots that have the largest product of
 //   bytes and steps.
-// - In any case, the packing starts again from the next fullest steps.
+// - With any number of slots, the packing above is repeated from up to five further steps, the next fullest ones.
 #pragma once
 
 #include "cairn/plan/slots.hpp"
@@ -175,6 +175,8 @@ struct largest_first {
   int next[Count + 1] = {};
   packing<Count> out{};
 
+  /// Returns the number by which slots are sorted. If `by_time` is false, slots with equal bytes are sorted by their
+  /// number of steps.
   constexpr std::int64_t weight(int v) const {
     const slot& one = slots.all[v];
     return by_time ? one.bytes * (one.last - one.first + 1) : one.bytes * 65536 + one.last - one.first;
@@ -241,8 +243,9 @@ constexpr const auto& best_packing() {
 }
 }  // namespace detail
 
-/// Returns the best of the packings that are tried, at most `Tries` from full steps. The first packing is usually the
-/// best possible one, and then no other is tried. Each packing is a constant of its own, as the result of each pass is.
+/// Returns the best of the packings that are tried, at most `Tries` from full steps. The attempts alternate between the
+/// two rules of `packer::nearest`. The first packing is usually the best possible one, and then no other is tried. Each
+/// packing is a constant of its own, as the result of each pass is.
 template <const auto& Slots, int Tries = 6, int Before = none>
 constexpr const auto& pack() {
   constexpr int few = 512, start = detail::next_fullest(Slots, Before);

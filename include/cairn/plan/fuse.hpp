@@ -24,7 +24,8 @@ inline constexpr int widest_row = 16 * 1024;  ///< most bytes of a row that a ke
 /// A plan step. It is a kernel that computes the results of one operation, a fused loop over several values, or both.
 struct plan_step {
   int begin = 0, end = 0;  ///< range of the step's values in `fused::members`
-  /// range of the values of the fused loop in `fused::members`; the step's other values are results of its kernel
+  /// Range of the values of the fused loop in `fused::members`. The step's other values are results of its kernel. If
+  /// `loop_reads_tiles`, the first value of the loop is a result of the kernel, too.
   int loop_begin = 0, loop_end = 0;
   int kernel = none;              ///< first result of the kernel, or none
   bool loop_reads_tiles = false;  ///< the kernel hands tiles of its result to the fused loop, as the loop's first value
@@ -194,9 +195,9 @@ struct fuser {
     }
     return true;
   }
-  /// Returns true if the next fused loop should compute `v`. Three conditions hold: only a sum reads `v`, the next
-  /// fused loop can compute this sum together with `v`, and later operations read the values of the open group that `v`
-  /// reads. These values are stored in any case, and `v` itself then needs no memory.
+  /// Returns true if `v` should wait for the next fused loop instead of joining the open group, so that `v` needs no
+  /// memory. Three conditions must hold: only a sum reads `v`, this sum can be fused with `v`, and the values of the
+  /// open group that `v` reads are stored in any case, because later operations read them, too.
   constexpr bool is_computed_for_sum(int v) const {
     const int sum = readers.last[v];
     if (sum == none || sum != readers.first[v] || s.argument(sum, 0) != v || (v < s.turn && sum >= s.turn))
@@ -357,10 +358,10 @@ struct fuser {
     assign(v, out.step_count);
   }
 
-  /// Returns the end of the values that are computed before `v`. If only smaller elementwise values stand between `v`
-  /// and its first reader, the end is this reader. An example is the scale of a batch norm in prediction. The fused
-  /// loop that reads the tiles of `v` can then follow `v` directly. Otherwise the end is the value after the results of
-  /// `v`.
+  /// The values between the results of `v` and the first reader of `v` are computed before `v` if they are smaller
+  /// elementwise values. An example is the scale of a batch norm in prediction. The fused loop that reads the tiles of
+  /// `v` can then follow `v` directly. Returns the end of the range of these values. The range is empty if they cannot
+  /// be moved.
   constexpr int end_of_values_before(int v) const {
     const int next = v + op_of(v).result_count;
     if (op_of(v).what != graph::role::kernel || op_of(v).result_count > 1 || !can_begin_loop_with_tiles(v)) return next;
@@ -372,8 +373,8 @@ struct fuser {
     return reader;
   }
 
-  /// Adds the values up to the next kernel that can follow the open kernel row by row. They come before values that
-  /// read the kernel's other results, for example before updates of weights.
+  /// Looks at the values from `from` on, up to the next kernel, and adds those that can follow the open kernel row by
+  /// row. They come before values that read the kernel's other results, for example before updates of weights.
   constexpr void add_row_followers(int from) {
     bool later[nodes] = {};
     for (int v = from; v < s.node_count && v != s.turn && v != s.all_gradients; ++v) {
@@ -417,7 +418,8 @@ struct fuser {
       assign(v, out.step_count);
       close(v);
     } else if (n.op->what == graph::role::kernel) {
-      bool waits = open_begins_with_tiles || open_kernel != none;  // a waiting group would keep its arguments alive
+      // a group that begins with a kernel is closed, because the kernel's arguments would stay alive while it waits
+      bool waits = open_begins_with_tiles || open_kernel != none;
       for (int i = 0; i < n.op->argument_count; ++i) waits |= depends_on_open(s.arguments[n.first + i]);
       if (waits || (can_begin_loop_with_tiles(v) && !can_begin_open(v))) close();
       if (can_begin_loop_with_tiles(v)) add_tiled_kernel(v);

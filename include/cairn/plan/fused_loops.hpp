@@ -45,8 +45,8 @@ struct loop {
 
 template <int Nodes, int Arguments>
 struct loops {
-  loop_value code[Nodes] = {};  ///< by index in `fused::members`
-  int arguments[Arguments] = {};
+  loop_value code[Nodes] = {};    ///< by index in `fused::members`
+  int arguments[Arguments] = {};  ///< k >= 0: value k of the fused loop; k < 0: its input -1 - k
   loop_input inputs[Arguments] = {};
   loop of[Nodes] = {};  ///< by plan step
   int argument_count = 0, input_count = 0;
@@ -56,7 +56,7 @@ struct loops {
 struct operand_axis {
   std::int64_t stride = 0;  ///< stride in the source, in elements; 0 if the operand is broadcast along the axis
   int begin = 0;            ///< first index along that axis of the source
-  bool mapped = false;      ///< true if the map does more than start at another index and go in steps
+  bool mapped = false;      ///< true if the map does not go in steps; `stride` is then the stride of the source's axis
 };
 template <class Schedule>
 constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, const shape& whole, int axis) {

@@ -13,7 +13,8 @@ struct needs {
   bool constant[Nodes] = {};  ///< of forward values: computed from constants alone, and not by a kernel
   /// of forward values: a result of the program, or the value that such a result is a view of
   bool output[Nodes] = {};
-  /// of forward values: recomputed in the backward pass; in a segment: would be, if the segment were a block
+  /// of forward values: cheap enough to be recomputed instead of stored. Outside of segments the backward pass does so.
+  /// In a segment, only the costs use it: it tells what would be cheap if the segment were a block.
   bool cheap[Nodes] = {};
   int root[Nodes] = {};  ///< of forward values: the value that a view shows; for other values the value itself
 };
@@ -23,12 +24,12 @@ namespace detail {
 /// How the backward pass reads the values of the forward pass.
 template <int Nodes>
 struct backward_reads {
-  static constexpr int never = 1 << 29;  ///< a depth below all segments
+  static constexpr int never = 1 << 29;  ///< larger than the depth of any segment
 
-  int depth[Nodes] = {};               ///< the outermost depth of segments at which the backward pass reads the value
+  int depth[Nodes] = {};               ///< smallest depth of a segment in which the backward pass reads the value
   int region_of_kernel[Nodes] = {};    ///< region of the last kernel of the backward pass that reads the value, or none
   bool by_interior[Nodes] = {};        ///< true if the interior of a segment reads the value and is recomputed
-  int recomputed_readers[Nodes] = {};  ///< number of reads by values outside of segments that would be recomputed
+  int recomputed_readers[Nodes] = {};  ///< number of reads by recomputable values outside of segments
 };
 
 template <class Graph, class Gradient, class Segments>
@@ -61,9 +62,10 @@ struct need_finder {
     return d.nodes[v].op->converts && is_leaf(out.root[d.argument(v, 0)]);
   }
 
-  /// Returns false if v lies outside of all segments and is stored where none is placed. A placed segment holds values
-  /// that the unplaced program does not store. If others made of these became cheap, the program would do work that the
-  /// costs of placements, read off the unplaced program, do not contain.
+  /// Returns false if `v` lies outside of all segments and the program without placed segments stores it. A placed
+  /// segment stores values that the unplaced program does not store, and `v` could become cheap because it can be
+  /// recomputed from them. The program would then do work that the search's costs do not contain, because the search
+  /// takes its costs from the unplaced program.
   constexpr bool may_be_cheap(int v) const {
     return segments.of[v] != 0 || same_address(cheap_unplaced, nullptr) || cheap_unplaced[v];
   }
@@ -97,7 +99,7 @@ struct need_finder {
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
 
-  /// Finds the candidates for recomputation and how the backward pass reads each value. Visits values from the last to
+  /// Finds the values that may be recomputed, and how the backward pass reads each value. Visits values from the last to
   /// the first, so that all readers of a value are known when the value itself is visited.
   constexpr void find_candidates() {
     bool must_store[nodes] = {};  // at the boundary of a segment, or moved as a whole by a map
@@ -137,10 +139,12 @@ struct need_finder {
     }
   }
 
-  /// Decides which candidates are cheap.
+  /// Decides which of the values that may be recomputed are cheap.
   ///
-  /// A value is cheap if a chain of at most 16 elementwise operations computes it, and if the inputs of this chain that
-  /// would be stored only for recomputation have fewer bytes than the value. The cost of an input is
+  /// A value is cheap under two conditions. The first is that it is computed by at most 16 recomputed operations in a
+  /// row. They are elementwise operations and maps; views do not count. The second is that the inputs that would be
+  /// stored only for recomputation have fewer bytes than the value. A value in a nested segment is never cheap. The cost
+  /// of an input is
   /// - zero for a leaf, a constant, an output, and a value that the backward pass reads in any case;
   /// - zero for a boundary of a segment, if the backward pass recomputes the segment's interior from it;
   /// - the cost of the input's own inputs, if the input is cheap;
@@ -148,11 +152,13 @@ struct need_finder {
   ///
   /// There is one exception. If a kernel of the backward pass reads a recomputed value, the value is written to memory
   /// and lives until the kernel runs, as if it had been stored. Its cost is then its bytes. Kernels that compute
-  /// gradients of the same region do not count, because they run shortly after the value is written.
+  /// gradients of the same region do not count, because they run shortly after the value is written. They do count in
+  /// region 0, which is the program outside of all regions.
   ///
   /// Boundaries of segments are stored, so they are not cheap; only converted leaves are. A value that a map would move
   /// as a whole is not cheap either. In a segment, the same rule tells which values would be cheap if the segment were
-  /// a block. All inputs of such a value must be values of the segment that cost nothing.
+  /// a block. The inputs of such a value must cost nothing. A value of another segment costs its bytes, unless it is a
+  /// leaf, a constant or an output.
   constexpr void find_cheap() {
     int chain_length[nodes] = {};         // of cheap values: how many operations in a row are recomputed
     std::int64_t input_cost[nodes] = {};  // bytes that are stored only to recompute the value

@@ -15,26 +15,20 @@ inline constexpr std::int64_t alignment = 64;
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 /// The memory from which an address counts.
-/// - `number_base`: numbers of update rules. `key_base`: keys by which updates round.
-/// - `position_base`: positions of generated arrays.
-/// - `nowhere`: a result that is unused.
-/// - `workspace_base`: workspace, if it lies outside the arena. `stored_base`: values stored for the backward pass, if
-///   they lie outside the arena.
-/// - `elsewhere_base`: memory that the user of a program gives for snapshots.
-/// - From `leaf_base` on, each leaf has a base of its own. In the body of a scan, bases of the results follow, and then
-///   bases of the gradients of leaves.
 enum base : int {
   arena_base,
-  gradient_base,
-  moment_base,
-  number_base,
-  key_base,
-  constant_base,
-  position_base,
-  nowhere,
-  workspace_base,
-  stored_base,
-  elsewhere_base,
+  gradient_base,   ///< the block of gradients
+  moment_base,     ///< the block of moments
+  number_base,     ///< numbers of update rules
+  key_base,        ///< keys by which updates round
+  constant_base,   ///< constants that are read from memory
+  position_base,   ///< positions of generated arrays
+  nowhere,         ///< stands for the address of a value that is not written to memory
+  workspace_base,  ///< workspace, if it lies outside the arena
+  stored_base,     ///< values stored for the backward pass, if they lie outside the arena
+  elsewhere_base,  ///< memory that the user of a program gives for snapshots
+  /// From here on, each leaf has a base of its own. In the body of a scan, bases of the results follow, and then bases
+  /// of the gradients of leaves.
   leaf_base
 };
 
@@ -56,7 +50,7 @@ struct late_copy {
 template <int Nodes, int Leaves, int Results, int Carries>
 struct addresses {
   address of[Nodes] = {};   ///< by value: its address
-  bool fixed[Nodes] = {};   ///< computed values that lie among gradients, parameters, moments or caches
+  bool fixed[Nodes] = {};   ///< computed values whose address lies outside the arena
   bool output[Nodes] = {};  ///< values that are results of the program
   /// by leaf: offset in the block of parameters, where trained ones come first, or in that of caches
   std::int64_t leaf_offset[Leaves] = {};
@@ -246,8 +240,8 @@ struct address_finder {
 
   /// Puts the gradients at their final addresses. A value over which a gradient is written has the same address, with
   /// two exceptions:
-  /// - A value computed before a step has read the earlier gradient at this address does not get it.
-  /// - If the forward pass runs without the backward pass, no value of the forward pass gets such an address.
+  /// - If the address holds an earlier gradient, values computed before the last read of that gradient do not get it.
+  /// - If the forward pass can run without the backward pass, no value of the forward pass gets such an address.
   constexpr void find_gradients() {
     int free_from[nodes] = {};  // by value among the gradients: first plan step that may write at its address
     for (int i = 0; i < g.leaf_count; ++i) {

@@ -70,8 +70,8 @@ struct reader_finder {
   int kernels[nodes] = {};       ///< by value: number of kernels up to the value; recomputed ones do not count
 
   constexpr const graph::operation& op_of(int v) const { return *s.nodes[v].op; }
-  /// Returns true if an axis of the map has one element and does not go through its argument in steps. If such a map
-  /// were repeated along the axis, it would lead to other elements than this one.
+  /// Returns true if an axis of the map has one element and does not go through its argument in steps. If a reader
+  /// broadcast the argument along such an axis through the map, it would read wrong elements.
   constexpr bool extends_beyond_one(int map) const {
     const shape& to = s.result(map).extents;
     for (int axis = 0; axis < to.rank; ++axis) {
@@ -91,8 +91,8 @@ struct reader_finder {
     return row > 0 && row_stride(s, map, row) != 0;
   }
 
-  /// Returns true if more than one kernel stands between the map and its last reader. Recomputed kernels do not count,
-  /// so that slices are read in the same way with any choice of segments.
+  /// Returns true if more than one kernel comes after the map, up to and including its last reader. Recomputed kernels
+  /// do not count, so that slices are read in the same way with any choice of segments.
   constexpr bool is_read_later(int map) const { return kernels[last[map]] - kernels[map] > 1; }
   /// Returns true if a copy of `map` takes less than 3/4 of the bytes of its argument `of`, and if the argument is not
   /// a leaf. The memory of the argument can then be freed.
@@ -103,9 +103,9 @@ struct reader_finder {
   /// exceptions are:
   /// - An output or a gradient is always written.
   /// - A map of the forward pass that the backward pass reads is copied, unless its argument is a leaf.
-  /// - Small maps of an argument are copied, all of them, if maps that are read later would keep more bytes of the
-  ///   argument alive than are read. If a map that is not small is read later, the argument stays alive in any case.
-  ///   Copies would then save nothing, so the small maps stay in place.
+  /// - All small maps of an argument are copied under three conditions, so that the argument can be freed: some maps of
+  ///   the argument are read later, all of these are small, and together they have fewer bytes than the argument. If a
+  ///   map that is not small is read later, the argument stays alive in any case, and copies would save nothing.
   constexpr void find_maps() {
     bool any = false;
     int kernels_so_far = 0;
@@ -151,9 +151,9 @@ struct reader_finder {
       return same_address(s.nodes[v].result->same_shape, s.nodes[concatenation].result->same_shape);
     return op.what == graph::role::kernel && op.may_read_pieces(i);
   }
-  /// Finds the concatenations that are read in place. All readers must be able to read pieces, and the pieces must have
-  /// at least two columns each on average. The pieces have as many bytes as the concatenation, so reading in place
-  /// never keeps more memory alive than a copy.
+  /// Finds the concatenations that are read in place. All readers must be able to read pieces, no piece may be a
+  /// constant, and the pieces must have at least two columns each on average. The pieces have as many bytes as the
+  /// concatenation, so reading in place never keeps more memory alive than a copy.
   constexpr void find_pieces() {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {

@@ -107,9 +107,9 @@ struct body_plan {
     return is_read(s.outputs[r]) && addresses.of[f.root[s.outputs[r]]].base == result_base + r;
   }
 
-  /// By plan step: the leaf whose gradient is the only purpose of the step, or none. Such a step may be left out if the
-  /// gradient is unused. Steps that lead to gradients of carried values have none, because the backward pass of the
-  /// previous iteration continues from these.
+  /// By plan step: the leaf whose gradient is the only purpose of the step. Such a step may be left out if the gradient
+  /// is unused. The entry is none if the step also serves another gradient, a gradient that is copied to its final
+  /// address, or the gradient of a carried value, from which the backward pass of the previous iteration continues.
   static constexpr auto sole_gradient = [] {
     struct {
       int of[f.step_count + 1] = {};
@@ -256,7 +256,7 @@ struct body_plan {
     workspace_parts out{
         compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unused<true>.bytes, zero_bytes, open_sums.bytes};
     if constexpr (!policy::stores_iterations) {
-      // 1: the state behind the recorded iterations; `recorded` has all earlier states
+      // if whole states are recorded, only the state after the last recorded iteration is kept here
       out.states = (records && carried.stored_bytes == state_bytes ? 1 : 2) * state_bytes;
       out.snapshots = policy::backward_slots * state_bytes;
     }

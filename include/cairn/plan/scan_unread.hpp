@@ -8,9 +8,10 @@
 
 namespace cairn::plan {
 
-/// Offsets in the workspace of the scan, by base. A result or gradient that the plan of the body reads there has an
-/// offset of its own; this includes memory that the plan overwrites. All others share offset 0. From `recorded_begin`
-/// on lie results that the backward pass reads; there may be several iterations of these.
+/// Offsets in the workspace of the scan, by base, for results and gradients that nothing outside of the body wants. If
+/// the plan of the body reads such a result or gradient, it has an offset of its own. Memory that the plan overwrites
+/// counts as read. Results and gradients that are only written share offset 0. Results that the backward pass reads lie
+/// from `recorded_begin` on. If several iterations are recorded, this last part exists once for each of them.
 template <int Bases>
 struct unused_offsets {
   std::int64_t offset[Bases] = {}, bytes = 0, recorded_begin = 0;

@@ -26,7 +26,7 @@ struct cost_counter {
   segment_costs<Segments::capacity> out{};
   // By value of the graph and its gradient.
   bool stored[nodes] = {}, read[nodes] = {};
-  /// of forward values: the segment that is recomputed from the value, `no_segment`, or `several`
+  /// of forward values: the one segment whose recomputation reads the value, `no_segment`, or `several`
   int recomputing_segment[nodes] = {};
   /// of forward values: the outermost segment that stores a clone of the value for itself, or 0
   int outermost[nodes] = {};

@@ -18,7 +18,8 @@ struct segment {
 template <int Regions, int Segments, int Depth>
 struct placement {
   static constexpr int capacity = Segments, depth = Depth;
-  int of[Regions] = {};  ///< by region: the placed segment in which it lies, or 0 for that of the region around it
+  /// by region: the placed segment in which it lies; 0 if it lies in the same segment as the region around it
+  int of[Regions] = {};
   int parent[Segments + 1] = {};                ///< by segment, from 1 on: the placed segment around it, or 0
   bool stores_contractions[Segments + 1] = {};  ///< by segment: true if it stores its contractions
 };
@@ -92,8 +93,10 @@ struct segment_finder {
     for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];
   }
 
-  /// Finds the depth at which each value is seen. A value is seen by all values that read it, with one exception: a
-  /// gradient of it in the forward pass finds the value in the same way as the backward pass.
+  /// Finds, for each value, the depth of the outermost segment that sees it. For each reader of a value, the innermost
+  /// segment that contains the value and the reader sees the value. Readers of a higher order are gradients in the
+  /// forward pass. They do not count, because they find the value in the same way as the backward pass does. A value
+  /// that a segment stores is also seen by the segment around.
   constexpr void find_visible_depths() {
     const auto region_segment = [&](int v) { return out.of_region[d.nodes[v].open_region]; };
     for (int v = 0; v < d.turn; ++v) out.visible_from_depth[v] = out.all[region_segment(v)].depth;

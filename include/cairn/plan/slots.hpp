@@ -24,6 +24,9 @@ struct slots {
   std::int64_t live[Slots + 1] = {};  ///< by plan step: bytes of all slots that are needed at the step
   int count = 0, step_count = 0;
   std::int64_t live_bytes = 0;  ///< bytes that are needed at the fullest step; no arena can be smaller
+  /// Bytes of the forward values that are alive at the turn. The sum includes values in the arena and values whose
+  /// memory a gradient will take over. It does not include results of the program and values in memory that the caller
+  /// gives.
   std::int64_t stored_bytes = 0;
 };
 
@@ -97,9 +100,6 @@ struct slot_writer {
     }
   }
 
-  /// Sums the bytes of the forward values that are alive at the turn. The sum includes values in the arena and values
-  /// whose memory a gradient will take over. Results of the program and values in memory that the caller gives are not
-  /// counted.
   constexpr void count_stored() {
     for (int v = 0; v < s.turn; ++v) {
       const bool alive = p.fixed[v] ? live.last[v] >= f.turn : held[v];

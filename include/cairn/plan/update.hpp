@@ -1,7 +1,7 @@
 // Updates inside the training step. The new values of a parameter and of its moments are computed by operations of the
 // schedule. Each update comes as soon as the gradient is complete and no later value reads the parameter. A gradient
 // therefore needs memory only for a short time. It needs none if the update is part of the fused loop that computes the
-// gradient.
+// gradient. Clipping by the norm is an exception: it needs all gradients first, so all updates come at the end.
 #pragma once
 
 #include "cairn/graph/update.hpp"
