@@ -21,10 +21,10 @@ struct as_marked {
   }
 };
 
-/// The plan of a model. Marked segments of the outermost `BlockLevels` levels of nesting are treated as blocks, so their
-/// interior is stored. `Threads` is the number of threads for whose workspace the arena has room. It is 0 for the body
-/// of a scan, because the workspace of its kernels lies outside the arena. `Placed` gives the segments that a search
-/// adds.
+/// The plan of a model. Marked segments of the outermost `BlockLevels` levels of nesting are treated as blocks, so
+/// their interior is stored. The arena has room for the workspace of kernels on `Threads` threads. `Threads` is 0 for
+/// the body of a scan, because the workspace of its kernels lies outside the arena. `Placed` gives the segments that a
+/// search adds.
 template <class Model, int BlockLevels, int Threads, class Placed = as_marked>
 struct compiled {
   using model = Model;

@@ -196,8 +196,8 @@ struct fuser {
     return true;
   }
   /// Returns true if `v` should wait for the next fused loop instead of joining the open group, so that `v` needs no
-  /// memory. Three conditions must hold: only a sum reads `v`, this sum can be fused with `v`, and the values of the
-  /// open group that `v` reads are stored in any case, because later operations read them, too.
+  /// memory. This is so if only a sum reads `v`, and if this sum can be fused with `v`. The values of the open group that
+  /// `v` reads must be stored in any case, because later operations read them, too.
   constexpr bool is_computed_for_sum(int v) const {
     const int sum = readers.last[v];
     if (sum == none || sum != readers.first[v] || s.argument(sum, 0) != v || (v < s.turn && sum >= s.turn))
@@ -373,8 +373,8 @@ struct fuser {
     return reader;
   }
 
-  /// Looks at the values from `from` on, up to the next kernel, and adds those that can follow the open kernel row by
-  /// row. They come before values that read the kernel's other results, for example before updates of weights.
+  /// Adds each value between `from` and the next kernel that can follow the open kernel row by row. The added values
+  /// come before values that read the kernel's other results, for example before updates of weights.
   constexpr void add_row_followers(int from) {
     bool later[nodes] = {};
     for (int v = from; v < s.node_count && v != s.turn && v != s.all_gradients; ++v) {

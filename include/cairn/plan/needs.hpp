@@ -99,8 +99,8 @@ struct need_finder {
     for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
   }
 
-  /// Finds the values that may be recomputed, and how the backward pass reads each value. Visits values from the last to
-  /// the first, so that all readers of a value are known when the value itself is visited.
+  /// Finds the values that may be recomputed, and how the backward pass reads each value. Visits values from the last
+  /// to the first, so that all readers of a value are known when the value itself is visited.
   constexpr void find_candidates() {
     bool must_store[nodes] = {};  // at the boundary of a segment, or moved as a whole by a map
     for (int v = 0; v < d.turn; ++v) {
@@ -143,8 +143,8 @@ struct need_finder {
   ///
   /// A value is cheap under two conditions. The first is that it is computed by at most 16 recomputed operations in a
   /// row. They are elementwise operations and maps; views do not count. The second is that the inputs that would be
-  /// stored only for recomputation have fewer bytes than the value. A value in a nested segment is never cheap. The cost
-  /// of an input is
+  /// stored only for recomputation have fewer bytes than the value. A value in a nested segment is never cheap. The
+  /// cost of an input is
   /// - zero for a leaf, a constant, an output, and a value that the backward pass reads in any case;
   /// - zero for a boundary of a segment, if the backward pass recomputes the segment's interior from it;
   /// - the cost of the input's own inputs, if the input is cheap;

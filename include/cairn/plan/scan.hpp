@@ -108,8 +108,9 @@ struct body_plan {
   }
 
   /// By plan step: the leaf whose gradient is the only purpose of the step. Such a step may be left out if the gradient
-  /// is unused. The entry is none if the step also serves another gradient, a gradient that is copied to its final
-  /// address, or the gradient of a carried value, from which the backward pass of the previous iteration continues.
+  /// is unused. The entry is none if the step also serves another gradient, or a gradient that is copied to its final
+  /// address. It is none, too, if the step serves the gradient of a carried value, because the backward pass of the
+  /// previous iteration continues from this gradient.
   static constexpr auto sole_gradient = [] {
     struct {
       int of[f.step_count + 1] = {};
