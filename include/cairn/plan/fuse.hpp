@@ -19,7 +19,7 @@ namespace cairn::plan {
 
 inline constexpr int max_loop_inputs = 16;
 inline constexpr int max_loop_operations = 32;
-inline constexpr int widest_row = 16 * 1024;  ///< most bytes of a row that a kernel takes from a fused loop
+inline constexpr int max_row_bytes = 16 * 1024;  ///< most bytes of a row that a kernel takes from a fused loop
 
 /// A plan step. It is a kernel that computes the results of one operation, a fused loop over several values, or both.
 struct plan_step {
@@ -105,12 +105,12 @@ struct fuser {
     for (int r = 0; r < op_of(v).result_count; ++r) out.step_of[v + r] = index;
   }
 
-  /// Ends the open group. `taker` is an operation that reads rows of the group, or none.
-  constexpr void close(int taker = none) {
+  /// Ends the open group. `row_reader` is an operation that reads rows of the group, or none.
+  constexpr void close(int row_reader = none) {
     if (open_count == 0 && open_kernel == none) return;
     plan_step& added = out.steps[out.step_count++];
     added.begin = out.member_count;
-    added.kernel = open_begins_with_tiles ? open[0] : open_kernel != none ? open_kernel : taker;
+    added.kernel = open_begins_with_tiles ? open[0] : open_kernel != none ? open_kernel : row_reader;
     added.loop_reads_tiles = open_begins_with_tiles && open_count > 1;
     added.loop_reads_rows = open_kernel != none && open_count > 0;
     if (open_kernel != none) add_results(open_kernel);
@@ -122,7 +122,7 @@ struct fuser {
       added.loop_begin = out.member_count;
       for (int i = 0; i < open_count; ++i) add_member(open[i]);
       added.loop_end = out.member_count;
-      if (taker != none) add_results(taker);
+      if (row_reader != none) add_results(row_reader);
     }
     added.end = out.member_count;
     open_count = open_inputs = 0;
@@ -156,7 +156,7 @@ struct fuser {
     return waits;
   }
   /// Returns true if `v` would be written over its argument `a`.
-  constexpr bool may_overwrite(int v, int a) const {
+  constexpr bool may_be_written_over(int v, int a) const {
     const int root = readers.root[a];
     return readers.last[root] == v && result_of(v).covers(result_of(root)) && reads_elementwise(v, a) &&
            (out.step_of[root] != none || op_of(root).what == graph::role::accumulated || op_of(v).updates);
@@ -182,23 +182,23 @@ struct fuser {
     if ((open_count == 0 && open_kernel == none) || open_count + n.op->result_count > max_loop_operations ||
         open_inputs + n.op->argument_count > max_loop_inputs || !same_shape(first, v) ||
         (open_keeps_partial_sums && !has_room_for_sums(v)) ||
-        ((open_begins_with_tiles || open_kernel != none) && (n.op->updates || is_computed_for_sum(v))))
+        ((open_begins_with_tiles || open_kernel != none) && (n.op->updates || belongs_to_next_loop(v))))
       return false;
-    const bool any_fits = open_sum == none && !open_keeps_partial_sums;
+    const bool outside_reads_unrestricted = open_sum == none && !open_keeps_partial_sums;
     for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = s.arguments[n.first + i], root = readers.root[a];
       if (readers.in_pieces[root] && depends_on_open(a)) return false;
       if (a == root && is_one_number_per_row(a) && reads_elementwise(v, a)) continue;
       if (out.step_of[root] == out.step_count ? a != root || !in_registers(a) || !reads_elementwise(v, a)
-                                              : !any_fits && !can_read_outside(v, a))
+                                              : !outside_reads_unrestricted && !can_read_outside(v, a))
         return false;
     }
     return true;
   }
   /// Returns true if `v` should wait for the next fused loop instead of joining the open group, so that `v` needs no
-  /// memory. This is so if only a sum reads `v`, and if this sum can be fused with `v`. The values of the open group that
-  /// `v` reads must be stored in any case, because later operations read them, too.
-  constexpr bool is_computed_for_sum(int v) const {
+  /// memory. This is so if only a sum reads `v`, and if this sum can be fused with `v`. The values of the open group
+  /// that `v` reads must be stored in any case, because later operations read them, too.
+  constexpr bool belongs_to_next_loop(int v) const {
     const int sum = readers.last[v];
     if (sum == none || sum != readers.first[v] || s.argument(sum, 0) != v || (v < s.turn && sum >= s.turn))
       return false;
@@ -239,7 +239,8 @@ struct fuser {
   /// Returns true if a fused loop that contains `v` may read `a`, which an earlier plan step computes.
   constexpr bool can_read_outside(int v, int a) const {
     if (readers.in_pieces[a] && open_sum != none && sums_across_pieces(open_sum, a)) return false;
-    return (open_sum == none || reads_as_rows(v, a, sum_axes)) && !(open_keeps_partial_sums && may_overwrite(v, a));
+    return (open_sum == none || reads_as_rows(v, a, sum_axes)) &&
+           !(open_keeps_partial_sums && may_be_written_over(v, a));
   }
   /// Returns true if `sum` runs over the axis along which `concatenation` is put together.
   constexpr bool sums_across_pieces(int sum, int concatenation) const {
@@ -302,7 +303,7 @@ struct fuser {
   }
 
   /// Returns true if `v` reads rows that the open group computes, and reads nothing else of the group. Rows wider than
-  /// `widest_row` are rejected, for two reasons: they would leave the first-level cache before they are read, and there
+  /// `max_row_bytes` are rejected, for two reasons: they would leave the first-level cache before they are read, and there
   /// may be fewer of them than threads.
   constexpr bool can_read_rows_of_open(int v) const {
     const graph::node& n = s.nodes[v];
@@ -312,7 +313,7 @@ struct fuser {
       if (depends_on_open(s.arguments[n.first + i])) return false;
     }
     const int columns = in_open(a) ? result_of(a).extents[-1] : 1;
-    return columns != 1 && result_of(a).bytes / result_of(a).count * columns <= widest_row;
+    return columns != 1 && result_of(a).bytes / result_of(a).count * columns <= max_row_bytes;
   }
 
   /// Returns true if `v` computes tiles and hands them to a fused loop. The fused loop must not be an update of a
@@ -346,7 +347,7 @@ struct fuser {
   }
 
   /// Returns true if the open group, which does not read `v`, can follow `v` in one fused loop.
-  constexpr bool can_begin_open(int v) const {
+  constexpr bool fits_before_open(int v) const {
     return open_count < max_loop_operations && open_sum == none && op_of(v).tiles == tiling::complete &&
            same_shape(open[0], v);
   }
@@ -421,7 +422,7 @@ struct fuser {
       // a group that begins with a kernel is closed, because the kernel's arguments would stay alive while it waits
       bool waits = open_begins_with_tiles || open_kernel != none;
       for (int i = 0; i < n.op->argument_count; ++i) waits |= depends_on_open(s.arguments[n.first + i]);
-      if (waits || (can_begin_loop_with_tiles(v) && !can_begin_open(v))) close();
+      if (waits || (can_begin_loop_with_tiles(v) && !fits_before_open(v))) close();
       if (can_begin_loop_with_tiles(v)) add_tiled_kernel(v);
       else add_kernel(v);
     }

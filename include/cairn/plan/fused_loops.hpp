@@ -32,7 +32,7 @@ struct loop_input {
             std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate));
   }
   /// Returns true if a result of the fused loop may be written over the operand.
-  constexpr bool replaceable() const { return how == access::contiguous && !map && !stretched && !in_pieces; }
+  constexpr bool overwritable() const { return how == access::contiguous && !map && !stretched && !in_pieces; }
 };
 
 struct loop {

@@ -26,16 +26,17 @@ template <int Nodes>
 struct backward_reads {
   static constexpr int never = 1 << 29;  ///< larger than the depth of any segment
 
-  int depth[Nodes] = {};               ///< smallest depth of a segment in which the backward pass reads the value
-  int region_of_kernel[Nodes] = {};    ///< region of the last kernel of the backward pass that reads the value, or none
-  bool by_interior[Nodes] = {};        ///< true if the interior of a segment reads the value and is recomputed
+  int depth[Nodes] = {};  ///< smallest depth of a segment in which the backward pass reads the value
+  int region_of_last_kernel[Nodes] =
+      {};                              ///< region of the last kernel of the backward pass that reads the value, or none
+  bool read_by_interior[Nodes] = {};   ///< true if the interior of a segment reads the value and is recomputed
   int recomputed_readers[Nodes] = {};  ///< number of reads by recomputable values outside of segments
 };
 
 template <class Graph, class Gradient, class Segments>
 struct need_finder {
   static constexpr int nodes = Gradient::capacity;
-  static constexpr int longest_chain = 16;  ///< most elementwise operations in a row that are recomputed
+  static constexpr int max_recompute_length = 16;  ///< most elementwise operations in a row that are recomputed
 
   const Graph& g;
   const Gradient& d;
@@ -101,11 +102,11 @@ struct need_finder {
 
   /// Finds the values that may be recomputed, and how the backward pass reads each value. Visits values from the last
   /// to the first, so that all readers of a value are known when the value itself is visited.
-  constexpr void find_candidates() {
+  constexpr void find_recomputable() {
     bool must_store[nodes] = {};  // at the boundary of a segment, or moved as a whole by a map
     for (int v = 0; v < d.turn; ++v) {
       reads.depth[v] = reads.never;
-      reads.region_of_kernel[v] = none;
+      reads.region_of_last_kernel[v] = none;
     }
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
@@ -118,7 +119,8 @@ struct need_finder {
       const bool recomputed =
           out.cheap[v] && segments.of[v] == 0 && (is_read_by_backward || reads.recomputed_readers[v] > 0);
       const bool recomputed_in_segment = in_forward && segments.of[v] != 0 && reads.depth[v] != 0 &&
-                                         (is_read_by_backward || reads.by_interior[v]) && !segments.stored_by_policy[v];
+                                         (is_read_by_backward || reads.read_by_interior[v]) &&
+                                         !segments.stored_by_policy[v];
       for (int i = 0; i < n.op->argument_count; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
         const int a = out.root[d.arguments[n.first + i]];
@@ -127,13 +129,13 @@ struct need_finder {
         if (in_forward) {
           const bool enters_segment = shared_segment != segments.of[v];
           must_store[a] |= (enters_segment && !is_converted_leaf(a)) || (recomputed && moves_whole_argument(v));
-          reads.by_interior[a] |= recomputed_in_segment;
+          reads.read_by_interior[a] |= recomputed_in_segment;
           if (recomputed_in_segment && segments.of[a] == 0) reads.depth[a] = 0;
         } else {
           reads.depth[a] =
               std::min(reads.depth[a], segments.stored_by_policy[a] ? 0 : segments.all[shared_segment].depth);
-          if (reads.region_of_kernel[a] == none && n.op->what == graph::role::kernel)
-            reads.region_of_kernel[a] = n.region;
+          if (reads.region_of_last_kernel[a] == none && n.op->what == graph::role::kernel)
+            reads.region_of_last_kernel[a] = n.region;
         }
       }
     }
@@ -160,7 +162,7 @@ struct need_finder {
   /// a block. The inputs of such a value must cost nothing. A value of another segment costs its bytes, unless it is a
   /// leaf, a constant or an output.
   constexpr void find_cheap() {
-    int chain_length[nodes] = {};         // of cheap values: how many operations in a row are recomputed
+    int recompute_length[nodes] = {};     // of cheap values: how many operations in a row are recomputed
     std::int64_t input_cost[nodes] = {};  // bytes that are stored only to recompute the value
     for (int v = 0; v < d.turn; ++v) {
       const graph::node& n = d.nodes[v];
@@ -170,9 +172,9 @@ struct need_finder {
         const int a = out.root[d.arguments[n.first + i]];
         const bool in_same_segment = segments.of[a] == segments.of[v];
         recomputed = out.cheap[a] && in_same_segment;
-        if (recomputed) chain_length[v] = std::max(chain_length[v], chain_length[a]);
+        if (recomputed) recompute_length[v] = std::max(recompute_length[v], recompute_length[a]);
 
-        const int region = reads.region_of_kernel[a];  // 0 outside of all regions
+        const int region = reads.region_of_last_kernel[a];  // 0 outside of all regions
         const bool is_written_early = recomputed && region != none && (region == 0 || region != n.region);
         const bool is_read_anyway = reads.depth[a] <= depth && (in_same_segment || depth == 0);
         if (is_leaf(a) || out.constant[a] || out.output[a] || (is_read_anyway && !is_written_early)) continue;
@@ -184,8 +186,9 @@ struct need_finder {
       if (is_view(v)) {
         out.cheap[v] &= recomputed || input_cost[v] == 0;
       } else {
-        ++chain_length[v];
-        out.cheap[v] &= chain_length[v] <= longest_chain && input_cost[v] < (depth == 0 ? n.result->bytes : 1);
+        ++recompute_length[v];
+        out.cheap[v] &=
+            recompute_length[v] <= max_recompute_length && input_cost[v] < (depth == 0 ? n.result->bytes : 1);
       }
     }
   }
@@ -201,7 +204,7 @@ constexpr auto find_needs(const Graph& g, const Gradient& d, const Segments& seg
   detail::need_finder<Graph, Gradient, Segments> finder{g, d, segments, cheap_unplaced};
   finder.find_live();
   finder.find_constants();
-  finder.find_candidates();
+  finder.find_recomputable();
   finder.find_cheap();
   return finder.out;
 }

@@ -23,7 +23,7 @@ enum base : int {
   key_base,        ///< keys by which updates round
   constant_base,   ///< constants that are read from memory
   position_base,   ///< positions of generated arrays
-  nowhere,         ///< stands for the address of a value that is not written to memory
+  unwritten_base,  ///< stands for the address of a value that is not written to memory
   workspace_base,  ///< workspace, if it lies outside the arena
   stored_base,     ///< values stored for the backward pass, if they lie outside the arena
   elsewhere_base,  ///< memory that the user of a program gives for snapshots
@@ -69,7 +69,7 @@ struct addresses {
 /// Returns true if plan step `index` may write its result `w` over argument `v`, which the step reads for the last
 /// time.
 template <class Schedule, class Ranges, class Addresses>
-constexpr bool replaces(const Schedule& s, const Ranges& live, const Addresses& p, int index, int v, int w) {
+constexpr bool may_overwrite(const Schedule& s, const Ranges& live, const Addresses& p, int index, int v, int w) {
   return live.last[v] == index && !p.output[v] && s.result(w).covers(s.result(v));
 }
 
@@ -91,7 +91,7 @@ template <class Schedule, class Fused, class Loops>
 constexpr bool read_once(const Schedule& s, const Fused& f, const Loops& l, int index, int i) {
   bool once = true;
   for (int other = l.of[index].input_begin; other < l.of[index].input_end; ++other) {
-    if (l.inputs[other].replaceable()) continue;
+    if (l.inputs[other].overwritable()) continue;
     for_each_piece(s, f, l.inputs[other].source, [&](int piece) { once &= piece != l.inputs[i].source; });
   }
   return once;
@@ -100,14 +100,14 @@ constexpr bool read_once(const Schedule& s, const Fused& f, const Loops& l, int 
 /// Calls `visit(v)` with the arguments `v` of a plan step over which its result `w` may be written, until `visit`
 /// returns true because it takes one.
 template <class Schedule, class Fused, class Loops, class Ranges, class Addresses>
-constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
-                                    const Addresses& p, int index, int w, auto visit) {
+constexpr void for_each_overwritable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
+                                     const Addresses& p, int index, int w, auto visit) {
   const plan_step& st = f.steps[index];
   if (st.loop_begin <= f.position[w] && f.position[w] < st.loop_end) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       const int v = l.inputs[i].source;
-      if (l.inputs[i].replaceable() && read_once(s, f, l, index, i) &&
-          (st.loop_reads_rows || !kernel_reads(s, f, index, v)) && replaces(s, live, p, index, v, w) && visit(v))
+      if (l.inputs[i].overwritable() && read_once(s, f, l, index, i) &&
+          (st.loop_reads_rows || !kernel_reads(s, f, index, v)) && may_overwrite(s, live, p, index, v, w) && visit(v))
         return;
     }
   } else if (const int a = s.result(w).overwrites; a != none && !st.loop_reads_tiles && !st.loop_reads_rows) {
@@ -119,7 +119,7 @@ constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loo
       for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
     once &= !st.kernel_reads_rows() ||
             f.step_of[v] == index;  // if the kernel takes rows, the fused loop reads all other arguments
-    if (once && replaces(s, live, p, index, v, w)) visit(v);
+    if (once && may_overwrite(s, live, p, index, v, w)) visit(v);
   }
 }
 
@@ -261,7 +261,7 @@ struct address_finder {
     for (int m = f.member_count; m-- > 0;) {
       const int w = f.members[m];
       if (!out.fixed[w]) continue;
-      for_each_replaceable(s, f, l, live, out, f.step_of[w], w, [&](int v) {
+      for_each_overwritable(s, f, l, live, out, f.step_of[w], w, [&](int v) {
         if (out.fixed[v] || f.step_of[v] < free_from[w]) return false;
         free_from[v] = free_from[w];
         out.of[v] = out.of[w];
@@ -272,11 +272,11 @@ struct address_finder {
 
   /// Returns true if a fused loop may write `after`, the new value of `before`, over `before`. The fused loop must be
   /// the last to read `before`, and it must read it at the element that it writes.
-  constexpr bool can_replace(int before, int after) const {
+  constexpr bool loop_may_overwrite(int before, int after) const {
     const int index = f.step_of[after];
     if (live.last[before] != index || kernel_reads(s, f, index, before)) return false;
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
-      if (l.inputs[i].source == before) return l.inputs[i].replaceable() && read_once(s, f, l, index, i);
+      if (l.inputs[i].source == before) return l.inputs[i].overwritable() && read_once(s, f, l, index, i);
     }
     return false;
   }
@@ -294,7 +294,7 @@ struct address_finder {
         out.of[before] = {moment_base, out.moment_bytes};
         out.moment_bytes += aligned(s.result(before).bytes);
       }
-      if (can_replace(before, after)) {
+      if (loop_may_overwrite(before, after)) {
         out.fixed[after] = true;
         out.of[after] = out.of[before];
       } else {
@@ -305,11 +305,11 @@ struct address_finder {
 
   /// Returns true if `after`, the new value of a cache, may be computed over the cache's value `before`. `before` must
   /// be unused by then, except that the step that computes `after` may overwrite it.
-  constexpr bool can_take_address(int after, int before) const {
+  constexpr bool may_overwrite_cache(int after, int before) const {
     const int index = f.step_of[after];
     if (index == none || out.fixed[after]) return false;
     bool takes = before == none || live.last[before] < index;
-    if (!takes) for_each_replaceable(s, f, l, live, out, index, after, [&](int v) { return takes |= v == before; });
+    if (!takes) for_each_overwritable(s, f, l, live, out, index, after, [&](int v) { return takes |= v == before; });
     return takes;
   }
   constexpr void find_caches() {
@@ -319,7 +319,7 @@ struct address_finder {
       const int value = s.outputs[next++], after = f.root[value];
       if (g.leaf_op(i).what != graph::role::cache) continue;
       const address own{leaf_base + i, 0};
-      if (can_take_address(after, s.leaf_value[i])) {
+      if (may_overwrite_cache(after, s.leaf_value[i])) {
         out.fixed[after] = true;
         out.of[after] = own;
       } else {

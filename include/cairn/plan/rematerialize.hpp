@@ -158,14 +158,14 @@ struct rematerializer {
     }
     for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = d.arguments[n.first + i];
-      if (d.nodes[a].result->overwritten_by_reader) write_over(a, out.arguments[first + i]);
+      if (d.nodes[a].result->overwritten_by_reader) forget_overwritten(a, out.arguments[first + i]);
     }
     return made;
   }
   /// Forgets the copy of value `v` that has number `read` in the schedule, because its reader overwrites it. A further
   /// reader gets a new clone. Revolve, for example, overwrites the snapshots of a scan while it reads them. If the
   /// snapshots have a second reader, the scan is therefore recomputed.
-  constexpr void write_over(int v, int read) {
+  constexpr void forget_overwritten(int v, int read) {
     was_computed[v] = was_computed[v] && scheduled[v] != read;
     for (int e = 0; e < depths; ++e) {
       int& made = clone[e * nodes + v];
@@ -205,7 +205,8 @@ struct rematerializer {
       }
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
-        out.arguments[out.argument_count + i] = d.nodes[a].order < n.order ? lookup(a, segments.of[v]) : scheduled[a];
+        out.arguments[out.argument_count + i] =
+            d.nodes[a].order < n.order ? find_and_mark_stored(a, segments.of[v]) : scheduled[a];
       }
       note_scheduled(v, emit(v, segments.of[v]));
     }
@@ -220,7 +221,7 @@ struct rematerializer {
 
   /// Returns the number in the schedule of `v` as the backward pass in `segment` finds it. If this is the value of the
   /// forward pass, marks it as stored. Returns none if `v` has to be cloned first.
-  constexpr int lookup(int v, int segment) {
+  constexpr int find_and_mark_stored(int v, int segment) {
     if (is_leaf(v)) return scheduled[v];
     const int environment = segments.of[v] == segment ? segment : segments.common(segments.of[v], segment);
     const int depth = segments.all[environment].depth;
@@ -236,7 +237,7 @@ struct rematerializer {
   }
 
   constexpr void resolve(int wanted, int segment) {
-    if (lookup(wanted, segment) != none) return;
+    if (find_and_mark_stored(wanted, segment) != none) return;
     int count = 0;
     pending[count++] = {d.head(wanted), segment};
     while (count > 0) {
@@ -245,7 +246,7 @@ struct rematerializer {
       const graph::node& n = d.nodes[top.value];
       bool ready = true;
       for (int i = 0; i < n.op->argument_count && ready; ++i) {
-        const int a = d.arguments[n.first + i], there = lookup(a, environment);
+        const int a = d.arguments[n.first + i], there = find_and_mark_stored(a, environment);
         if (there == none) {
           pending[count++] = {d.head(a), environment};
           ready = false;
@@ -276,7 +277,7 @@ struct rematerializer {
       }
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
-        out.arguments[out.argument_count + i] = a < d.turn ? lookup(a, segments.of[v]) : scheduled[a];
+        out.arguments[out.argument_count + i] = a < d.turn ? find_and_mark_stored(a, segments.of[v]) : scheduled[a];
       }
       note_scheduled(v, emit(v, segments.of[v]));
     }
@@ -285,7 +286,7 @@ struct rematerializer {
     }
   }
 
-  constexpr void note_leaves() {
+  constexpr void fill_tables() {
     for (int& gradient : out.gradient) gradient = none;
     for (int& gradient : out.earlier) gradient = none;
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -312,7 +313,7 @@ constexpr auto rematerialize(const Graph& g, const Gradient& d, const Segments& 
   detail::rematerializer<Size, Graph, Gradient, Segments, Needs> r{g, d, segments, need, order};
   r.forward();
   r.backward();
-  r.note_leaves();
+  r.fill_tables();
   return r.out;
 }
 

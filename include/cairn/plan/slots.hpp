@@ -51,7 +51,7 @@ struct slot_writer {
   }
 
   constexpr void hold_result(int index, int w) {
-    for_each_replaceable(s, f, l, live, p, index, w, [&](int v) {
+    for_each_overwritable(s, f, l, live, p, index, w, [&](int v) {
       if (!held[v]) return false;
       held[v] = false;
       out.of[w] = out.of[v];

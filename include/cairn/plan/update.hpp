@@ -33,7 +33,7 @@ struct update_writer {
   static constexpr const auto& g = Model::graph;
   const Schedule& s;
   typename Schedule::template resized<Size.nodes, Size.arguments, Size.updates + 1> out{};
-  int new_number[nodes + 1] = {};
+  int new_index[nodes + 1] = {};
   /// true for an updated parameter, and for a value that may be read in place from one
   bool shows_parameter[nodes] = {};
   int last_reader[nodes] = {};  ///< by updated parameter: the last value that reads it
@@ -78,17 +78,17 @@ struct update_writer {
 
   constexpr void copy(int v) {
     const graph::node& n = s.nodes[v];
-    const int at = new_number[v] = out.node_count++;
+    const int at = new_index[v] = out.node_count++;
     out.nodes[at] = n;
     if (n.result_index > 0) {
       out.nodes[at].first = out.nodes[at - 1].first;
     } else {
       out.nodes[at].first = out.argument_count;
       for (int i = 0; i < n.op->argument_count; ++i)
-        out.arguments[out.argument_count++] = new_number[s.arguments[n.first + i]];
+        out.arguments[out.argument_count++] = new_index[s.arguments[n.first + i]];
     }
     out.stored[at] = s.stored[v];
-    out.recomputes[at] = s.recomputes[v] == none ? none : new_number[s.recomputes[v]];
+    out.recomputes[at] = s.recomputes[v] == none ? none : new_index[s.recomputes[v]];
     out.origin[at] = s.origin[v];
     out.segment[at] = s.segment[v];
   }
@@ -123,9 +123,9 @@ struct update_writer {
     for (int r = 0; r < all::updates[i].result_count; ++r) {
       out.nodes[append(all::updates[i], all::updates[i].results + r, like)].result_index = r;
     }
-    const int before = new_number[s.leaf_value[leaf]];
+    const int before = new_index[s.leaf_value[leaf]];
     out.arguments[out.argument_count++] = before;
-    out.arguments[out.argument_count++] = new_number[like];
+    out.arguments[out.argument_count++] = new_index[like];
     for (int k = 0; k < rule.numbers; ++k)
       out.arguments[out.argument_count++] = out.first_number + rule.first_number + k;
     for (int k = 0; k < rule.moments; ++k) out.arguments[out.argument_count++] = moments + k;
@@ -137,7 +137,7 @@ struct update_writer {
   }
 
   constexpr void copy_tables() {
-    const auto at = [&](int v) { return v == none ? none : new_number[v]; };
+    const auto at = [&](int v) { return v == none ? none : new_index[v]; };
     out.turn = s.turn;
     for (int& gradient : out.earlier) gradient = none;
     for (int i = 0; i <= g.leaf_count; ++i) {

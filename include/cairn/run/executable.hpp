@@ -111,8 +111,8 @@ struct executable {
     const auto visit_pieces = [&](int concatenation) {
       plan::for_each_piece(s, f, concatenation, [&](int piece) { visit(layout.of[piece]); });
     };
-    const auto result = [&](int v) { visit(f.external[v] ? layout.of[v] : plan::address{plan::nowhere, 0}); };
-    plan::address first{plan::nowhere, 0};
+    const auto result = [&](int v) { visit(f.external[v] ? layout.of[v] : plan::address{plan::unwritten_base, 0}); };
+    plan::address first{plan::unwritten_base, 0};
     if (st.has_loop()) {
       for (int m = st.loop_end; m-- > st.loop_begin;) {
         if (l.code[m].stored) first = layout.of[f.members[m]];
