@@ -28,15 +28,18 @@ constexpr auto residual = nn::residual(feed_forward);
 template <int N, int G>
 constexpr auto flat = repeat<N, "block">([](auto) { return ckpt<"ff">(residual); });
 template <int N, int G>
-constexpr auto grouped =
-    repeat<G, "group">([](auto) { return ckpt<"blocks">(repeat<N / G, "block">([](auto) { return residual; })); });
+constexpr auto grouped = repeat<G, "group">([](auto) {
+  return ckpt<"blocks">(repeat<N / G, "block">([](auto) { return residual; }));
+});
 template <int N, int G>
-constexpr auto nested = repeat<G, "group">(
-    [](auto) { return ckpt<"blocks">(repeat<N / G, "block">([](auto) { return ckpt<"ff">(residual); })); });
+constexpr auto nested = repeat<G, "group">([](auto) {
+  return ckpt<"blocks">(repeat<N / G, "block">([](auto) { return ckpt<"ff">(residual); }));
+});
 
 template <auto Blocks>
-constexpr auto loss = cross_entropy(
-    input<"images", 128, 784> | nn::linear<"embed", 256> | Blocks | nn::linear<"head", 10>, labels<"classes", 10, 128>);
+constexpr auto loss = cross_entropy(input<"images", 128, 784> | nn::linear<"embed", 256> | Blocks |
+                                        nn::linear<"head", 10>,
+                                    labels<"classes", 10, 128>);
 
 /// Returns the greatest sum of bytes that are alive at once. Each value is rounded up to whole cache lines, as in the
 /// arena. No arena can be smaller. The planned arena is larger if its free pieces are too small to be used.
@@ -76,7 +79,8 @@ struct figures {
 template <auto Loss, class... Options>
 constexpr figures figures_of() {
   using compiled = detail::compiled_of<Loss, true, Options...>;
-  return {live_bytes<compiled>(), detail::memory_in<compiled>.peak_bytes, detail::flops_in<compiled>.total()};
+  return {live_bytes<compiled>(), detail::memory_in<compiled>.peak_bytes,
+          detail::flops_in<compiled>.total()};
 }
 
 constexpr std::array forms{"plain", "each block", "sqrt(n) groups", "both, nested"};
@@ -105,13 +109,14 @@ double percent(std::int64_t part, std::int64_t whole) {
 }
 
 void print_table() {
-  std::printf("%6s  %-16s%10s%14s%8s%12s%8s\n", "blocks", "segments", "live MiB", "planned MiB", "above", "of plain",
-              "work");
+  std::printf("%6s  %-16s%10s%14s%8s%12s%8s\n", "blocks", "segments", "live MiB", "planned MiB", "above",
+              "of plain", "work");
   for (const depth& d : depths) {
     for (std::size_t i = 0; i < forms.size(); ++i) {
       const figures &f = d.of[i], &p = d.of[0];
-      std::printf("%6d  %-16s%10.2f%14.2f%6.1f %%%10.0f %%%6.0f %%\n", d.blocks, forms[i], mib(f.live), mib(f.planned),
-                  percent(f.planned, f.live) - 100, percent(f.planned, p.planned), percent(f.flops, p.flops));
+      std::printf("%6d  %-16s%10.2f%14.2f%6.1f %%%10.0f %%%6.0f %%\n", d.blocks, forms[i], mib(f.live),
+                  mib(f.planned), percent(f.planned, f.live) - 100, percent(f.planned, p.planned),
+                  percent(f.flops, p.flops));
     }
   }
 }
@@ -129,7 +134,8 @@ struct plot {
     out << "<text x='" << at_x << "' y='" << at_y << "' class='" << kind << "'>" << what << "</text>\n";
   }
   void line(double x1, double y1, double x2, double y2, const std::string& kind) {
-    out << "<line x1='" << x1 << "' y1='" << y1 << "' x2='" << x2 << "' y2='" << y2 << "' class='" << kind << "'/>\n";
+    out << "<line x1='" << x1 << "' y1='" << y1 << "' x2='" << x2 << "' y2='" << y2 << "' class='" << kind
+        << "'/>\n";
   }
   void dot(double at_x, double at_y, const std::string& kind) {
     out << "<circle cx='" << at_x << "' cy='" << at_y << "' r='4' class='" << kind << "'/>\n";
@@ -144,8 +150,10 @@ struct plot {
       text(x(d.blocks), bottom + 20, "middle", d.blocks);
     }
     text(24, 30, "title", "Memory of a training step, by depth");
-    text(24, 50, "start", "Lines: the planned arena. Dots: the most bytes that live at once; no arena can be smaller.");
-    text((left + right) / 2, bottom + 46, "middle", "residual blocks (each 256 to 1024 to 256 wide, batch of 128)");
+    text(24, 50, "start",
+         "Lines: the planned arena. Dots: the most bytes that live at once; no arena can be smaller.");
+    text((left + right) / 2, bottom + 46, "middle",
+         "residual blocks (each 256 to 1024 to 256 wide, batch of 128)");
     out << "<text transform='translate(30 " << (top + bottom) / 2
         << ") rotate(-90)' class='middle'>arena, in MiB</text>\n";
   }

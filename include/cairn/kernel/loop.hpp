@@ -52,7 +52,7 @@ struct loop;
 template <class Real, sums Sum, bool Tiles, loop_operand... Input, loop_value... Code, int... Argument>
 struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argument...>> {
   static constexpr int inputs = static_cast<int>(sizeof...(Input)), operations = static_cast<int>(sizeof...(Code));
-  static constexpr int stored = (0 + ... + Code.stored);
+  static constexpr int stored = (0 + ... + Code.written);
   static constexpr int arrays = stored + (0 + ... + (Input.how != access::constant));
 
   /// Runs the fused loop. Threads share the rows, or the elements of the row if there is only one row. If columns are
@@ -138,7 +138,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   /// index among the operands that follow the stored results.
   static constexpr list<operations> index_of_result = [] {
     list<operations> indices;
-    for (int k = 0, n = 0; k < operations; ++k) indices.at[k] = code[k].stored ? n++ : 0;
+    for (int k = 0, n = 0; k < operations; ++k) indices.at[k] = code[k].written ? n++ : 0;
     return indices;
   }();
   static constexpr list<inputs> index_of_input = [] {
@@ -179,7 +179,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
                             0};
     std::size_t n = 0;
     for (int k = 0; k < operations; ++k) {
-      if (code[k].stored) all[n++] = {.bytes = result_bytes[k], .is_sum = is_sum(k)};
+      if (code[k].written) all[n++] = {.bytes = result_bytes[k], .is_sum = is_sum(k)};
     }
     for (int k = 0, maps = 0; k < inputs; ++k) {
       if (input[k].how == access::constant) continue;
@@ -471,7 +471,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   template <int K>
   [[gnu::always_inline]] static void store(result_registers& made, const row_addresses& here, std::int64_t i,
                                            lanes_used n) {
-    if constexpr (code[K].stored && !is_sum(K)) {
+    if constexpr (code[K].written && !is_sum(K)) {
       auto* const to = here.template result<K>() + i;
       if (n.tail) result_held<K>::store(at<K>(made), to, n.count);
       else result_held<K>::store(at<K>(made), to);

@@ -266,7 +266,7 @@ constexpr auto assign_addresses(const Schedule& s, const Fused& f, const Address
   arena_layout<Schedule::capacity> out;
   out.peak_bytes = packed.peak_bytes;
   for (int v = 0; v < s.node_count; ++v) {
-    const int root = f.root[v];
+    const int root = f.memory_root[v];
     const bool elsewhere = f.step_of[root] == none || p.fixed[root];
     out.of[v] = elsewhere ? p.of[root] : address{arena_base, packed.begin[slots.of[root]]};
   }

@@ -45,14 +45,15 @@ struct fused {
   plan_step steps[Nodes] = {};
   int step_of[Nodes] = {};  ///< by value: its plan step; none for leaves, views and values that are read in place
   /// by value: the value whose memory is read; the value itself, if it has memory or is read in pieces
-  int root[Nodes] = {};
-  bool in_pieces[Nodes] = {};  ///< by root: a concatenation that is read in place, from the memory of its arguments
-  int position[Nodes] = {};    ///< by value: its index in `members`
-  bool external[Nodes] = {};   ///< by value: true if it is read outside its plan step
+  int memory_root[Nodes] = {};
+  /// by memory root: a concatenation that is read in place, from the memory of its arguments
+  bool in_pieces[Nodes] = {};
+  int position[Nodes] = {};   ///< by value: its index in `members`
+  bool external[Nodes] = {};  ///< by value: true if it is read outside its plan step
   int member_count = 0, step_count = 0, turn = 0;
   /// First plan step that updates parameters, if updates wait until all gradients are complete. Otherwise equal to
   /// `turn`.
-  int all_gradients = 0;
+  int first_update_step = 0;
 };
 
 /// Returns the bytes of workspace that a plan step needs on `threads` threads.
@@ -145,19 +146,19 @@ struct fuser {
 
   /// Returns true if value `v` reads argument `a` element by element, which means that no map leads to other elements.
   constexpr bool reads_elementwise(int v, int a) const {
-    const int root = readers.root[a];
+    const int root = readers.memory_root[a];
     return op_of(v).what != graph::role::map &&
            (op_of(a).what != graph::role::map || root == a || op_of(root).what == graph::role::generated);
   }
   /// Returns true if the open group contains argument `a` or one of its pieces.
   constexpr bool depends_on_open(int a) const {
     bool waits = false;
-    for_each_piece(s, readers, readers.root[a], [&](int piece) { waits |= in_open(piece); });
+    for_each_piece(s, readers, readers.memory_root[a], [&](int piece) { waits |= in_open(piece); });
     return waits;
   }
   /// Returns true if `v` would be written over its argument `a`.
   constexpr bool may_be_written_over(int v, int a) const {
-    const int root = readers.root[a];
+    const int root = readers.memory_root[a];
     return readers.last[root] == v && result_of(v).covers(result_of(root)) && reads_elementwise(v, a) &&
            (out.step_of[root] != none || op_of(root).what == graph::role::accumulated || op_of(v).updates);
   }
@@ -186,7 +187,7 @@ struct fuser {
       return false;
     const bool outside_reads_unrestricted = open_sum == none && !open_keeps_partial_sums;
     for (int i = 0; i < n.op->argument_count; ++i) {
-      const int a = s.arguments[n.first + i], root = readers.root[a];
+      const int a = s.arguments[n.first + i], root = readers.memory_root[a];
       if (readers.in_pieces[root] && depends_on_open(a)) return false;
       if (a == root && is_one_number_per_row(a) && reads_elementwise(v, a)) continue;
       if (out.step_of[root] == out.step_count ? a != root || !in_registers(a) || !reads_elementwise(v, a)
@@ -302,9 +303,9 @@ struct fuser {
     return open_reads_only_rows(row) ? row : none;
   }
 
-  /// Returns true if `v` reads rows that the open group computes, and reads nothing else of the group. Rows wider than
-  /// `max_row_bytes` are rejected, for two reasons: they would leave the first-level cache before they are read, and there
-  /// may be fewer of them than threads.
+  /// Returns true if `v` reads rows that the open group computes, and reads nothing else of the group. Rows of more than
+  /// `max_row_bytes` are rejected, for two reasons: they would leave the first-level cache before they are read, and
+  /// there may be fewer of them than threads.
   constexpr bool can_read_rows_of_open(int v) const {
     const graph::node& n = s.nodes[v];
     if (!n.op->takes_rows || open_begins_with_tiles || open_sum != none || open_kernel != none) return false;
@@ -327,7 +328,7 @@ struct fuser {
       return false;
     for (int i = 0; i < op_of(reader).argument_count; ++i) {
       const int a = s.argument(reader, i);
-      if (readers.root[a] == v && !reads_elementwise(reader, a)) return false;
+      if (readers.memory_root[a] == v && !reads_elementwise(reader, a)) return false;
     }
     return true;
   }
@@ -378,14 +379,14 @@ struct fuser {
   /// come before values that read the kernel's other results, for example before updates of weights.
   constexpr void add_row_followers(int from) {
     bool later[nodes] = {};
-    for (int v = from; v < s.node_count && v != s.turn && v != s.all_gradients; ++v) {
+    for (int v = from; v < s.node_count && v != s.turn && v != s.first_update_value; ++v) {
       const graph::node& n = s.nodes[v];
       if (n.op->what == graph::role::kernel) break;
-      later[v] = n.op->what == graph::role::map && readers.root[v] == v;
+      later[v] = n.op->what == graph::role::map && readers.memory_root[v] == v;
       if (n.op->what != graph::role::elementwise || n.result_index > 0) continue;
       bool waits = false, reads_open = false;
       for (int i = 0; i < n.op->argument_count; ++i) {
-        const int root = readers.root[s.arguments[n.first + i]];
+        const int root = readers.memory_root[s.arguments[n.first + i]];
         waits |= later[root] || readers.in_pieces[root];
         reads_open |= in_open(root) && added_early[root];
       }
@@ -399,12 +400,12 @@ struct fuser {
   constexpr void add(int v) {
     const graph::node& n = s.nodes[v];
     if (added_early[v]) return;
-    out.root[v] = readers.root[v];
+    out.memory_root[v] = readers.memory_root[v];
     out.in_pieces[v] = readers.in_pieces[v];
     if (n.result_index > 0) return;
     out.step_of[v] = none;
     if (readers.in_pieces[v]) return;
-    if (n.op->what == graph::role::elementwise || (n.op->what == graph::role::map && out.root[v] == v)) {
+    if (n.op->what == graph::role::elementwise || (n.op->what == graph::role::map && out.memory_root[v] == v)) {
       add_elementwise(v);
     } else if (const int row = n.op->what == graph::role::kernel ? row_axis_if_sum_joins(v) : none; row != none) {
       open_sum = v;
@@ -430,9 +431,9 @@ struct fuser {
 
   constexpr void group() {
     for (int v = 0; v < s.node_count;) {
-      if (v == s.turn || v == s.all_gradients) close();
-      if (v == s.turn) out.turn = out.all_gradients = out.step_count;
-      if (v == s.all_gradients) out.all_gradients = out.step_count;
+      if (v == s.turn || v == s.first_update_value) close();
+      if (v == s.turn) out.turn = out.first_update_step = out.step_count;
+      if (v == s.first_update_value) out.first_update_step = out.step_count;
       const int next = v + op_of(v).result_count, end = end_of_values_before(v);
       for (int w = next; w < end; ++w) add(w);
       for (int w = v; w < next; ++w) add(w);
@@ -451,9 +452,9 @@ struct fuser {
                                      : out.step_of[last] != out.step_of[v] || st.kernel == last ||
                                            (st.loop_reads_rows && m < st.loop_begin);
     }
-    for (int i = 0; i < s.output_count; ++i) out.external[readers.root[s.outputs[i]]] = true;
+    for (int i = 0; i < s.output_count; ++i) out.external[readers.memory_root[s.outputs[i]]] = true;
     for (int v : s.gradient) {
-      if (v != none) out.external[readers.root[v]] = true;
+      if (v != none) out.external[readers.memory_root[v]] = true;
     }
     for (int i = 0; i < s.carry_count; ++i) out.external[s.carries[i].after] = true;
   }

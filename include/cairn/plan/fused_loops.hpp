@@ -90,11 +90,11 @@ struct loop_writer {
     const bool own_map = s.op(by).what == graph::role::map;
     const int v = own_map ? by : a;
     if (input_number[v] > l.input_begin) return input_number[v] - 1 - l.input_begin;
-    const graph::operation& source = *s.nodes[f.root[a]].op;
-    const bool map = own_map || (s.nodes[a].op->what == graph::role::map && f.root[a] != a);
+    const graph::operation& source = *s.nodes[f.memory_root[a]].op;
+    const bool map = own_map || (s.nodes[a].op->what == graph::role::map && f.memory_root[a] != a);
     const bool constant = source.what == graph::role::constant && !map;
     out.inputs[out.input_count] = {v,
-                                   f.root[a],
+                                   f.memory_root[a],
                                    s.nodes[a].result->element.type,
                                    constant                                          ? access::constant
                                    : !map && !same_address(source.generate, nullptr) ? access::generated

@@ -26,7 +26,7 @@ constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, 
   }
   if (st.kernel != none) {
     const graph::node& n = s.nodes[st.kernel];
-    for (int i = 0; i < n.op->argument_count; ++i) for_each_piece(s, f, f.root[s.arguments[n.first + i]], visit);
+    for (int i = 0; i < n.op->argument_count; ++i) for_each_piece(s, f, f.memory_root[s.arguments[n.first + i]], visit);
   }
 }
 
@@ -39,9 +39,9 @@ constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
     }
     for_each_read(s, f, l, i, [&](int v) { out.last[v] = i; });
   }
-  for (int i = 0; i < s.output_count; ++i) out.last[f.root[s.outputs[i]]] = f.step_count;
+  for (int i = 0; i < s.output_count; ++i) out.last[f.memory_root[s.outputs[i]]] = f.step_count;
   for (int v : s.gradient) {
-    if (v != none) out.last[f.root[v]] = f.step_count;
+    if (v != none) out.last[f.memory_root[v]] = f.step_count;
   }
   for (int i = 0; i < s.carry_count; ++i) out.last[s.carries[i].after] = f.step_count;
   return out;

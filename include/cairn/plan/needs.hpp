@@ -16,7 +16,7 @@ struct needs {
   /// of forward values: cheap enough to be recomputed instead of stored. Outside of segments the backward pass does so.
   /// In a segment, only the costs use it: it tells what would be cheap if the segment were a block.
   bool cheap[Nodes] = {};
-  int root[Nodes] = {};  ///< of forward values: the value that a view shows; for other values the value itself
+  int view_root[Nodes] = {};  ///< of forward values: the value that a view shows; for other values the value itself
 };
 
 namespace detail {
@@ -27,8 +27,8 @@ struct backward_reads {
   static constexpr int never = 1 << 29;  ///< larger than the depth of any segment
 
   int depth[Nodes] = {};  ///< smallest depth of a segment in which the backward pass reads the value
-  int region_of_last_kernel[Nodes] =
-      {};                              ///< region of the last kernel of the backward pass that reads the value, or none
+  /// region of the last kernel of the backward pass that reads the value, or none
+  int region_of_last_kernel[Nodes] = {};
   bool read_by_interior[Nodes] = {};   ///< true if the interior of a segment reads the value and is recomputed
   int recomputed_readers[Nodes] = {};  ///< number of reads by recomputable values outside of segments
 };
@@ -60,7 +60,7 @@ struct need_finder {
 
   /// Returns true if `v` is a leaf converted to another type. The leaf is always there to be converted again.
   constexpr bool is_converted_leaf(int v) const {
-    return d.nodes[v].op->converts && is_leaf(out.root[d.argument(v, 0)]);
+    return d.nodes[v].op->converts && is_leaf(out.view_root[d.argument(v, 0)]);
   }
 
   /// Returns false if `v` lies outside of all segments and the program without placed segments stores it. A placed
@@ -92,12 +92,12 @@ struct need_finder {
   constexpr void find_constants() {
     for (int v = 0; v < d.turn; ++v) {
       const graph::node& n = d.nodes[v];
-      out.root[v] = n.op->what == graph::role::view ? out.root[d.arguments[n.first]] : v;
+      out.view_root[v] = n.op->what == graph::role::view ? out.view_root[d.arguments[n.first]] : v;
       out.constant[v] =
           graph::is_constant(n.op->what) || (n.op->argument_count > 0 && n.op->what != graph::role::kernel);
       for (int i = 0; i < n.op->argument_count; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
     }
-    for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
+    for (int i = 0; i < g.output_count; ++i) out.output[out.view_root[g.outputs[i]]] = true;
   }
 
   /// Finds the values that may be recomputed, and how the backward pass reads each value. Visits values from the last
@@ -113,17 +113,17 @@ struct need_finder {
       const graph::node& n = d.nodes[v];
       const bool in_forward = v < d.turn;
       out.cheap[v] = in_forward && (is_fusible(v) || is_view(v)) && n.op->result_count == 1 &&
-                     segments.depth_of(v) <= 1 && !out.constant[v] && !out.output[out.root[v]] &&
-                     !must_store[out.root[v]] && may_be_cheap(v);
+                     segments.depth_of(v) <= 1 && !out.constant[v] && !out.output[out.view_root[v]] &&
+                     !must_store[out.view_root[v]] && may_be_cheap(v);
       const bool is_read_by_backward = reads.depth[v] != reads.never;
       const bool recomputed =
           out.cheap[v] && segments.of[v] == 0 && (is_read_by_backward || reads.recomputed_readers[v] > 0);
       const bool recomputed_in_segment = in_forward && segments.of[v] != 0 && reads.depth[v] != 0 &&
                                          (is_read_by_backward || reads.read_by_interior[v]) &&
-                                         !segments.stored_by_policy[v];
+                                         !segments.stored_by_segment[v];
       for (int i = 0; i < n.op->argument_count; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
-        const int a = out.root[d.arguments[n.first + i]];
+        const int a = out.view_root[d.arguments[n.first + i]];
         const int shared_segment = segments.common(segments.of[a], segments.of[v]);
         reads.recomputed_readers[a] += recomputed;
         if (in_forward) {
@@ -133,7 +133,7 @@ struct need_finder {
           if (recomputed_in_segment && segments.of[a] == 0) reads.depth[a] = 0;
         } else {
           reads.depth[a] =
-              std::min(reads.depth[a], segments.stored_by_policy[a] ? 0 : segments.all[shared_segment].depth);
+              std::min(reads.depth[a], segments.stored_by_segment[a] ? 0 : segments.all[shared_segment].depth);
           if (reads.region_of_last_kernel[a] == none && n.op->what == graph::role::kernel)
             reads.region_of_last_kernel[a] = n.region;
         }
@@ -169,7 +169,7 @@ struct need_finder {
       const int depth = segments.depth_of(v);
       bool recomputed = false;  // true if the last argument is recomputed; a view has only one argument
       for (int i = 0; i < n.op->argument_count; ++i) {
-        const int a = out.root[d.arguments[n.first + i]];
+        const int a = out.view_root[d.arguments[n.first + i]];
         const bool in_same_segment = segments.of[a] == segments.of[v];
         recomputed = out.cheap[a] && in_same_segment;
         if (recomputed) recompute_length[v] = std::max(recompute_length[v], recompute_length[a]);

@@ -82,7 +82,7 @@ constexpr bool kernel_reads(const Schedule& s, const Fused& f, int index, int v)
   const graph::node& n = s.nodes[st.kernel];
   bool found = false;
   for (int i = 0; i < n.op->argument_count; ++i)
-    for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { found |= piece == v; });
+    for_each_piece(s, f, f.memory_root[s.arguments[n.first + i]], [&](int piece) { found |= piece == v; });
   return found;
 }
 
@@ -112,11 +112,11 @@ constexpr void for_each_overwritable(const Schedule& s, const Fused& f, const Lo
     }
   } else if (const int a = s.result(w).overwrites; a != none && !st.loop_reads_tiles && !st.loop_reads_rows) {
     const graph::node& n = s.nodes[w];
-    const int v = f.root[s.arguments[n.first + a]];
+    const int v = f.memory_root[s.arguments[n.first + a]];
     const int root = s.root(s.arguments[n.first + a]);
     bool once = s.op(root).what != graph::role::map || v == root;
     for (int i = 0; i < n.op->argument_count; ++i)
-      for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
+      for_each_piece(s, f, f.memory_root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
     once &= !st.kernel_reads_rows() ||
             f.step_of[v] == index;  // if the kernel takes rows, the fused loop reads all other arguments
     if (once && may_overwrite(s, live, p, index, v, w)) visit(v);
@@ -186,14 +186,14 @@ struct address_finder {
     for (int m = 0; m < f.member_count; ++m) {
       const graph::node& n = s.nodes[f.members[m]];
       if (n.op->what != graph::role::kernel || n.result_index > 0) continue;
-      for (int i = 0; i < n.op->argument_count; ++i) find_constant(f.root[s.arguments[n.first + i]]);
+      for (int i = 0; i < n.op->argument_count; ++i) find_constant(f.memory_root[s.arguments[n.first + i]]);
     }
     for (int i = 0; i < l.input_count; ++i) {
       if (l.inputs[i].map || !same_address(l.inputs[i].generate, nullptr)) find_constant(l.inputs[i].source);
     }
-    for (int i = 0; i < s.output_count; ++i) find_constant(f.root[s.outputs[i]]);
+    for (int i = 0; i < s.output_count; ++i) find_constant(f.memory_root[s.outputs[i]]);
     for (int i = 0; i < g.leaf_count; ++i) {
-      if (s.gradient[i] != none) find_constant(f.root[s.gradient[i]]);
+      if (s.gradient[i] != none) find_constant(f.memory_root[s.gradient[i]]);
     }
   }
   constexpr void find_constant(int v) {
@@ -219,7 +219,7 @@ struct address_finder {
   /// the arena.
   constexpr void find_results() {
     for (int i = 0; i < s.output_count; ++i) {
-      const int v = f.root[s.outputs[i]];
+      const int v = f.memory_root[s.outputs[i]];
       out.output[v] = true;
       if (!apart) continue;
       if (f.step_of[v] == none || out.fixed[v]) {
@@ -246,7 +246,7 @@ struct address_finder {
     int free_from[nodes] = {};  // by value among the gradients: first plan step that may write at its address
     for (int i = 0; i < g.leaf_count; ++i) {
       if (s.gradient[i] == none) continue;
-      const int v = f.root[s.gradient[i]];
+      const int v = f.memory_root[s.gradient[i]];
       if (f.step_of[v] != none && !out.fixed[v] && !out.output[v]) {
         out.fixed[v] = true;
         out.of[v] = gradient_address(i);
@@ -316,7 +316,7 @@ struct address_finder {
     int next = g.result_count;
     for (int i = 0; !apart && i < g.leaf_count; ++i) {
       if (g.leaves[i].next_value == none) continue;
-      const int value = s.outputs[next++], after = f.root[value];
+      const int value = s.outputs[next++], after = f.memory_root[value];
       if (g.leaf_op(i).what != graph::role::cache) continue;
       const address own{leaf_base + i, 0};
       if (may_overwrite_cache(after, s.leaf_value[i])) {

@@ -10,9 +10,11 @@ namespace cairn::plan {
 /// Readers by value of the schedule.
 template <int Nodes>
 struct readers {
-  int root[Nodes] = {};  ///< the value whose memory is read; the value itself, if it has memory or is read in pieces
-  bool in_pieces[Nodes] = {};  ///< by root: a concatenation without memory of its own; its pieces are read instead
-  int first[Nodes] = {}, last[Nodes] = {};  ///< by root: first and last reader, or none if unused
+  /// by value: the value whose memory is read; the value itself, if it has memory or is read in pieces
+  int memory_root[Nodes] = {};
+  /// by memory root: a concatenation without memory of its own; its pieces are read instead
+  bool in_pieces[Nodes] = {};
+  int first[Nodes] = {}, last[Nodes] = {};  ///< by memory root: first and last reader, or none if unused
 };
 
 /// Calls `visit` with the values from whose memory `root` is read: the pieces of a concatenation that is read in place,
@@ -21,7 +23,8 @@ template <class Schedule, class Found>
 constexpr void for_each_piece(const Schedule& s, const Found& found, int root, auto visit) {
   if (!found.in_pieces[root]) return visit(root);
   const graph::node& n = s.nodes[root];
-  for (int i = 0; i < n.op->argument_count; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
+  for (int i = 0; i < n.op->argument_count; ++i)
+    for_each_piece(s, found, found.memory_root[s.arguments[n.first + i]], visit);
 }
 
 /// Returns the number of elements in a row of argument `i`, as operation `v` reads the argument. Returns 0 if the
@@ -177,11 +180,11 @@ struct reader_finder {
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
       const bool elsewhere = n.op->what == graph::role::view || is_in_place[v];
-      out.root[v] = elsewhere ? out.root[s.arguments[n.first]] : v;
+      out.memory_root[v] = elsewhere ? out.memory_root[s.arguments[n.first]] : v;
       out.first[v] = out.last[v] = none;
       if (elsewhere || out.in_pieces[v] || n.result_index > 0) continue;
       for (int i = 0; i < n.op->argument_count; ++i) {
-        for_each_piece(s, out, out.root[s.arguments[n.first + i]], [&](int a) {
+        for_each_piece(s, out, out.memory_root[s.arguments[n.first + i]], [&](int a) {
           if (out.first[a] == none) out.first[a] = v;
           out.last[a] = v;
         });

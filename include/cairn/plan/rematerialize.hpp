@@ -65,7 +65,7 @@ struct schedule : graph::values<Nodes, Arguments> {
   int carry_count = 0;
   int first_number = none, number_count = 0;  ///< range of the values that are numbers of update rules
   /// first value of the updates, if updates wait until all gradients are complete; otherwise none
-  int all_gradients = none;
+  int first_update_value = none;
   /// by the segment whose backward pass needs the recomputation; 0 is the program outside
   recomputation recomputed[Segments] = {};
 
@@ -226,7 +226,7 @@ struct rematerializer {
     const int environment = segments.of[v] == segment ? segment : segments.common(segments.of[v], segment);
     const int depth = segments.all[environment].depth;
     if (was_computed[v] && !need.constant[v] && !(need.cheap[v] && segments.of[v] == 0) &&
-        segments.visible_from_depth[v] == 0 && (depth == 0 || stored[v] || segments.stored_by_policy[v])) {
+        segments.visible_from_depth[v] == 0 && (depth == 0 || stored[v] || segments.stored_by_segment[v])) {
       for (int w = v; !stored[w]; w = is_view(w) ? d.argument(w, 0) : w) stored[w] = true;
       return scheduled[v];
     }

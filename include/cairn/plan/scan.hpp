@@ -88,7 +88,7 @@ struct body_plan {
   static constexpr uses used = [] {
     uses out;
     bool needed[compiled::schedule.capacity] = {};
-    for (int r = 0; r < g.output_count; ++r) needed[f.root[s.outputs[r]]] |= records && is_carried(r);
+    for (int r = 0; r < g.output_count; ++r) needed[f.memory_root[s.outputs[r]]] |= records && is_carried(r);
     for (int i = f.step_count; i-- > 0;) {
       out.needed[i] = i >= f.turn;
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) out.needed[i] |= needed[f.members[m]];
@@ -100,11 +100,11 @@ struct body_plan {
     }
     return out;
   }();
-  static constexpr bool is_read(int v) { return v != none && used.read[f.root[v]]; }
+  static constexpr bool is_read(int v) { return v != none && used.read[f.memory_root[v]]; }
   /// Returns true if the backward pass reads result `r` at the result's own address. Returns false for a leaf, and for
   /// a value that is also an earlier result.
   static constexpr bool reads_result(int r) {
-    return is_read(s.outputs[r]) && addresses.of[f.root[s.outputs[r]]].base == result_base + r;
+    return is_read(s.outputs[r]) && addresses.of[f.memory_root[s.outputs[r]]].base == result_base + r;
   }
 
   /// By plan step: the leaf whose gradient is the only purpose of the step. Such a step may be left out if the gradient
@@ -121,7 +121,7 @@ struct body_plan {
     for (int& v : readers) v = no_reader;
     for (int i = 0; i < g.leaf_count; ++i) {
       if (s.gradient[i] == none) continue;
-      const int v = f.root[s.gradient[i]];
+      const int v = f.memory_root[s.gradient[i]];
       const bool in_place = addresses.of[v].base == gradient_base + i;
       add(readers[v], i < Scan::carried_count || !in_place ? several : i);
     }

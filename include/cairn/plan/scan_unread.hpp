@@ -57,7 +57,7 @@ struct unused_offset_finder {
       const bool back = to.base >= Plan::gradient_base;
       if (back ? !Back : !runs_forward) continue;
       note(to.base, use::written);
-      note(addresses.of[f.root[value]].base, back ? use::read_by_backward : use::read);
+      note(addresses.of[f.memory_root[value]].base, back ? use::read_by_backward : use::read);
     }
   }
 

@@ -35,11 +35,11 @@ struct cost_counter {
 
   /// Notes that a clone in `segment` reads `v`, which lies inside or outside the segment.
   constexpr void note_read(int v, int segment) {
-    if (is_leaf(v) || (segments.of[v] == segment && !segments.stored_by_policy[v])) return;
-    const int shared = segments.stored_by_policy[v] ? 0 : segments.common(segments.of[v], segment);
+    if (is_leaf(v) || (segments.of[v] == segment && !segments.stored_by_segment[v])) return;
+    const int shared = segments.stored_by_segment[v] ? 0 : segments.common(segments.of[v], segment);
     const int levels_out = segments.all[segment].depth - segments.all[shared].depth;
     if (levels_out == 0) return;
-    int& only = segment_recomputed_from[need.root[v]];
+    int& only = segment_recomputed_from[need.view_root[v]];
     only = levels_out == 1 && (only == no_segment || only == segment) ? segment : several;
   }
 
@@ -57,7 +57,7 @@ struct cost_counter {
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[d.nodes[of].first + i];
         if (clone) note_read(a, s.segment[v]);
-        else if (a < d.turn) read[need.root[a]] = true;
+        else if (a < d.turn) read[need.view_root[a]] = true;
       }
     }
   }
@@ -73,7 +73,7 @@ struct cost_counter {
       else if (segment_recomputed_from[v] > no_segment && !read[v] && !need.output[v])
         out.extra_bytes[segment_recomputed_from[v]] += n.result->bytes;
       for (int i = 0; n.result_index == 0 && i < n.op->argument_count; ++i) {
-        const int a = need.root[d.arguments[n.first + i]];
+        const int a = need.view_root[d.arguments[n.first + i]];
         const bool recomputed = need.cheap[a] && segments.of[a] == 0;  // in a segment: `a` is a converted leaf
         if (is_leaf(a) || need.constant[a] || recomputed || segments.of[a] == segments.of[v]) continue;
         const int shared = segments.common(segments.of[a], segments.of[v]);

@@ -34,8 +34,9 @@ struct segmentation {
   int of_region[Regions] = {};
   int of[Nodes] = {};                  ///< by value of the graph and its gradient: its segment
   int visible_from_depth[Nodes] = {};  ///< of forward values: depth of the outermost segment that sees the value
-  /// of forward values: true if the policy of an outermost segment stores the value for the backward pass
-  bool stored_by_policy[Nodes] = {};
+  /// of forward values: true if an outermost segment stores the value for the backward pass, by its policy or because
+  /// the segment is placed and stores contractions
+  bool stored_by_segment[Nodes] = {};
 
   /// Returns the innermost segment that contains segments `a` and `b`.
   constexpr int common(int a, int b) const {
@@ -64,10 +65,10 @@ struct segment_finder {
     return out.count++;
   }
   /// Returns the index of placed segment `i`. If the segment is not there yet, adds it; it then begins with `region`.
-  constexpr int begin(int i, int around, int region) {
+  constexpr int placed_index(int i, int around, int region) {
     if (i == 0) return around;
     if (index_of[i] == 0) {
-      index_of[i] = add(begin(placed.parent[i], around, region), region);
+      index_of[i] = add(placed_index(placed.parent[i], around, region), region);
       out.all[index_of[i]].placed = true;
       out.all[index_of[i]].stores_contractions = placed.stores_contractions[i];
     }
@@ -76,7 +77,7 @@ struct segment_finder {
   /// Has segment `by` store value `v`, which it computes.
   constexpr void store(int v, const segment& by) {
     out.visible_from_depth[v] = std::min(out.visible_from_depth[v], by.depth - 1);
-    out.stored_by_policy[v] |= by.depth == 1;
+    out.stored_by_segment[v] |= by.depth == 1;
   }
   /// Chooses the segments. `block_levels` is the number of outermost levels of nested segments that become blocks.
   constexpr void choose(int block_levels) {
@@ -87,7 +88,7 @@ struct segment_finder {
       marked_depth[r] = marked_depth[here.parent] + marked;
       int& in = out.of_region[r];
       in = out.of_region[here.parent];
-      if constexpr (Placement::capacity > 0) in = begin(placed.of[r], in, r);
+      if constexpr (Placement::capacity > 0) in = placed_index(placed.of[r], in, r);
       if (marked && marked_depth[r] > block_levels) in = add(in, r);
     }
     for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];

@@ -117,7 +117,7 @@ constexpr std::int64_t bytes_read(int i, int* reader) {
   for (int k = l.of[i].input_begin; k < l.of[i].input_end; ++k) read(l.inputs[k].value, l.inputs[k].source);
   const int kernel = f.steps[i].kernel;
   for (int k = 0; kernel != graph::none && k < s.op(kernel).argument_count; ++k)
-    read(s.argument(kernel, k), f.root[s.argument(kernel, k)]);
+    read(s.argument(kernel, k), f.memory_root[s.argument(kernel, k)]);
   return bytes;
 }
 

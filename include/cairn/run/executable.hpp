@@ -115,10 +115,10 @@ struct executable {
     plan::address first{plan::unwritten_base, 0};
     if (st.has_loop()) {
       for (int m = st.loop_end; m-- > st.loop_begin;) {
-        if (l.code[m].stored) first = layout.of[f.members[m]];
+        if (l.code[m].written) first = layout.of[f.members[m]];
       }
       for (int m = st.loop_begin; m < st.loop_end; ++m) {
-        if (l.code[m].stored) visit(layout.of[f.members[m]]);
+        if (l.code[m].written) visit(layout.of[f.members[m]]);
       }
       for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
         const plan::loop_input& in = l.inputs[i];
