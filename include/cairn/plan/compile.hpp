@@ -51,7 +51,7 @@ struct compiled {
       find_fixed_addresses<Model::bases_of_results>(graph, schedule, steps, loops, ranges);
   static constexpr auto slots =
       share_slots<steps.member_count + steps.step_count + 1>(schedule, steps, loops, ranges, addresses, Threads);
-  static constexpr const auto& packing = pack<slots>();
+  static constexpr const auto& packing = choose_packing<slots>();
   static constexpr auto layout = assign_addresses(schedule, steps, addresses, slots, packing);
 };
 

@@ -303,9 +303,9 @@ struct fuser {
     return open_reads_only_rows(row) ? row : none;
   }
 
-  /// Returns true if `v` reads rows that the open group computes, and reads nothing else of the group. Rows of more than
-  /// `max_row_bytes` are rejected, for two reasons: they would leave the first-level cache before they are read, and
-  /// there may be fewer of them than threads.
+  /// Returns true if `v` reads rows that the open group computes, and reads nothing else of the group. Rows of more
+  /// than `max_row_bytes` are rejected, for two reasons: they would leave the first-level cache before they are read,
+  /// and there may be fewer of them than threads.
   constexpr bool can_read_rows_of_open(int v) const {
     const graph::node& n = s.nodes[v];
     if (!n.op->takes_rows || open_begins_with_tiles || open_sum != none || open_kernel != none) return false;

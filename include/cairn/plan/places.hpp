@@ -49,9 +49,9 @@ struct late_copy {
 /// The addresses of all values that have no slot of the arena.
 template <int Nodes, int Leaves, int Results, int Carries>
 struct addresses {
-  address of[Nodes] = {};   ///< by value: its address
-  bool fixed[Nodes] = {};   ///< computed values whose address lies outside the arena
-  bool output[Nodes] = {};  ///< values that are results of the program
+  address of[Nodes] = {};          ///< by value: its address
+  bool outside_arena[Nodes] = {};  ///< computed values whose address lies outside the arena
+  bool output[Nodes] = {};         ///< values that are results of the program
   /// by leaf: offset in the block of parameters, where trained ones come first, or in that of caches
   std::int64_t leaf_offset[Leaves] = {};
   /// by leaf: offset in the block of gradients, which has the same order as that of parameters
@@ -69,8 +69,8 @@ struct addresses {
 /// Returns true if plan step `index` may write its result `w` over argument `v`, which the step reads for the last
 /// time.
 template <class Schedule, class Ranges, class Addresses>
-constexpr bool may_overwrite(const Schedule& s, const Ranges& live, const Addresses& p, int index, int v, int w) {
-  return live.last[v] == index && !p.output[v] && s.result(w).covers(s.result(v));
+constexpr bool may_overwrite(const Schedule& s, const Ranges& ranges, const Addresses& p, int index, int v, int w) {
+  return ranges.last[v] == index && !p.output[v] && s.result(w).covers(s.result(v));
 }
 
 /// Returns true if the kernel of plan step `index` reads `v`. A kernel next to a fused loop may read all of `v` for
@@ -100,14 +100,14 @@ constexpr bool read_once(const Schedule& s, const Fused& f, const Loops& l, int 
 /// Calls `visit(v)` with the arguments `v` of a plan step over which its result `w` may be written, until `visit`
 /// returns true because it takes one.
 template <class Schedule, class Fused, class Loops, class Ranges, class Addresses>
-constexpr void for_each_overwritable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
+constexpr void for_each_overwritable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& ranges,
                                      const Addresses& p, int index, int w, auto visit) {
   const plan_step& st = f.steps[index];
   if (st.loop_begin <= f.position[w] && f.position[w] < st.loop_end) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       const int v = l.inputs[i].source;
       if (l.inputs[i].overwritable() && read_once(s, f, l, index, i) &&
-          (st.loop_reads_rows || !kernel_reads(s, f, index, v)) && may_overwrite(s, live, p, index, v, w) && visit(v))
+          (st.loop_reads_rows || !kernel_reads(s, f, index, v)) && may_overwrite(s, ranges, p, index, v, w) && visit(v))
         return;
     }
   } else if (const int a = s.result(w).overwrites; a != none && !st.loop_reads_tiles && !st.loop_reads_rows) {
@@ -119,7 +119,7 @@ constexpr void for_each_overwritable(const Schedule& s, const Fused& f, const Lo
       for_each_piece(s, f, f.memory_root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
     once &= !st.kernel_reads_rows() ||
             f.step_of[v] == index;  // if the kernel takes rows, the fused loop reads all other arguments
-    if (once && may_overwrite(s, live, p, index, v, w)) visit(v);
+    if (once && may_overwrite(s, ranges, p, index, v, w)) visit(v);
   }
 }
 
@@ -132,7 +132,7 @@ struct address_finder {
   const Schedule& s;
   const Fused& f;
   const Loops& l;
-  const Ranges& live;
+  const Ranges& ranges;
   addresses<nodes, Graph::size.leaves + 1, apart ? Graph::output_capacity : 0, std::size(Schedule{}.carries)> out{};
 
   constexpr address result_address(int i) const { return {leaf_base + g.leaf_count + i, 0}; }
@@ -189,7 +189,7 @@ struct address_finder {
       for (int i = 0; i < n.op->argument_count; ++i) find_constant(f.memory_root[s.arguments[n.first + i]]);
     }
     for (int i = 0; i < l.input_count; ++i) {
-      if (l.inputs[i].map || !same_address(l.inputs[i].generate, nullptr)) find_constant(l.inputs[i].source);
+      if (l.inputs[i].through_map || !same_address(l.inputs[i].generate, nullptr)) find_constant(l.inputs[i].source);
     }
     for (int i = 0; i < s.output_count; ++i) find_constant(f.memory_root[s.outputs[i]]);
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -209,7 +209,7 @@ struct address_finder {
     for (int m = 0; m < f.member_count; ++m) {
       const int v = f.members[m];
       if (!s.result(v).in_user_memory || !f.external[v]) continue;
-      out.fixed[v] = true;
+      out.outside_arena[v] = true;
       out.of[v] = {elsewhere_base, out.elsewhere_bytes};
       out.elsewhere_bytes += aligned(s.result(v).bytes);
     }
@@ -222,17 +222,17 @@ struct address_finder {
       const int v = f.memory_root[s.outputs[i]];
       out.output[v] = true;
       if (!apart) continue;
-      if (f.step_of[v] == none || out.fixed[v]) {
+      if (f.step_of[v] == none || out.outside_arena[v]) {
         out.copies[out.copy_count++] = {s.outputs[i], result_address(i)};
       } else {
-        out.fixed[v] = true;
+        out.outside_arena[v] = true;
         out.of[v] = result_address(i);
       }
     }
     for (int m = 0; How == result_bases::apart_and_stored && m < f.member_count; ++m) {
       const int v = f.members[m];
-      if (f.step_of[v] >= f.turn || live.last[v] < f.turn || !f.external[v] || out.fixed[v]) continue;
-      out.fixed[v] = true;
+      if (f.step_of[v] >= f.turn || ranges.last[v] < f.turn || !f.external[v] || out.outside_arena[v]) continue;
+      out.outside_arena[v] = true;
       out.of[v] = {stored_base, out.stored_bytes};
       out.stored_bytes += aligned(s.result(v).bytes);
     }
@@ -247,25 +247,25 @@ struct address_finder {
     for (int i = 0; i < g.leaf_count; ++i) {
       if (s.gradient[i] == none) continue;
       const int v = f.memory_root[s.gradient[i]];
-      if (f.step_of[v] != none && !out.fixed[v] && !out.output[v]) {
-        out.fixed[v] = true;
+      if (f.step_of[v] != none && !out.outside_arena[v] && !out.output[v]) {
+        out.outside_arena[v] = true;
         out.of[v] = gradient_address(i);
         free_from[v] = apart ? f.turn : 0;
         if (s.earlier[i] == none) continue;
         out.of[s.earlier[i]] = out.of[v];
-        free_from[v] = std::max(free_from[v], live.last[s.earlier[i]]);
+        free_from[v] = std::max(free_from[v], ranges.last[s.earlier[i]]);
       } else {
         out.copies[out.copy_count++] = {s.gradient[i], gradient_address(i)};
       }
     }
     for (int m = f.member_count; m-- > 0;) {
       const int w = f.members[m];
-      if (!out.fixed[w]) continue;
-      for_each_overwritable(s, f, l, live, out, f.step_of[w], w, [&](int v) {
-        if (out.fixed[v] || f.step_of[v] < free_from[w]) return false;
+      if (!out.outside_arena[w]) continue;
+      for_each_overwritable(s, f, l, ranges, out, f.step_of[w], w, [&](int v) {
+        if (out.outside_arena[v] || f.step_of[v] < free_from[w]) return false;
         free_from[v] = free_from[w];
         out.of[v] = out.of[w];
-        return out.fixed[v] = true;
+        return out.outside_arena[v] = true;
       });
     }
   }
@@ -274,7 +274,7 @@ struct address_finder {
   /// the last to read `before`, and it must read it at the element that it writes.
   constexpr bool loop_may_overwrite(int before, int after) const {
     const int index = f.step_of[after];
-    if (live.last[before] != index || kernel_reads(s, f, index, before)) return false;
+    if (ranges.last[before] != index || kernel_reads(s, f, index, before)) return false;
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       if (l.inputs[i].source == before) return l.inputs[i].overwritable() && read_once(s, f, l, index, i);
     }
@@ -295,7 +295,7 @@ struct address_finder {
         out.moment_bytes += aligned(s.result(before).bytes);
       }
       if (loop_may_overwrite(before, after)) {
-        out.fixed[after] = true;
+        out.outside_arena[after] = true;
         out.of[after] = out.of[before];
       } else {
         out.copies[out.copy_count++] = {after, out.of[before]};
@@ -307,9 +307,9 @@ struct address_finder {
   /// be unused by then, except that the step that computes `after` may overwrite it.
   constexpr bool may_overwrite_cache(int after, int before) const {
     const int index = f.step_of[after];
-    if (index == none || out.fixed[after]) return false;
-    bool takes = before == none || live.last[before] < index;
-    if (!takes) for_each_overwritable(s, f, l, live, out, index, after, [&](int v) { return takes |= v == before; });
+    if (index == none || out.outside_arena[after]) return false;
+    bool takes = before == none || ranges.last[before] < index;
+    if (!takes) for_each_overwritable(s, f, l, ranges, out, index, after, [&](int v) { return takes |= v == before; });
     return takes;
   }
   constexpr void find_caches() {
@@ -320,7 +320,7 @@ struct address_finder {
       if (g.leaf_op(i).what != graph::role::cache) continue;
       const address own{leaf_base + i, 0};
       if (may_overwrite_cache(after, s.leaf_value[i])) {
-        out.fixed[after] = true;
+        out.outside_arena[after] = true;
         out.of[after] = own;
       } else {
         out.copies[out.copy_count++] = {value, own};
@@ -332,8 +332,8 @@ struct address_finder {
 
 template <result_bases How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
 constexpr auto find_fixed_addresses(const Graph& g, const Schedule& s, const Fused& f, const Loops& l,
-                                    const Ranges& live) {
-  detail::address_finder<How, Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, live};
+                                    const Ranges& ranges) {
+  detail::address_finder<How, Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, ranges};
   p.find_leaves();
   p.find_constants();
   p.find_elsewhere();

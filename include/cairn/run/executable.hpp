@@ -123,7 +123,7 @@ struct executable {
       for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
         const plan::loop_input& in = l.inputs[i];
         if (in.in_pieces) visit_pieces(in.value);
-        else if (in.how != graph::access::constant) visit(address_of_read(in.value, in.map));
+        else if (in.how != graph::access::constant) visit(address_of_read(in.value, in.through_map));
       }
     }
     if (head == graph::none) return;

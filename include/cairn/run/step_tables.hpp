@@ -154,7 +154,7 @@ struct step_tables {
   static constexpr graph::mapped_axis axis_of_map(const plan::loop_input& in, const shape& whole, int axis,
                                                   int merged_extent) {
     const plan::operand_axis at = plan::axis_of_operand(s, in, whole, axis);
-    if (!at.mapped) return graph::mapped_along({}, merged_extent, at.stride, merged_extent);
+    if (!at.needs_map) return graph::mapped_along({}, merged_extent, at.stride, merged_extent);
     const int here = axis - (whole.rank - s.result(in.value).extents.rank);
     const int extent = s.result(s.argument(in.value, 0)).extents.extent[here];
     return graph::mapped_along(s.op(in.value).map[here], extent, at.stride, merged_extent);

@@ -272,7 +272,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         own_unstored = 0;
         while (now < b) unstored -= not_held_from[++now];
       }
-      const std::int64_t all = slots.live[i] - before[b];
+      const std::int64_t all = slots.bytes_at_step[i] - before[b];
       std::int64_t held_by_segment = unstored;
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
         const int v = f.members[m];
@@ -315,7 +315,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
         if (in_arena(f.members[m])) count_value(f.members[m], bytes(f.members[m]));
       }
-      const std::int64_t all = slots.live[i] - before[b];
+      const std::int64_t all = slots.bytes_at_step[i] - before[b];
       note(out.of[b].peak_in_program.backward, all);
       note(out.of[b].peak_after_segment.backward, all - clones_of_earlier);
       note(out.of[b].peak_in_segment.backward,

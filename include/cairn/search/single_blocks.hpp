@@ -79,7 +79,7 @@ constexpr auto measure_single_blocks() {
     }
     begun &= b == now;
     now = b;
-    const std::int64_t live = Compiled::slots.live[i] - before[b];
+    const std::int64_t live = Compiled::slots.bytes_at_step[i] - before[b];
     if (i < f.turn) {
       note(out.unstored_peak[b], live);
     } else if (begun) {
