@@ -36,7 +36,7 @@ struct backward_reads {
 template <class Graph, class Gradient, class Segments>
 struct need_finder {
   static constexpr int nodes = Gradient::capacity;
-  static constexpr int max_recompute_length = 16;  ///< most elementwise operations in a row that are recomputed
+  static constexpr int max_recompute_length = 16;  ///< most recomputed operations in a row
 
   const Graph& g;
   const Gradient& d;

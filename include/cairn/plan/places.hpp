@@ -62,8 +62,8 @@ struct addresses {
   int copy_count = 0, constant_count = 0;
   std::int64_t trained_bytes = 0, parameter_bytes = 0, gradient_bytes = 0, moment_bytes = 0;
   std::int64_t cache_bytes = 0;
-  std::int64_t stored_bytes = 0;     ///< bytes of the values that are stored outside the arena
-  std::int64_t elsewhere_bytes = 0;  ///< bytes in memory that the user gives
+  std::int64_t stored_base_bytes = 0;  ///< bytes of the values that are stored outside the arena
+  std::int64_t elsewhere_bytes = 0;    ///< bytes in memory that the user gives
 };
 
 /// Returns true if plan step `index` may write its result `w` over argument `v`, which the step reads for the last
@@ -233,8 +233,8 @@ struct address_finder {
       const int v = f.members[m];
       if (f.step_of[v] >= f.turn || ranges.last[v] < f.turn || !f.external[v] || out.outside_arena[v]) continue;
       out.outside_arena[v] = true;
-      out.of[v] = {stored_base, out.stored_bytes};
-      out.stored_bytes += aligned(s.result(v).bytes);
+      out.of[v] = {stored_base, out.stored_base_bytes};
+      out.stored_base_bytes += aligned(s.result(v).bytes);
     }
   }
 

@@ -135,7 +135,7 @@ struct rematerializer {
   bool needed_by_outputs[nodes] = {};  ///< forward values that outputs need without passing through a gradient
   /// forward values that were computed and have not been overwritten since, so that another clone is recomputation
   bool was_computed[nodes] = {};
-  bool stored[nodes] = {};
+  bool stored[nodes] = {};         ///< forward values that are stored, as in `schedule::stored`
   int scheduled[nodes] = {};       ///< number in the schedule, by value of the graph and its gradient
   int clone[nodes * depths] = {};  ///< by depth of the environment and value: 1 + the number of the clone, or 0
   demand pending[nodes] = {};

@@ -111,29 +111,29 @@ struct update_writer {
   constexpr void append_update(int leaf) {
     const auto i = static_cast<std::size_t>(leaf);
     const graph::rule_facts& rule = all::rule(leaf);
-    const int like = s.gradient[leaf], moments = out.node_count;
-    for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].results, like);
+    const int gradient_value = s.gradient[leaf], first_moment = out.node_count;
+    for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].results, gradient_value);
     const int drawn = out.node_count;
     if (all::rounds) {
-      append(all::position_operations[i], all::position_operations[i].results, like);
-      append(all::key_word, all::key_word.results, like);
-      append(all::key_word, all::key_word.results, like);
+      append(all::position_operations[i], all::position_operations[i].results, gradient_value);
+      append(all::key_word, all::key_word.results, gradient_value);
+      append(all::key_word, all::key_word.results, gradient_value);
     }
     const int made = out.node_count, arguments = out.argument_count;
     for (int r = 0; r < all::updates[i].result_count; ++r) {
-      out.nodes[append(all::updates[i], all::updates[i].results + r, like)].result_index = r;
+      out.nodes[append(all::updates[i], all::updates[i].results + r, gradient_value)].result_index = r;
     }
     const int before = new_index[s.leaf_value[leaf]];
     out.arguments[out.argument_count++] = before;
-    out.arguments[out.argument_count++] = new_index[like];
+    out.arguments[out.argument_count++] = new_index[gradient_value];
     for (int k = 0; k < rule.numbers; ++k)
       out.arguments[out.argument_count++] = out.first_number + rule.first_number + k;
-    for (int k = 0; k < rule.moments; ++k) out.arguments[out.argument_count++] = moments + k;
+    for (int k = 0; k < rule.moments; ++k) out.arguments[out.argument_count++] = first_moment + k;
     if (all::clips) out.arguments[out.argument_count++] = out.first_number + out.number_count - 1;
     for (int k = drawn; k < made; ++k) out.arguments[out.argument_count++] = k;
     out.nodes[made].first = arguments;
     out.carries[out.carry_count++] = {before, made, leaf, none, all::rounds ? drawn + 1 : none};
-    for (int k = 0; k < rule.moments; ++k) out.carries[out.carry_count++] = {moments + k, made + 1 + k, leaf, k};
+    for (int k = 0; k < rule.moments; ++k) out.carries[out.carry_count++] = {first_moment + k, made + 1 + k, leaf, k};
   }
 
   constexpr void copy_tables() {
