@@ -26,7 +26,7 @@ template <int Nodes>
 struct backward_reads {
   static constexpr int never = 1 << 29;  ///< larger than the depth of any segment
 
-  int depth[Nodes] = {};  ///< smallest depth of a segment in which the backward pass reads the value
+  int outermost_depth[Nodes] = {};  ///< smallest depth of a segment in which the backward pass reads the value
   /// region of the last kernel of the backward pass that reads the value, or none
   int region_of_last_kernel[Nodes] = {};
   bool read_by_interior[Nodes] = {};   ///< true if the interior of a segment reads the value and is recomputed
@@ -105,7 +105,7 @@ struct need_finder {
   constexpr void find_recomputable() {
     bool must_store[nodes] = {};  // at the boundary of a segment, or moved as a whole by a map
     for (int v = 0; v < d.turn; ++v) {
-      reads.depth[v] = reads.never;
+      reads.outermost_depth[v] = reads.never;
       reads.region_of_last_kernel[v] = none;
     }
     for (int v = d.node_count; v-- > 0;) {
@@ -115,10 +115,10 @@ struct need_finder {
       out.cheap[v] = in_forward && (is_fusible(v) || is_view(v)) && n.op->result_count == 1 &&
                      segments.depth_of(v) <= 1 && !out.constant[v] && !out.output[out.view_root[v]] &&
                      !must_store[out.view_root[v]] && may_be_cheap(v);
-      const bool is_read_by_backward = reads.depth[v] != reads.never;
+      const bool is_read_by_backward = reads.outermost_depth[v] != reads.never;
       const bool recomputed =
           out.cheap[v] && segments.of[v] == 0 && (is_read_by_backward || reads.recomputed_readers[v] > 0);
-      const bool recomputed_in_segment = in_forward && segments.of[v] != 0 && reads.depth[v] != 0 &&
+      const bool recomputed_in_segment = in_forward && segments.of[v] != 0 && reads.outermost_depth[v] != 0 &&
                                          (is_read_by_backward || reads.read_by_interior[v]) &&
                                          !segments.stored_by_segment[v];
       for (int i = 0; i < n.op->argument_count; ++i) {
@@ -130,10 +130,10 @@ struct need_finder {
           const bool enters_segment = shared_segment != segments.of[v];
           must_store[a] |= (enters_segment && !is_converted_leaf(a)) || (recomputed && moves_whole_argument(v));
           reads.read_by_interior[a] |= recomputed_in_segment;
-          if (recomputed_in_segment && segments.of[a] == 0) reads.depth[a] = 0;
+          if (recomputed_in_segment && segments.of[a] == 0) reads.outermost_depth[a] = 0;
         } else {
-          reads.depth[a] =
-              std::min(reads.depth[a], segments.stored_by_segment[a] ? 0 : segments.all[shared_segment].depth);
+          reads.outermost_depth[a] = std::min(reads.outermost_depth[a],
+                                              segments.stored_by_segment[a] ? 0 : segments.all[shared_segment].depth);
           if (reads.region_of_last_kernel[a] == none && n.op->what == graph::role::kernel)
             reads.region_of_last_kernel[a] = n.region;
         }
@@ -176,7 +176,7 @@ struct need_finder {
 
         const int region = reads.region_of_last_kernel[a];  // 0 outside of all regions
         const bool is_written_early = recomputed && region != none && (region == 0 || region != n.region);
-        const bool is_read_anyway = reads.depth[a] <= depth && (in_same_segment || depth == 0);
+        const bool is_read_anyway = reads.outermost_depth[a] <= depth && (in_same_segment || depth == 0);
         if (is_leaf(a) || out.constant[a] || out.output[a] || (is_read_anyway && !is_written_early)) continue;
 
         const std::int64_t bytes = recomputed && !is_written_early ? input_cost[a] : d.nodes[a].result->bytes;

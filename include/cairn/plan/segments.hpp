@@ -86,10 +86,10 @@ struct segment_finder {
       const graph::region& here = g.regions[r];
       const bool marked = here.what == graph::region_kind::segment;
       marked_depth[r] = marked_depth[here.parent] + marked;
-      int& in = out.of_region[r];
-      in = out.of_region[here.parent];
-      if constexpr (Placement::capacity > 0) in = placed_index(placed.of[r], in, r);
-      if (marked && marked_depth[r] > block_levels) in = add(in, r);
+      int& segment_here = out.of_region[r];
+      segment_here = out.of_region[here.parent];
+      if constexpr (Placement::capacity > 0) segment_here = placed_index(placed.of[r], segment_here, r);
+      if (marked && marked_depth[r] > block_levels) segment_here = add(segment_here, r);
     }
     for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];
   }
