@@ -261,8 +261,8 @@ constexpr const auto& choose_packing() {
 }
 
 /// Writes the final addresses of values: fixed addresses outside the arena, and the offsets of slots in the arena.
-template <class Schedule, class Fused, class Addresses, class Slots, class Packing>
-constexpr auto assign_addresses(const Schedule& s, const Fused& f, const Addresses& p, const Slots& slots,
+template <class Schedule, class Steps, class Addresses, class Slots, class Packing>
+constexpr auto assign_addresses(const Schedule& s, const Steps& f, const Addresses& p, const Slots& slots,
                                 const Packing& packed) {
   arena_layout<Schedule::capacity> out;
   out.peak_bytes = packed.peak_bytes;

@@ -23,9 +23,9 @@ inline constexpr int max_row_bytes = 16 * 1024;  ///< most bytes of a row that a
 
 /// A plan step. It is a kernel that computes the results of one operation, a fused loop over several values, or both.
 struct plan_step {
-  int begin = 0, end = 0;  ///< range of the step's values in `fused::members`
-  /// Range of the values of the fused loop in `fused::members`. The step's other values are results of its kernel. If
-  /// `loop_reads_tiles`, the first value of the loop is a result of the kernel, too.
+  int begin = 0, end = 0;  ///< range of the step's values in `plan_steps::members`
+  /// Range of the values of the fused loop in `plan_steps::members`. The step's other values are results of its kernel.
+  /// If `loop_reads_tiles`, the first value of the loop is a result of the kernel, too.
   int loop_begin = 0, loop_end = 0;
   int kernel = none;              ///< first result of the kernel, or none
   bool loop_reads_tiles = false;  ///< the kernel hands tiles of its result to the fused loop, as the loop's first value
@@ -40,7 +40,7 @@ struct plan_step {
 
 /// The plan steps of a program, in order.
 template <int Nodes>
-struct fused {
+struct plan_steps {
   int members[Nodes] = {};  ///< values in the order of the plan steps
   plan_step steps[Nodes] = {};
   int step_of[Nodes] = {};  ///< by value: its plan step; none for leaves, views and values that are read in place
@@ -68,7 +68,7 @@ struct fuser {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
   const Readers& readers;
-  fused<nodes> out{};
+  plan_steps<nodes> out{};
   int open[max_loop_operations] = {};
   int open_count = 0, open_inputs = 0;
   int open_sum = none;  ///< last sum in the open group, or none; all sums of a group run over the same axes

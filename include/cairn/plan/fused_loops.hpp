@@ -45,7 +45,7 @@ struct loop {
 
 template <int Nodes, int Arguments>
 struct loops {
-  loop_value code[Nodes] = {};    ///< by index in `fused::members`
+  loop_value code[Nodes] = {};    ///< by index in `plan_steps::members`
   int arguments[Arguments] = {};  ///< k >= 0: value k of the fused loop; k < 0: its input -1 - k
   loop_input inputs[Arguments] = {};
   loop of[Nodes] = {};  ///< by plan step
@@ -75,11 +75,11 @@ constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, 
 namespace detail {
 inline constexpr std::int64_t most_extent = std::numeric_limits<int>::max();
 
-template <class Schedule, class Fused>
+template <class Schedule, class Steps>
 struct loop_writer {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
-  const Fused& f;
+  const Steps& f;
   loops<nodes, Schedule::argument_capacity> out{};
   int input_number[nodes] = {};  ///< by value: 1 + its index in `loops::inputs`, for the last fused loop that reads it
   int buckets[256] = {}, next_in_bucket[nodes] = {};
@@ -229,9 +229,9 @@ struct loop_writer {
 }  // namespace detail
 
 /// Writes the code of all fused loops.
-template <class Schedule, class Fused>
-constexpr auto write_loops(const Schedule& s, const Fused& f) {
-  detail::loop_writer<Schedule, Fused> w{s, f};
+template <class Schedule, class Steps>
+constexpr auto write_loops(const Schedule& s, const Steps& f) {
+  detail::loop_writer<Schedule, Steps> w{s, f};
   for (int i = 0; i < f.step_count; ++i) {
     if (!f.steps[i].has_loop()) continue;
     const std::uint32_t hash = w.write(f.steps[i], w.out.of[i]);

@@ -16,8 +16,8 @@ struct live_ranges {
 };
 
 /// Calls `visit` with each value whose memory plan step `index` reads.
-template <class Schedule, class Fused, class Loops>
-constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, int index, auto visit) {
+template <class Schedule, class Steps, class Loops>
+constexpr void for_each_read(const Schedule& s, const Steps& f, const Loops& l, int index, auto visit) {
   const plan_step& st = f.steps[index];
   if (st.has_loop()) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
@@ -30,8 +30,8 @@ constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, 
   }
 }
 
-template <class Schedule, class Fused, class Loops>
-constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
+template <class Schedule, class Steps, class Loops>
+constexpr auto liveness(const Schedule& s, const Steps& f, const Loops& l) {
   live_ranges<Schedule::capacity> out;
   for (int i = 0; i < f.step_count; ++i) {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {

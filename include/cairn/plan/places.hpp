@@ -75,8 +75,8 @@ constexpr bool may_overwrite(const Schedule& s, const Ranges& ranges, const Addr
 
 /// Returns true if the kernel of plan step `index` reads `v`. A kernel next to a fused loop may read all of `v` for
 /// each tile or row.
-template <class Schedule, class Fused>
-constexpr bool kernel_reads(const Schedule& s, const Fused& f, int index, int v) {
+template <class Schedule, class Steps>
+constexpr bool kernel_reads(const Schedule& s, const Steps& f, int index, int v) {
   const plan_step& st = f.steps[index];
   if (st.kernel == none) return false;
   const graph::node& n = s.nodes[st.kernel];
@@ -87,8 +87,8 @@ constexpr bool kernel_reads(const Schedule& s, const Fused& f, int index, int v)
 }
 
 /// Returns true if a fused loop reads the source of its input `i` only at the element that it computes.
-template <class Schedule, class Fused, class Loops>
-constexpr bool read_once(const Schedule& s, const Fused& f, const Loops& l, int index, int i) {
+template <class Schedule, class Steps, class Loops>
+constexpr bool read_once(const Schedule& s, const Steps& f, const Loops& l, int index, int i) {
   bool once = true;
   for (int other = l.of[index].input_begin; other < l.of[index].input_end; ++other) {
     if (l.inputs[other].overwritable()) continue;
@@ -99,8 +99,8 @@ constexpr bool read_once(const Schedule& s, const Fused& f, const Loops& l, int 
 
 /// Calls `visit(v)` with the arguments `v` of a plan step over which its result `w` may be written, until `visit`
 /// returns true because it takes one.
-template <class Schedule, class Fused, class Loops, class Ranges, class Addresses>
-constexpr void for_each_overwritable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& ranges,
+template <class Schedule, class Steps, class Loops, class Ranges, class Addresses>
+constexpr void for_each_overwritable(const Schedule& s, const Steps& f, const Loops& l, const Ranges& ranges,
                                      const Addresses& p, int index, int w, auto visit) {
   const plan_step& st = f.steps[index];
   if (st.loop_begin <= f.position[w] && f.position[w] < st.loop_end) {
@@ -124,13 +124,13 @@ constexpr void for_each_overwritable(const Schedule& s, const Fused& f, const Lo
 }
 
 namespace detail {
-template <result_bases How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
+template <result_bases How, class Graph, class Schedule, class Steps, class Loops, class Ranges>
 struct address_finder {
   static constexpr bool apart = How != result_bases::together;
   static constexpr int nodes = Schedule::capacity;
   const Graph& g;
   const Schedule& s;
-  const Fused& f;
+  const Steps& f;
   const Loops& l;
   const Ranges& ranges;
   addresses<nodes, Graph::size.leaves + 1, apart ? Graph::output_capacity : 0, std::size(Schedule{}.carries)> out{};
@@ -330,10 +330,10 @@ struct address_finder {
 };
 }  // namespace detail
 
-template <result_bases How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
-constexpr auto find_fixed_addresses(const Graph& g, const Schedule& s, const Fused& f, const Loops& l,
+template <result_bases How, class Graph, class Schedule, class Steps, class Loops, class Ranges>
+constexpr auto find_fixed_addresses(const Graph& g, const Schedule& s, const Steps& f, const Loops& l,
                                     const Ranges& ranges) {
-  detail::address_finder<How, Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, ranges};
+  detail::address_finder<How, Graph, Schedule, Steps, Loops, Ranges> p{g, s, f, l, ranges};
   p.find_leaves();
   p.find_constants();
   p.find_elsewhere();

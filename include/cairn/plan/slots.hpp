@@ -31,11 +31,11 @@ struct slots {
 };
 
 namespace detail {
-template <int Capacity, class Schedule, class Fused, class Loops, class Ranges, class Addresses>
+template <int Capacity, class Schedule, class Steps, class Loops, class Ranges, class Addresses>
 struct slot_writer {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
-  const Fused& f;
+  const Steps& f;
   const Loops& l;
   const Ranges& ranges;
   const Addresses& p;
@@ -111,10 +111,10 @@ struct slot_writer {
 
 /// Assigns the slots. `Capacity` is an upper bound of their number. `threads` determines how much workspace the kernels
 /// need.
-template <int Capacity, class Schedule, class Fused, class Loops, class Ranges, class Addresses>
-constexpr auto share_slots(const Schedule& s, const Fused& f, const Loops& l, const Ranges& ranges, const Addresses& p,
+template <int Capacity, class Schedule, class Steps, class Loops, class Ranges, class Addresses>
+constexpr auto share_slots(const Schedule& s, const Steps& f, const Loops& l, const Ranges& ranges, const Addresses& p,
                            int threads) {
-  detail::slot_writer<Capacity, Schedule, Fused, Loops, Ranges, Addresses> w{s, f, l, ranges, p, threads};
+  detail::slot_writer<Capacity, Schedule, Steps, Loops, Ranges, Addresses> w{s, f, l, ranges, p, threads};
   w.sweep();
   w.list_by_last_step();
   return w.out;
