@@ -197,8 +197,8 @@ struct fuser {
     return true;
   }
   /// Returns true if `v` should wait for the next fused loop instead of joining the open group, so that `v` needs no
-  /// memory. This is so if only a sum reads `v`, and if this sum can be fused with `v`. The values of the open group
-  /// that `v` reads must be stored in any case, because later operations read them, too.
+  /// memory. This is so if only a sum reads `v`, and if this sum can be fused with `v`. In addition, later operations
+  /// must read the values of the open group that `v` reads. These values are then written to memory in any case.
   constexpr bool belongs_to_next_loop(int v) const {
     const int sum = readers.last[v];
     if (sum == none || sum != readers.first[v] || s.argument(sum, 0) != v || (v < s.turn && sum >= s.turn))
@@ -375,8 +375,9 @@ struct fuser {
     return reader;
   }
 
-  /// Adds each value between `from` and the next kernel that can follow the open kernel row by row. The added values
-  /// come before values that read the kernel's other results, for example before updates of weights.
+  /// Looks at the values from `from` on, up to the next kernel. Adds a value if it can follow the open kernel row by
+  /// row. The added values come before values that read the kernel's other results, for example before updates of
+  /// weights.
   constexpr void add_row_followers(int from) {
     bool later[nodes] = {};
     for (int v = from; v < s.node_count && v != s.turn && v != s.first_update_value; ++v) {

@@ -9,9 +9,9 @@ namespace cairn::plan {
 /// exist only inside a fused loop.
 template <int Nodes>
 struct live_ranges {
-  /// Index of the last plan step that reads the value. For an unused value that is always in memory, the step that
-  /// computes it; for other unused values, 0. For outputs, gradients and values that are left for the next training
-  /// step, `step_count`: they live beyond the end of the plan.
+  /// Index of the last plan step that reads the value. If an unused value is always in memory, this is the step that
+  /// computes it. Other unused values have 0. Outputs, gradients and values that are left for the next training step
+  /// have `step_count`, because they live beyond the end of the plan.
   int last[Nodes] = {};
 };
 

@@ -13,8 +13,9 @@ struct needs {
   bool constant[Nodes] = {};  ///< of forward values: computed from constants alone, and not by a kernel
   /// of forward values: a result of the program, or the value that such a result is a view of
   bool output[Nodes] = {};
-  /// of forward values: cheap enough to be recomputed instead of stored. Outside of segments the backward pass does so.
-  /// In a segment, only the costs use it: it tells what would be cheap if the segment were a block.
+  /// of forward values: true if the value is cheap enough to be recomputed instead of stored. Outside of segments, the
+  /// backward pass recomputes it. In a segment, only the costs use the entry: it tells whether the value would be
+  /// recomputed if the segment were a block.
   bool cheap[Nodes] = {};
   int view_root[Nodes] = {};  ///< of forward values: the value that a view shows; for other values the value itself
 };
@@ -145,8 +146,8 @@ struct need_finder {
   ///
   /// A value is cheap under two conditions. The first is that it is computed by at most 16 recomputed operations in a
   /// row. They are elementwise operations and maps; views do not count. The second is that the inputs that would be
-  /// stored only for recomputation have fewer bytes than the value. A value in a nested segment is never cheap. The
-  /// cost of an input is
+  /// stored only for recomputation have fewer bytes than the value. A view is cheap if the value that it shows is cheap
+  /// or costs nothing. A value in a nested segment is never cheap. The cost of an input is
   /// - zero for a leaf, a constant, an output, and a value that the backward pass reads in any case;
   /// - zero for a boundary of a segment, if the backward pass recomputes the segment's interior from it;
   /// - the cost of the input's own inputs, if the input is cheap;

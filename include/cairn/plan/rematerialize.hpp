@@ -133,7 +133,7 @@ struct rematerializer {
            Graph::output_capacity>
       out{};
   bool needed_by_outputs[nodes] = {};  ///< forward values that outputs need without passing through a gradient
-  /// forward values that were computed and have not been overwritten since, so that another clone is recomputation
+  /// forward values that were computed and have not been overwritten since; a further clone is then recomputation
   bool was_computed[nodes] = {};
   bool stored[nodes] = {};         ///< forward values that are stored, as in `schedule::stored`
   int scheduled[nodes] = {};       ///< number in the schedule, by value of the graph and its gradient

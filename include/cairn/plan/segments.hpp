@@ -96,8 +96,9 @@ struct segment_finder {
 
   /// Finds, for each value, the depth of the outermost segment that sees it. For each reader of a value, the innermost
   /// segment that contains the value and the reader sees the value. Readers of a higher order are gradients in the
-  /// forward pass. They do not count, because they find the value in the same way as the backward pass does. A value
-  /// that a segment stores is also seen by the segment around.
+  /// forward pass. They do not count, because they find the value in the same way as the backward pass does. A segment
+  /// that sees a view also sees the value that the view shows, if both are in one segment. A value that a segment
+  /// stores is also seen by the segment around.
   constexpr void find_visible_depths() {
     const auto region_segment = [&](int v) { return out.of_region[d.nodes[v].open_region]; };
     for (int v = 0; v < d.turn; ++v) out.visible_from_depth[v] = out.all[region_segment(v)].depth;
