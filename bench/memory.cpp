@@ -60,8 +60,8 @@ constexpr std::int64_t live_bytes() {
   for (int i = 0; i < f.step_count; ++i) {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int w = f.members[m];
-      if (!f.external[w] || p.fixed[w]) continue;
-      plan::for_each_replaceable(s, f, l, live, p, i, w, end);
+      if (!f.external[w] || p.outside_arena[w]) continue;
+      plan::for_each_overwritable(s, f, l, live, p, i, w, end);
       alive[w] = true;
       sum += bytes(w);
     }

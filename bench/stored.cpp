@@ -87,7 +87,7 @@ void print(const char* name) {
   std::cout << "model " << name << ' ' << m.stored_bytes << ' ' << m.peak_bytes << '\n';
   for (int v = 0; v < d.turn; ++v) {
     const graph::role what = d.op(v).what;
-    const bool free = graph::is_leaf(what) || need.constant[v] || need.output[need.root[v]];
+    const bool free = graph::is_leaf(what) || need.constant[v] || need.output[need.view_root[v]];
     const bool kernel = d.op(v).result_count > 1 || what == graph::role::kernel, view = what == graph::role::view;
     std::cout << v << (free ? " free " : view ? " view " : kernel ? " kernel " : " again ") << read[v] << ' '
               << d.result(v).bytes;

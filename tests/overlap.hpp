@@ -43,7 +43,7 @@ constexpr void for_each_memory(int v, auto visit) {
   for (int i = 0; i < s.op(m).argument_count; ++i) for_each_memory<Plan>(s.argument(m, i), visit);
 }
 
-/// Calls `visit(value, replaceable)` for each value that a plan step reads. `replaceable` is true if result `w` may be
+/// Calls `visit(value, overwritable)` for each value that a plan step reads. `overwritable` is true if result `w` may be
 /// written over the value. A kernel that reads the rows of a fused loop reads results of its own plan step. So does a
 /// fused loop that follows a kernel. Such a loop may write over the rows, because the kernel has already read them.
 template <class Plan>
@@ -56,9 +56,9 @@ constexpr void for_each_operand(int index, int w, auto visit) {
   const bool by_kernel =
       !step.loop_reads_tiles && kernel != graph::none && w >= kernel && w < kernel + s.op(kernel).result_count;
   const bool of_loop = step.has_loop() && !by_kernel;
-  const auto read = [&](int value, bool replaceable) {
+  const auto read = [&](int value, bool overwritable) {
     for_each_memory<Plan>(value, [&](int v) {
-      if (!is_given<Plan>(v)) visit(v, replaceable && v == memory_of<Plan>(value));
+      if (!is_given<Plan>(v)) visit(v, overwritable && v == memory_of<Plan>(value));
     });
   };
   for (int i = Plan::loops.of[index].input_begin; i < Plan::loops.of[index].input_end; ++i) {
@@ -184,7 +184,7 @@ constexpr fault judged() {
         const int v = living[k];
         if (!mine.meets(range_of(v))) continue;
         bool may = dies[v] == i && mine.begin == range_of(v).begin && mine.end == range_of(v).end;
-        for_each_operand<Plan>(i, w, [&](int read, bool replaceable) { may &= read != v || replaceable; });
+        for_each_operand<Plan>(i, w, [&](int read, bool overwritable) { may &= read != v || overwritable; });
         if (!may) return fault::overlap;
         over_another = true;
       }

@@ -118,7 +118,7 @@ constexpr std::int64_t kept_for_segments = [] {
   for (const segment_plan& segment : detail::segments_in<Plan>) bytes += segment.boundary_bytes;
   for (int v = 0; v < s.turn; ++v) {
     const int origin = s.origin[v];
-    if (Plan::segments.stored_by_policy[origin] ||
+    if (Plan::segments.stored_by_segment[origin] ||
         Plan::segments.visible_from_depth[origin] < Plan::segments.depth_of(origin))
       bytes += s.result(v).bytes;
   }
@@ -137,7 +137,7 @@ constexpr int kept_inside = [] {
     const int origin = s.origin[v];
     const bool inside =
         Plan::segments.visible_from_depth[origin] >= Plan::segments.depth_of(origin) && s.segment[v] != 0;
-    count += s.stored[v] && inside && !Plan::segments.stored_by_policy[origin] && !result[v] && !test::is_leaf(n) &&
+    count += s.stored[v] && inside && !Plan::segments.stored_by_segment[origin] && !result[v] && !test::is_leaf(n) &&
              !test::is_view(n);
   }
   return count;

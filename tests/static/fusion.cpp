@@ -28,8 +28,8 @@ constexpr const auto& chained = chain_plan::loops;
 /// Argument i of value k of the first fused loop.
 constexpr int argument(int k, int i) { return chained.arguments[chained.code[k].first + i]; }
 static_assert(steps<chain_plan> == "[exp mul add tanh]");
-static_assert(!chained.code[0].stored && !chained.code[1].stored && !chained.code[2].stored &&
-              chained.code[3].stored);
+static_assert(!chained.code[0].written && !chained.code[1].written && !chained.code[2].written &&
+              chained.code[3].written);
 // Arguments. k >= 0 is the result of operation k, -1 is the first input, and -2 is the second input. x is one of the
 // inputs.
 static_assert(argument(0, 0) == -1);

@@ -91,7 +91,7 @@ template <class Compiled>
 inline constexpr peak_plan peak_in = [] {
   using plain = plan::compiled<typename Compiled::model, plan::all_levels, Compiled::threads>;
   constexpr const auto& f = Compiled::steps;
-  constexpr const auto& live = Compiled::slots.live;
+  constexpr const auto& live = Compiled::slots.bytes_at_step;
   const auto fullest = std::max_element(live, live + f.step_count) - live;
   const int origin = Compiled::schedule.origin[f.members[f.steps[fullest].loop_begin]];
   return peak_plan{Compiled::layout.peak_bytes, plain::layout.peak_bytes,

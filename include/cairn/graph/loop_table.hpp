@@ -23,11 +23,11 @@ struct loop_value {
   const lane_code* lanes = nullptr;
   dtype type = dtype::real;
   int first = 0, arguments = 0;
-  bool stored = false;  ///< is read outside of the loop, so the loop writes it to memory
+  bool written = false;  ///< is read outside of the loop, so the loop writes it to memory
 
   constexpr bool same_code(const loop_value& other) const {
     return same_address(lanes, other.lanes) && type == other.type && arguments == other.arguments &&
-           stored == other.stored;
+           written == other.written;
   }
 };
 

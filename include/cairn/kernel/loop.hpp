@@ -40,7 +40,7 @@ template <int I, class V>
 
 /// One pass over the elements of a fused loop. The pass loads the inputs, applies the operations in order and stores
 /// the results that are read elsewhere. `constants` points to a loop_table. The operands are, in this order:
-/// - the stored results;
+/// - the written results;
 /// - the inputs that are not constants; an input in pieces is replaced by its pieces.
 ///
 /// A result may have the address of a contiguous input, with two exceptions. Both concern a fused loop whose first
@@ -52,15 +52,15 @@ struct loop;
 template <class Real, sums Sum, bool Tiles, loop_operand... Input, loop_value... Code, int... Argument>
 struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argument...>> {
   static constexpr int inputs = static_cast<int>(sizeof...(Input)), operations = static_cast<int>(sizeof...(Code));
-  static constexpr int stored = (0 + ... + Code.stored);
-  static constexpr int arrays = stored + (0 + ... + (Input.how != access::constant));
+  static constexpr int written = (0 + ... + Code.written);
+  static constexpr int arrays = written + (0 + ... + (Input.how != access::constant));
 
   /// Runs the fused loop. Threads share the rows, or the elements of the row if there is only one row. If columns are
   /// summed, threads share the columns instead. The work per element is counted as 10 for each operation and 40 for
   /// each number that is loaded or stored.
   static void run(const void* constants, void* const* operands, int threads) {
     const loop_table& t = *static_cast<const loop_table*>(constants);
-    const std::int64_t work = t.rows * t.columns * (10 * operations + 40 * (stored + inputs));
+    const std::int64_t work = t.rows * t.columns * (10 * operations + 40 * (written + inputs));
     if constexpr (Sum == sums::all) {
       const cursor c(t, operands, {0, 1});
       const auto of_section = [&t, &c](std::int64_t begin, std::int64_t n) { return sum_along(t, c.now, begin, n); };
@@ -134,11 +134,11 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   struct list {
     int at[N + 1] = {};
   };
-  /// `index_of_result` has for each value its index among the stored results. `index_of_input` has for each input its
-  /// index among the operands that follow the stored results.
+  /// `index_of_result` has for each value its index among the written results. `index_of_input` has for each input its
+  /// index among the operands that follow the written results.
   static constexpr list<operations> index_of_result = [] {
     list<operations> indices;
-    for (int k = 0, n = 0; k < operations; ++k) indices.at[k] = code[k].stored ? n++ : 0;
+    for (int k = 0, n = 0; k < operations; ++k) indices.at[k] = code[k].written ? n++ : 0;
     return indices;
   }();
   static constexpr list<inputs> index_of_input = [] {
@@ -154,7 +154,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     for (int k = 0; k < operations; ++k) n += is_sum(k);
     return n;
   }();
-  /// A sum: its index among the stored results, and the number of the value whose elements are added.
+  /// A sum: its index among the written results, and the number of the value whose elements are added.
   struct summed_value {
     int result = 0, of = 0;
   };
@@ -179,7 +179,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
                             0};
     std::size_t n = 0;
     for (int k = 0; k < operations; ++k) {
-      if (code[k].stored) all[n++] = {.bytes = result_bytes[k], .is_sum = is_sum(k)};
+      if (code[k].written) all[n++] = {.bytes = result_bytes[k], .is_sum = is_sum(k)};
     }
     for (int k = 0, maps = 0; k < inputs; ++k) {
       if (input[k].how == access::constant) continue;
@@ -199,7 +199,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
     template <int K>
     [[gnu::always_inline]] const auto* operand() const {
-      return reinterpret_cast<const typename input_held<K>::number*>(at[stored + index_of_input.at[K]]);
+      return reinterpret_cast<const typename input_held<K>::number*>(at[written + index_of_input.at[K]]);
     }
   };
   /// Visits rows one after another. The addresses `now` stay in registers because a function that is not inlined never
@@ -350,7 +350,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   [[gnu::always_inline]] static std::int64_t in_order(const loop_table& t, row_addresses& here, std::int64_t i,
                                                       std::int64_t end) {
 #pragma GCC unroll 16
-    for (int k = stored; k < arrays; ++k) {
+    for (int k = written; k < arrays; ++k) {
       if (streams[k].map < 0) continue;
       const mapped_axis& a = t.maps[streams[k].map * (t.outer + 1) + t.outer];
       if (here.at[k] == nullptr || a.stride != 1 || i < a.begin) return i;
@@ -404,14 +404,14 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     if constexpr (how == access::constant) {
       return held::fill(input[K].immediate);
     } else if constexpr (!same_address(input[K].generate, nullptr)) {
-      const std::int64_t row = here.at[stored + index_of_input.at[K]] - graph::first_position();
+      const std::int64_t row = here.at[written + index_of_input.at[K]] - graph::first_position();
       if constexpr (how == access::generated) return load_generated<held, input[K].generate>(row + i, n.count);
       else return repeat_generated<held, input[K].generate>(row);
     } else {
       const auto* const row = here.template operand<K>();
       if constexpr (how == access::repeated) return held::repeat(row);
       else if constexpr (how == access::mapped && !InOrder)
-        return load_mapped<held>(t.maps[streams[stored + index_of_input.at[K]].map * (t.outer + 1) + t.outer], row, i,
+        return load_mapped<held>(t.maps[streams[written + index_of_input.at[K]].map * (t.outer + 1) + t.outer], row, i,
                                  n.count, n.tail);
       else return n.tail ? held::load(row + i, n.count) : held::load(row + i);
     }
@@ -471,7 +471,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   template <int K>
   [[gnu::always_inline]] static void store(result_registers& made, const row_addresses& here, std::int64_t i,
                                            lanes_used n) {
-    if constexpr (code[K].stored && !is_sum(K)) {
+    if constexpr (code[K].written && !is_sum(K)) {
       auto* const to = here.template result<K>() + i;
       if (n.tail) result_held<K>::store(at<K>(made), to, n.count);
       else result_held<K>::store(at<K>(made), to);

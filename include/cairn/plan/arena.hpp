@@ -12,7 +12,7 @@
 // - If there are few slots, two packings place one slot after another into the smallest gap that is large enough. The
 //   first packing begins with the largest slots. The second begins with the slots that have the largest product of
 //   bytes and steps.
-// - In any case, the packing starts again from the next fullest steps.
+// - With any number of slots, the packing above is repeated from up to five further steps, the next fullest ones.
 #pragma once
 
 #include "cairn/plan/slots.hpp"
@@ -44,7 +44,7 @@ struct packer {
   const Slots& slots;
   /// If all neighbours leave sooner than the slot: true takes the neighbour that leaves last, false the lowest hole
   /// that is large enough.
-  const bool nearest;
+  const bool prefer_last_to_leave;
   std::int64_t begin[Count + 2] = {}, end[Count + 2] = {};
   int below[Count + 2] = {}, above[Count + 2] = {};
   int holes[Count + 2] = {}, hole_at[Count + 2] = {}, hole_count = 0;
@@ -53,12 +53,12 @@ struct packer {
   constexpr std::int64_t gap(int v) const { return begin[above[v]] - end[v]; }
   constexpr int until(int v) const { return v >= Count ? forever : backward ? -slots.all[v].first : slots.all[v].last; }
 
-  constexpr void open(int v) {
+  constexpr void add_hole(int v) {
     if (gap(v) == 0) return;
     hole_at[v] = hole_count;
     holes[hole_count++] = v;
   }
-  constexpr void close(int v) {
+  constexpr void drop_hole(int v) {
     if (gap(v) == 0) return;
     const int moved = holes[--hole_count];
     holes[hole_at[v]] = moved;
@@ -71,21 +71,21 @@ struct packer {
 
   constexpr void put(int v, int low, std::int64_t at) {
     const int high = above[low];
-    close(low);
+    drop_hole(low);
     begin[v] = at;
     end[v] = at + slots.all[v].bytes;
     if (end[v] > begin[ceiling]) begin[ceiling] = end[v];
     link(low, v);
     link(v, high);
-    open(low);
-    open(v);
+    add_hole(low);
+    add_hole(v);
   }
   constexpr void remove(int v) {
     const int low = below[v];
-    close(low);
-    close(v);
+    drop_hole(low);
+    drop_hole(v);
     link(low, above[v]);
-    open(low);
+    add_hole(low);
   }
 
   constexpr void insert(int v) {
@@ -96,7 +96,7 @@ struct packer {
       if (gap(hole) < slots.all[v].bytes) continue;
       const auto consider = [&](int neighbour, std::int64_t offset) {
         int longer = until(neighbour) - until(v);
-        if (longer < 0) longer = nearest ? forever - longer : 2 * forever;
+        if (longer < 0) longer = prefer_last_to_leave ? forever - longer : 2 * forever;
         if (longer > least || (longer == least && offset > at)) return;
         least = longer;
         low = hole;
@@ -113,7 +113,7 @@ struct packer {
   constexpr int stack(int step) {
     hole_count = 0;
     link(floor, ceiling);
-    open(floor);
+    add_hole(floor);
     int v = 0;
     for (; v < Count && slots.all[v].first <= step; ++v) {
       if (slots.all[v].last >= step) put(v, below[ceiling], end[below[ceiling]]);
@@ -126,12 +126,12 @@ struct packer {
     int later = stack(start);
     for (int step = start; step < slots.step_count; ++step) {
       for (; later < Count && slots.all[later].first == step; ++later) insert(later);
-      for (int v = slots.last[step]; v != none; v = slots.all[v].next) remove(v);
+      for (int v = slots.first_ending_at[step]; v != none; v = slots.all[v].next) remove(v);
     }
     backward = true;
     int earlier = stack(start) - 1;
     for (int step = start; step >= 0; --step) {
-      for (int v = slots.last[step]; step < start && v != none; v = slots.all[v].next) insert(v);
+      for (int v = slots.first_ending_at[step]; step < start && v != none; v = slots.all[v].next) insert(v);
       for (; earlier >= 0 && slots.all[earlier].first == step; --earlier) remove(earlier);
     }
   }
@@ -144,25 +144,26 @@ template <class Slots>
 constexpr int next_fullest(const Slots& slots, int before) {
   int next = before == none ? 0 : none;
   for (int i = 0; i < slots.step_count; ++i) {
-    const std::int64_t here = slots.live[i];
-    if ((i > 0 && slots.live[i - 1] >= here) || slots.live[i + 1] > here) continue;
-    if (before != none && (here > slots.live[before] || (here == slots.live[before] && i <= before))) continue;
-    if (next == none || here > slots.live[next]) next = i;
+    const std::int64_t here = slots.bytes_at_step[i];
+    if ((i > 0 && slots.bytes_at_step[i - 1] >= here) || slots.bytes_at_step[i + 1] > here) continue;
+    if (before != none && (here > slots.bytes_at_step[before] || (here == slots.bytes_at_step[before] && i <= before)))
+      continue;
+    if (next == none || here > slots.bytes_at_step[next]) next = i;
   }
   return next;
 }
 
 template <int Count, class Slots>
-constexpr auto pack(const Slots& slots, int start, bool nearest) {
-  packer<Count, Slots> packer{slots, nearest};
+constexpr auto pack_from_step(const Slots& slots, int start, bool prefer_last_to_leave) {
+  packer<Count, Slots> packer{slots, prefer_last_to_leave};
   packer.pack_from(start);
   packing<Count> out;
   for (int v = 0; v < Count; ++v) out.begin[v] = packer.begin[v];
   out.peak_bytes = packer.begin[packer.ceiling];
   return out;
 }
-template <const auto& Slots, int Start, bool Nearest>
-inline constexpr auto packing_from = pack<Slots.count>(Slots, Start, Nearest);
+template <const auto& Slots, int Start, bool PreferLastToLeave>
+inline constexpr auto packing_from = pack_from_step<Slots.count>(Slots, Start, PreferLastToLeave);
 
 /// Places the slots one after another, each into the smallest gap that is large enough. The order is described at the
 /// top of this file. The time is quadratic in the number of slots.
@@ -175,6 +176,8 @@ struct largest_first {
   int next[Count + 1] = {};
   packing<Count> out{};
 
+  /// Returns the number by which slots are sorted. If `by_time` is false, slots with equal bytes are sorted by their
+  /// number of steps.
   constexpr std::int64_t weight(int v) const {
     const slot& one = slots.all[v];
     return by_time ? one.bytes * (one.last - one.first + 1) : one.bytes * 65536 + one.last - one.first;
@@ -213,7 +216,7 @@ struct largest_first {
     next[v] = next[low];
     next[low] = v;
   }
-  constexpr void pack() {
+  constexpr void pack_all() {
     sort();
     next[Count] = Count;
     for (int i = 0; i < Count; ++i) insert(order[i]);
@@ -222,7 +225,7 @@ struct largest_first {
 template <const auto& Slots, bool ByTime>
 inline constexpr auto packing_of_largest = [] {
   largest_first<Slots.count, std::remove_cvref_t<decltype(Slots)>> p{Slots, ByTime};
-  p.pack();
+  p.pack_all();
   return p.out;
 }();
 
@@ -241,10 +244,11 @@ constexpr const auto& best_packing() {
 }
 }  // namespace detail
 
-/// Returns the best of the packings that are tried, at most `Tries` from full steps. The first packing is usually the
-/// best possible one, and then no other is tried. Each packing is a constant of its own, as the result of each pass is.
+/// Returns the best of the packings that are tried, at most `Tries` from full steps. The attempts alternate between the
+/// two values of `packer::prefer_last_to_leave`. The first packing is usually the best possible one, and then no other
+/// is tried. Each packing is a constant of its own, as the result of each pass is.
 template <const auto& Slots, int Tries = 6, int Before = none>
-constexpr const auto& pack() {
+constexpr const auto& choose_packing() {
   constexpr int few = 512, start = detail::next_fullest(Slots, Before);
   constexpr const auto& one = detail::packing_from<Slots, start, (Tries % 2 != 0)>;
   constexpr bool try_largest = Before == none && Slots.count <= few && one.peak_bytes > Slots.live_bytes;
@@ -252,19 +256,19 @@ constexpr const auto& pack() {
   if constexpr (best.peak_bytes == Slots.live_bytes || Tries == 1 || detail::next_fullest(Slots, start) == none) {
     return best;
   } else {
-    return detail::smaller<best, pack<Slots, Tries - 1, start>()>();
+    return detail::smaller<best, choose_packing<Slots, Tries - 1, start>()>();
   }
 }
 
 /// Writes the final addresses of values: fixed addresses outside the arena, and the offsets of slots in the arena.
-template <class Schedule, class Fused, class Addresses, class Slots, class Packing>
-constexpr auto assign_addresses(const Schedule& s, const Fused& f, const Addresses& p, const Slots& slots,
+template <class Schedule, class Steps, class Addresses, class Slots, class Packing>
+constexpr auto assign_addresses(const Schedule& s, const Steps& f, const Addresses& p, const Slots& slots,
                                 const Packing& packed) {
   arena_layout<Schedule::capacity> out;
   out.peak_bytes = packed.peak_bytes;
   for (int v = 0; v < s.node_count; ++v) {
-    const int root = f.root[v];
-    const bool elsewhere = f.step_of[root] == none || p.fixed[root];
+    const int root = f.memory_root[v];
+    const bool elsewhere = f.step_of[root] == none || p.outside_arena[root];
     out.of[v] = elsewhere ? p.of[root] : address{arena_base, packed.begin[slots.of[root]]};
   }
   for (int i = 0; i < f.step_count; ++i) out.workspace[i] = packed.begin[slots.workspace[i]];

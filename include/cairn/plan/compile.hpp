@@ -9,7 +9,7 @@
 
 namespace cairn::plan {
 
-/// A number of levels so large that no segment is left. `plain` uses it.
+/// The number of block levels of `plain`. It is so large that every marked segment becomes a block.
 inline constexpr int all_levels = std::numeric_limits<int>::max();
 
 /// The segments of a plan that a search adds to the marked segments. Here there are none; search/fit.hpp has other
@@ -21,9 +21,10 @@ struct as_marked {
   }
 };
 
-/// The plan of a model. `BlockLevels` is a number of levels of nested segments: that many of the outermost levels are
-/// blocks instead of segments. `Threads` is 0 if the workspace lies outside the arena. `Placed` gives the segments that
-/// a search adds.
+/// The plan of a model. Marked segments of the outermost `BlockLevels` levels of nesting are treated as blocks, so
+/// their interior is stored. The arena has room for the workspace of kernels on `Threads` threads. `Threads` is 0 for
+/// the body of a scan, because the workspace of its kernels lies outside the arena. `Placed` gives the segments that a
+/// search adds.
 template <class Model, int BlockLevels, int Threads, class Placed = as_marked>
 struct compiled {
   using model = Model;
@@ -50,7 +51,7 @@ struct compiled {
       find_fixed_addresses<Model::bases_of_results>(graph, schedule, steps, loops, ranges);
   static constexpr auto slots =
       share_slots<steps.member_count + steps.step_count + 1>(schedule, steps, loops, ranges, addresses, Threads);
-  static constexpr const auto& packing = pack<slots>();
+  static constexpr const auto& packing = choose_packing<slots>();
   static constexpr auto layout = assign_addresses(schedule, steps, addresses, slots, packing);
 };
 

@@ -16,7 +16,7 @@ struct gradient_graph : graph::values<Nodes, Arguments> {
   int gradient[Leaves] = {};   ///< by leaf: the value that is the leaf's gradient, or none
   int earlier[Leaves] = {};    ///< by leaf: the earlier gradient to which the leaf's gradient is added, or none
   bool reached[Regions] = {};  ///< by region: true if a gradient flows through it
-  /// the pullback of a scan of which a gradient is requested, or none; the caller reports it
+  /// a pullback of a scan that would itself have to be differentiated, or none; the caller reports it as an error
   int gradient_of_scan = none;
 };
 
@@ -46,8 +46,8 @@ struct start {
 
 /// Returns the graph with the gradients of the values in `starts` with respect to the leaves in `wanted_leaves`
 /// appended. `one` is the constant 1. For leaves in `summed`, `earlier` are leaf operations for the gradients of
-/// earlier training steps. Each part of such a leaf's gradient is added directly to the earlier gradient, so that the
-/// sum of this training step alone needs no memory.
+/// earlier training steps. The accumulation of such a leaf's gradient starts from the earlier gradient. The sum
+/// of this training step alone is therefore never stored.
 template <graph::sizes Size, class Graph>
 constexpr auto differentiate(const Graph& g, const bool* wanted_leaves, const start* starts, int start_count,
                              const graph::operation* one, const bool* summed = nullptr,

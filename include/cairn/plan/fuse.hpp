@@ -19,12 +19,13 @@ namespace cairn::plan {
 
 inline constexpr int max_loop_inputs = 16;
 inline constexpr int max_loop_operations = 32;
-inline constexpr int widest_row = 16 * 1024;  ///< most bytes of a row that a kernel takes from a fused loop
+inline constexpr int max_row_bytes = 16 * 1024;  ///< most bytes of a row that a kernel takes from a fused loop
 
 /// A plan step. It is a kernel that computes the results of one operation, a fused loop over several values, or both.
 struct plan_step {
-  int begin = 0, end = 0;  ///< range of the step's values in `fused::members`
-  /// range of the values of the fused loop in `fused::members`; the step's other values are results of its kernel
+  int begin = 0, end = 0;  ///< range of the step's values in `plan_steps::members`
+  /// Range of the values of the fused loop in `plan_steps::members`. The step's other values are results of its kernel.
+  /// If `loop_reads_tiles`, the first value of the loop is a result of the kernel, too.
   int loop_begin = 0, loop_end = 0;
   int kernel = none;              ///< first result of the kernel, or none
   bool loop_reads_tiles = false;  ///< the kernel hands tiles of its result to the fused loop, as the loop's first value
@@ -39,15 +40,16 @@ struct plan_step {
 
 /// The plan steps of a program, in order.
 template <int Nodes>
-struct fused {
+struct plan_steps {
   int members[Nodes] = {};  ///< values in the order of the plan steps
   plan_step steps[Nodes] = {};
   int step_of[Nodes] = {};  ///< by value: its plan step; none for leaves, views and values that are read in place
   /// by value: the value whose memory is read; the value itself, if it has memory or is read in pieces
-  int root[Nodes] = {};
-  bool in_pieces[Nodes] = {};  ///< by root: a concatenation that is read in place, from the memory of its arguments
-  int position[Nodes] = {};    ///< by value: its index in `members`
-  bool external[Nodes] = {};   ///< by value: true if it is read outside its plan step
+  int memory_root[Nodes] = {};
+  /// by memory root: a concatenation that is read in place, from the memory of its arguments
+  bool in_pieces[Nodes] = {};
+  int position[Nodes] = {};   ///< by value: its index in `members`
+  bool external[Nodes] = {};  ///< by value: true if it is read outside its plan step
   int member_count = 0, step_count = 0, turn = 0;
   /// First plan step that updates parameters, if updates wait until all gradients are complete. Otherwise equal to
   /// `turn`.
@@ -66,7 +68,7 @@ struct fuser {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
   const Readers& readers;
-  fused<nodes> out{};
+  plan_steps<nodes> out{};
   int open[max_loop_operations] = {};
   int open_count = 0, open_inputs = 0;
   int open_sum = none;  ///< last sum in the open group, or none; all sums of a group run over the same axes
@@ -104,12 +106,12 @@ struct fuser {
     for (int r = 0; r < op_of(v).result_count; ++r) out.step_of[v + r] = index;
   }
 
-  /// Ends the open group. `taker` is an operation that reads rows of the group, or none.
-  constexpr void close(int taker = none) {
+  /// Ends the open group. `row_reader` is an operation that reads rows of the group, or none.
+  constexpr void close(int row_reader = none) {
     if (open_count == 0 && open_kernel == none) return;
     plan_step& added = out.steps[out.step_count++];
     added.begin = out.member_count;
-    added.kernel = open_begins_with_tiles ? open[0] : open_kernel != none ? open_kernel : taker;
+    added.kernel = open_begins_with_tiles ? open[0] : open_kernel != none ? open_kernel : row_reader;
     added.loop_reads_tiles = open_begins_with_tiles && open_count > 1;
     added.loop_reads_rows = open_kernel != none && open_count > 0;
     if (open_kernel != none) add_results(open_kernel);
@@ -121,7 +123,7 @@ struct fuser {
       added.loop_begin = out.member_count;
       for (int i = 0; i < open_count; ++i) add_member(open[i]);
       added.loop_end = out.member_count;
-      if (taker != none) add_results(taker);
+      if (row_reader != none) add_results(row_reader);
     }
     added.end = out.member_count;
     open_count = open_inputs = 0;
@@ -144,19 +146,19 @@ struct fuser {
 
   /// Returns true if value `v` reads argument `a` element by element, which means that no map leads to other elements.
   constexpr bool reads_elementwise(int v, int a) const {
-    const int root = readers.root[a];
+    const int root = readers.memory_root[a];
     return op_of(v).what != graph::role::map &&
            (op_of(a).what != graph::role::map || root == a || op_of(root).what == graph::role::generated);
   }
   /// Returns true if the open group contains argument `a` or one of its pieces.
   constexpr bool depends_on_open(int a) const {
     bool waits = false;
-    for_each_piece(s, readers, readers.root[a], [&](int piece) { waits |= in_open(piece); });
+    for_each_piece(s, readers, readers.memory_root[a], [&](int piece) { waits |= in_open(piece); });
     return waits;
   }
   /// Returns true if `v` would be written over its argument `a`.
-  constexpr bool may_overwrite(int v, int a) const {
-    const int root = readers.root[a];
+  constexpr bool may_be_written_over(int v, int a) const {
+    const int root = readers.memory_root[a];
     return readers.last[root] == v && result_of(v).covers(result_of(root)) && reads_elementwise(v, a) &&
            (out.step_of[root] != none || op_of(root).what == graph::role::accumulated || op_of(v).updates);
   }
@@ -181,23 +183,23 @@ struct fuser {
     if ((open_count == 0 && open_kernel == none) || open_count + n.op->result_count > max_loop_operations ||
         open_inputs + n.op->argument_count > max_loop_inputs || !same_shape(first, v) ||
         (open_keeps_partial_sums && !has_room_for_sums(v)) ||
-        ((open_begins_with_tiles || open_kernel != none) && (n.op->updates || is_computed_for_sum(v))))
+        ((open_begins_with_tiles || open_kernel != none) && (n.op->updates || belongs_to_next_loop(v))))
       return false;
-    const bool any_fits = open_sum == none && !open_keeps_partial_sums;
+    const bool outside_reads_unrestricted = open_sum == none && !open_keeps_partial_sums;
     for (int i = 0; i < n.op->argument_count; ++i) {
-      const int a = s.arguments[n.first + i], root = readers.root[a];
+      const int a = s.arguments[n.first + i], root = readers.memory_root[a];
       if (readers.in_pieces[root] && depends_on_open(a)) return false;
       if (a == root && is_one_number_per_row(a) && reads_elementwise(v, a)) continue;
       if (out.step_of[root] == out.step_count ? a != root || !in_registers(a) || !reads_elementwise(v, a)
-                                              : !any_fits && !can_read_outside(v, a))
+                                              : !outside_reads_unrestricted && !can_read_outside(v, a))
         return false;
     }
     return true;
   }
-  /// Returns true if the next fused loop should compute `v`. Three conditions hold: only a sum reads `v`, the next
-  /// fused loop can compute this sum together with `v`, and later operations read the values of the open group that `v`
-  /// reads. These values are stored in any case, and `v` itself then needs no memory.
-  constexpr bool is_computed_for_sum(int v) const {
+  /// Returns true if `v` should wait for the next fused loop instead of joining the open group, so that `v` needs no
+  /// memory. This is so if only a sum reads `v`, and if this sum can be fused with `v`. In addition, later operations
+  /// must read the values of the open group that `v` reads. These values are then written to memory in any case.
+  constexpr bool belongs_to_next_loop(int v) const {
     const int sum = readers.last[v];
     if (sum == none || sum != readers.first[v] || s.argument(sum, 0) != v || (v < s.turn && sum >= s.turn))
       return false;
@@ -238,7 +240,8 @@ struct fuser {
   /// Returns true if a fused loop that contains `v` may read `a`, which an earlier plan step computes.
   constexpr bool can_read_outside(int v, int a) const {
     if (readers.in_pieces[a] && open_sum != none && sums_across_pieces(open_sum, a)) return false;
-    return (open_sum == none || reads_as_rows(v, a, sum_axes)) && !(open_keeps_partial_sums && may_overwrite(v, a));
+    return (open_sum == none || reads_as_rows(v, a, sum_axes)) &&
+           !(open_keeps_partial_sums && may_be_written_over(v, a));
   }
   /// Returns true if `sum` runs over the axis along which `concatenation` is put together.
   constexpr bool sums_across_pieces(int sum, int concatenation) const {
@@ -300,9 +303,9 @@ struct fuser {
     return open_reads_only_rows(row) ? row : none;
   }
 
-  /// Returns true if `v` reads rows that the open group computes, and reads nothing else of the group. Rows wider than
-  /// `widest_row` are rejected, for two reasons: they would leave the first-level cache before they are read, and there
-  /// may be fewer of them than threads.
+  /// Returns true if `v` reads rows that the open group computes, and reads nothing else of the group. Rows of more
+  /// than `max_row_bytes` are rejected, for two reasons: they would leave the first-level cache before they are read,
+  /// and there may be fewer of them than threads.
   constexpr bool can_read_rows_of_open(int v) const {
     const graph::node& n = s.nodes[v];
     if (!n.op->takes_rows || open_begins_with_tiles || open_sum != none || open_kernel != none) return false;
@@ -311,7 +314,7 @@ struct fuser {
       if (depends_on_open(s.arguments[n.first + i])) return false;
     }
     const int columns = in_open(a) ? result_of(a).extents[-1] : 1;
-    return columns != 1 && result_of(a).bytes / result_of(a).count * columns <= widest_row;
+    return columns != 1 && result_of(a).bytes / result_of(a).count * columns <= max_row_bytes;
   }
 
   /// Returns true if `v` computes tiles and hands them to a fused loop. The fused loop must not be an update of a
@@ -325,7 +328,7 @@ struct fuser {
       return false;
     for (int i = 0; i < op_of(reader).argument_count; ++i) {
       const int a = s.argument(reader, i);
-      if (readers.root[a] == v && !reads_elementwise(reader, a)) return false;
+      if (readers.memory_root[a] == v && !reads_elementwise(reader, a)) return false;
     }
     return true;
   }
@@ -345,7 +348,7 @@ struct fuser {
   }
 
   /// Returns true if the open group, which does not read `v`, can follow `v` in one fused loop.
-  constexpr bool can_begin_open(int v) const {
+  constexpr bool fits_before_open(int v) const {
     return open_count < max_loop_operations && open_sum == none && op_of(v).tiles == tiling::complete &&
            same_shape(open[0], v);
   }
@@ -357,10 +360,10 @@ struct fuser {
     assign(v, out.step_count);
   }
 
-  /// Returns the end of the values that are computed before `v`. If only smaller elementwise values stand between `v`
-  /// and its first reader, the end is this reader. An example is the scale of a batch norm in prediction. The fused
-  /// loop that reads the tiles of `v` can then follow `v` directly. Otherwise the end is the value after the results of
-  /// `v`.
+  /// The values between the results of `v` and the first reader of `v` are computed before `v` if they are smaller
+  /// elementwise values. An example is the scale of a batch norm in prediction. The fused loop that reads the tiles of
+  /// `v` can then follow `v` directly. Returns the end of the range of these values. The range is empty if they cannot
+  /// be moved.
   constexpr int end_of_values_before(int v) const {
     const int next = v + op_of(v).result_count;
     if (op_of(v).what != graph::role::kernel || op_of(v).result_count > 1 || !can_begin_loop_with_tiles(v)) return next;
@@ -372,18 +375,19 @@ struct fuser {
     return reader;
   }
 
-  /// Adds the values up to the next kernel that can follow the open kernel row by row. They come before values that
-  /// read the kernel's other results, for example before updates of weights.
+  /// Looks at the values from `from` on, up to the next kernel. Adds a value if it can follow the open kernel row by
+  /// row. The added values come before values that read the kernel's other results, for example before updates of
+  /// weights.
   constexpr void add_row_followers(int from) {
     bool later[nodes] = {};
     for (int v = from; v < s.node_count && v != s.turn && v != s.first_update; ++v) {
       const graph::node& n = s.nodes[v];
       if (n.op->what == graph::role::kernel) break;
-      later[v] = n.op->what == graph::role::map && readers.root[v] == v;
+      later[v] = n.op->what == graph::role::map && readers.memory_root[v] == v;
       if (n.op->what != graph::role::elementwise || n.result_index > 0) continue;
       bool waits = false, reads_open = false;
       for (int i = 0; i < n.op->argument_count; ++i) {
-        const int root = readers.root[s.arguments[n.first + i]];
+        const int root = readers.memory_root[s.arguments[n.first + i]];
         waits |= later[root] || readers.in_pieces[root];
         reads_open |= in_open(root) && added_early[root];
       }
@@ -397,12 +401,12 @@ struct fuser {
   constexpr void add(int v) {
     const graph::node& n = s.nodes[v];
     if (added_early[v]) return;
-    out.root[v] = readers.root[v];
+    out.memory_root[v] = readers.memory_root[v];
     out.in_pieces[v] = readers.in_pieces[v];
     if (n.result_index > 0) return;
     out.step_of[v] = none;
     if (readers.in_pieces[v]) return;
-    if (n.op->what == graph::role::elementwise || (n.op->what == graph::role::map && out.root[v] == v)) {
+    if (n.op->what == graph::role::elementwise || (n.op->what == graph::role::map && out.memory_root[v] == v)) {
       add_elementwise(v);
     } else if (const int row = n.op->what == graph::role::kernel ? row_axis_if_sum_joins(v) : none; row != none) {
       open_sum = v;
@@ -417,9 +421,10 @@ struct fuser {
       assign(v, out.step_count);
       close(v);
     } else if (n.op->what == graph::role::kernel) {
-      bool waits = open_begins_with_tiles || open_kernel != none;  // a waiting group would keep its arguments alive
+      // a group that begins with a kernel is closed, because the kernel's arguments would stay alive while it waits
+      bool waits = open_begins_with_tiles || open_kernel != none;
       for (int i = 0; i < n.op->argument_count; ++i) waits |= depends_on_open(s.arguments[n.first + i]);
-      if (waits || (can_begin_loop_with_tiles(v) && !can_begin_open(v))) close();
+      if (waits || (can_begin_loop_with_tiles(v) && !fits_before_open(v))) close();
       if (can_begin_loop_with_tiles(v)) add_tiled_kernel(v);
       else add_kernel(v);
     }
@@ -448,9 +453,9 @@ struct fuser {
                                      : out.step_of[last] != out.step_of[v] || st.kernel == last ||
                                            (st.loop_reads_rows && m < st.loop_begin);
     }
-    for (int i = 0; i < s.output_count; ++i) out.external[readers.root[s.outputs[i]]] = true;
+    for (int i = 0; i < s.output_count; ++i) out.external[readers.memory_root[s.outputs[i]]] = true;
     for (int v : s.gradient) {
-      if (v != none) out.external[readers.root[v]] = true;
+      if (v != none) out.external[readers.memory_root[v]] = true;
     }
     for (int i = 0; i < s.carry_count; ++i) out.external[s.carries[i].after] = true;
   }

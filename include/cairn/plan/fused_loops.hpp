@@ -19,9 +19,9 @@ struct loop_input {
   int source = none;  ///< the value whose memory is read: `value`, the value that it views, or the argument of its map
   dtype type = dtype::real;
   access how = access::contiguous;
-  bool map = false;        ///< true if a map leads from the value to its source
-  bool in_pieces = false;  ///< a concatenation that is read in place; its strides are counted in rows
-  bool stretched = false;  ///< true if it is broadcast along some axes
+  bool through_map = false;  ///< true if a map leads from the value to its source
+  bool in_pieces = false;    ///< a concatenation that is read in place; its strides are counted in rows
+  bool broadcast = false;    ///< true if it is broadcast along some axes
   double immediate = 0;
   const graph::generator* generate = nullptr;  ///< the generator of a generated array, or null
 
@@ -32,7 +32,7 @@ struct loop_input {
             std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate));
   }
   /// Returns true if a result of the fused loop may be written over the operand.
-  constexpr bool replaceable() const { return how == access::contiguous && !map && !stretched && !in_pieces; }
+  constexpr bool overwritable() const { return how == access::contiguous && !through_map && !broadcast && !in_pieces; }
 };
 
 struct loop {
@@ -45,8 +45,8 @@ struct loop {
 
 template <int Nodes, int Arguments>
 struct loops {
-  loop_value code[Nodes] = {};  ///< by index in `fused::members`
-  int arguments[Arguments] = {};
+  loop_value code[Nodes] = {};    ///< by index in `plan_steps::members`
+  int arguments[Arguments] = {};  ///< k >= 0: value k of the fused loop; k < 0: its input -1 - k
   loop_input inputs[Arguments] = {};
   loop of[Nodes] = {};  ///< by plan step
   int argument_count = 0, input_count = 0;
@@ -56,18 +56,18 @@ struct loops {
 struct operand_axis {
   std::int64_t stride = 0;  ///< stride in the source, in elements; 0 if the operand is broadcast along the axis
   int begin = 0;            ///< first index along that axis of the source
-  bool mapped = false;      ///< true if the map does more than start at another index and go in steps
+  bool needs_map = false;   ///< true if the map does not go in steps; `stride` is then the stride of the source's axis
 };
 template <class Schedule>
 constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, const shape& whole, int axis) {
   const shape& own = s.result(in.value).extents;
   const int here = axis - (whole.rank - own.rank);
   if (here < 0 || (own.extent[here] == 1 && whole.extent[axis] != 1)) return {};
-  const shape& from = in.map ? s.result(s.argument(in.value, 0)).extents : own;
+  const shape& from = in.through_map ? s.result(s.argument(in.value, 0)).extents : own;
   std::int64_t stride = 1;
   for (int k = here + 1; k < from.rank; ++k) stride *= from.extent[k];
   if (in.in_pieces && here < from.rank - 1) stride /= from[-1];
-  if (!in.map) return {stride, 0, false};
+  if (!in.through_map) return {stride, 0, false};
   const axis_map& map = s.op(in.value).map[here];
   return map.in_steps() ? operand_axis{stride * map.step, map.begin, false} : operand_axis{stride, 0, true};
 }
@@ -75,14 +75,14 @@ constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, 
 namespace detail {
 inline constexpr std::int64_t most_extent = std::numeric_limits<int>::max();
 
-template <class Schedule, class Fused>
+template <class Schedule, class Steps>
 struct loop_writer {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
-  const Fused& f;
+  const Steps& f;
   loops<nodes, Schedule::argument_capacity> out{};
   int input_number[nodes] = {};  ///< by value: 1 + its index in `loops::inputs`, for the last fused loop that reads it
-  int buckets[256] = {}, chain[nodes] = {};
+  int buckets[256] = {}, next_in_bucket[nodes] = {};
 
   /// Returns the number of an input of fused loop `l`. `by` is the operation that reads argument `a`. If `by` is a map
   /// of the fused loop itself, it reads the argument through the map.
@@ -90,11 +90,11 @@ struct loop_writer {
     const bool own_map = s.op(by).what == graph::role::map;
     const int v = own_map ? by : a;
     if (input_number[v] > l.input_begin) return input_number[v] - 1 - l.input_begin;
-    const graph::operation& source = *s.nodes[f.root[a]].op;
-    const bool map = own_map || (s.nodes[a].op->what == graph::role::map && f.root[a] != a);
+    const graph::operation& source = *s.nodes[f.memory_root[a]].op;
+    const bool map = own_map || (s.nodes[a].op->what == graph::role::map && f.memory_root[a] != a);
     const bool constant = source.what == graph::role::constant && !map;
     out.inputs[out.input_count] = {v,
-                                   f.root[a],
+                                   f.memory_root[a],
                                    s.nodes[a].result->element.type,
                                    constant                                          ? access::constant
                                    : !map && !same_address(source.generate, nullptr) ? access::generated
@@ -117,8 +117,8 @@ struct loop_writer {
     bool flat = summed == 0 && st.kernel == none && whole.count <= most_extent;
     for (int i = l.input_begin; i < l.input_end; ++i) {
       loop_input& in = out.inputs[i];
-      in.stretched = s.result(in.value).count != whole.count;
-      if (in.how != access::constant) flat &= !in.stretched && !in.map && !in.in_pieces;
+      in.broadcast = s.result(in.value).count != whole.count;
+      if (in.how != access::constant) flat &= !in.broadcast && !in.through_map && !in.in_pieces;
     }
     if (flat) {
       l.extents.rank = whole.count == 1 ? 0 : 1;
@@ -132,13 +132,13 @@ struct loop_writer {
         if (out.inputs[i].how == access::constant) continue;
         const operand_axis here = axis_of_operand(s, out.inputs[i], extents, axis),
                            there = axis_of_operand(s, out.inputs[i], extents, before);
-        if (here.mapped || there.mapped || there.stride != here.stride * extents.extent[axis]) return false;
+        if (here.needs_map || there.needs_map || there.stride != here.stride * extents.extent[axis]) return false;
       }
       return true;
     };
     const auto mapped_along = [&](int axis) {
       for (int i = l.input_begin; i < l.input_end; ++i) {
-        if (out.inputs[i].map && axis_of_operand(s, out.inputs[i], extents, axis).mapped) return true;
+        if (out.inputs[i].through_map && axis_of_operand(s, out.inputs[i], extents, axis).needs_map) return true;
       }
       return false;
     };
@@ -155,10 +155,11 @@ struct loop_writer {
     for (int i = l.input_begin; i < l.input_end; ++i) {
       loop_input& in = out.inputs[i];
       if (in.how == access::constant) continue;
-      bool mapped = false;
-      for (int k = 0; k < rank && in.map; ++k) mapped |= axis_of_operand(s, in, extents, l.last_axis[k]).mapped;
+      bool needs_map = false;
+      for (int k = 0; k < rank && in.through_map; ++k)
+        needs_map |= axis_of_operand(s, in, extents, l.last_axis[k]).needs_map;
       const std::int64_t step = rank == 0 ? 1 : axis_of_operand(s, in, extents, l.last_axis[rank - 1]).stride;
-      in.how = mapped || (step != 0 && step != 1)    ? access::mapped
+      in.how = needs_map || (step != 0 && step != 1) ? access::mapped
                : step == 0                           ? access::repeated
                : !same_address(in.generate, nullptr) ? access::generated
                                                      : access::contiguous;
@@ -217,10 +218,10 @@ struct loop_writer {
   /// kernel, even if their extents differ.
   constexpr int first_equal(int index, std::uint32_t hash) {
     int& bucket = buckets[hash % 256];
-    for (int other = bucket - 1; other != none; other = chain[other]) {
+    for (int other = bucket - 1; other != none; other = next_in_bucket[other]) {
       if (equal(other, index)) return other;
     }
-    chain[index] = bucket - 1;
+    next_in_bucket[index] = bucket - 1;
     bucket = index + 1;
     return index;
   }
@@ -228,9 +229,9 @@ struct loop_writer {
 }  // namespace detail
 
 /// Writes the code of all fused loops.
-template <class Schedule, class Fused>
-constexpr auto write_loops(const Schedule& s, const Fused& f) {
-  detail::loop_writer<Schedule, Fused> w{s, f};
+template <class Schedule, class Steps>
+constexpr auto write_loops(const Schedule& s, const Steps& f) {
+  detail::loop_writer<Schedule, Steps> w{s, f};
   for (int i = 0; i < f.step_count; ++i) {
     if (!f.steps[i].has_loop()) continue;
     const std::uint32_t hash = w.write(f.steps[i], w.out.of[i]);

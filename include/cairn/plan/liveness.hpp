@@ -9,14 +9,15 @@ namespace cairn::plan {
 /// exist only inside a fused loop.
 template <int Nodes>
 struct live_ranges {
-  /// Index of the last plan step that reads the value. For an unused value, the step that computes it. For outputs and
-  /// gradients, `step_count`: they live beyond the end of the plan.
+  /// Index of the last plan step that reads the value. If an unused value is always in memory, this is the step that
+  /// computes it. Other unused values have 0. Outputs, gradients and values that are left for the next training step
+  /// have `step_count`, because they live beyond the end of the plan.
   int last[Nodes] = {};
 };
 
 /// Calls `visit` with each value whose memory plan step `index` reads.
-template <class Schedule, class Fused, class Loops>
-constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, int index, auto visit) {
+template <class Schedule, class Steps, class Loops>
+constexpr void for_each_read(const Schedule& s, const Steps& f, const Loops& l, int index, auto visit) {
   const plan_step& st = f.steps[index];
   if (st.has_loop()) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
@@ -25,12 +26,12 @@ constexpr void for_each_read(const Schedule& s, const Fused& f, const Loops& l, 
   }
   if (st.kernel != none) {
     const graph::node& n = s.nodes[st.kernel];
-    for (int i = 0; i < n.op->argument_count; ++i) for_each_piece(s, f, f.root[s.arguments[n.first + i]], visit);
+    for (int i = 0; i < n.op->argument_count; ++i) for_each_piece(s, f, f.memory_root[s.arguments[n.first + i]], visit);
   }
 }
 
-template <class Schedule, class Fused, class Loops>
-constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
+template <class Schedule, class Steps, class Loops>
+constexpr auto liveness(const Schedule& s, const Steps& f, const Loops& l) {
   live_ranges<Schedule::capacity> out;
   for (int i = 0; i < f.step_count; ++i) {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
@@ -38,9 +39,9 @@ constexpr auto liveness(const Schedule& s, const Fused& f, const Loops& l) {
     }
     for_each_read(s, f, l, i, [&](int v) { out.last[v] = i; });
   }
-  for (int i = 0; i < s.output_count; ++i) out.last[f.root[s.outputs[i]]] = f.step_count;
+  for (int i = 0; i < s.output_count; ++i) out.last[f.memory_root[s.outputs[i]]] = f.step_count;
   for (int v : s.gradient) {
-    if (v != none) out.last[f.root[v]] = f.step_count;
+    if (v != none) out.last[f.memory_root[v]] = f.step_count;
   }
   for (int i = 0; i < s.carry_count; ++i) out.last[s.carries[i].after] = f.step_count;
   return out;

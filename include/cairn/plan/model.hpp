@@ -89,7 +89,8 @@ constexpr auto choose_rules(const Graph& g, const Chosen& chosen,
   return out;
 }
 
-/// An estimate of a model's size before it is lowered. Each gradient counts as many nodes as the model itself.
+/// An estimate of a model's size before the model is lowered. It is not a bound: each level of nested gradients in the
+/// model counts as many nodes as the model has without gradients.
 template <class Purpose, class Outputs>
 inline constexpr graph::sizes counted{};
 template <class Purpose, class First, class... Rest>

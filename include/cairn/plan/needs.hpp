@@ -13,9 +13,11 @@ struct needs {
   bool constant[Nodes] = {};  ///< of forward values: computed from constants alone, and not by a kernel
   /// of forward values: a result of the program, or the value that such a result is a view of
   bool output[Nodes] = {};
-  /// of forward values: recomputed in the backward pass; in a segment: would be, if the segment were a block
+  /// of forward values: true if the value is cheap enough to be recomputed instead of stored. Outside of segments, the
+  /// backward pass recomputes it. In a segment, only the costs use the entry: it tells whether the value would be
+  /// recomputed if the segment were a block.
   bool cheap[Nodes] = {};
-  int root[Nodes] = {};  ///< of forward values: the value that a view shows; for other values the value itself
+  int view_root[Nodes] = {};  ///< of forward values: the value that a view shows; for other values the value itself
 };
 
 namespace detail {
@@ -23,18 +25,19 @@ namespace detail {
 /// How the backward pass reads the values of the forward pass.
 template <int Nodes>
 struct backward_reads {
-  static constexpr int never = 1 << 29;  ///< a depth below all segments
+  static constexpr int never = 1 << 29;  ///< larger than the depth of any segment
 
-  int depth[Nodes] = {};               ///< the outermost depth of segments at which the backward pass reads the value
-  int region_of_kernel[Nodes] = {};    ///< region of the last kernel of the backward pass that reads the value, or none
-  bool by_interior[Nodes] = {};        ///< true if the interior of a segment reads the value and is recomputed
-  int recomputed_readers[Nodes] = {};  ///< number of reads by values outside of segments that would be recomputed
+  int outermost_depth[Nodes] = {};  ///< smallest depth of a segment in which the backward pass reads the value
+  /// region of the last kernel of the backward pass that reads the value, or none
+  int region_of_last_kernel[Nodes] = {};
+  bool read_by_interior[Nodes] = {};   ///< true if the interior of a segment reads the value and is recomputed
+  int recomputed_readers[Nodes] = {};  ///< number of reads by recomputable values outside of segments
 };
 
 template <class Graph, class Gradient, class Segments>
 struct need_finder {
   static constexpr int nodes = Gradient::capacity;
-  static constexpr int longest_chain = 16;  ///< most elementwise operations in a row that are recomputed
+  static constexpr int max_recompute_length = 16;  ///< most recomputed operations in a row
 
   const Graph& g;
   const Gradient& d;
@@ -58,12 +61,13 @@ struct need_finder {
 
   /// Returns true if `v` is a leaf converted to another type. The leaf is always there to be converted again.
   constexpr bool is_converted_leaf(int v) const {
-    return d.nodes[v].op->converts && is_leaf(out.root[d.argument(v, 0)]);
+    return d.nodes[v].op->converts && is_leaf(out.view_root[d.argument(v, 0)]);
   }
 
-  /// Returns false if v lies outside of all segments and is stored where none is placed. A placed segment holds values
-  /// that the unplaced program does not store. If others made of these became cheap, the program would do work that the
-  /// costs of placements, read off the unplaced program, do not contain.
+  /// Returns false if `v` lies outside of all segments and the program without placed segments stores it. A placed
+  /// segment stores values that the unplaced program does not store, and `v` could become cheap because it can be
+  /// recomputed from them. The program would then do work that the search's costs do not contain, because the search
+  /// takes its costs from the unplaced program.
   constexpr bool may_be_cheap(int v) const {
     return segments.of[v] != 0 || same_address(cheap_unplaced, nullptr) || cheap_unplaced[v];
   }
@@ -89,58 +93,61 @@ struct need_finder {
   constexpr void find_constants() {
     for (int v = 0; v < d.turn; ++v) {
       const graph::node& n = d.nodes[v];
-      out.root[v] = n.op->what == graph::role::view ? out.root[d.arguments[n.first]] : v;
+      out.view_root[v] = n.op->what == graph::role::view ? out.view_root[d.arguments[n.first]] : v;
       out.constant[v] =
           graph::is_constant(n.op->what) || (n.op->argument_count > 0 && n.op->what != graph::role::kernel);
       for (int i = 0; i < n.op->argument_count; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
     }
-    for (int i = 0; i < g.output_count; ++i) out.output[out.root[g.outputs[i]]] = true;
+    for (int i = 0; i < g.output_count; ++i) out.output[out.view_root[g.outputs[i]]] = true;
   }
 
-  /// Finds the candidates for recomputation and how the backward pass reads each value. Visits values from the last to
-  /// the first, so that all readers of a value are known when the value itself is visited.
-  constexpr void find_candidates() {
+  /// Finds the values that may be recomputed, and how the backward pass reads each value. Visits values from the last
+  /// to the first, so that all readers of a value are known when the value itself is visited.
+  constexpr void find_recomputable() {
     bool must_store[nodes] = {};  // at the boundary of a segment, or moved as a whole by a map
     for (int v = 0; v < d.turn; ++v) {
-      reads.depth[v] = reads.never;
-      reads.region_of_kernel[v] = none;
+      reads.outermost_depth[v] = reads.never;
+      reads.region_of_last_kernel[v] = none;
     }
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
       const graph::node& n = d.nodes[v];
       const bool in_forward = v < d.turn;
       out.cheap[v] = in_forward && (is_fusible(v) || is_view(v)) && n.op->result_count == 1 &&
-                     segments.depth_of(v) <= 1 && !out.constant[v] && !out.output[out.root[v]] &&
-                     !must_store[out.root[v]] && may_be_cheap(v);
-      const bool is_read_by_backward = reads.depth[v] != reads.never;
+                     segments.depth_of(v) <= 1 && !out.constant[v] && !out.output[out.view_root[v]] &&
+                     !must_store[out.view_root[v]] && may_be_cheap(v);
+      const bool is_read_by_backward = reads.outermost_depth[v] != reads.never;
       const bool recomputed =
           out.cheap[v] && segments.of[v] == 0 && (is_read_by_backward || reads.recomputed_readers[v] > 0);
-      const bool recomputed_in_segment = in_forward && segments.of[v] != 0 && reads.depth[v] != 0 &&
-                                         (is_read_by_backward || reads.by_interior[v]) && !segments.stored_by_policy[v];
+      const bool recomputed_in_segment = in_forward && segments.of[v] != 0 && reads.outermost_depth[v] != 0 &&
+                                         (is_read_by_backward || reads.read_by_interior[v]) &&
+                                         !segments.stored_by_segment[v];
       for (int i = 0; i < n.op->argument_count; ++i) {
         if (d.arguments[n.first + i] >= d.turn) continue;
-        const int a = out.root[d.arguments[n.first + i]];
+        const int a = out.view_root[d.arguments[n.first + i]];
         const int shared_segment = segments.common(segments.of[a], segments.of[v]);
         reads.recomputed_readers[a] += recomputed;
         if (in_forward) {
           const bool enters_segment = shared_segment != segments.of[v];
           must_store[a] |= (enters_segment && !is_converted_leaf(a)) || (recomputed && moves_whole_argument(v));
-          reads.by_interior[a] |= recomputed_in_segment;
-          if (recomputed_in_segment && segments.of[a] == 0) reads.depth[a] = 0;
+          reads.read_by_interior[a] |= recomputed_in_segment;
+          if (recomputed_in_segment && segments.of[a] == 0) reads.outermost_depth[a] = 0;
         } else {
-          reads.depth[a] =
-              std::min(reads.depth[a], segments.stored_by_policy[a] ? 0 : segments.all[shared_segment].depth);
-          if (reads.region_of_kernel[a] == none && n.op->what == graph::role::kernel)
-            reads.region_of_kernel[a] = n.region;
+          reads.outermost_depth[a] = std::min(reads.outermost_depth[a],
+                                              segments.stored_by_segment[a] ? 0 : segments.all[shared_segment].depth);
+          if (reads.region_of_last_kernel[a] == none && n.op->what == graph::role::kernel)
+            reads.region_of_last_kernel[a] = n.region;
         }
       }
     }
   }
 
-  /// Decides which candidates are cheap.
+  /// Decides which of the values that may be recomputed are cheap.
   ///
-  /// A value is cheap if a chain of at most 16 elementwise operations computes it, and if the inputs of this chain that
-  /// would be stored only for recomputation have fewer bytes than the value. The cost of an input is
+  /// A value is cheap under two conditions. The first is that it is computed by at most 16 recomputed operations in a
+  /// row. They are elementwise operations and maps; views do not count. The second is that the inputs that would be
+  /// stored only for recomputation have fewer bytes than the value. A view is cheap if the value that it shows is cheap
+  /// or costs nothing. A value in a nested segment is never cheap. The cost of an input is
   /// - zero for a leaf, a constant, an output, and a value that the backward pass reads in any case;
   /// - zero for a boundary of a segment, if the backward pass recomputes the segment's interior from it;
   /// - the cost of the input's own inputs, if the input is cheap;
@@ -148,27 +155,29 @@ struct need_finder {
   ///
   /// There is one exception. If a kernel of the backward pass reads a recomputed value, the value is written to memory
   /// and lives until the kernel runs, as if it had been stored. Its cost is then its bytes. Kernels that compute
-  /// gradients of the same region do not count, because they run shortly after the value is written.
+  /// gradients of the same region do not count, because they run shortly after the value is written. They do count in
+  /// region 0, which is the program outside of all regions.
   ///
   /// Boundaries of segments are stored, so they are not cheap; only converted leaves are. A value that a map would move
   /// as a whole is not cheap either. In a segment, the same rule tells which values would be cheap if the segment were
-  /// a block. All inputs of such a value must be values of the segment that cost nothing.
+  /// a block. The inputs of such a value must cost nothing. A value of another segment costs its bytes, unless it is a
+  /// leaf, a constant or an output.
   constexpr void find_cheap() {
-    int chain_length[nodes] = {};         // of cheap values: how many operations in a row are recomputed
+    int recompute_length[nodes] = {};     // of cheap values: how many operations in a row are recomputed
     std::int64_t input_cost[nodes] = {};  // bytes that are stored only to recompute the value
     for (int v = 0; v < d.turn; ++v) {
       const graph::node& n = d.nodes[v];
       const int depth = segments.depth_of(v);
       bool recomputed = false;  // true if the last argument is recomputed; a view has only one argument
       for (int i = 0; i < n.op->argument_count; ++i) {
-        const int a = out.root[d.arguments[n.first + i]];
+        const int a = out.view_root[d.arguments[n.first + i]];
         const bool in_same_segment = segments.of[a] == segments.of[v];
         recomputed = out.cheap[a] && in_same_segment;
-        if (recomputed) chain_length[v] = std::max(chain_length[v], chain_length[a]);
+        if (recomputed) recompute_length[v] = std::max(recompute_length[v], recompute_length[a]);
 
-        const int region = reads.region_of_kernel[a];  // 0 outside of all regions
+        const int region = reads.region_of_last_kernel[a];  // 0 outside of all regions
         const bool is_written_early = recomputed && region != none && (region == 0 || region != n.region);
-        const bool is_read_anyway = reads.depth[a] <= depth && (in_same_segment || depth == 0);
+        const bool is_read_anyway = reads.outermost_depth[a] <= depth && (in_same_segment || depth == 0);
         if (is_leaf(a) || out.constant[a] || out.output[a] || (is_read_anyway && !is_written_early)) continue;
 
         const std::int64_t bytes = recomputed && !is_written_early ? input_cost[a] : d.nodes[a].result->bytes;
@@ -178,8 +187,9 @@ struct need_finder {
       if (is_view(v)) {
         out.cheap[v] &= recomputed || input_cost[v] == 0;
       } else {
-        ++chain_length[v];
-        out.cheap[v] &= chain_length[v] <= longest_chain && input_cost[v] < (depth == 0 ? n.result->bytes : 1);
+        ++recompute_length[v];
+        out.cheap[v] &=
+            recompute_length[v] <= max_recompute_length && input_cost[v] < (depth == 0 ? n.result->bytes : 1);
       }
     }
   }
@@ -195,7 +205,7 @@ constexpr auto find_needs(const Graph& g, const Gradient& d, const Segments& seg
   detail::need_finder<Graph, Gradient, Segments> finder{g, d, segments, cheap_unplaced};
   finder.find_live();
   finder.find_constants();
-  finder.find_candidates();
+  finder.find_recomputable();
   finder.find_cheap();
   return finder.out;
 }

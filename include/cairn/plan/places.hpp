@@ -15,26 +15,20 @@ inline constexpr std::int64_t alignment = 64;
 constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 /// The memory from which an address counts.
-/// - `number_base`: numbers of update rules. `key_base`: keys by which updates round.
-/// - `position_base`: positions of generated arrays.
-/// - `nowhere`: a result that is unused.
-/// - `workspace_base`: workspace, if it lies outside the arena. `stored_base`: values stored for the backward pass, if
-///   they lie outside the arena.
-/// - `elsewhere_base`: memory that the user of a program gives for snapshots.
-/// - From `leaf_base` on, each leaf has a base of its own. In the body of a scan, bases of the results follow, and then
-///   bases of the gradients of leaves.
 enum base : int {
   arena_base,
-  gradient_base,
-  moment_base,
-  number_base,
-  key_base,
-  constant_base,
-  position_base,
-  nowhere,
-  workspace_base,
-  stored_base,
-  elsewhere_base,
+  gradient_base,   ///< the block of gradients
+  moment_base,     ///< the block of moments
+  number_base,     ///< numbers of update rules
+  key_base,        ///< keys by which updates round
+  constant_base,   ///< constants that are read from memory
+  position_base,   ///< positions of generated arrays
+  unwritten_base,  ///< stands for the address of a value that is not written to memory
+  workspace_base,  ///< workspace, if it lies outside the arena
+  stored_base,     ///< values stored for the backward pass, if they lie outside the arena
+  elsewhere_base,  ///< memory that the user of a program gives for snapshots
+  /// From here on, each leaf has a base of its own. In the body of a scan, bases of the results follow, and then bases
+  /// of the gradients of leaves.
   leaf_base
 };
 
@@ -55,9 +49,9 @@ struct late_copy {
 /// The addresses of all values that have no slot of the arena.
 template <int Nodes, int Leaves, int Results, int Carries>
 struct addresses {
-  address of[Nodes] = {};   ///< by value: its address
-  bool fixed[Nodes] = {};   ///< computed values that lie among gradients, parameters, moments or caches
-  bool output[Nodes] = {};  ///< values that are results of the program
+  address of[Nodes] = {};          ///< by value: its address
+  bool outside_arena[Nodes] = {};  ///< computed values whose address lies outside the arena
+  bool output[Nodes] = {};         ///< values that are results of the program
   /// by leaf: offset in the block of parameters, where trained ones come first, or in that of caches
   std::int64_t leaf_offset[Leaves] = {};
   /// by leaf: offset in the block of gradients, which has the same order as that of parameters
@@ -68,36 +62,36 @@ struct addresses {
   int copy_count = 0, constant_count = 0;
   std::int64_t trained_bytes = 0, parameter_bytes = 0, gradient_bytes = 0, moment_bytes = 0;
   std::int64_t cache_bytes = 0;
-  std::int64_t stored_bytes = 0;     ///< bytes of the values that are stored outside the arena
-  std::int64_t elsewhere_bytes = 0;  ///< bytes in memory that the user gives
+  std::int64_t stored_base_bytes = 0;  ///< bytes of the values that are stored outside the arena
+  std::int64_t elsewhere_bytes = 0;    ///< bytes in memory that the user gives
 };
 
 /// Returns true if plan step `index` may write its result `w` over argument `v`, which the step reads for the last
 /// time.
 template <class Schedule, class Ranges, class Addresses>
-constexpr bool replaces(const Schedule& s, const Ranges& live, const Addresses& p, int index, int v, int w) {
-  return live.last[v] == index && !p.output[v] && s.result(w).covers(s.result(v));
+constexpr bool may_overwrite(const Schedule& s, const Ranges& ranges, const Addresses& p, int index, int v, int w) {
+  return ranges.last[v] == index && !p.output[v] && s.result(w).covers(s.result(v));
 }
 
 /// Returns true if the kernel of plan step `index` reads `v`. A kernel next to a fused loop may read all of `v` for
 /// each tile or row.
-template <class Schedule, class Fused>
-constexpr bool kernel_reads(const Schedule& s, const Fused& f, int index, int v) {
+template <class Schedule, class Steps>
+constexpr bool kernel_reads(const Schedule& s, const Steps& f, int index, int v) {
   const plan_step& st = f.steps[index];
   if (st.kernel == none) return false;
   const graph::node& n = s.nodes[st.kernel];
   bool found = false;
   for (int i = 0; i < n.op->argument_count; ++i)
-    for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { found |= piece == v; });
+    for_each_piece(s, f, f.memory_root[s.arguments[n.first + i]], [&](int piece) { found |= piece == v; });
   return found;
 }
 
 /// Returns true if a fused loop reads the source of its input `i` only at the element that it computes.
-template <class Schedule, class Fused, class Loops>
-constexpr bool read_once(const Schedule& s, const Fused& f, const Loops& l, int index, int i) {
+template <class Schedule, class Steps, class Loops>
+constexpr bool read_once(const Schedule& s, const Steps& f, const Loops& l, int index, int i) {
   bool once = true;
   for (int other = l.of[index].input_begin; other < l.of[index].input_end; ++other) {
-    if (l.inputs[other].replaceable()) continue;
+    if (l.inputs[other].overwritable()) continue;
     for_each_piece(s, f, l.inputs[other].source, [&](int piece) { once &= piece != l.inputs[i].source; });
   }
   return once;
@@ -105,40 +99,40 @@ constexpr bool read_once(const Schedule& s, const Fused& f, const Loops& l, int 
 
 /// Calls `visit(v)` with the arguments `v` of a plan step over which its result `w` may be written, until `visit`
 /// returns true because it takes one.
-template <class Schedule, class Fused, class Loops, class Ranges, class Addresses>
-constexpr void for_each_replaceable(const Schedule& s, const Fused& f, const Loops& l, const Ranges& live,
-                                    const Addresses& p, int index, int w, auto visit) {
+template <class Schedule, class Steps, class Loops, class Ranges, class Addresses>
+constexpr void for_each_overwritable(const Schedule& s, const Steps& f, const Loops& l, const Ranges& ranges,
+                                     const Addresses& p, int index, int w, auto visit) {
   const plan_step& st = f.steps[index];
   if (st.loop_begin <= f.position[w] && f.position[w] < st.loop_end) {
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
       const int v = l.inputs[i].source;
-      if (l.inputs[i].replaceable() && read_once(s, f, l, index, i) &&
-          (st.loop_reads_rows || !kernel_reads(s, f, index, v)) && replaces(s, live, p, index, v, w) && visit(v))
+      if (l.inputs[i].overwritable() && read_once(s, f, l, index, i) &&
+          (st.loop_reads_rows || !kernel_reads(s, f, index, v)) && may_overwrite(s, ranges, p, index, v, w) && visit(v))
         return;
     }
   } else if (const int a = s.result(w).overwrites; a != none && !st.loop_reads_tiles && !st.loop_reads_rows) {
     const graph::node& n = s.nodes[w];
-    const int v = f.root[s.arguments[n.first + a]];
+    const int v = f.memory_root[s.arguments[n.first + a]];
     const int root = s.root(s.arguments[n.first + a]);
     bool once = s.op(root).what != graph::role::map || v == root;
     for (int i = 0; i < n.op->argument_count; ++i)
-      for_each_piece(s, f, f.root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
+      for_each_piece(s, f, f.memory_root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
     once &= !st.kernel_reads_rows() ||
             f.step_of[v] == index;  // if the kernel takes rows, the fused loop reads all other arguments
-    if (once && replaces(s, live, p, index, v, w)) visit(v);
+    if (once && may_overwrite(s, ranges, p, index, v, w)) visit(v);
   }
 }
 
 namespace detail {
-template <result_bases How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
+template <result_bases How, class Graph, class Schedule, class Steps, class Loops, class Ranges>
 struct address_finder {
   static constexpr bool apart = How != result_bases::together;
   static constexpr int nodes = Schedule::capacity;
   const Graph& g;
   const Schedule& s;
-  const Fused& f;
+  const Steps& f;
   const Loops& l;
-  const Ranges& live;
+  const Ranges& ranges;
   addresses<nodes, Graph::size.leaves + 1, apart ? Graph::output_capacity : 0, std::size(Schedule{}.carries)> out{};
 
   constexpr address result_address(int i) const { return {leaf_base + g.leaf_count + i, 0}; }
@@ -192,14 +186,14 @@ struct address_finder {
     for (int m = 0; m < f.member_count; ++m) {
       const graph::node& n = s.nodes[f.members[m]];
       if (n.op->what != graph::role::kernel || n.result_index > 0) continue;
-      for (int i = 0; i < n.op->argument_count; ++i) find_constant(f.root[s.arguments[n.first + i]]);
+      for (int i = 0; i < n.op->argument_count; ++i) find_constant(f.memory_root[s.arguments[n.first + i]]);
     }
     for (int i = 0; i < l.input_count; ++i) {
-      if (l.inputs[i].map || !same_address(l.inputs[i].generate, nullptr)) find_constant(l.inputs[i].source);
+      if (l.inputs[i].through_map || !same_address(l.inputs[i].generate, nullptr)) find_constant(l.inputs[i].source);
     }
-    for (int i = 0; i < s.output_count; ++i) find_constant(f.root[s.outputs[i]]);
+    for (int i = 0; i < s.output_count; ++i) find_constant(f.memory_root[s.outputs[i]]);
     for (int i = 0; i < g.leaf_count; ++i) {
-      if (s.gradient[i] != none) find_constant(f.root[s.gradient[i]]);
+      if (s.gradient[i] != none) find_constant(f.memory_root[s.gradient[i]]);
     }
   }
   constexpr void find_constant(int v) {
@@ -215,7 +209,7 @@ struct address_finder {
     for (int m = 0; m < f.member_count; ++m) {
       const int v = f.members[m];
       if (!s.result(v).in_user_memory || !f.external[v]) continue;
-      out.fixed[v] = true;
+      out.outside_arena[v] = true;
       out.of[v] = {elsewhere_base, out.elsewhere_bytes};
       out.elsewhere_bytes += aligned(s.result(v).bytes);
     }
@@ -225,64 +219,64 @@ struct address_finder {
   /// the arena.
   constexpr void find_results() {
     for (int i = 0; i < s.output_count; ++i) {
-      const int v = f.root[s.outputs[i]];
+      const int v = f.memory_root[s.outputs[i]];
       out.output[v] = true;
       if (!apart) continue;
-      if (f.step_of[v] == none || out.fixed[v]) {
+      if (f.step_of[v] == none || out.outside_arena[v]) {
         out.copies[out.copy_count++] = {s.outputs[i], result_address(i)};
       } else {
-        out.fixed[v] = true;
+        out.outside_arena[v] = true;
         out.of[v] = result_address(i);
       }
     }
     for (int m = 0; How == result_bases::apart_and_stored && m < f.member_count; ++m) {
       const int v = f.members[m];
-      if (f.step_of[v] >= f.turn || live.last[v] < f.turn || !f.external[v] || out.fixed[v]) continue;
-      out.fixed[v] = true;
-      out.of[v] = {stored_base, out.stored_bytes};
-      out.stored_bytes += aligned(s.result(v).bytes);
+      if (f.step_of[v] >= f.turn || ranges.last[v] < f.turn || !f.external[v] || out.outside_arena[v]) continue;
+      out.outside_arena[v] = true;
+      out.of[v] = {stored_base, out.stored_base_bytes};
+      out.stored_base_bytes += aligned(s.result(v).bytes);
     }
   }
 
   /// Puts the gradients at their final addresses. A value over which a gradient is written has the same address, with
   /// two exceptions:
-  /// - A value computed before a step has read the earlier gradient at this address does not get it.
-  /// - If the forward pass runs without the backward pass, no value of the forward pass gets such an address.
+  /// - If the address holds an earlier gradient, values computed before the last read of that gradient do not get it.
+  /// - If the forward pass can run without the backward pass, no value of the forward pass gets such an address.
   constexpr void find_gradients() {
     int free_from[nodes] = {};  // by value among the gradients: first plan step that may write at its address
     for (int i = 0; i < g.leaf_count; ++i) {
       if (s.gradient[i] == none) continue;
-      const int v = f.root[s.gradient[i]];
-      if (f.step_of[v] != none && !out.fixed[v] && !out.output[v]) {
-        out.fixed[v] = true;
+      const int v = f.memory_root[s.gradient[i]];
+      if (f.step_of[v] != none && !out.outside_arena[v] && !out.output[v]) {
+        out.outside_arena[v] = true;
         out.of[v] = gradient_address(i);
         free_from[v] = apart ? f.turn : 0;
         if (s.earlier[i] == none) continue;
         out.of[s.earlier[i]] = out.of[v];
-        free_from[v] = std::max(free_from[v], live.last[s.earlier[i]]);
+        free_from[v] = std::max(free_from[v], ranges.last[s.earlier[i]]);
       } else {
         out.copies[out.copy_count++] = {s.gradient[i], gradient_address(i)};
       }
     }
     for (int m = f.member_count; m-- > 0;) {
       const int w = f.members[m];
-      if (!out.fixed[w]) continue;
-      for_each_replaceable(s, f, l, live, out, f.step_of[w], w, [&](int v) {
-        if (out.fixed[v] || f.step_of[v] < free_from[w]) return false;
+      if (!out.outside_arena[w]) continue;
+      for_each_overwritable(s, f, l, ranges, out, f.step_of[w], w, [&](int v) {
+        if (out.outside_arena[v] || f.step_of[v] < free_from[w]) return false;
         free_from[v] = free_from[w];
         out.of[v] = out.of[w];
-        return out.fixed[v] = true;
+        return out.outside_arena[v] = true;
       });
     }
   }
 
   /// Returns true if a fused loop may write `after`, the new value of `before`, over `before`. The fused loop must be
   /// the last to read `before`, and it must read it at the element that it writes.
-  constexpr bool can_replace(int before, int after) const {
+  constexpr bool loop_may_overwrite(int before, int after) const {
     const int index = f.step_of[after];
-    if (live.last[before] != index || kernel_reads(s, f, index, before)) return false;
+    if (ranges.last[before] != index || kernel_reads(s, f, index, before)) return false;
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
-      if (l.inputs[i].source == before) return l.inputs[i].replaceable() && read_once(s, f, l, index, i);
+      if (l.inputs[i].source == before) return l.inputs[i].overwritable() && read_once(s, f, l, index, i);
     }
     return false;
   }
@@ -300,8 +294,8 @@ struct address_finder {
         out.of[before] = {moment_base, out.moment_bytes};
         out.moment_bytes += aligned(s.result(before).bytes);
       }
-      if (can_replace(before, after)) {
-        out.fixed[after] = true;
+      if (loop_may_overwrite(before, after)) {
+        out.outside_arena[after] = true;
         out.of[after] = out.of[before];
       } else {
         out.copies[out.copy_count++] = {after, out.of[before]};
@@ -311,22 +305,22 @@ struct address_finder {
 
   /// Returns true if `after`, the new value of a cache, may be computed over the cache's value `before`. `before` must
   /// be unused by then, except that the step that computes `after` may overwrite it.
-  constexpr bool can_take_address(int after, int before) const {
+  constexpr bool may_overwrite_cache(int after, int before) const {
     const int index = f.step_of[after];
-    if (index == none || out.fixed[after]) return false;
-    bool takes = before == none || live.last[before] < index;
-    if (!takes) for_each_replaceable(s, f, l, live, out, index, after, [&](int v) { return takes |= v == before; });
+    if (index == none || out.outside_arena[after]) return false;
+    bool takes = before == none || ranges.last[before] < index;
+    if (!takes) for_each_overwritable(s, f, l, ranges, out, index, after, [&](int v) { return takes |= v == before; });
     return takes;
   }
   constexpr void find_caches() {
     int next = g.result_count;
     for (int i = 0; !apart && i < g.leaf_count; ++i) {
       if (g.leaves[i].next_value == none) continue;
-      const int value = s.outputs[next++], after = f.root[value];
+      const int value = s.outputs[next++], after = f.memory_root[value];
       if (g.leaf_op(i).what != graph::role::cache) continue;
       const address own{leaf_base + i, 0};
-      if (can_take_address(after, s.leaf_value[i])) {
-        out.fixed[after] = true;
+      if (may_overwrite_cache(after, s.leaf_value[i])) {
+        out.outside_arena[after] = true;
         out.of[after] = own;
       } else {
         out.copies[out.copy_count++] = {value, own};
@@ -336,10 +330,10 @@ struct address_finder {
 };
 }  // namespace detail
 
-template <result_bases How, class Graph, class Schedule, class Fused, class Loops, class Ranges>
-constexpr auto find_fixed_addresses(const Graph& g, const Schedule& s, const Fused& f, const Loops& l,
-                                    const Ranges& live) {
-  detail::address_finder<How, Graph, Schedule, Fused, Loops, Ranges> p{g, s, f, l, live};
+template <result_bases How, class Graph, class Schedule, class Steps, class Loops, class Ranges>
+constexpr auto find_fixed_addresses(const Graph& g, const Schedule& s, const Steps& f, const Loops& l,
+                                    const Ranges& ranges) {
+  detail::address_finder<How, Graph, Schedule, Steps, Loops, Ranges> p{g, s, f, l, ranges};
   p.find_leaves();
   p.find_constants();
   p.find_elsewhere();

@@ -10,9 +10,11 @@ namespace cairn::plan {
 /// Readers by value of the schedule.
 template <int Nodes>
 struct readers {
-  int root[Nodes] = {};  ///< the value whose memory is read; the value itself, if it has memory or is read in pieces
-  bool in_pieces[Nodes] = {};  ///< by root: a concatenation without memory of its own; its pieces are read instead
-  int first[Nodes] = {}, last[Nodes] = {};  ///< by root: first and last reader, or none if unused
+  /// by value: the value whose memory is read; the value itself, if it has memory or is read in pieces
+  int memory_root[Nodes] = {};
+  /// by memory root: a concatenation without memory of its own; its pieces are read instead
+  bool in_pieces[Nodes] = {};
+  int first[Nodes] = {}, last[Nodes] = {};  ///< by memory root: first and last reader, or none if unused
 };
 
 /// Calls `visit` with the values from whose memory `root` is read: the pieces of a concatenation that is read in place,
@@ -21,7 +23,8 @@ template <class Schedule, class Found>
 constexpr void for_each_piece(const Schedule& s, const Found& found, int root, auto visit) {
   if (!found.in_pieces[root]) return visit(root);
   const graph::node& n = s.nodes[root];
-  for (int i = 0; i < n.op->argument_count; ++i) for_each_piece(s, found, found.root[s.arguments[n.first + i]], visit);
+  for (int i = 0; i < n.op->argument_count; ++i)
+    for_each_piece(s, found, found.memory_root[s.arguments[n.first + i]], visit);
 }
 
 /// Returns the number of elements in a row of argument `i`, as operation `v` reads the argument. Returns 0 if the
@@ -70,8 +73,8 @@ struct reader_finder {
   int kernels[nodes] = {};       ///< by value: number of kernels up to the value; recomputed ones do not count
 
   constexpr const graph::operation& op_of(int v) const { return *s.nodes[v].op; }
-  /// Returns true if an axis of the map has one element and does not go through its argument in steps. If such a map
-  /// were repeated along the axis, it would lead to other elements than this one.
+  /// Returns true if an axis of the map has one element and does not go through its argument in steps. If a reader
+  /// broadcast the argument along such an axis through the map, it would read wrong elements.
   constexpr bool extends_beyond_one(int map) const {
     const shape& to = s.result(map).extents;
     for (int axis = 0; axis < to.rank; ++axis) {
@@ -91,8 +94,8 @@ struct reader_finder {
     return row > 0 && row_stride(s, map, row) != 0;
   }
 
-  /// Returns true if more than one kernel stands between the map and its last reader. Recomputed kernels do not count,
-  /// so that slices are read in the same way with any choice of segments.
+  /// Returns true if more than one kernel comes after the map, up to and including its last reader. Recomputed kernels
+  /// do not count, so that slices are read in the same way with any choice of segments.
   constexpr bool is_read_later(int map) const { return kernels[last[map]] - kernels[map] > 1; }
   /// Returns true if a copy of `map` takes less than 3/4 of the bytes of its argument `of`, and if the argument is not
   /// a leaf. The memory of the argument can then be freed.
@@ -103,9 +106,9 @@ struct reader_finder {
   /// exceptions are:
   /// - An output or a gradient is always written.
   /// - A map of the forward pass that the backward pass reads is copied, unless its argument is a leaf.
-  /// - Small maps of an argument are copied, all of them, if maps that are read later would keep more bytes of the
-  ///   argument alive than are read. If a map that is not small is read later, the argument stays alive in any case.
-  ///   Copies would then save nothing, so the small maps stay in place.
+  /// - All small maps of an argument are copied under three conditions, so that the argument can be freed: some maps of
+  ///   the argument are read later, all of these are small, and together they have fewer bytes than the argument. If a
+  ///   map that is not small is read later, the argument stays alive in any case, and copies would save nothing.
   constexpr void find_maps() {
     bool any = false;
     int kernels_so_far = 0;
@@ -151,9 +154,9 @@ struct reader_finder {
       return same_address(s.nodes[v].result->same_shape, s.nodes[concatenation].result->same_shape);
     return op.what == graph::role::kernel && op.may_read_pieces(i);
   }
-  /// Finds the concatenations that are read in place. All readers must be able to read pieces, and the pieces must have
-  /// at least two columns each on average. The pieces have as many bytes as the concatenation, so reading in place
-  /// never keeps more memory alive than a copy.
+  /// Finds the concatenations that are read in place. All readers must be able to read pieces, no piece may be a
+  /// constant, and the pieces must have at least two columns each on average. The pieces have as many bytes as the
+  /// concatenation, so reading in place never keeps more memory alive than a copy.
   constexpr void find_pieces() {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {
@@ -177,11 +180,11 @@ struct reader_finder {
     for (int v = 0; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
       const bool elsewhere = n.op->what == graph::role::view || is_in_place[v];
-      out.root[v] = elsewhere ? out.root[s.arguments[n.first]] : v;
+      out.memory_root[v] = elsewhere ? out.memory_root[s.arguments[n.first]] : v;
       out.first[v] = out.last[v] = none;
       if (elsewhere || out.in_pieces[v] || n.result_index > 0) continue;
       for (int i = 0; i < n.op->argument_count; ++i) {
-        for_each_piece(s, out, out.root[s.arguments[n.first + i]], [&](int a) {
+        for_each_piece(s, out, out.memory_root[s.arguments[n.first + i]], [&](int a) {
           if (out.first[a] == none) out.first[a] = v;
           out.last[a] = v;
         });

@@ -1,17 +1,17 @@
 // Rematerialization: if the backward pass reads a value of a segment's interior, the value is cloned from the segment's
 // boundaries, right before its first reader. Cloning happens on demand, so values that the backward pass does not read
-// never appear a second time. Values that a policy saves are stored, and the values before them need not be recomputed
-// for their sake. Outside of segments, cheap values are not stored either (needs.hpp). They are recomputed by the fused
-// loop that reads them, or for the kernel that reads them.
+// never appear a second time. A value that a policy stores is read and not cloned, so its inputs are not cloned for its
+// sake. Outside of segments, cheap values are not stored either (needs.hpp). They are recomputed by the fused loop that
+// reads them, or for the kernel that reads them.
 //
 // A backward value belongs to the segment of the forward value whose gradient it computes. Each segment around it is an
 // environment in which clones live. Environment 0 is the program itself, whose forward values are stored. A value is
-// taken from the outermost environment that has it. If no environment has it, it is cloned in the innermost environment
-// that contains it. The interior of a nested segment is therefore recomputed once to rebuild the segment's result for
-// the segment around it, and a second time for the segment's own backward pass.
+// taken from the outermost environment that sees the value and has it. If no environment has it, it is cloned in the
+// innermost environment that contains both the value and its reader.
 //
-// Revolve overwrites the snapshots of a scan while it reads them. If the snapshots have a second reader, the scan is
-// therefore recomputed.
+// For example, segment A contains segment B. In B, value x is computed, and from x the result r of B. The backward pass
+// of A reads r, so x and r are cloned in environment A. Later the backward pass of B reads x. Only B sees x, so the
+// clone of x in environment A is not found, and x is cloned a second time in environment B.
 #pragma once
 
 #include "cairn/plan/needs.hpp"
@@ -52,7 +52,7 @@ struct schedule : graph::values<Nodes, Arguments> {
     int operations = 0;
     std::int64_t flops = 0;
   };
-  bool stored[Nodes] = {};     ///< true for forward values that the backward pass reads without recomputation
+  bool stored[Nodes] = {};  ///< true for outputs, and for forward values that the backward pass reads without a clone
   int recomputes[Nodes] = {};  ///< of recomputed values: the value that is computed a second time; none for others
   int origin[Nodes] = {};      ///< the value of the graph and its gradient from which it comes
   int segment[Nodes] = {};     ///< the segment in which it lies; of a clone, the segment that recomputes it
@@ -90,8 +90,8 @@ constexpr plan_work work_of(const Schedule& s) {
   return work_of(s, 0, s.node_count);
 }
 
-/// Returns upper bounds of the schedule's values and arguments. `order` is the number of gradients that are parts of
-/// the forward pass.
+/// Returns upper bounds of the schedule's values and arguments. `order` says how deeply gradients are nested in the
+/// forward pass: 0 without a gradient, 2 for a gradient of a gradient.
 template <class Gradient, class Segments>
 constexpr graph::sizes schedule_size(const Gradient& d, const Segments& segments, int order) {
   const int times = order > 0 ? 2 : 1;
@@ -128,14 +128,14 @@ struct rematerializer {
   const Gradient& d;
   const Segments& segments;
   const Needs& need;
-  const int order;  ///< number of gradients that are parts of the forward pass
+  const int order;  ///< how deeply gradients are nested in the forward pass
   schedule<Size.nodes, Size.arguments, Graph::size.leaves + 1, Segments::capacity, Graph::size.tags + 1,
            Graph::output_capacity>
       out{};
   bool needed_by_outputs[nodes] = {};  ///< forward values that outputs need without passing through a gradient
-  /// forward values that are in memory, or were there before, so that another clone is recomputation
+  /// forward values that were computed and have not been overwritten since; a further clone is then recomputation
   bool was_computed[nodes] = {};
-  bool stored[nodes] = {};
+  bool stored[nodes] = {};         ///< forward values that are stored, as in `schedule::stored`
   int scheduled[nodes] = {};       ///< number in the schedule, by value of the graph and its gradient
   int clone[nodes * depths] = {};  ///< by depth of the environment and value: 1 + the number of the clone, or 0
   demand pending[nodes] = {};
@@ -158,12 +158,14 @@ struct rematerializer {
     }
     for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = d.arguments[n.first + i];
-      if (d.nodes[a].result->overwritten_by_reader) write_over(a, out.arguments[first + i]);
+      if (d.nodes[a].result->overwritten_by_reader) forget_overwritten(a, out.arguments[first + i]);
     }
     return made;
   }
-  /// Forgets value `v` if its copy `read` is overwritten by the reader. The value is then no longer in memory.
-  constexpr void write_over(int v, int read) {
+  /// Forgets the copy of value `v` that has number `read` in the schedule, because its reader overwrites it. A further
+  /// reader gets a new clone. Revolve, for example, overwrites the snapshots of a scan while it reads them. If the
+  /// snapshots have a second reader, the scan is therefore recomputed.
+  constexpr void forget_overwritten(int v, int read) {
     was_computed[v] = was_computed[v] && scheduled[v] != read;
     for (int e = 0; e < depths; ++e) {
       int& made = clone[e * nodes + v];
@@ -203,7 +205,8 @@ struct rematerializer {
       }
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
-        out.arguments[out.argument_count + i] = d.nodes[a].order < n.order ? lookup(a, segments.of[v]) : scheduled[a];
+        out.arguments[out.argument_count + i] =
+            d.nodes[a].order < n.order ? find_and_mark_stored(a, segments.of[v]) : scheduled[a];
       }
       note_scheduled(v, emit(v, segments.of[v]));
     }
@@ -216,14 +219,14 @@ struct rematerializer {
     for (int& made : clone) made = 0;
   }
 
-  /// Returns the number in the schedule of `v` as the backward pass in `segment` finds it. Returns none if `v` has to
-  /// be cloned first.
-  constexpr int lookup(int v, int segment) {
+  /// Returns the number in the schedule of `v` as the backward pass in `segment` finds it. If this is the value of the
+  /// forward pass, marks it as stored. Returns none if `v` has to be cloned first.
+  constexpr int find_and_mark_stored(int v, int segment) {
     if (is_leaf(v)) return scheduled[v];
     const int environment = segments.of[v] == segment ? segment : segments.common(segments.of[v], segment);
     const int depth = segments.all[environment].depth;
     if (was_computed[v] && !need.constant[v] && !(need.cheap[v] && segments.of[v] == 0) &&
-        segments.visible_from_depth[v] == 0 && (depth == 0 || stored[v] || segments.stored_by_policy[v])) {
+        segments.visible_from_depth[v] == 0 && (depth == 0 || stored[v] || segments.stored_by_segment[v])) {
       for (int w = v; !stored[w]; w = is_view(w) ? d.argument(w, 0) : w) stored[w] = true;
       return scheduled[v];
     }
@@ -234,7 +237,7 @@ struct rematerializer {
   }
 
   constexpr void resolve(int wanted, int segment) {
-    if (lookup(wanted, segment) != none) return;
+    if (find_and_mark_stored(wanted, segment) != none) return;
     int count = 0;
     pending[count++] = {d.head(wanted), segment};
     while (count > 0) {
@@ -243,7 +246,7 @@ struct rematerializer {
       const graph::node& n = d.nodes[top.value];
       bool ready = true;
       for (int i = 0; i < n.op->argument_count && ready; ++i) {
-        const int a = d.arguments[n.first + i], there = lookup(a, environment);
+        const int a = d.arguments[n.first + i], there = find_and_mark_stored(a, environment);
         if (there == none) {
           pending[count++] = {d.head(a), environment};
           ready = false;
@@ -274,7 +277,7 @@ struct rematerializer {
       }
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
-        out.arguments[out.argument_count + i] = a < d.turn ? lookup(a, segments.of[v]) : scheduled[a];
+        out.arguments[out.argument_count + i] = a < d.turn ? find_and_mark_stored(a, segments.of[v]) : scheduled[a];
       }
       note_scheduled(v, emit(v, segments.of[v]));
     }
@@ -283,7 +286,7 @@ struct rematerializer {
     }
   }
 
-  constexpr void note_leaves() {
+  constexpr void fill_tables() {
     for (int& gradient : out.gradient) gradient = none;
     for (int& gradient : out.earlier) gradient = none;
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -302,15 +305,15 @@ struct rematerializer {
 };
 }  // namespace detail
 
-/// Returns the schedule of a program: the forward pass, which contains `order` gradients, then the backward pass with
-/// the recomputation that it needs.
+/// Returns the schedule of a program: the forward pass, in which gradients are nested `order` times, then the backward
+/// pass with the recomputation that it needs.
 template <graph::sizes Size, class Graph, class Gradient, class Segments, class Needs>
 constexpr auto rematerialize(const Graph& g, const Gradient& d, const Segments& segments, const Needs& need,
                              int order) {
   detail::rematerializer<Size, Graph, Gradient, Segments, Needs> r{g, d, segments, need, order};
   r.forward();
   r.backward();
-  r.note_leaves();
+  r.fill_tables();
   return r.out;
 }
 

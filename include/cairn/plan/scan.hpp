@@ -72,9 +72,9 @@ struct body_plan {
   static constexpr const auto& addresses = compiled::addresses;
 
   // First numbers of the bases: see places.hpp.
-  static constexpr int result_base = leaf_base + g.leaf_count;
-  static constexpr int gradient_base = result_base + g.output_count;
-  static constexpr int base_count = gradient_base + g.leaf_count;
+  static constexpr int first_result_base = leaf_base + g.leaf_count;
+  static constexpr int first_gradient_base = first_result_base + g.output_count;
+  static constexpr int base_count = first_gradient_base + g.leaf_count;
   /// Returns true if a result is carried to the next iteration: as a carried value, or as a state that the body
   /// updates.
   static constexpr bool is_carried(int result) { return result < Scan::carried_count || result >= g.result_count; }
@@ -88,7 +88,7 @@ struct body_plan {
   static constexpr uses used = [] {
     uses out;
     bool needed[compiled::schedule.capacity] = {};
-    for (int r = 0; r < g.output_count; ++r) needed[f.root[s.outputs[r]]] |= records && is_carried(r);
+    for (int r = 0; r < g.output_count; ++r) needed[f.memory_root[s.outputs[r]]] |= records && is_carried(r);
     for (int i = f.step_count; i-- > 0;) {
       out.needed[i] = i >= f.turn;
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) out.needed[i] |= needed[f.members[m]];
@@ -100,16 +100,17 @@ struct body_plan {
     }
     return out;
   }();
-  static constexpr bool is_read(int v) { return v != none && used.read[f.root[v]]; }
+  static constexpr bool is_read(int v) { return v != none && used.read[f.memory_root[v]]; }
   /// Returns true if the backward pass reads result `r` at the result's own address. Returns false for a leaf, and for
   /// a value that is also an earlier result.
   static constexpr bool reads_result(int r) {
-    return is_read(s.outputs[r]) && addresses.of[f.root[s.outputs[r]]].base == result_base + r;
+    return is_read(s.outputs[r]) && addresses.of[f.memory_root[s.outputs[r]]].base == first_result_base + r;
   }
 
-  /// By plan step: the leaf whose gradient is the only purpose of the step, or none. Such a step may be left out if the
-  /// gradient is unused. Steps that lead to gradients of carried values have none, because the backward pass of the
-  /// previous iteration continues from these.
+  /// By plan step: the leaf whose gradient is the only purpose of the step. Such a step may be left out if the gradient
+  /// is unused. The entry is none if the step also serves another gradient, or a gradient that is copied to its final
+  /// address. It is none, too, if the step serves the gradient of a carried value, because the backward pass of the
+  /// previous iteration continues from this gradient.
   static constexpr auto sole_gradient = [] {
     struct {
       int of[f.step_count + 1] = {};
@@ -120,8 +121,8 @@ struct body_plan {
     for (int& v : readers) v = no_reader;
     for (int i = 0; i < g.leaf_count; ++i) {
       if (s.gradient[i] == none) continue;
-      const int v = f.root[s.gradient[i]];
-      const bool in_place = addresses.of[v].base == gradient_base + i;
+      const int v = f.memory_root[s.gradient[i]];
+      const bool in_place = addresses.of[v].base == first_gradient_base + i;
       add(readers[v], i < Scan::carried_count || !in_place ? several : i);
     }
     for (int i = f.step_count; i-- > f.turn;) {
@@ -141,7 +142,7 @@ struct body_plan {
     bool made = false;
     for (int i = f.turn; i < f.step_count; ++i) {
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-        if (addresses.of[f.members[m]].base != gradient_base + leaf) continue;
+        if (addresses.of[f.members[m]].base != first_gradient_base + leaf) continue;
         if (sole_gradient.of[i] != leaf) return false;
         made = true;
       }
@@ -161,15 +162,15 @@ struct body_plan {
   static constexpr auto carried = [] {
     struct {
       carried_value of[carried_count] = {};
-      std::int64_t bytes = 0, stored_bytes = 0;
+      std::int64_t bytes = 0, stored_state_bytes = 0;
     } out;
     int n = 0;
     const auto add = [&](int leaf, int result) {
       carried_value& made = out.of[n++] = {leaf, result, g.leaf_op(leaf).results[0].bytes, out.bytes};
       out.bytes += aligned(made.bytes);
       if (!is_read(s.leaf_value[leaf]) && !reads_result(result)) return;
-      made.stored_offset = out.stored_bytes;
-      out.stored_bytes += aligned(made.bytes);
+      made.stored_offset = out.stored_state_bytes;
+      out.stored_state_bytes += aligned(made.bytes);
     };
     for (int i = 0; i < Scan::carried_count; ++i) add(i, i);
     int result = g.result_count;
@@ -216,7 +217,7 @@ struct body_plan {
   /// Returns the bytes that `iterations` iterations store for the backward pass: the parts of carried states that it
   /// reads, and the other values that it reads.
   static constexpr std::int64_t stored_bytes(std::int64_t iterations) {
-    return (iterations - 1) * carried.stored_bytes + iterations * addresses.stored_bytes;
+    return (iterations - 1) * carried.stored_state_bytes + iterations * addresses.stored_base_bytes;
   }
   /// Gradients that are summed over many iterations are summed in sections. `at` is, by leaf, the offset in the
   /// workspace of the sum of the open section, or none. A gradient whose type is not the program's real type has no
@@ -252,12 +253,12 @@ struct body_plan {
   };
   static constexpr workspace_parts workspace_parts_of(bool back) {
     using policy = typename Scan::policy;
-    if (!back) return {forward_arena, 2 * state_bytes, 0, 0, addresses.stored_bytes, unused<false>.bytes, 0, 0};
+    if (!back) return {forward_arena, 2 * state_bytes, 0, 0, addresses.stored_base_bytes, unused<false>.bytes, 0, 0};
     workspace_parts out{
         compiled::layout.peak_bytes, 0, 0, 2 * state_bytes, 0, unused<true>.bytes, zero_bytes, open_sums.bytes};
     if constexpr (!policy::stores_iterations) {
-      // 1: the state behind the recorded iterations; `recorded` has all earlier states
-      out.states = (records && carried.stored_bytes == state_bytes ? 1 : 2) * state_bytes;
+      // if whole states are recorded, only the state after the last recorded iteration is kept here
+      out.states = (records && carried.stored_state_bytes == state_bytes ? 1 : 2) * state_bytes;
       out.snapshots = policy::backward_slots * state_bytes;
     }
     if constexpr (records) {
@@ -277,8 +278,8 @@ struct body_plan {
     using policy = typename Scan::policy;
     constexpr int iterations = Scan::iterations;
     constexpr loop_counts counts = policy::template counts<iterations>;
-    const std::int64_t recorded = policy::stores_iterations ? 0 : iterations,
-                       recomputed = counts.evaluations - iterations - recorded;
+    const std::int64_t recorded_iterations = policy::stores_iterations ? 0 : iterations,
+                       recomputed_iterations = counts.evaluations - iterations - recorded_iterations;
     scan_figures out;
     if constexpr (policy::stores_iterations) {
       out.stored_bytes = stored_bytes(iterations);
@@ -286,13 +287,15 @@ struct body_plan {
       out.stored_bytes = policy::template slots<iterations> * state_bytes;
     }
     out.forward_flops = iterations * forward.flops;
-    out.recomputed_flops = recomputed * forward.flops + recorded * recording.flops + iterations * backward.recomputed;
-    out.backward_flops = recomputed * forward.flops + recorded * recording.flops + iterations * backward.flops;
+    out.recomputed_flops = recomputed_iterations * forward.flops + recorded_iterations * recording.flops +
+                           iterations * backward.recomputed;
+    out.backward_flops =
+        recomputed_iterations * forward.flops + recorded_iterations * recording.flops + iterations * backward.flops;
     out.forward = {iterations, 0, 0};
     out.forward += iterations * forward.scan_counts;
-    out.backward = {recomputed + recorded, counts.saves, counts.loads, open_sums.bytes};
-    out.backward += recomputed * forward.scan_counts;
-    out.backward += recorded * recording.scan_counts;
+    out.backward = {recomputed_iterations + recorded_iterations, counts.saves, counts.loads, open_sums.bytes};
+    out.backward += recomputed_iterations * forward.scan_counts;
+    out.backward += recorded_iterations * recording.scan_counts;
     out.backward += iterations * backward.scan_counts;
     return out;
   }();

@@ -8,9 +8,10 @@
 
 namespace cairn::plan {
 
-/// Offsets in the workspace of the scan, by base. A result or gradient that the plan of the body reads there has an
-/// offset of its own; this includes memory that the plan overwrites. All others share offset 0. From `recorded_begin`
-/// on lie results that the backward pass reads; there may be several iterations of these.
+/// Offsets in the workspace of the scan, by base, for results and gradients that nothing outside of the body wants. If
+/// the plan of the body reads such a result or gradient, it has an offset of its own. Memory that the plan overwrites
+/// counts as read. Results and gradients that are only written share offset 0. Results that the backward pass reads lie
+/// from `recorded_begin` on. If several iterations are recorded, this last part exists once for each of them.
 template <int Bases>
 struct unused_offsets {
   std::int64_t offset[Bases] = {}, bytes = 0, recorded_begin = 0;
@@ -40,7 +41,7 @@ struct unused_offset_finder {
     for (int i = runs_forward ? 0 : f.turn; i < (Back ? f.step_count : f.turn); ++i) {
       if (Back && Plan::records && !Plan::used.needed[i]) continue;
       const int leaf = i >= f.turn ? Plan::sole_gradient.of[i] : none;
-      const int own = leaf != none ? Plan::gradient_base + leaf : none;
+      const int own = leaf != none ? Plan::first_gradient_base + leaf : none;
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
         if (const int base = addresses.of[f.members[m]].base; base != own) note(base, use::written);
       }
@@ -53,20 +54,20 @@ struct unused_offset_finder {
   constexpr void note_copies() {
     for (int i = 0; i < addresses.copy_count; ++i) {
       const auto& [value, to] = addresses.copies[i];
-      const bool back = to.base >= Plan::gradient_base;
+      const bool back = to.base >= Plan::first_gradient_base;
       if (back ? !Back : !runs_forward) continue;
       note(to.base, use::written);
-      note(addresses.of[f.root[value]].base, back ? use::read_by_backward : use::read);
+      note(addresses.of[f.memory_root[value]].base, back ? use::read_by_backward : use::read);
     }
   }
 
   static constexpr void for_each_result(auto visit) {
     for (int r = scan::carried_count; r < g.result_count; ++r)
-      visit(Plan::result_base + r, aligned(g.result(g.outputs[r]).bytes));
+      visit(Plan::first_result_base + r, aligned(g.result(g.outputs[r]).bytes));
   }
   static constexpr void for_each_gradient(auto visit) {
     for (int i = scan::carried_count; i < scan::carried_count + scan::each_count; ++i)
-      visit(Plan::gradient_base + i, aligned(g.leaf_op(i).results[0].bytes));
+      visit(Plan::first_gradient_base + i, aligned(g.leaf_op(i).results[0].bytes));
   }
   constexpr void assign_offsets() {
     const auto together = [&](int base, std::int64_t bytes) {

@@ -26,8 +26,8 @@ struct cost_counter {
   segment_costs<Segments::capacity> out{};
   // By value of the graph and its gradient.
   bool stored[nodes] = {}, read[nodes] = {};
-  /// of forward values: the segment that is recomputed from the value, `no_segment`, or `several`
-  int recomputing_segment[nodes] = {};
+  /// of forward values: the one segment whose recomputation reads the value, `no_segment`, or `several`
+  int segment_recomputed_from[nodes] = {};
   /// of forward values: the outermost segment that stores a clone of the value for itself, or 0
   int outermost[nodes] = {};
 
@@ -35,15 +35,15 @@ struct cost_counter {
 
   /// Notes that a clone in `segment` reads `v`, which lies inside or outside the segment.
   constexpr void note_read(int v, int segment) {
-    if (is_leaf(v) || (segments.of[v] == segment && !segments.stored_by_policy[v])) return;
-    const int shared = segments.stored_by_policy[v] ? 0 : segments.common(segments.of[v], segment);
-    const int steps_out = segments.all[segment].depth - segments.all[shared].depth;
-    if (steps_out == 0) return;
-    int& only = recomputing_segment[need.root[v]];
-    only = steps_out == 1 && (only == no_segment || only == segment) ? segment : several;
+    if (is_leaf(v) || (segments.of[v] == segment && !segments.stored_by_segment[v])) return;
+    const int shared = segments.stored_by_segment[v] ? 0 : segments.common(segments.of[v], segment);
+    const int levels_out = segments.all[segment].depth - segments.all[shared].depth;
+    if (levels_out == 0) return;
+    int& only = segment_recomputed_from[need.view_root[v]];
+    only = levels_out == 1 && (only == no_segment || only == segment) ? segment : several;
   }
 
-  constexpr void look_at_backward() {
+  constexpr void find_backward_reads() {
     for (int v = 0; v < s.turn; ++v) stored[s.origin[v]] |= s.stored[v];
     for (int v = s.turn; v < s.node_count; ++v) {
       const graph::node& n = s.nodes[v];
@@ -57,7 +57,7 @@ struct cost_counter {
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[d.nodes[of].first + i];
         if (clone) note_read(a, s.segment[v]);
-        else if (a < d.turn) read[need.root[a]] = true;
+        else if (a < d.turn) read[need.view_root[a]] = true;
       }
     }
   }
@@ -67,13 +67,13 @@ struct cost_counter {
     for (int v = 0; v < d.turn; ++v) {
       if (!need.live[v] || is_leaf(v) || need.constant[v]) continue;
       const graph::node& n = d.nodes[v];
-      const bool wanted = read[v] || recomputing_segment[v] != no_segment;
+      const bool wanted = read[v] || segment_recomputed_from[v] != no_segment;
       if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[outermost[v]] += n.result->bytes;
       if (wanted && stored[v] && need.cheap[v]) out.extra_bytes[segments.of[v]] += n.result->bytes;
-      else if (recomputing_segment[v] > no_segment && !read[v] && !need.output[v])
-        out.extra_bytes[recomputing_segment[v]] += n.result->bytes;
+      else if (segment_recomputed_from[v] > no_segment && !read[v] && !need.output[v])
+        out.extra_bytes[segment_recomputed_from[v]] += n.result->bytes;
       for (int i = 0; n.result_index == 0 && i < n.op->argument_count; ++i) {
-        const int a = need.root[d.arguments[n.first + i]];
+        const int a = need.view_root[d.arguments[n.first + i]];
         const bool recomputed = need.cheap[a] && segments.of[a] == 0;  // in a segment: `a` is a converted leaf
         if (is_leaf(a) || need.constant[a] || recomputed || segments.of[a] == segments.of[v]) continue;
         const int shared = segments.common(segments.of[a], segments.of[v]);
@@ -94,7 +94,7 @@ constexpr auto count_segment_bytes(const Graph& g, const Gradient& d, const Segm
                                    const Schedule& s) {
   detail::cost_counter<Graph, Gradient, Segments, Needs, Schedule> c{g, d, segments, need, s};
   if (segments.count > 1) {
-    c.look_at_backward();
+    c.find_backward_reads();
     c.count();
   }
   return c.out;

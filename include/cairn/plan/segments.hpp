@@ -18,7 +18,8 @@ struct segment {
 template <int Regions, int Segments, int Depth>
 struct placement {
   static constexpr int capacity = Segments, depth = Depth;
-  int of[Regions] = {};  ///< by region: the placed segment in which it lies, or 0 for that of the region around it
+  /// by region: the placed segment in which it lies; 0 if it lies in the same segment as the region around it
+  int of[Regions] = {};
   int parent[Segments + 1] = {};                ///< by segment, from 1 on: the placed segment around it, or 0
   bool stores_contractions[Segments + 1] = {};  ///< by segment: true if it stores its contractions
 };
@@ -33,8 +34,9 @@ struct segmentation {
   int of_region[Regions] = {};
   int of[Nodes] = {};                  ///< by value of the graph and its gradient: its segment
   int visible_from_depth[Nodes] = {};  ///< of forward values: depth of the outermost segment that sees the value
-  /// of forward values: true if the policy of an outermost segment stores the value for the backward pass
-  bool stored_by_policy[Nodes] = {};
+  /// of forward values: true if an outermost segment stores the value for the backward pass, by its policy or because
+  /// the segment is placed and stores contractions
+  bool stored_by_segment[Nodes] = {};
 
   /// Returns the innermost segment that contains segments `a` and `b`.
   constexpr int common(int a, int b) const {
@@ -63,10 +65,10 @@ struct segment_finder {
     return out.count++;
   }
   /// Returns the index of placed segment `i`. If the segment is not there yet, adds it; it then begins with `region`.
-  constexpr int begin(int i, int around, int region) {
+  constexpr int placed_index(int i, int around, int region) {
     if (i == 0) return around;
     if (index_of[i] == 0) {
-      index_of[i] = add(begin(placed.parent[i], around, region), region);
+      index_of[i] = add(placed_index(placed.parent[i], around, region), region);
       out.all[index_of[i]].placed = true;
       out.all[index_of[i]].stores_contractions = placed.stores_contractions[i];
     }
@@ -75,7 +77,7 @@ struct segment_finder {
   /// Has segment `by` store value `v`, which it computes.
   constexpr void store(int v, const segment& by) {
     out.visible_from_depth[v] = std::min(out.visible_from_depth[v], by.depth - 1);
-    out.stored_by_policy[v] |= by.depth == 1;
+    out.stored_by_segment[v] |= by.depth == 1;
   }
   /// Chooses the segments. `block_levels` is the number of outermost levels of nested segments that become blocks.
   constexpr void choose(int block_levels) {
@@ -84,16 +86,19 @@ struct segment_finder {
       const graph::region& here = g.regions[r];
       const bool marked = here.what == graph::region_kind::segment;
       marked_depth[r] = marked_depth[here.parent] + marked;
-      int& in = out.of_region[r];
-      in = out.of_region[here.parent];
-      if constexpr (Placement::capacity > 0) in = begin(placed.of[r], in, r);
-      if (marked && marked_depth[r] > block_levels) in = add(in, r);
+      int& segment_here = out.of_region[r];
+      segment_here = out.of_region[here.parent];
+      if constexpr (Placement::capacity > 0) segment_here = placed_index(placed.of[r], segment_here, r);
+      if (marked && marked_depth[r] > block_levels) segment_here = add(segment_here, r);
     }
     for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];
   }
 
-  /// Finds the depth at which each value is seen. A value is seen by all values that read it, with one exception: a
-  /// gradient of it in the forward pass finds the value in the same way as the backward pass.
+  /// Finds, for each value, the depth of the outermost segment that sees it. For each reader of a value, the innermost
+  /// segment that contains the value and the reader sees the value. Readers of a higher order are gradients in the
+  /// forward pass. They do not count, because they find the value in the same way as the backward pass does. A segment
+  /// that sees a view also sees the value that the view shows, if both are in one segment. A value that a segment
+  /// stores is also seen by the segment around.
   constexpr void find_visible_depths() {
     const auto region_segment = [&](int v) { return out.of_region[d.nodes[v].open_region]; };
     for (int v = 0; v < d.turn; ++v) out.visible_from_depth[v] = out.all[region_segment(v)].depth;

@@ -1,7 +1,7 @@
 // Updates inside the training step. The new values of a parameter and of its moments are computed by operations of the
 // schedule. Each update comes as soon as the gradient is complete and no later value reads the parameter. A gradient
 // therefore needs memory only for a short time. It needs none if the update is part of the fused loop that computes the
-// gradient.
+// gradient. Clipping by the norm is an exception: it needs all gradients first, so all updates come at the end.
 #pragma once
 
 #include "cairn/graph/update.hpp"
@@ -33,7 +33,7 @@ struct update_writer {
   static constexpr const auto& g = Model::graph;
   const Schedule& s;
   typename Schedule::template resized<Size.nodes, Size.arguments, Size.updates + 1> out{};
-  int new_number[nodes + 1] = {};
+  int new_index[nodes + 1] = {};
   /// true for an updated parameter, and for a value that may be read in place from one
   bool shows_parameter[nodes] = {};
   int last_reader[nodes] = {};  ///< by updated parameter: the last value that reads it
@@ -78,17 +78,17 @@ struct update_writer {
 
   constexpr void copy(int v) {
     const graph::node& n = s.nodes[v];
-    const int at = new_number[v] = out.node_count++;
+    const int at = new_index[v] = out.node_count++;
     out.nodes[at] = n;
     if (n.result_index > 0) {
       out.nodes[at].first = out.nodes[at - 1].first;
     } else {
       out.nodes[at].first = out.argument_count;
       for (int i = 0; i < n.op->argument_count; ++i)
-        out.arguments[out.argument_count++] = new_number[s.arguments[n.first + i]];
+        out.arguments[out.argument_count++] = new_index[s.arguments[n.first + i]];
     }
     out.stored[at] = s.stored[v];
-    out.recomputes[at] = s.recomputes[v] == none ? none : new_number[s.recomputes[v]];
+    out.recomputes[at] = s.recomputes[v] == none ? none : new_index[s.recomputes[v]];
     out.origin[at] = s.origin[v];
     out.segment[at] = s.segment[v];
   }
@@ -111,33 +111,33 @@ struct update_writer {
   constexpr void append_update(int leaf) {
     const auto i = static_cast<std::size_t>(leaf);
     const graph::rule_facts& rule = all::rule(leaf);
-    const int like = s.gradient[leaf], moments = out.node_count;
-    for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].results, like);
+    const int gradient_value = s.gradient[leaf], first_moment = out.node_count;
+    for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].results, gradient_value);
     const int drawn = out.node_count;
     if (all::rounds) {
-      append(all::position_operations[i], all::position_operations[i].results, like);
-      append(all::key_word, all::key_word.results, like);
-      append(all::key_word, all::key_word.results, like);
+      append(all::position_operations[i], all::position_operations[i].results, gradient_value);
+      append(all::key_word, all::key_word.results, gradient_value);
+      append(all::key_word, all::key_word.results, gradient_value);
     }
     const int made = out.node_count, arguments = out.argument_count;
     for (int r = 0; r < all::updates[i].result_count; ++r) {
-      out.nodes[append(all::updates[i], all::updates[i].results + r, like)].result_index = r;
+      out.nodes[append(all::updates[i], all::updates[i].results + r, gradient_value)].result_index = r;
     }
-    const int before = new_number[s.leaf_value[leaf]];
+    const int before = new_index[s.leaf_value[leaf]];
     out.arguments[out.argument_count++] = before;
-    out.arguments[out.argument_count++] = new_number[like];
+    out.arguments[out.argument_count++] = new_index[gradient_value];
     for (int k = 0; k < rule.numbers; ++k)
       out.arguments[out.argument_count++] = out.first_number + rule.first_number + k;
-    for (int k = 0; k < rule.moments; ++k) out.arguments[out.argument_count++] = moments + k;
+    for (int k = 0; k < rule.moments; ++k) out.arguments[out.argument_count++] = first_moment + k;
     if (all::clips) out.arguments[out.argument_count++] = out.first_number + out.number_count - 1;
     for (int k = drawn; k < made; ++k) out.arguments[out.argument_count++] = k;
     out.nodes[made].first = arguments;
     out.carries[out.carry_count++] = {before, made, leaf, none, all::rounds ? drawn + 1 : none};
-    for (int k = 0; k < rule.moments; ++k) out.carries[out.carry_count++] = {moments + k, made + 1 + k, leaf, k};
+    for (int k = 0; k < rule.moments; ++k) out.carries[out.carry_count++] = {first_moment + k, made + 1 + k, leaf, k};
   }
 
   constexpr void copy_tables() {
-    const auto at = [&](int v) { return v == none ? none : new_number[v]; };
+    const auto at = [&](int v) { return v == none ? none : new_index[v]; };
     out.turn = s.turn;
     for (int& gradient : out.earlier) gradient = none;
     for (int i = 0; i <= g.leaf_count; ++i) {

@@ -117,7 +117,7 @@ constexpr std::int64_t bytes_read(int i, int* reader) {
   for (int k = l.of[i].input_begin; k < l.of[i].input_end; ++k) read(l.inputs[k].value, l.inputs[k].source);
   const int kernel = f.steps[i].kernel;
   for (int k = 0; kernel != graph::none && k < s.op(kernel).argument_count; ++k)
-    read(s.argument(kernel, k), f.root[s.argument(kernel, k)]);
+    read(s.argument(kernel, k), f.memory_root[s.argument(kernel, k)]);
   return bytes;
 }
 
@@ -165,7 +165,7 @@ inline constexpr auto tables = [] {
     made.converted = n.op->converts;
     made.is_first_result = n.result_index == 0;
     made.step = f.step_of[v];
-    const bool held = made.step != graph::none && f.external[v] && !Compiled::addresses.fixed[v];
+    const bool held = made.step != graph::none && f.external[v] && !Compiled::addresses.outside_arena[v];
     made.last = held ? Compiled::ranges.last[v] : graph::none;
     made.offset = held ? Compiled::layout.of[v].offset : graph::none;
     made.stored = v < s.turn && f.step_of[v] != graph::none && Compiled::ranges.last[v] >= f.turn &&
@@ -185,7 +185,7 @@ inline constexpr auto tables = [] {
   }
   for (int i = 0; i < f.step_count; ++i) {
     step& made = out.steps[i];
-    made.live = Compiled::slots.live[i];
+    made.live = Compiled::slots.bytes_at_step[i];
     made.segment = in.of[s.origin[f.members[f.steps[i].loop_begin]]];
     made.workspace_bytes = plan::aligned(plan::workspace_of(s, f.steps[i], Compiled::threads));
     made.workspace_offset = Compiled::layout.workspace[i];

@@ -111,14 +111,14 @@ struct executable {
     const auto visit_pieces = [&](int concatenation) {
       plan::for_each_piece(s, f, concatenation, [&](int piece) { visit(layout.of[piece]); });
     };
-    const auto visit_result = [&](int v) { visit(f.external[v] ? layout.of[v] : plan::address{plan::nowhere, 0}); };
-    plan::address first_stored{plan::nowhere, 0};
+    const auto visit_result = [&](int v) { visit(f.external[v] ? layout.of[v] : plan::address{plan::unwritten_base, 0}); };
+    plan::address first_stored{plan::unwritten_base, 0};
     if (st.has_loop()) {
       for (int m = st.loop_end; m-- > st.loop_begin;) {
-        if (l.code[m].stored) first_stored = layout.of[f.members[m]];
+        if (l.code[m].written) first_stored = layout.of[f.members[m]];
       }
       for (int m = st.loop_begin; m < st.loop_end; ++m) {
-        if (l.code[m].stored) visit(layout.of[f.members[m]]);
+        if (l.code[m].written) visit(layout.of[f.members[m]]);
       }
       for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
         const plan::loop_input& in = l.inputs[i];

@@ -163,8 +163,8 @@ class scan_runner {
   /// Returns the address at which the recorded iteration t stores the values that its backward pass reads. These values
   /// lie behind the stored carried values of all recorded iterations.
   std::byte* stored_values_of(int t) const {
-    return recorded_ + (recorded_end_ - recorded_begin_ - 1) * body_plan::carried.stored_bytes +
-           (t - recorded_begin_) * body_plan::addresses.stored_bytes;
+    return recorded_ + (recorded_end_ - recorded_begin_ - 1) * body_plan::carried.stored_state_bytes +
+           (t - recorded_begin_) * body_plan::addresses.stored_base_bytes;
   }
   /// Returns the addresses of the carried values before the recorded iteration t. Carried values that are not stored
   /// have their addresses in `others`. The state before the first recorded iteration is not stored here: its addresses
@@ -173,7 +173,7 @@ class scan_runner {
     for (int k = 0; k < body_plan::carried_count; ++k) {
       if (recorded_ != nullptr && carried[k].stored_offset != graph::none)
         others.at[k] =
-            recorded_ + (t - recorded_begin_ - 1) * body_plan::carried.stored_bytes + carried[k].stored_offset;
+            recorded_ + (t - recorded_begin_ - 1) * body_plan::carried.stored_state_bytes + carried[k].stored_offset;
     }
     return others;
   }
@@ -183,12 +183,12 @@ class scan_runner {
   void point_bases_at(int t, const carried_addresses& now, const carried_addresses& next) {
     for (int k = 0; k < body_plan::carried_count; ++k) {
       bases_[plan::leaf_base + carried[k].leaf] = now.at[k];
-      bases_[body_plan::result_base + carried[k].result] = next.at[k];
+      bases_[body_plan::first_result_base + carried[k].result] = next.at[k];
     }
     const std::int64_t recorded = Backward && body_plan::records ? t - recorded_begin_ : 0;
     for (int r = Scan::carried_count; r < g.result_count; ++r) {
       std::byte* const all_iterations = results_[r];
-      const int base = body_plan::result_base + r;
+      const int base = body_plan::first_result_base + r;
       const std::int64_t recorded_offset =
           unused.offset[base] < unused.recorded_begin ? 0 : recorded * (unused.bytes - unused.recorded_begin);
       bases_[base] = all_iterations == nullptr ? unused_ + unused.offset[base] + recorded_offset
@@ -201,7 +201,7 @@ class scan_runner {
   void evaluate(int t, const carried_addresses& now, const carried_addresses& next) {
     point_bases_at(t, now, next);
     body::run(bases_, 0, turn, threads_);
-    body::copy_to_final_addresses(bases_, [](int base) { return base < body_plan::gradient_base; });
+    body::copy_to_final_addresses(bases_, [](int base) { return base < body_plan::first_gradient_base; });
   }
   /// Recomputes the values of iteration t that its backward pass needs.
   void recompute_iteration(int t, const carried_addresses& now, const carried_addresses& next) {
@@ -220,7 +220,7 @@ class scan_runner {
       const carried_addresses next = t + 1 == a.to ? state_apart_from(now) : stored_state(t + 1, state_apart_from(now));
       bases_[plan::stored_base] = stored_values_of(t);
       recompute_iteration(t, now, next);
-      body::copy_to_final_addresses(bases_, [](int base) { return base < body_plan::gradient_base; });
+      body::copy_to_final_addresses(bases_, [](int base) { return base < body_plan::first_gradient_base; });
       now = next;
     }
     state_after_ = now;
@@ -250,7 +250,7 @@ class scan_runner {
     carried_addresses next = state_at(state_gradients_ + t % 2 * body_plan::state_bytes);
     for (int k = 0; k < Scan::carried_count; ++k) {
       if (t == 0 && gradients_[k] != nullptr) next.at[k] = gradients_[k];
-      bases_[body_plan::gradient_base + k] = next.at[k];
+      bases_[body_plan::first_gradient_base + k] = next.at[k];
     }
     for (int r = 0; r < g.result_count; ++r) {
       if (g.cotangents[r] == graph::none) continue;
@@ -263,7 +263,7 @@ class scan_runner {
     for (int i = Scan::carried_count; i < facts::arguments; ++i) {
       std::byte* const all_iterations = gradients_[i];
       const bool per_iteration = i < Scan::carried_count + Scan::each_count;
-      const int base = body_plan::gradient_base + i;
+      const int base = body_plan::first_gradient_base + i;
       bases_[base] = all_iterations == nullptr ? unused_ + unused.offset[base]
                      : body_plan::open_sums.at[i] != graph::none
                          ? open_sums_ + body_plan::open_sums.at[i]
@@ -273,7 +273,7 @@ class scan_runner {
       const int leaf = body_plan::sole_gradient.of[i];
       if (leaf == graph::none || gradients_[leaf] != nullptr) body::run(bases_, i, i + 1, threads_);
     }
-    body::copy_to_final_addresses(bases_, [](int base) { return base >= body_plan::gradient_base; });
+    body::copy_to_final_addresses(bases_, [](int base) { return base >= body_plan::first_gradient_base; });
     for (int k = 0; k < Scan::carried_count; ++k) {
       const bool has_gradient = body_plan::compiled::gradient.gradient[k] != graph::none;
       if (!has_gradient) std::memset(next.at[k], 0, static_cast<std::size_t>(carried[k].bytes));

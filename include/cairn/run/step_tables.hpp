@@ -20,7 +20,7 @@ struct step_tables {
   /// Returns true if a kernel that reads `v` reads the argument of a map instead of the map's result. `v` is the map
   /// or a view of it.
   static constexpr bool is_read_through_map(int v) {
-    return s.op(s.root(v)).what == graph::role::map && f.root[v] != s.root(v);
+    return s.op(s.root(v)).what == graph::role::map && f.memory_root[v] != s.root(v);
   }
   static constexpr bool is_in_pieces(int v) { return f.in_pieces[v]; }
   static constexpr bool reads_any(int v, bool (*predicate)(int)) {
@@ -75,7 +75,7 @@ struct step_tables {
   /// Returns how many results a fused loop stores.
   static constexpr int stored_results(int step) {
     int results = 0;
-    for (int m = f.steps[step].loop_begin; m < f.steps[step].loop_end; ++m) results += l.code[m].stored;
+    for (int m = f.steps[step].loop_begin; m < f.steps[step].loop_end; ++m) results += l.code[m].written;
     return results;
   }
   /// Writes the positions of all inputs of a fused loop at its first column. Returns the number of the loop's
@@ -155,7 +155,7 @@ struct step_tables {
   static constexpr graph::mapped_axis axis_of_map(const plan::loop_input& in, const shape& whole, int axis,
                                                   int merged_extent) {
     const plan::operand_axis at = plan::axis_of_operand(s, in, whole, axis);
-    if (!at.mapped) return graph::mapped_along({}, merged_extent, at.stride, merged_extent);
+    if (!at.needs_map) return graph::mapped_along({}, merged_extent, at.stride, merged_extent);
     const int here = axis - (whole.rank - s.result(in.value).extents.rank);
     const int extent = s.result(s.argument(in.value, 0)).extents.extent[here];
     return graph::mapped_along(s.op(in.value).map[here], extent, at.stride, merged_extent);

@@ -140,7 +140,7 @@ struct values_of_blocks {
     const int origin = s.origin[v];
     return origin < d.turn ? Blocks.of[origin] : Blocks.of_region[d.nodes[origin].region];
   }
-  static constexpr bool in_arena(int v) { return f.step_of[v] != none && f.external[v] && !p.fixed[v]; }
+  static constexpr bool in_arena(int v) { return f.step_of[v] != none && f.external[v] && !p.outside_arena[v]; }
   /// Returns true if forward value `v` is stored for the backward pass in the arena and is no result of the program.
   static constexpr bool is_stored(int v) { return in_arena(v) && live.last[v] >= f.turn && !p.output[v]; }
   static constexpr std::int64_t bytes(int v) { return aligned(s.result(v).bytes); }

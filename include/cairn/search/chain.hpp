@@ -90,11 +90,11 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   int first_step[count + 1] = {};
 
   constexpr bool is_counted(int v) const {
-    return Blocks.of[v] != none && need.root[v] == v && !in_pieces[v] && !need.output[v];
+    return Blocks.of[v] != none && need.view_root[v] == v && !in_pieces[v] && !need.output[v];
   }
   /// Calls `visit` with the values from whose memory `v` is read.
   constexpr void for_each_source(int v, auto visit) const {
-    const int root = need.root[v];
+    const int root = need.view_root[v];
     if (!in_pieces[root]) return visit(root);
     const graph::node& n = d.nodes[root];
     for (int i = 0; i < n.op->argument_count; ++i) for_each_source(d.arguments[n.first + i], visit);
@@ -272,7 +272,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         own_unstored = 0;
         while (now < b) unstored -= not_held_from[++now];
       }
-      const std::int64_t all = slots.live[i] - before[b];
+      const std::int64_t all = slots.bytes_at_step[i] - before[b];
       std::int64_t held_by_segment = unstored;
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
         const int v = f.members[m];
@@ -315,7 +315,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
         if (in_arena(f.members[m])) count_value(f.members[m], bytes(f.members[m]));
       }
-      const std::int64_t all = slots.live[i] - before[b];
+      const std::int64_t all = slots.bytes_at_step[i] - before[b];
       note(out.of[b].peak_in_program.backward, all);
       note(out.of[b].peak_after_segment.backward, all - clones_of_earlier);
       note(out.of[b].peak_in_segment.backward,
@@ -343,7 +343,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
         const int b = Blocks.of[v];
         if (b == none || !need.live[v]) continue;
         const graph::node& n = d.nodes[v];
-        const int root = need.root[v];
+        const int root = need.view_root[v];
         wanted[v] |=
             (counted != of_reading && last_reader[root] > b) ||
             (counted != of_results &&

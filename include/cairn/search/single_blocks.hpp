@@ -42,7 +42,7 @@ constexpr std::int64_t saved_by_copies(int step) {
   for (int m = f.steps[step].loop_begin; m < f.steps[step].loop_end; ++m) {
     const int v = f.members[m];
     if (s.op(v).what != graph::role::map || s.recomputes[v] != none) continue;
-    const int of = f.root[s.argument(v, 0)];
+    const int of = f.memory_root[s.argument(v, 0)];
     if (of >= s.turn && f.step_of[of] != none && Compiled::ranges.last[of] == step)
       saved += aligned(s.result(of).bytes) - aligned(s.result(v).bytes);
   }
@@ -79,7 +79,7 @@ constexpr auto measure_single_blocks() {
     }
     begun &= b == now;
     now = b;
-    const std::int64_t live = Compiled::slots.live[i] - before[b];
+    const std::int64_t live = Compiled::slots.bytes_at_step[i] - before[b];
     if (i < f.turn) {
       note(out.unstored_peak[b], live);
     } else if (begun) {
