@@ -111,7 +111,9 @@ struct executable {
     const auto visit_pieces = [&](int concatenation) {
       plan::for_each_piece(s, f, concatenation, [&](int piece) { visit(layout.of[piece]); });
     };
-    const auto visit_result = [&](int v) { visit(f.external[v] ? layout.of[v] : plan::address{plan::unwritten_base, 0}); };
+    const auto visit_result = [&](int v) {
+      visit(f.external[v] ? layout.of[v] : plan::address{plan::unwritten_base, 0});
+    };
     plan::address first_stored{plan::unwritten_base, 0};
     if (st.has_loop()) {
       for (int m = st.loop_end; m-- > st.loop_begin;) {
@@ -124,7 +126,7 @@ struct executable {
         const plan::loop_input& in = l.inputs[i];
         if (in.in_pieces) visit_pieces(in.value);
         else if (in.how != graph::access::constant)
-          visit(in.map ? address_read_through_map(in.value) : layout.of[in.value]);
+          visit(in.through_map ? address_read_through_map(in.value) : layout.of[in.value]);
       }
     }
     if (kernel_value == graph::none) return;
