@@ -380,7 +380,7 @@ struct fuser {
   /// weights.
   constexpr void add_row_followers(int from) {
     bool later[nodes] = {};
-    for (int v = from; v < s.node_count && v != s.turn && v != s.first_update_value; ++v) {
+    for (int v = from; v < s.node_count && v != s.turn && v != s.first_update; ++v) {
       const graph::node& n = s.nodes[v];
       if (n.op->what == graph::role::kernel) break;
       later[v] = n.op->what == graph::role::map && readers.memory_root[v] == v;
@@ -432,9 +432,9 @@ struct fuser {
 
   constexpr void group() {
     for (int v = 0; v < s.node_count;) {
-      if (v == s.turn || v == s.first_update_value) close();
+      if (v == s.turn || v == s.first_update) close();
       if (v == s.turn) out.turn = out.first_update_step = out.step_count;
-      if (v == s.first_update_value) out.first_update_step = out.step_count;
+      if (v == s.first_update) out.first_update_step = out.step_count;
       const int next = v + op_of(v).result_count, end = end_of_values_before(v);
       for (int w = next; w < end; ++w) add(w);
       for (int w = v; w < next; ++w) add(w);

@@ -65,7 +65,7 @@ struct schedule : graph::values<Nodes, Arguments> {
   int carry_count = 0;
   int first_number = none, number_count = 0;  ///< range of the values that are numbers of update rules
   /// first value of the updates, if updates wait until all gradients are complete; otherwise none
-  int first_update_value = none;
+  int first_update = none;
   /// by the segment whose backward pass needs the recomputation; 0 is the program outside
   recomputation recomputed[Segments] = {};
 

@@ -155,7 +155,7 @@ struct update_writer {
     for (int v = 0; v <= s.node_count; ++v) {
       if (v == s.turn) append_numbers();
       if (v < s.node_count) copy(v);
-      else if (updates_at_end) out.first_update_value = out.node_count;
+      else if (updates_at_end) out.first_update = out.node_count;
       for (int leaf = first_leaf[v]; leaf != none; leaf = next_leaf[leaf]) append_update(leaf);
     }
     copy_tables();

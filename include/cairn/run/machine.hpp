@@ -173,7 +173,7 @@ class machine {
   /// Copies the results whose final address is not where the plan steps computed them. Copies only the results for
   /// whose base `is_wanted` returns true.
   void copy_to_final_addresses(auto is_wanted) { executable<Compiled>::copy_to_final_addresses(bases_, is_wanted); }
-  static constexpr int turn = Compiled::steps.turn, all_gradients = Compiled::steps.first_update_step,
+  static constexpr int turn = Compiled::steps.turn, first_update_step = Compiled::steps.first_update_step,
                        step_count = Compiled::steps.step_count;
 
   /// The number of random operations.

@@ -170,10 +170,10 @@ class program {
       set_rule_numbers(given);
       machine_.run(0, machine::turn);
       if constexpr (checks) check_loss();
-      machine_.run(machine::turn, machine::all_gradients);
+      machine_.run(machine::turn, machine::first_update_step);
       if constexpr (keeps_gradients) limit_gradients();
       memory_.set_state(detail::memory_state::half_updated);
-      machine_.run(machine::all_gradients, machine::step_count);
+      machine_.run(machine::first_update_step, machine::step_count);
       memory_.set_state(detail::memory_state::written);
       ++counters_.steps;
     }
