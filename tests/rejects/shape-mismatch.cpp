@@ -376,7 +376,8 @@ constexpr auto loss = mean(y);
 // shows: operation<cairn::fixed_string<13>\{"matmul\(x, w\)"\}, float ?\[4\]\[3\], float ?\[7\]\[2\]>
 constexpr int width = 7;  // wrong
 constexpr int width = 3;  // right
-constexpr auto y = matmul(input<"x", 4, 3>, transpose(param<"w", 2, width>));  // as the user wrote it: {7, 2}
+// The message shows {7, 2}, as the user wrote it.
+constexpr auto y = matmul(input<"x", 4, 3>, transpose(param<"w", 2, width>));
 constexpr auto loss = mean(transpose(y));
 
 // case: shape-mismatch-max

@@ -6,7 +6,7 @@ static   Each file of tests/static. The files consist of static_assert, so that 
 headers  Each header by itself, included twice, without the warnings that users ask for. A chain of headers is compiled
          at once if each of them includes the one before. In a chain, only the headers that a header includes itself
          stand before it. In addition, a program is compiled for some rare processors that have code of their own.
-benchmarks  Each program of bench/ that needs no other library than cairn, with OpenMP. Nothing else compiles all of them.
+benchmarks  Each program of bench/ that needs none of cairn's peers, with OpenMP. Nothing else compiles all of them.
 
 Only one compiler is used. A missing include is missing for all compilers, and matrix.py compiles the suite `static`
 with the other compiler.
@@ -33,12 +33,13 @@ def headers():
 
 
 def benchmarks():
-    """The programs whose own headers stand beside them. The program of the scenario `budget` gets headers of others."""
-    files = [*(top / "bench").glob("*.cpp"), *(top / "bench/scenario").glob("*/cairn.cpp")]
+    """The programs that find their own headers. The program of the scenario `budget` is compiled with other scenarios."""
+    files = [path for pattern in ("*.cpp", "compile/*.cpp", "scenario/*/cairn.cpp") for path in (top / "bench").glob(pattern)]
     found = {}
     for file in sorted(files):
         own = re.findall(r'#include "([^"]+)"', file.read_text())
-        if all((file.parent / name).exists() or (top / "bench" / name).exists() for name in own):
+        folders = [file.parent, top / "bench", top / "bench/scenario/readme"]
+        if "budget" not in file.parts and all(any((each / name).exists() for each in folders) for name in own):
             found[str(file.relative_to(top))] = f'#include "{file}"\n'
     return found
 
@@ -78,7 +79,7 @@ def jobs_of(suite, folder):
     if suite == "static":
         texts, options = static(), precompiled(compilers[0], folder)
     elif suite == "benchmarks":
-        texts, options = benchmarks(), ["-fopenmp", "-Ibench"]
+        texts, options = benchmarks(), ["-fopenmp", "-Ibench", "-Ibench/scenario/readme"]
     else:
         texts, options = headers(), ["-Wshadow", "-Wpedantic"]
     jobs = [(compilers[0], name, texts[name], *options) for name in sorted(texts)]

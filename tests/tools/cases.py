@@ -13,6 +13,7 @@ Then comments of these forms begin something:
 
 A line that ends with `// wrong` is only in the program that is rejected. A line that ends with `// right` is only in
 its twin, which is accepted. All other lines are in both. Text after a colon, as in `// wrong: too small`, is a comment.
+Other comments have lines of their own, so that a mistyped mark is found.
 """
 
 import re
@@ -26,6 +27,7 @@ folder = top / "tests/rejects"
 begins = re.compile(r"\s*// (?:(here)|([a-z]+): (.*))$")
 keys = ["says", "shows", "then", "options"]
 ends = re.compile(r"\s*// (wrong|right)(: .*)?$")
+no_mark = re.compile(r"\s*[^\s/].*// (?!namespace )")
 
 
 @dataclass(eq=False)
@@ -86,10 +88,12 @@ def cases_of(path):
         elif key == "case":
             name = str(path.relative_to(top) if path.is_relative_to(top) else path)
             found.append(case(name, value, {key: [] for key in keys}, [everywhere, before, block := [], after]))
-        elif key in keys and found:
+        elif key in keys and found and block is found[-1].blocks[2]:
             found[-1].told[key].append(value)
         elif key:
             sys.exit(f"{path}:{number}: nothing begins with {line}")
+        elif no_mark.match(line) and not ends.search(line):
+            sys.exit(f"{path}:{number}: neither `// wrong` nor `// right` ends {line}")
         else:
             block.append((number, line))
     return found

@@ -130,9 +130,16 @@ int z;
         self.assertEqual(len(taken), 4)
 
     def test_what_begins_nothing(self):
-        for wrong in (self.text.replace("shows: two", "show: two"), self.text.replace("// shared: a", "// says: a")):
+        told_of_nothing = self.text.replace("// shared: nothing\n", "// shared: nothing\n// says: a\n")
+        for wrong in (self.text.replace("shows: two", "show: two"), self.text.replace("// shared: a", "// says: a"),
+                      told_of_nothing):
             with self.assertRaisesRegex(SystemExit, "id.cpp:[0-9]+: nothing begins with // (show: two|says: a)"):
                 self.read(wrong)
+
+    def test_mistyped_marks(self):
+        for mark in ("rigth", "wrong, too", "so"):
+            with self.assertRaisesRegex(SystemExit, f"id.cpp:19: neither `// wrong` nor `// right` ends .*// {mark}"):
+                self.read(self.text.replace("int x = 0;  // right", f"int x = 0;  // {mark}"))
 
     def test_their_own_lines(self):
         first, second, _ = self.read(self.text)

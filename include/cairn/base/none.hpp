@@ -5,7 +5,7 @@
 
 namespace cairn::detail {
 
-/// The index of no entry. All tables use it.
+/// The index of no entry. Tables that hold indices use it, unless they say otherwise.
 inline constexpr int none = -1;
 
 }  // namespace cairn::detail

@@ -442,7 +442,7 @@ struct builder {
   };
   stack<parameter_function>
       parameter_functions_;            // the values that are functions of parameters, states and constants alone
-  stack<bool> is_parameter_function_;  // by node, up to the last fixed value
+  stack<bool> is_parameter_function_;  // by node, up to the last parameter function
   int parameter_function_buckets_[256] = {};
   stack<int> layers_;  // by leaf: the result of the layer that uses it
   int buckets_[256] = {};

@@ -118,7 +118,7 @@ inline std::string counted_names(const std::vector<std::pair<std::string_view, i
 /// Returns the parameters that several operations of the forward pass read, each with the names of these operations.
 inline std::vector<std::pair<std::string_view, std::string>> shared_parameters(const account& a) {
   std::vector<std::vector<std::pair<std::string_view, int>>> reading(a.leaves.size());
-  std::vector<int> backward_readers(a.leaves.size());
+  std::vector<int> reader_counts(a.leaves.size());
   for (int v = 0; v < a.value_turn; ++v) {
     if (a[v].what == graph::role::view || a[v].recomputes != graph::none || a[v].order > 0) continue;
     for (int i = 0; i < a[v].argument_count; ++i) {
@@ -126,12 +126,12 @@ inline std::vector<std::pair<std::string_view, std::string>> shared_parameters(c
       if (read.leaf == graph::none || read.what != graph::role::parameter) continue;
       const auto leaf = static_cast<std::size_t>(read.leaf);
       count_one(reading[leaf], operation_of(a[v]));
-      ++backward_readers[leaf];
+      ++reader_counts[leaf];
     }
   }
   std::vector<std::pair<std::string_view, std::string>> shared;
-  for (std::size_t i = 0; i < backward_readers.size(); ++i) {
-    if (backward_readers[i] > 1) shared.emplace_back(a.name(a.leaves[i]), counted_names(reading[i]));
+  for (std::size_t i = 0; i < reader_counts.size(); ++i) {
+    if (reader_counts[i] > 1) shared.emplace_back(a.name(a.leaves[i]), counted_names(reading[i]));
   }
   return shared;
 }
