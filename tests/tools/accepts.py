@@ -6,7 +6,9 @@ static   Each file of tests/static. The files consist of static_assert, so that 
 headers  Each header by itself, included twice, without the warnings that users ask for. A chain of headers is compiled
          at once if each of them includes the one before. In a chain, only the headers that a header includes itself
          stand before it. In addition, a program is compiled for some rare processors that have code of their own.
-benchmarks  Each program of bench/ that needs none of cairn's peers, with OpenMP. Nothing else compiles all of them.
+benchmarks
+         Each program of bench/ that needs none of cairn's peers, with OpenMP. Nothing else compiles all of them. The
+         nets of bench/compile/ are left out, because they take long and use only what the examples use.
 
 Only one compiler is used. A missing include is missing for all compilers, and matrix.py compiles the suite `static`
 with the other compiler.
@@ -34,7 +36,7 @@ def headers():
 
 def benchmarks():
     """The programs that find their own headers. The program of the scenario `budget` is compiled with other scenarios."""
-    files = [path for pattern in ("*.cpp", "compile/*.cpp", "scenario/*/cairn.cpp") for path in (top / "bench").glob(pattern)]
+    files = [path for pattern in ("*.cpp", "scenario/*/cairn.cpp") for path in (top / "bench").glob(pattern)]
     found = {}
     for file in sorted(files):
         own = re.findall(r'#include "([^"]+)"', file.read_text())
