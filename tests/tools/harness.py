@@ -402,7 +402,7 @@ class readme_finds(in_a_folder):
 
 
 class operations_finds(in_a_folder):
-    library = """#include <type_traits>
+    header = """#include <type_traits>
 namespace cairn {
 struct shape {
   int rank, extent;
@@ -435,7 +435,7 @@ using namespace cairn;
 
     def found(self, page):
         """Names that the page lacks or that do not exist, and the number of wrong rows."""
-        clang = operations.editor(self.folder, self.library)
+        clang = operations.editor(self.folder, self.header)
         with patch.object(operations, "inner", set()), patch.object(operations, "inner_of", {}):
             names = list(operations.wrong_names(page, clang))
         errors = clang.compiled("".join(operations.statements(page))).stderr
