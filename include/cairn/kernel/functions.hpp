@@ -295,12 +295,13 @@ template <class Real>
   const V t = four / sum.high, u = t - either<V>(9129.0 / 16384, 247.0 / 512),
           middle = either<V>(0.20754267275333404541, 0.18359605958047600649);
   const V first = either<V>(0.352073103, 0.29067860327770517), more = polynomial(floats, doubles, u);
-  // In floats, what rounding takes from the slope is too small to count.
-  const auto slope = single<Real> ? in_two_parts<V>{fused(u, more, first), V::fill(0)} : exact_sum(first, u * more);
+  // What rounding takes from the slope is too small to count in floats, if the slope is rounded only once.
+  constexpr bool counts = !(single<Real> && rounds_fused_once);
+  const auto slope = counts ? exact_sum(first, u * more) : in_two_parts<V>{fused(u, more, first), V::fill(0)};
   const auto step = exact_product(u, slope.high);
   const V p = middle + step.high, area = t * p;
   V p_low = ((middle - p) + step.high) + step.low;
-  if constexpr (!single<Real>) p_low = fused(u, slope.low, p_low);
+  if constexpr (counts) p_low = fused(u, slope.low, p_low);
   const V off = fused(sum.high * either<V>(0.25), product_error(t, sum.high, four), sum.low);
   const V lost = fused(t, p_low, product_error(t, p, area));
   const V low = lost - (density_at_zero - size * area) * off;

@@ -33,6 +33,13 @@ void barrier(), between(), bits(), equal(), first_digits(), folded(), fused(), g
 template <class Lanes>
 Lanes from_bits(typename Lanes::words x);
 
+/// True if the processor can round a * b + c once.
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+inline constexpr bool rounds_fused_once = true;
+#else
+inline constexpr bool rounds_fused_once = false;
+#endif
+
 /// One register, which holds `width` numbers. Operations work lane by lane; `sum`, `largest` and `folded` work across
 /// lanes.
 ///
@@ -198,12 +205,12 @@ struct lanes {
   /// Returns the rounding error of `product`, which is the rounded product a * b. The error is exact if the processor
   /// can round a * b + c once. Otherwise the error is off by at most a few units in its last place (Dekker, 1971).
   [[gnu::always_inline]] friend lanes product_error(lanes a, lanes b, lanes product) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-    return fused(a, b, -product);
-#else
-    const lanes a_high = first_digits(a), a_low = a - a_high, b_high = first_digits(b), b_low = b - b_high;
-    return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
-#endif
+    if constexpr (rounds_fused_once) {
+      return fused(a, b, -product);
+    } else {
+      const lanes a_high = first_digits(a), a_low = a - a_high, b_high = first_digits(b), b_low = b - b_high;
+      return ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low;
+    }
   }
   /// Returns a with only the first half of its binary digits. The product of two numbers of this kind is exact.
   [[gnu::always_inline]] friend lanes first_digits(lanes a) {
