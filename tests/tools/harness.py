@@ -598,6 +598,20 @@ class layering_finds(unittest.TestCase):
         self.assertEqual(self.faults("misc/a.hpp", ""), 1)
         self.assertEqual(self.faults("op/a.hpp", '#include "../plan/b.hpp"\n'), 1)
 
+    def test_the_files_of_a_folder(self):
+        rows = """x = 'b'
+programs = {
+  'a': {'folder': 'run', 'files': ['b'] + (more ? ['c'] : [])},
+  'd': {
+    'folder': 'laws',
+    'files': ['e']},
+}
+y = 'f'
+"""
+        for folder, named in {"run": "bc", "laws": "e"}.items():
+            files = layering.files_of_rows(rows, folder)
+            self.assertEqual([name for name in "abcdef" if f"'{name}'" in files], list(named))
+
     def test_what_is_included_first(self):
         ours, other = '#include "cairn/base/compiler.hpp"\n', "#include <vector>\n"
         self.assertTrue(layering.begins_with_ours(f"// {other}{ours}{other}"))
