@@ -28,7 +28,7 @@ constexpr auto pulled_back = []<int... E>(std::integer_sequence<int, E...>) {
 }(std::make_integer_sequence<int, Y.shape.rank>{});
 
 constexpr auto moments = [] {
-  const auto [mean, scale, variance] = make<moments_op<1e-5>>(input<"x", 6272, 64>);
+  const auto [mean, scale, variance] = make<lang::moments_op<1e-5>>(input<"x", 6272, 64>);
   return outputs(mean, scale, variance);
 }();
 
@@ -80,8 +80,8 @@ BENCHMARK(run<mean(square(rows))>)->Name("loop with a sum: mean square");
 
 BENCHMARK(run<moments>)->Name("mean and variance of columns");
 BENCHMARK(run<rows | nn::layer_norm<"ln">>)->Name("layer norm");
-BENCHMARK(run<pulled_back<make<normalized_op<0>>(rows, input<"mean", 512, 1>, input<"scale", 512, 1>, param<"w", 1000>,
-                                                 param<"b", 1000>),
+BENCHMARK(run<pulled_back<make<lang::normalized_op<0>>(rows, input<"mean", 512, 1>, input<"scale", 512, 1>,
+                                                       param<"w", 1000>, param<"b", 1000>),
                           param<"w", 1000>>>)
     ->Name("sums of its gradient");
 BENCHMARK(run<nn::rotary(heads)>)->Name("rotary of heads of 64");

@@ -23,8 +23,8 @@ constexpr made<quick_gelu_op, X> quick_gelu(X) {
 }
 template <class V>
 V lanewise(quick_gelu_op, V x) {
-  using kernel::exp;
-  return x / (kernel::all<V>(1) + exp(kernel::all<V>(-1.702) * x));
+  using kernels::exp;
+  return x / (kernels::all<V>(1) + exp(kernels::all<V>(-1.702) * x));
 }
 
 }  // namespace mine

@@ -16,7 +16,7 @@ namespace mine {
 /// Divides each row of {..., columns} by the sum of its numbers.
 struct shares_op : op {
   static constexpr fixed_string name = "shares";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr shape result(const shape& x) { return x.rank > 0 ? x : no_shape; }
   static constexpr auto vjp(auto g, auto y, auto x) {
     return gradients((g - sum<-1>(g * y, keepdim)) / sum<-1>(x, keepdim));

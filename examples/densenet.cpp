@@ -22,7 +22,7 @@ constexpr auto bottleneck = nn::batch_norm<"norm1"> | nn::relu | nn::conv2d_with
                             nn::batch_norm<"norm2"> | nn::relu |
                             nn::conv2d_without_bias<"conv2", growth, 3, nn::window{.padding = 1}>;
 template <int Layer>
-constexpr auto name_of = fixed_string{"denselayer"} + digits<Layer>;
+constexpr auto name_of = fixed_string{"denselayer"} + cairn::detail::digits<Layer>;
 /// Builds the layers from number `Layer` to 6. Each layer is a segment that reads the results of all earlier layers.
 template <int Layer = 1>
 constexpr auto dense_block(auto... made) {

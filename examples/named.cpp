@@ -157,7 +157,7 @@ int main() {
   save_named<"*.ln*">(parameters, path);
   const file::reader saved(path);
   for (const file::tensor& one : saved.tensors())
-    std::printf("saved %-28s %s {%lld}\n", one.name.c_str(), std::string(file::name_of(one.type)).c_str(),
+    std::printf("saved %-28s %s {%lld}\n", one.name.c_str(), std::string(file::detail::name_of(one.type)).c_str(),
                 static_cast<long long>(one.shape[0]));
   return saved.tensors().size() == 8 ? 0 : 1;
 }

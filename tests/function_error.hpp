@@ -27,7 +27,7 @@ inline double units_off(float y, double right) {
 /// pattern, so that `end` is 2^32 for all floats.
 template <class Function, class Right>
 double worst(Function function, Right right, std::uint64_t first, std::uint64_t end, std::uint64_t step) {
-  using V = cairn::kernel::lanes<float>;
+  using V = cairn::kernels::lanes<float>;
   double most = 0;
   for (std::uint64_t number = first; number < end; number += step * V::width) {
     float x[V::width], y[V::width];
@@ -44,7 +44,7 @@ inline double normal_share(double x) { return std::erfc(-x * std::sqrt(0.5)) / 2
 /// Calls judge(name, function of a register, function of a double) for each function.
 template <class Judge>
 void for_each_function(Judge judge) {
-  using namespace cairn::kernel;
+  using namespace cairn::kernels;
   using V = lanes<float>;
   judge("exp", [](V x) { return exp(x); }, [](double x) { return std::exp(x); });
   judge("log", [](V x) { return log(x); }, [](double x) { return std::log(x); });

@@ -63,7 +63,7 @@ inline std::string end_of(const std::filesystem::path& folder, bool resume) {
   const file::reader end(train::run_folder(folder).newest()), best(train::run_folder(folder).best());
   std::string all;
   for (const file::reader* one : {&end, &best}) {
-    for (const auto& [name, text] : one->metadata()) all += file::text_of({name, "=", text, ";"});
+    for (const auto& [name, text] : one->metadata()) all += cairn::detail::text_of({name, "=", text, ";"});
     for (const file::tensor& tensor : one->tensors())
       all.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   }

@@ -25,8 +25,8 @@ constexpr made<log1pexp_op, X> log1pexp(X) {
 /// V is a SIMD register or a single number. exp cannot overflow, because its argument is never positive.
 template <class V>
 V lanewise(log1pexp_op, V x) {
-  using kernel::abs, kernel::exp, kernel::log, kernel::max;
-  return max(x, kernel::all<V>(0)) + log(kernel::all<V>(1) + exp(-abs(x)));
+  using kernels::abs, kernels::exp, kernels::log, kernels::max;
+  return max(x, kernels::all<V>(0)) + log(kernels::all<V>(1) + exp(-abs(x)));
 }
 // [elementwise]
 
@@ -36,7 +36,7 @@ V lanewise(log1pexp_op, V x) {
 template <bool FromEnd>
 struct running_sum_op : op {
   static constexpr fixed_string name = "running_sum";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr int overwrites(int /* result */) { return 0; }
   static constexpr shape result(const shape& x) { return x.rank > 0 ? x : no_shape; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
@@ -66,7 +66,7 @@ void compute(running_sum_op<FromEnd>, signature<Real, X>, void* const* operands)
 // [results]
 /// Returns the shape of a result with one number for each row.
 constexpr shape rows_of(const shape& x, bool keep = false) {
-  return x.rank > 0 ? reduced(x, axis_set{1} << (x.rank - 1), keep) : no_shape;
+  return x.rank > 0 ? reduced(x, cairn::detail::axis_set{1} << (x.rank - 1), keep) : no_shape;
 }
 /// Places x {...} at the positions `at` {...} of rows of zeros. The result is {..., Columns}.
 template <int Columns>
@@ -75,7 +75,7 @@ struct placed_op;
 /// is that of the first.
 struct largest_op : op {
   static constexpr fixed_string name = "largest";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr std::array<tensor_type, 2> result(const tensor_type& x) {
     return {tensor_type(rows_of(x), x.element), tensor_type(rows_of(x), index_below(x.rank > 0 ? x[-1] : 0))};
   }
@@ -167,7 +167,7 @@ void compute(placed_op<Columns>, signature<Real, X, At>, void* const* operands) 
 /// is 1 / deviation, {..., 1}.
 struct normalized_op : op {
   static constexpr fixed_string name = "normalized";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr std::array<shape, 2> result(const shape& x) { return {x.rank > 0 ? x : no_shape, rows_of(x, true)}; }
   static constexpr std::int64_t flops(const shape& x) { return 6 * x.count(); }
   static constexpr tiling tiles(int /* bytes */, const shape&) { return tiling::complete; }
@@ -192,16 +192,16 @@ constexpr made<normalized_op, X> normalized(X) {
   return {};
 }
 template <class Real, class X>
-void compute(normalized_op op, signature<Real, X>, void* const* operands, const kernel::launch& how) {
+void compute(normalized_op op, signature<Real, X>, void* const* operands, const kernels::launch& how) {
   constexpr int columns = X::shape[-1];
   constexpr workspace room = op.scratch(sizeof(Real), X::shape);
   Real *const y = static_cast<Real*>(operands[0]), *const scale = static_cast<Real*>(operands[1]);
   const Real* const x = static_cast<const Real*>(operands[2]);
   const int parts = std::min(room.parts, how.threads);
-  kernel::in_parts(parts, [=, &how](int part) {
+  kernels::in_parts(parts, [=, &how](int part) {
     Real* const row = static_cast<Real*>(operands[3]) + part * room.each;
-    const range own = share(X::shape.count() / columns, 1, part, parts);
-    how.in_rows(own, columns * sizeof(Real), [=, &how](range some) {
+    const cost::range own = cost::share(X::shape.count() / columns, 1, part, parts);
+    how.in_rows(own, columns * sizeof(Real), [=, &how](cost::range some) {
       for (std::int64_t i = some.begin; i < some.end; ++i) {
         Real sum = 0, squares = 0;
         for (int j = 0; j < columns; ++j) sum += x[i * columns + j];
@@ -222,7 +222,7 @@ void compute(normalized_op op, signature<Real, X>, void* const* operands, const 
 /// Computes the gradients of tables a, b and c in one pass over the triples.
 struct scored_gradients_op : op {
   static constexpr fixed_string name = "scored_gradients";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr kind argument_kind(int i) { return i < 4 ? kind::real : kind::whole; }
   static constexpr std::array<shape, 3> result(auto, const shape& a, const shape& b, const shape& c, auto...) {
     return {a, b, c};
@@ -233,7 +233,7 @@ struct scored_gradients_op : op {
 /// c[k] if the triple is known, and 0 otherwise (Yang et al., Embedding Entities and Relations, 2015).
 struct scored_op : op {
   static constexpr fixed_string name = "scored";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr bool contraction = true;
   static constexpr kind argument_kind(int i) { return i < 3 ? kind::real : kind::whole; }
   static constexpr int extent_indexed(int i, const auto&... x) {
@@ -310,7 +310,7 @@ void compute(scored_gradients_op, signature<Real, G, A, B, C, X...>, void* const
 /// tenth of the way towards the mean.
 struct centered_op : op {
   static constexpr fixed_string name = "centered";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr next_state becomes(int argument) { return {.result = argument == 1 ? 1 : -1}; }
   static constexpr std::array<shape, 2> result(const shape& x, const shape& running) {
     return {x.rank == 2 && shape(x[1]) == running ? x : no_shape, running};
@@ -344,7 +344,7 @@ void compute(centered_op, signature<Real, X, Running>, void* const* operands) {
 template <int Axis>
 struct flipped_op : op {
   static constexpr fixed_string name = "flipped";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr bool mapped = true;
   static constexpr shape result(const shape& x) { return Axis < x.rank ? x : no_shape; }
   static constexpr axis_map map(const shape& x, int axis) {
@@ -361,7 +361,7 @@ struct rolled_op : flipped_op<Axis> {
   static constexpr fixed_string name = "rolled";
   static constexpr axis_map map(const shape&, int axis) {
     if (axis != Axis) return {};
-    return {.begin = -By, .outside = edge::wrap};
+    return {.begin = -By, .outside = nn::edge::wrap};
   }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(make<rolled_op<Axis, -By>>(g)); }
 };
@@ -384,7 +384,7 @@ struct upsampled_op : flipped_op<Axis> {
       s.extent[Axis + 1] = Times;
       return s;
     }(decltype(x)::shape);
-    return gradients(sum<Axis + 1>(make<reshape_op<apart>>(g)));
+    return gradients(sum<Axis + 1>(make<lang::reshape_op<apart>>(g)));
   }
 };
 template <int Axis, an_expression X>

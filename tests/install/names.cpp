@@ -35,10 +35,8 @@ constexpr auto wave = layer([](auto v) {
 });
 constexpr auto cut = layer(
     [](auto v) { return where(v > 0_c, clamp(v, -1_c, 1_c), leaky_relu(v)) + where(v == 0_c, v, pow(abs(v), 1.5_c)); });
-constexpr auto ring =
-    repeat<2, "ring">([](auto) {
-      return ckpt<"turn", boundaries<bf16>>(nn::linear<"fc", 3> | bend | nn::dropout<"d">);
-    });
+constexpr auto ring = repeat<2, "ring">(
+    [](auto) { return ckpt<"turn", boundaries<bf16>>(nn::linear<"fc", 3> | bend | nn::dropout<"d">); });
 constexpr auto logits = x | block<"in">(nn::linear<"fc", 3> | bend | wave | cut | nn::silu) | ring;
 constexpr auto spread = max<-1>(logits) - min<-1>(logits);
 constexpr auto looked_up = gather<0>(logits, indices<"at", 2, 4>) * max(spread);
@@ -60,7 +58,7 @@ constexpr auto pooled =
     max_pool2d<2>(images) + avg_pool2d<2>(images) + (images | nn::max_pool2d<2, nn::window{.stride = 2}>);
 constexpr auto larger = upsample2d<2>(pad<1, 1, 1>(flip<2>(pooled)));
 // Models call the functions that they add in this way.
-constexpr auto shift = roll<1, 1>(logits) - nn::shift<0, 1, edge::nearest>(logits);
+constexpr auto shift = roll<1, 1>(logits) - nn::shift<0, 1, nn::edge::nearest>(logits);
 constexpr auto seen = global_average(reshape<4, 8, 4, 3>(cairn::stack<0>(larger, get<0>(split<3, 1>(larger))))) +
                       (reshape<4, 2, 4, 3>(rows) | nn::global_average);
 constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::batch_norm<"bn"> | nn::leaky_relu<> |
@@ -68,19 +66,21 @@ constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::bat
                        nn::residual(nn::layer_norm<"ln">, nn::group_norm<"gn", 3>) | nn::flatten |
                        nn::linear_without_bias<"thin", 3> | nn::sigmoid | nn::softplus | nn::square | nn::exp |
                        nn::tag<"t"> | nn::softmax | nn::relu | nn::gelu | nn::tanh | nn::log_softmax;
-constexpr auto tokens = (y | nn::embedding<"wte", 6>)+(arange<2> | nn::embedding<"wpe", 6, nn::embedding_options{.padding_idx = 0}>);
-constexpr auto rotary = nn::rotary(reshape<1, 2, 1, 6>(tokens | nn::rms_norm<"rms"> | nn::sinusoidal_positions), arange<2>);
+constexpr auto tokens =
+    (y | nn::embedding<"wte", 6>)+(arange<2> | nn::embedding<"wpe", 6, nn::embedding_options{.padding_idx = 0}>);
+constexpr auto rotary =
+    nn::rotary(reshape<1, 2, 1, 6>(tokens | nn::rms_norm<"rms"> | nn::sinusoidal_positions), arange<2>);
 constexpr auto head = reshape<2, 6>(rotary) | nn::tied_linear<"/wte.weight", 3>;
 constexpr auto heads = images;
-constexpr auto attention =
-    mean(nn::attention(heads, heads, heads, nn::causal)) +
-    mean(reshape<4, 4, 6>(images) | nn::self_attention<"attn", 2, nn::causal> | nn::transformer_block<2> |
-         nn::swiglu<"ff", 3>) +
-    mean(nn::cross_attention<"cross", 2>(reshape<4, 4, 6>(images), reshape<4, 3, 8>(images)));
+constexpr auto attention = mean(nn::attention(heads, heads, heads, nn::causal)) +
+                           mean(reshape<4, 4, 6>(images) | nn::self_attention<"attn", 2, nn::causal> |
+                                nn::transformer_block<2> | nn::swiglu<"ff", 3>) +
+                           mean(nn::cross_attention<"cross", 2>(reshape<4, 4, 6>(images), reshape<4, 3, 8>(images)));
 constexpr auto looped = scan<4, "step", revolve<2>>(
     [](auto h, auto i) { return std::tuple{tanh(h), as_real(i) * mean(h)}; }, carried(again), each(arange<4>));
 constexpr auto nested = scan<3, "outer", two_level<2, 1>>(
-    [](auto h) { return scan<2, "inner", segment_every<2>>([](auto v) { return v * 0.5_c; }, carried(h)); }, carried(again));
+    [](auto h) { return scan<2, "inner", segment_every<2>>([](auto v) { return v * 0.5_c; }, carried(h)); },
+    carried(again));
 constexpr auto offloaded =
     scan<4, "away", two_level<2, 1, snapshots::elsewhere>>([](auto h) { return tanh(h); }, carried(again));
 constexpr auto carried_on = []<class X>(X sequence) {
@@ -90,14 +90,13 @@ constexpr auto carried_on = []<class X>(X sequence) {
 }(reshape<2, 2, 3>(concatenate<0>(again, again)));
 // All programs except one have this loss, because compilers need a long time for the full loss.
 constexpr auto short_loss = cross_entropy(logits, y);
-constexpr auto loss =
-    0_c * carried_on + mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c +
-    mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits + head, y) + mean(square(looked_up)) * 0.1_c +
-    mean(chosen * laid) +
-    huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
-    cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
-    binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
-    0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits) + 0_c * attention;
+constexpr auto loss = 0_c * carried_on + mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) +
+                      mean(level) * 0_c + mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits + head, y) +
+                      mean(square(looked_up)) * 0.1_c + mean(chosen * laid) + huber(var<-1>(logits), 0_c) +
+                      huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
+                      cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
+                      binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
+                      0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits) + 0_c * attention;
 
 // Functions with the names of cairn's functions take numbers, arrays and functions in place of expressions.
 double area(double r) {
@@ -143,7 +142,8 @@ int main() {
   const tensor_view view(input.data(), array<size_t, 2>{2, 3});
   const double b = other.value_and_grad(bind<"x">(view), bind<"y">(labels));
 
-  program<short_loss, cairn::real<double>, update<descent{}>, update<sgd_options{.lr = 0.2}, "*.bias">, clip<1.0>> trained;
+  program<short_loss, cairn::real<double>, update<descent{}>, update<sgd_options{.lr = 0.2}, "*.bias">, clip<1.0>>
+      trained;
   program<short_loss, cairn::real<double>, update<adamw_options{}>, clip_value<0.5>> limited;
   constexpr frontier_point least = frontier<short_loss, cairn::real<double>>.front();
   program<short_loss, cairn::real<double>, fit<least.peak_bytes>> placed_within;

@@ -1,4 +1,5 @@
 #include "../models/arguments.hpp"
+
 #include "laws.hpp"
 
 BOOST_AUTO_TEST_SUITE(laws_of_arguments)

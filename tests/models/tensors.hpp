@@ -113,14 +113,14 @@ constexpr auto stacked_cells = [] {
 // before a map reads it.
 inline constexpr auto diffused = [](auto u) {
   const auto around = roll<0, 1>(u) + roll<0, -1>(u);
-  const auto along = nn::shift<1, 1>(u) - nn::shift<1, -1, edge::nearest>(u);
+  const auto along = nn::shift<1, 1>(u) - nn::shift<1, -1, nn::edge::nearest>(u);
   return u + 0.1_c * (around - 2_c * u) - 0.05_c * u * along;
 };
 constexpr auto stencils = [] {
   const auto segments = repeat<3, "t">([](auto) { return ckpt<"step">(layer(diffused)); });
   const auto free = repeat<3, "more">([](auto) { return layer(diffused); });
   const auto u = x | nn::linear<"in", 9> | nn::tanh | segments | free;
-  return classify(matmul(roll<0, 3>(u), param<"w", 9, 9>) + nn::shift<0, -2, edge::nearest>(roll<1, 4>(u)));
+  return classify(matmul(roll<0, 3>(u), param<"w", 9, 9>) + nn::shift<0, -2, nn::edge::nearest>(roll<1, 4>(u)));
 }();
 // Constant arrays that fused loops, a product and a map read, in nested segments.
 constexpr auto masked = [] {

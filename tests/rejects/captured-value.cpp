@@ -35,7 +35,7 @@ static_assert(an_expression<decltype(loss)>);
 constexpr auto scaled = [](auto x) { return x * param<"w">; };
 constexpr auto y = block<"b">(scaled)(input<"x">);
 // The loss is a value of the body, outside of the body.
-using placeholder = argument<1, 0, tensor_of<input_leaf<"x">>, std::remove_const_t<decltype(scaled)>>;  // wrong
+using placeholder = lang::argument<1, 0, lang::tensor_of<lang::input_leaf<"x">>, std::remove_const_t<decltype(scaled)>>;  // wrong
 constexpr auto loss = scaled(placeholder{});                                                            // wrong
 constexpr auto loss = y;                                                                                // right
 static_assert(detail::checked<loss>());

@@ -33,7 +33,7 @@ namespace own {
 using namespace cairn;
 struct reversed_op : op {
   static constexpr fixed_string name = "reversed";
-  using rule = rule::at_least_two_axes;
+  using rule = misuse::at_least_two_axes;
   static constexpr shape result(const shape& x) { return x; }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(make<reversed_op>(g)); }
 };

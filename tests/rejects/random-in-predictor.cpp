@@ -11,7 +11,7 @@ using namespace cairn;
 // shared: the predictor's checks
 // here
 constexpr bool trains = false;
-static_assert(report_of<decltype(detail::problem_of_program<y, trains>())>{}.shown);
+static_assert(lang::report_of<decltype(detail::problem_of_program<y, trains>())>{}.shown);
 
 // case: random-in-predictor
 // says: nothing is random in a predictor.*stands_for\(false\)
@@ -19,7 +19,7 @@ static_assert(report_of<decltype(detail::problem_of_program<y, trains>())>{}.sho
 namespace own {
 struct noise_op : op {
   static constexpr fixed_string name = "noise";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::key : kind::real; }
   static constexpr shape result(const shape& x, const shape&) { return x; }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
@@ -27,4 +27,4 @@ struct noise_op : op {
   static constexpr int stands_for(bool training) { return training ? -1 : 0; }  // right
 };
 }  // namespace own
-constexpr auto y = make<own::noise_op>(param<"p", 4>, random_key_leaf<"n">{});
+constexpr auto y = make<own::noise_op>(param<"p", 4>, lang::random_key_leaf<"n">{});

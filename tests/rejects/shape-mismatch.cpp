@@ -492,7 +492,7 @@ constexpr auto loss = sum(roll<axis, 1>(input<"x", 4, 6>));
 constexpr auto steepest = layer([](auto u) {
   const auto of = sum(u);  // wrong
   const auto of = u;       // right
-  return of - nn::shift<0, 1, edge::nearest>(of);
+  return of - nn::shift<0, 1, nn::edge::nearest>(of);
 });
 constexpr auto loss = sum(input<"u", 8> | block<"inner">(steepest));
 

@@ -911,8 +911,8 @@ constexpr auto loss = sum(roll<0, 1>(x));  // right
 // shows: operation<cairn::fixed_string<6>\{"shift"\}, float ?\[4\]\[6\]>
 // Elements that go around are a roll.
 constexpr auto x = input<"x", 4, 6>;
-constexpr auto loss = sum(nn::shift<0, 1, edge::wrap>(x));     // wrong
-constexpr auto loss = sum(nn::shift<0, 1, edge::nearest>(x));  // right
+constexpr auto loss = sum(nn::shift<0, 1, nn::edge::wrap>(x));     // wrong
+constexpr auto loss = sum(nn::shift<0, 1, nn::edge::nearest>(x));  // right
 
 // shared: the cases that make a result y
 // here

@@ -26,7 +26,7 @@ int fails_at = 0;  // the number of the run that throws; 0 for none
 template <int Which>
 struct noted_op : op {
   static constexpr fixed_string name = "noted";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr shape result(const shape& x) { return x; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g * 2_c); }

@@ -20,7 +20,7 @@ namespace own {
 /// x times a number.
 struct scaled_op : op {
   static constexpr fixed_string name = "scaled";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr shape result(const shape& x, const shape& factor) { return factor == shape{} ? x : no_shape; }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto x, auto factor) { return gradients(g * factor, sum(g * x)); }
@@ -35,10 +35,10 @@ void compute(scaled_op, signature<Real, X, Factor>, void* const* operands) {
 template <int Width>
 struct framed_op : op {
   static constexpr fixed_string name = "framed";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr bool mapped = true;
   static constexpr shape result(const shape& x) { return shape{x[0] + 2 * Width, x[1] + 2 * Width}; }
-  static constexpr axis_map map(const shape&, int) { return {.begin = -Width, .outside = edge::zero}; }
+  static constexpr axis_map map(const shape&, int) { return {.begin = -Width, .outside = nn::edge::zero}; }
   static constexpr std::int64_t flops(const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto x) {
     constexpr shape s = decltype(x)::shape;
@@ -50,7 +50,7 @@ struct framed_op : op {
 template <int Rows>
 struct rows_op : op {
   static constexpr fixed_string name = "rows";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr bool mapped = true;
   static constexpr shape result(const shape& x) { return shape{Rows, x[1]}; }
   static constexpr axis_map map(const shape&, int axis) { return {.step = axis == 0 ? 0 : 1}; }
@@ -61,7 +61,7 @@ struct rows_op : op {
 /// Returns x and x + 1. In a predictor, both results are x.
 struct beside_op : op {
   static constexpr fixed_string name = "beside";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr std::array<shape, 2> result(const shape& x) { return {x, x}; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr int stands_for(bool training) { return training ? -1 : 0; }
@@ -79,14 +79,14 @@ void compute(beside_op, signature<Real, X>, void* const* operands) {
 /// 2 x, computed row by row.
 struct doubled_op : op {
   static constexpr fixed_string name = "doubled";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr tiling tiles(int /* bytes */, const shape&) { return tiling::complete; }
   static constexpr shape result(const shape& x) { return x; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g * 2_c); }
 };
 template <class Real, class X>
-void compute(doubled_op, signature<Real, X>, void* const* operands, const kernel::launch& how) {
+void compute(doubled_op, signature<Real, X>, void* const* operands, const kernels::launch& how) {
   constexpr int columns = X::shape[-1];
   const Real* x = static_cast<const Real*>(operands[1]);
   for (int row = 0; row < X::shape.count() / columns; ++row, x += columns) {
@@ -165,7 +165,7 @@ BOOST_AUTO_TEST_CASE(rounding_to_the_nearest_bf16) {
   for (const double sign : {1.0, -1.0}) {
     BOOST_TEST(static_cast<double>(bf16(sign * (1.0 + 0x1p-8 + 0x1p-40))) == sign * (1.0 + 0x1p-7));
     BOOST_TEST(static_cast<double>(bf16(sign * (1.0 + 0x1.8p-7 - 0x1p-40))) == sign * (1.0 + 0x1p-7));
-    const bf16 in_loops = kernel::held<dtype::bf16, float>::nearest(sign * (1.0 + 0x1p-8 + 0x1p-40));
+    const bf16 in_loops = kernels::held<dtype::bf16, float>::nearest(sign * (1.0 + 0x1p-8 + 0x1p-40));
     BOOST_TEST(static_cast<double>(in_loops) == sign * (1.0 + 0x1p-7));
     BOOST_TEST(static_cast<double>(bf16(sign * 0x1p200)) == sign * std::numeric_limits<double>::infinity());
     BOOST_TEST(bf16(sign * 0x1p-200).bits == bf16(sign * 0.0).bits);
@@ -180,7 +180,8 @@ BOOST_AUTO_TEST_CASE(rounding_in_fused_loops) {
   constexpr auto stored = as<bf16>(all * 3_c);
   predictor<outputs(stored, as_real(stored) + 1_c, as_real(as<bf16>(all)))> look{none};
   std::vector<float> numbers(67);
-  for (std::size_t i = 0; i < 67; ++i) numbers[i] = std::ldexp(1 + static_cast<float>(i) / 64, static_cast<int>(i) - 40);
+  for (std::size_t i = 0; i < 67; ++i)
+    numbers[i] = std::ldexp(1 + static_cast<float>(i) / 64, static_cast<int>(i) - 40);
   numbers[5] = std::numeric_limits<float>::infinity(), numbers[6] = -0.0F, numbers[7] = 1e-40F;
   const auto [half, more, alone] = look(bind<"x">(numbers));
   for (std::size_t i = 0; i < 67; ++i) {
@@ -363,9 +364,8 @@ BOOST_AUTO_TEST_CASE(sums_in_fused_loops_have_the_bits_of_kernels) {
       for (float& number : numbers) number = 2 * uniform(draw()) - 1;
       return numbers;
     };
-    const auto [_, of_h, by_column, by_row, of_g, by_outer, by_rest] =
-        joined.value_and_grad(bind<"x">(drawn(A * B * C)), bind<"column">(drawn(B)), bind<"row">(drawn(C)),
-                              bind<"outer">(drawn(A)));
+    const auto [_, of_h, by_column, by_row, of_g, by_outer, by_rest] = joined.value_and_grad(
+        bind<"x">(drawn(A * B * C)), bind<"column">(drawn(B)), bind<"row">(drawn(C)), bind<"outer">(drawn(A)));
     const auto [_1, columns, rows] = alone.value_and_grad(bind<"given">(of_h));
     const auto [_2, outer, rest] = alone_too.value_and_grad(bind<"given">(of_g));
     BOOST_TEST(std::ranges::equal(by_column, columns));

@@ -19,7 +19,7 @@ namespace {
 
 template <class T>
 std::vector<T> numbers(const file::tensor& from) {
-  std::vector<T> to(from.bytes.size() * 8 / static_cast<std::size_t>(file::bits_of(from.type)));
+  std::vector<T> to(from.bytes.size() * 8 / static_cast<std::size_t>(file::detail::bits_of(from.type)));
   file::copy_numbers(from, std::span(to));
   return to;
 }

@@ -56,8 +56,8 @@ BOOST_AUTO_TEST_CASE(slices) {
 }
 // The gradient of a slice adds zeros around it, and the gradient of this operation is a slice again.
 BOOST_AUTO_TEST_CASE(zeros_around_an_axis) {
-  check<weighted(square(make<pad_op<1, 1, 6>>(exp(a))))>();
-  check<weighted(square(make<pad_op<-3, 2, 4>>(exp(t))))>();
+  check<weighted(square(make<lang::pad_op<1, 1, 6>>(exp(a))))>();
+  check<weighted(square(make<lang::pad_op<-3, 2, 4>>(exp(t))))>();
 }
 BOOST_AUTO_TEST_CASE(split_pad_stack_and_flip) {
   constexpr auto moved = layer([](auto x) {
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(softmaxes) {
 }
 BOOST_AUTO_TEST_CASE(means_and_variances) {
   constexpr auto of = layer([](auto x) {
-    const auto [mean, scale, variance] = make<moments_op<0.1>>(x);
+    const auto [mean, scale, variance] = make<lang::moments_op<0.1>>(x);
     return mean * variance + tanh(variance * scale) + scale;
   });
   constexpr auto loss = weighted(exp(t) | of);

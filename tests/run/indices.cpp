@@ -15,7 +15,7 @@ namespace own {
 /// computes indices.
 struct split_op : op {
   static constexpr fixed_string name = "split";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr kind argument_kind(int) { return kind::whole; }
   static constexpr std::array<tensor_type, 2> result(const tensor_type& x) {
     return {tensor_type(x, index_below((x.element.bound + 2) / 3)), tensor_type(x, index_below(3))};

@@ -22,7 +22,7 @@ constexpr auto read = []<std::size_t... I>(std::index_sequence<I...>) {
   return input<Name, S.extent[I]...>;
 }(std::make_index_sequence<static_cast<std::size_t>(S.rank)>{});
 template <int I>
-constexpr auto name_of = fixed_string{"x"} + digits<I>;
+constexpr auto name_of = fixed_string{"x"} + cairn::detail::digits<I>;
 
 std::vector<float> numbers(std::int64_t count, unsigned seed) {
   std::vector<float> out(static_cast<std::size_t>(count));
@@ -77,7 +77,8 @@ struct comparison<Body, Rows, Copies, std::integer_sequence<int, I...>, Columns.
 };
 template <auto Body, shape Rows, int Copies, int... Columns>
 void same_as_whole() {
-  comparison<Body, Rows, Copies, std::make_integer_sequence<int, static_cast<int>(sizeof...(Columns))>, Columns...>::run();
+  comparison<Body, Rows, Copies, std::make_integer_sequence<int, static_cast<int>(sizeof...(Columns))>,
+             Columns...>::run();
 }
 
 constexpr auto scaled = [](auto x) { return x * param<"by", x.shape[-1]> + param<"on", x.shape[-1]>; };

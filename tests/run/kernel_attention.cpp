@@ -7,8 +7,8 @@
 
 #include "kernel_check.hpp"
 
-using cairn::attention_extents, cairn::bf16, cairn::attention_tiles, cairn::shape, cairn::workspace;
-using namespace cairn::kernel;
+using cairn::cost::attention_extents, cairn::bf16, cairn::cost::attention_tiles, cairn::shape, cairn::workspace;
+using namespace cairn::kernels;
 using namespace kernel_check;
 
 namespace {
@@ -70,8 +70,7 @@ struct trial {
           rows(rows_of<const In>(shape{1, tokens, heads, extent}, cells.data(), heads * extent + gap)) {
       const auto length = static_cast<std::size_t>(heads * extent);
       for (std::size_t i = 0; i < dense.size(); ++i)
-        cells[i / length * static_cast<std::size_t>(rows.apart) + i % length] =
-            static_cast<In>(dense[i]);
+        cells[i / length * static_cast<std::size_t>(rows.apart) + i % length] = static_cast<In>(dense[i]);
     }
   };
   spread spread_q{q, x.t, x.h, x.d, gap}, spread_k{k, x.s, x.heads, x.d, gap}, spread_v{v, x.s, x.heads, x.e, gap};
@@ -134,7 +133,7 @@ struct trial {
     // scores are not rounded.
     const double of_products = most_wrong + (std::is_same_v<In, bf16> ? 0x1p-8 : 0);
     const auto close = [](double bound, guarded<Real>& made, const std::vector<double>& wanted,
-                                    const std::vector<double>& size) {
+                          const std::vector<double>& size) {
       double most = 0;
       for (std::size_t i = 0; i < wanted.size(); ++i) {
         const double error = std::abs(made.data()[i] - wanted[i]);

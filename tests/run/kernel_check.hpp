@@ -2,10 +2,9 @@
 // them, and ways to run kernels as plan steps run them.
 #pragma once
 
+#include <boost/test/unit_test.hpp>
 #include <cairn/graph/loop_table.hpp>
 #include <cairn/kernel/run.hpp>
-
-#include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -113,7 +112,7 @@ struct array {
 using kernel_pointer = void (*)(std::vector<const void*>, int);
 template <class Op, class Real, class... Tensors>
 void run_kernel(std::vector<const void*> operands, int threads = 1) {
-  cairn::run<Op, Real, Tensors...>(nullptr, const_cast<void* const*>(operands.data()), threads);
+  cairn::graph::run<Op, Real, Tensors...>(nullptr, const_cast<void* const*>(operands.data()), threads);
 }
 
 /// The table for a fused loop over {extents}. Each input is repeated along the given axes.
@@ -122,12 +121,12 @@ class table_of {
   cairn::graph::loop_table table;
 
  public:
-  table_of(const cairn::shape& extents, std::initializer_list<cairn::axis_set> repeated_along) {
+  table_of(const cairn::shape& extents, std::initializer_list<cairn::detail::axis_set> repeated_along) {
     table.columns = extents[-1];
     table.rows = extents.count() / table.columns;
     table.outer = extents.rank - 1;
     for (int axis = 0; axis < table.outer; ++axis) table.extent[axis] = extents.extent[axis];
-    for (const cairn::axis_set repeated : repeated_along) {
+    for (const cairn::detail::axis_set repeated : repeated_along) {
       for (int axis = 0; axis < table.outer; ++axis) {
         std::int64_t stride = 1;
         for (int k = axis + 1; k < extents.rank; ++k) stride *= (repeated >> k & 1U) != 0 ? 1 : extents.extent[k];

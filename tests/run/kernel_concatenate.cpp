@@ -47,8 +47,8 @@ void check_concatenate_of(kernel_pointer concatenate, const shape& of, int axis,
 }
 template <class Real, shape S, int Axis, int... Extents>
 void check_concatenate(int threads = 1) {
-  check_concatenate_of<Real>(&run_kernel<cairn::concatenate_op<Axis>, Real, array<along(S, Axis, Extents)>...>, S, Axis,
-                             {Extents...}, threads);
+  check_concatenate_of<Real>(&run_kernel<cairn::lang::concatenate_op<Axis>, Real, array<along(S, Axis, Extents)>...>, S,
+                             Axis, {Extents...}, threads);
 }
 
 template <class Real, class Extents>

@@ -16,8 +16,8 @@ constexpr random_stream some{seed{0x0123456789abcdef}, 0xfedcba9876543210, 0x89a
 
 /// The operands are the result, the N numbers, and a random stream.
 template <class Real, int N, double P>
-constexpr kernel_pointer dropout = &run_kernel<cairn::dropout_op<P, true>, Real, array<shape{N}>,
-                                               array<shape{}, {cairn::dtype::key}>>;
+constexpr kernel_pointer dropout =
+    &run_kernel<cairn::lang::dropout_op<P, true>, Real, array<shape{N}>, array<shape{}, {cairn::dtype::key}>>;
 
 template <class Real>
 void check_dropout_of(kernel_pointer run, int n, double probability, int threads) {
@@ -59,9 +59,9 @@ BOOST_AUTO_TEST_SUITE(kernel_dropout)
 
 BOOST_AUTO_TEST_CASE(registers_draw_what_philox_draws) {
   for (const std::uint32_t n : {0U, 1U, 1000U, 0x7fffffffU, 0xfffffff0U}) {
-    std::uint32_t words[cairn::kernel::drawn_at_once];
-    cairn::kernel::draw(some, n, words);
-    for (std::uint32_t i = 0; i < cairn::kernel::drawn_at_once; ++i) {
+    std::uint32_t words[cairn::kernels::drawn_at_once];
+    cairn::kernels::draw(some, n, words);
+    for (std::uint32_t i = 0; i < cairn::kernels::drawn_at_once; ++i) {
       const auto counted = cairn::philox({n + i / 4, 0x89abcdef, 0x76543210, 0xfedcba98}, {0x89abcdef, 0x01234567});
       BOOST_TEST(words[i] == counted[i % 4]);
       BOOST_TEST(words[i] == some(n + i / 4)[i % 4]);

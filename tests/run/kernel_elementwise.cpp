@@ -29,7 +29,7 @@ void close(Real actual, Real expected) {
 /// Applies one operation to all samples, in the first lane and in the last lane of a register.
 template <class Op, class Real>
 void unary(double lowest = -100) {
-  using V = kernel::lanes<Real>;
+  using V = kernels::lanes<Real>;
   for (double sample : samples) {
     if (sample < lowest) continue;
     const Real x = static_cast<Real>(sample);
@@ -48,11 +48,11 @@ void unary_in_both(double lowest = -100) {
 
 template <class Real, class Op>
 void binary() {
-  using V = kernel::lanes<Real>;
+  using V = kernels::lanes<Real>;
   for (double a : samples) {
     for (double b : samples) {
       const Real x = static_cast<Real>(a), y = static_cast<Real>(b);
-      if (std::is_same_v<Op, div_op> && y == 0) continue;
+      if (std::is_same_v<Op, lang::div_op> && y == 0) continue;
       Real out[V::width];
       lanewise(Op{}, V::fill(x), V::fill(y)).store(out);
       close(out[V::width - 1], lanewise(Op{}, x, y));
@@ -61,15 +61,17 @@ void binary() {
 }
 
 /// Returns the position of element i in a tensor that is repeated along some axes of {extents}.
-std::size_t repeated_at(const shape& extents, axis_set along, std::int64_t i) {
+std::size_t repeated_at(const shape& extents, cairn::detail::axis_set along, std::int64_t i) {
   return reference::reduced_index(extents, reduced(extents, along, true), i);
 }
-std::int64_t repeated_count(const shape& extents, axis_set along) { return reduced(extents, along, true).count(); }
+std::int64_t repeated_count(const shape& extents, cairn::detail::axis_set along) {
+  return reduced(extents, along, true).count();
+}
 
 /// relu(a * b + c). a has the whole shape, and b and c are repeated along some axes. B and C say how they are read
 /// along the last axis.
 template <graph::access B, graph::access C>
-void loop_against_reference(const shape& extents, axis_set of_b, axis_set of_c) {
+void loop_against_reference(const shape& extents, cairn::detail::axis_set of_b, cairn::detail::axis_set of_c) {
   const std::int64_t count = extents.count();
   const auto a = numbers<float>(count), b = numbers<float>(repeated_count(extents, of_b)),
              c = numbers<float>(repeated_count(extents, of_c));
@@ -77,13 +79,13 @@ void loop_against_reference(const shape& extents, axis_set of_b, axis_set of_c) 
 
   constexpr dtype real = dtype::real;
   using binary = graph::type_list<real>;
-  using loop = kernel::loop<
+  using loop = kernels::loop<
       float, graph::sums::nothing, false,
-      kernel::list_of<kernel::loop_operand{}, kernel::loop_operand{real, B}, kernel::loop_operand{real, C}>,
-      kernel::list_of<graph::loop_value{&graph::lanes_of<mul_op, float, binary, real, real>, real, 0, 2, false},
-                      graph::loop_value{&graph::lanes_of<add_op, float, binary, real, real>, real, 2, 2, false},
-                      graph::loop_value{&graph::lanes_of<relu_op, float, binary, real>, real, 4, 1, true}>,
-      kernel::list_of<-1, -2, 0, -3, 1>>;
+      kernels::list_of<kernels::loop_operand{}, kernels::loop_operand{real, B}, kernels::loop_operand{real, C}>,
+      kernels::list_of<graph::loop_value{&graph::lanes_of<lang::mul_op, float, binary, real, real>, real, 0, 2, false},
+                       graph::loop_value{&graph::lanes_of<lang::add_op, float, binary, real, real>, real, 2, 2, false},
+                       graph::loop_value{&graph::lanes_of<lang::relu_op, float, binary, real>, real, 4, 1, true}>,
+      kernels::list_of<-1, -2, 0, -3, 1>>;
   void* operands[]{out.data(), const_cast<float*>(a.data()), const_cast<float*>(b.data()),
                    const_cast<float*>(c.data())};
   const table_of table(extents, {0, of_b, of_c});
@@ -108,9 +110,9 @@ constexpr auto stored(int first) {
 /// Comparisons, minima and choices in one fused loop. a has the whole shape, and b and c are repeated as above. Some
 /// numbers are equal, and some are NaN. Indices below 2 choose as well.
 template <class Real>
-void choices_against_reference(const shape& extents, axis_set of_b, axis_set of_c) {
+void choices_against_reference(const shape& extents, cairn::detail::axis_set of_b, cairn::detail::axis_set of_c) {
   const std::int64_t count = extents.count();
-  const auto few_different = [&](axis_set repeated) {
+  const auto few_different = [&](cairn::detail::axis_set repeated) {
     auto values = numbers<Real>(repeated_count(extents, repeated), 2);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = i % 9 == 5 ? no_number<Real> : std::round(values[i]);
     return values;
@@ -121,17 +123,18 @@ void choices_against_reference(const shape& extents, axis_set of_b, axis_set of_
   std::vector chosen(3, guarded<Real>(count));
 
   constexpr dtype real = dtype::real, byte = dtype::u8, whole = dtype::i32;
-  using loop = kernel::loop<
+  using loop = kernels::loop<
       Real, graph::sums::nothing, false,
-      kernel::list_of<kernel::loop_operand{}, kernel::loop_operand{}, kernel::loop_operand{real, graph::access::repeated},
-                      kernel::loop_operand{whole}>,
-      kernel::list_of<stored<compare_op<comparison::less>, Real, byte, real, real>(0),
-                      stored<compare_op<comparison::less_equal>, Real, byte, real, real>(2),
-                      stored<compare_op<comparison::equal>, Real, byte, real, real>(4),
-                      stored<compare_op<comparison::not_equal>, Real, byte, real, real>(6),
-                      stored<minimum_op, Real, real, real, real>(8), stored<where_op, Real, real, byte, real, real>(10),
-                      stored<where_op, Real, real, whole, real, real>(13)>,
-      kernel::list_of<-1, -2, -1, -3, -1, -2, -1, -3, -1, -2, 0, -2, -3, -4, -3, -1>>;
+      kernels::list_of<kernels::loop_operand{}, kernels::loop_operand{},
+                       kernels::loop_operand{real, graph::access::repeated}, kernels::loop_operand{whole}>,
+      kernels::list_of<stored<lang::compare_op<lang::comparison::less>, Real, byte, real, real>(0),
+                       stored<lang::compare_op<lang::comparison::less_equal>, Real, byte, real, real>(2),
+                       stored<lang::compare_op<lang::comparison::equal>, Real, byte, real, real>(4),
+                       stored<lang::compare_op<lang::comparison::not_equal>, Real, byte, real, real>(6),
+                       stored<lang::minimum_op, Real, real, real, real>(8),
+                       stored<lang::where_op, Real, real, byte, real, real>(10),
+                       stored<lang::where_op, Real, real, whole, real, real>(13)>,
+      kernels::list_of<-1, -2, -1, -3, -1, -2, -1, -3, -1, -2, 0, -2, -3, -4, -3, -1>>;
   std::vector<const void*> operands;
   for (auto& results : truth) operands.push_back(results.data());
   for (auto& results : chosen) operands.push_back(results.data());
@@ -179,22 +182,22 @@ void at_extent(int inner) {
 BOOST_AUTO_TEST_SUITE(kernel_elementwise)
 
 BOOST_AUTO_TEST_CASE(functions_of_one_number) {
-  unary_in_both<neg_op>();
-  unary_in_both<exp_op>();
-  unary_in_both<log_op>(1e-9);
-  unary_in_both<sqrt_op>(0);
-  unary_in_both<square_op>();
-  unary_in_both<tanh_op>();
-  unary_in_both<sigmoid_op>(-80);
-  unary_in_both<relu_op>();
-  unary_in_both<step_op>();
-  unary_in_both<sin_op>();
-  unary_in_both<cos_op>();
-  unary_in_both<log1p_op>(-0.5);
-  unary_in_both<softplus_op>();
-  unary_in_both<abs_op>();
-  unary_in_both<sign_op>();
-  unary_in_both<pow_op<2.5>>(1e-3);
+  unary_in_both<lang::neg_op>();
+  unary_in_both<lang::exp_op>();
+  unary_in_both<lang::log_op>(1e-9);
+  unary_in_both<lang::sqrt_op>(0);
+  unary_in_both<lang::square_op>();
+  unary_in_both<lang::tanh_op>();
+  unary_in_both<lang::sigmoid_op>(-80);
+  unary_in_both<lang::relu_op>();
+  unary_in_both<lang::step_op>();
+  unary_in_both<lang::sin_op>();
+  unary_in_both<lang::cos_op>();
+  unary_in_both<lang::log1p_op>(-0.5);
+  unary_in_both<lang::softplus_op>();
+  unary_in_both<lang::abs_op>();
+  unary_in_both<lang::sign_op>();
+  unary_in_both<lang::pow_op<2.5>>(1e-3);
 }
 /// Checks 2^20 floats. `./dev test functions` checks all floats.
 BOOST_AUTO_TEST_CASE(functions_are_within_two_units) {
@@ -205,7 +208,7 @@ BOOST_AUTO_TEST_CASE(functions_are_within_two_units) {
 /// Compares functions of doubles with functions of long doubles. The arguments are near and far, subnormal, and in the
 /// range in which results leave the normal numbers.
 BOOST_AUTO_TEST_CASE(functions_of_doubles_are_within_two_units) {
-  using V = kernel::lanes<double>;
+  using V = kernels::lanes<double>;
   using wide = long double;
   const auto check = [](const char* name, auto function, auto right, double lowest, double highest) {
     double worst = 0;
@@ -225,91 +228,91 @@ BOOST_AUTO_TEST_CASE(functions_of_doubles_are_within_two_units) {
   check("tanh", [](V x) { return tanh(x); }, [](wide x) { return std::tanh(x); }, 1e-3, 20);
   check("sigmoid", [](V x) { return sigmoid(x); }, sigmoid_of, -744, 40);
   check("sin", [](V x) { return sin(x); }, [](wide x) { return std::sin(x); }, 0.1, 1e5);
-  check("normal", [](V x) { return kernel::normal(x).below; }, share, -37.5, 9);
-  check("normal", [](V x) { return kernel::normal(x).below; }, share, -0.05, 0);
-  check("pow", [](V x) { return kernel::pow<30.5>(x); }, [](wide x) { return std::pow(x, wide{30.5}); }, 0.01, 1e10);
-  check("pow", [](V x) { return kernel::pow<-64.0>(x); }, [](wide x) { return std::pow(x, wide{-64}); }, -900, -0.1);
+  check("normal", [](V x) { return kernels::normal(x).below; }, share, -37.5, 9);
+  check("normal", [](V x) { return kernels::normal(x).below; }, share, -0.05, 0);
+  check("pow", [](V x) { return kernels::pow<30.5>(x); }, [](wide x) { return std::pow(x, wide{30.5}); }, 0.01, 1e10);
+  check("pow", [](V x) { return kernels::pow<-64.0>(x); }, [](wide x) { return std::pow(x, wide{-64}); }, -900, -0.1);
 }
 /// Negative tails and infinities. Slopes must not become 0 before they underflow, at neither end.
 BOOST_AUTO_TEST_CASE(tails_and_slopes) {
-  using V = kernel::lanes<float>;
+  using V = kernels::lanes<float>;
   const auto of = [](auto op, float x) { return lanewise(op, V::fill(x)).value[0]; };
   // This float had the largest error in an earlier version, in which a part of the exponent chose the power.
   const float worst = -12.4921293F;
-  const float share_there = kernel::normal(V::fill(worst)).below.value[0];
+  const float share_there = kernels::normal(V::fill(worst)).below.value[0];
   BOOST_TEST(function_error::units_off(share_there, function_error::normal_share(double{worst})) <= 2);
   for (const float x : {-4.0F, -5.5F, -6.0F, -8.0F, -13.0F}) {
     const double a = double{x}, share = function_error::normal_share(a);
     const double slope = share + a * std::exp(-a * a / 2) / std::sqrt(2 * std::acos(-1.0));
-    BOOST_TEST(function_error::units_off(of(gelu_op{}, x), a * share) <= 3);
-    BOOST_TEST(std::abs(double{of(gelu_slope_op{}, x)} / slope - 1) <= 1e-6);
+    BOOST_TEST(function_error::units_off(of(lang::gelu_op{}, x), a * share) <= 3);
+    BOOST_TEST(std::abs(double{of(lang::gelu_slope_op{}, x)} / slope - 1) <= 1e-6);
   }
   for (const float x : {-16.75F, -3.0F, 0.5F, 16.75F, 80.0F}) {
     const double e = std::exp(-std::abs(double{x})), slope = e / (1 + e) / (1 + e);
     const double twice = std::exp(-2 * std::abs(double{x} / 4));
-    BOOST_TEST(function_error::units_off(of(sigmoid_slope_op{}, x), slope) <= 4);
-    BOOST_TEST(function_error::units_off(of(tanh_slope_op{}, x / 4), 4 * twice / (1 + twice) / (1 + twice)) <= 4);
+    BOOST_TEST(function_error::units_off(of(lang::sigmoid_slope_op{}, x), slope) <= 4);
+    BOOST_TEST(function_error::units_off(of(lang::tanh_slope_op{}, x / 4), 4 * twice / (1 + twice) / (1 + twice)) <= 4);
   }
   const float most = infinity<float>;
-  BOOST_TEST(of(gelu_op{}, -most) == 0);
-  BOOST_TEST(of(silu_op{}, -most) == 0);
-  BOOST_TEST(of(gelu_slope_op{}, -most) == 0);
-  BOOST_TEST(of(silu_slope_op{}, -most) == 0);
-  BOOST_TEST(of(gelu_op{}, most) == most);
-  BOOST_TEST(of(silu_op{}, most) == most);
-  BOOST_TEST(of(gelu_slope_op{}, most) == 1);
-  BOOST_TEST(of(silu_slope_op{}, most) == 1);
-  BOOST_TEST(of(pow_op<-3.0>{}, -0.0F) == -most);
-  BOOST_TEST(of(pow_op<2.5>{}, -most) == most);
+  BOOST_TEST(of(lang::gelu_op{}, -most) == 0);
+  BOOST_TEST(of(lang::silu_op{}, -most) == 0);
+  BOOST_TEST(of(lang::gelu_slope_op{}, -most) == 0);
+  BOOST_TEST(of(lang::silu_slope_op{}, -most) == 0);
+  BOOST_TEST(of(lang::gelu_op{}, most) == most);
+  BOOST_TEST(of(lang::silu_op{}, most) == most);
+  BOOST_TEST(of(lang::gelu_slope_op{}, most) == 1);
+  BOOST_TEST(of(lang::silu_slope_op{}, most) == 1);
+  BOOST_TEST(of(lang::pow_op<-3.0>{}, -0.0F) == -most);
+  BOOST_TEST(of(lang::pow_op<2.5>{}, -most) == most);
 }
 BOOST_AUTO_TEST_CASE(functions_of_two_numbers) {
-  binary<float, add_op>();
-  binary<float, sub_op>();
-  binary<float, mul_op>();
-  binary<float, div_op>();
-  binary<float, maximum_op>();
-  binary<float, share_op>();
-  binary<float, minimum_op>();
-  binary<double, maximum_op>();
-  binary<double, div_op>();
+  binary<float, lang::add_op>();
+  binary<float, lang::sub_op>();
+  binary<float, lang::mul_op>();
+  binary<float, lang::div_op>();
+  binary<float, lang::maximum_op>();
+  binary<float, lang::share_op>();
+  binary<float, lang::minimum_op>();
+  binary<double, lang::maximum_op>();
+  binary<double, lang::div_op>();
 }
 /// Compares with std's functions in long double. A lane has the same bits whatever the other lanes contain.
 BOOST_AUTO_TEST_CASE(sines_near_and_far) {
   const auto check = []<class Real>(Real) {
-    using V = kernel::lanes<Real>;
+    using V = kernels::lanes<Real>;
     for (double sample = 1e-3; sample < 1e7; sample *= 1.37) {
       V x = V::fill(static_cast<Real>(sample)), others = x;
       for (int i = 1; i < V::width; ++i) others.value[i] = static_cast<Real>(i % 2 == 0 ? 1e6 * i : NAN);
-      const V sine = lanewise(sin_op{}, x), cosine = lanewise(cos_op{}, x);
+      const V sine = lanewise(lang::sin_op{}, x), cosine = lanewise(lang::cos_op{}, x);
       const auto exact = static_cast<long double>(x.value[0]);
       const auto most = 2 * std::numeric_limits<Real>::epsilon();
       BOOST_TEST(std::abs(sine.value[0] - static_cast<Real>(std::sin(exact))) <= most);
       BOOST_TEST(std::abs(cosine.value[0] - static_cast<Real>(std::cos(exact))) <= most);
-      BOOST_TEST(lanewise(sin_op{}, others).value[0] == sine.value[0]);
-      if constexpr (V::width > 1) BOOST_TEST(std::isnan(lanewise(cos_op{}, others).value[1]));
+      BOOST_TEST(lanewise(lang::sin_op{}, others).value[0] == sine.value[0]);
+      if constexpr (V::width > 1) BOOST_TEST(std::isnan(lanewise(lang::cos_op{}, others).value[1]));
     }
   };
   check(float{});
   check(double{});
 }
 BOOST_AUTO_TEST_CASE(nan_is_not_hidden) {
-  using V = kernel::lanes<float>;
+  using V = kernels::lanes<float>;
   const V nan = V::fill(std::numeric_limits<float>::quiet_NaN()), one = V::fill(1);
   const auto first = [](V v) {
     float out[V::width];
     v.store(out);
     return out[0];
   };
-  BOOST_TEST(std::isnan(first(lanewise(relu_op{}, nan))));
-  BOOST_TEST(std::isnan(first(lanewise(maximum_op{}, nan, one))));
-  BOOST_TEST(std::isnan(first(lanewise(maximum_op{}, one, nan))));
-  BOOST_TEST(std::isnan(first(lanewise(minimum_op{}, nan, one))));
-  BOOST_TEST(std::isnan(first(lanewise(minimum_op{}, one, nan))));
-  BOOST_TEST(std::isnan(first(lanewise(softplus_op{}, nan))));
-  BOOST_TEST(std::isnan(first(lanewise(sin_op{}, nan))));
-  BOOST_TEST(std::isnan(first(lanewise(pow_op<2.5>{}, -one))));
-  BOOST_TEST(std::isnan(first(lanewise(gelu_op{}, nan))));
-  BOOST_TEST(std::isnan(first(lanewise(exp_op{}, nan))));
+  BOOST_TEST(std::isnan(first(lanewise(lang::relu_op{}, nan))));
+  BOOST_TEST(std::isnan(first(lanewise(lang::maximum_op{}, nan, one))));
+  BOOST_TEST(std::isnan(first(lanewise(lang::maximum_op{}, one, nan))));
+  BOOST_TEST(std::isnan(first(lanewise(lang::minimum_op{}, nan, one))));
+  BOOST_TEST(std::isnan(first(lanewise(lang::minimum_op{}, one, nan))));
+  BOOST_TEST(std::isnan(first(lanewise(lang::softplus_op{}, nan))));
+  BOOST_TEST(std::isnan(first(lanewise(lang::sin_op{}, nan))));
+  BOOST_TEST(std::isnan(first(lanewise(lang::pow_op<2.5>{}, -one))));
+  BOOST_TEST(std::isnan(first(lanewise(lang::gelu_op{}, nan))));
+  BOOST_TEST(std::isnan(first(lanewise(lang::exp_op{}, nan))));
 }
 BOOST_AUTO_TEST_CASE(fused_loops_with_repeated_operands) {
   for (const int inner : {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100}) at_extent(inner);

@@ -1,11 +1,12 @@
 // Compares extrema over axes, and their positions, with plain loops.
-#include <boost/test/unit_test.hpp>
-
 #include "cairn/kernel/extremum.hpp"
 #include "cairn/kernel/reference.hpp"
+
+#include <boost/test/unit_test.hpp>
+
 #include "kernel_check.hpp"
 
-using cairn::axis_set, cairn::extremum, cairn::shape;
+using cairn::detail::axis_set, cairn::lang::extremum, cairn::shape;
 using namespace kernel_check;
 
 namespace {
@@ -56,25 +57,25 @@ void check_position(kernel_pointer kernel, const std::vector<Real>& in, shape fr
   check_result(kernel, in, expected, from, axis, each);
 }
 
-template <extremum Which, class Real, shape From, axis_set Axes>
-constexpr kernel_pointer over = &run_kernel<cairn::extremum_op<Which, Axes, false>, Real, array<From>>;
-template <extremum Which, class Real, shape From, int Axis>
-constexpr kernel_pointer along = &run_kernel<cairn::position_op<Which, Axis, false>, Real, array<From>>;
+template <cairn::lang::extremum Which, class Real, shape From, axis_set Axes>
+constexpr kernel_pointer over = &run_kernel<cairn::lang::extremum_op<Which, Axes, false>, Real, array<From>>;
+template <cairn::lang::extremum Which, class Real, shape From, int Axis>
+constexpr kernel_pointer along = &run_kernel<cairn::lang::position_op<Which, Axis, false>, Real, array<From>>;
 
 template <class Real, shape From, axis_set Axes>
 void check_extrema(threads_tried each = {1}) {
   for (const bool any_nan : {false, true}) {
     const auto in = with_ties<Real>(From.count(), any_nan);
-    check_extremum(over<extremum::largest, Real, From, Axes>, in, From, Axes, true, each);
-    check_extremum(over<extremum::smallest, Real, From, Axes>, in, From, Axes, false, each);
+    check_extremum(over<cairn::lang::extremum::largest, Real, From, Axes>, in, From, Axes, true, each);
+    check_extremum(over<cairn::lang::extremum::smallest, Real, From, Axes>, in, From, Axes, false, each);
   }
 }
 template <class Real, shape From, int Axis>
 void check_along(threads_tried each = {1}) {
   for (const bool any_nan : {false, true}) {
     const auto in = with_ties<Real>(From.count(), any_nan);
-    check_position(along<extremum::largest, Real, From, Axis>, in, From, Axis, true, each);
-    check_position(along<extremum::smallest, Real, From, Axis>, in, From, Axis, false, each);
+    check_position(along<cairn::lang::extremum::largest, Real, From, Axis>, in, From, Axis, true, each);
+    check_position(along<cairn::lang::extremum::smallest, Real, From, Axis>, in, From, Axis, false, each);
   }
 }
 
@@ -116,10 +117,10 @@ BOOST_AUTO_TEST_CASE(shared_by_threads) {
 BOOST_AUTO_TEST_CASE(infinite_numbers) {
   constexpr shape five{5};
   const std::vector<float> low(5, -infinity<float>), high(5, infinity<float>);
-  check_extremum(over<extremum::largest, float, five, 1>, low, five, 1, true);
-  check_extremum(over<extremum::smallest, float, five, 1>, high, five, 1, false);
-  check_position(along<extremum::largest, float, five, 0>, low, five, 0, true);
-  check_position(along<extremum::smallest, float, five, 0>, high, five, 0, false);
+  check_extremum(over<cairn::lang::extremum::largest, float, five, 1>, low, five, 1, true);
+  check_extremum(over<cairn::lang::extremum::smallest, float, five, 1>, high, five, 1, false);
+  check_position(along<cairn::lang::extremum::largest, float, five, 0>, low, five, 0, true);
+  check_position(along<cairn::lang::extremum::smallest, float, five, 0>, high, five, 0, false);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,7 +21,7 @@ constexpr auto code(int first, bool stored) {
   return graph::loop_value{&graph::lanes_of<Op, float, graph::type_list<real>, real, real>, real, first, 2, stored};
 }
 constexpr graph::loop_value tiles{nullptr, real, 0, 0, true};
-constexpr kernel::loop_operand whole{}, once{real, graph::access::repeated};
+constexpr kernels::loop_operand whole{}, once{real, graph::access::repeated};
 
 bool same(guarded<float>& a, guarded<float>& b, std::int64_t n) {
   return std::equal(a.data(), a.data() + n, b.data()) && a.intact() && b.intact();
@@ -30,14 +30,14 @@ bool same(guarded<float>& a, guarded<float>& b, std::int64_t n) {
 /// max(A B * row + c, row), and A B itself. The result is written over c, unless the product keeps its partial sums in
 /// the result.
 struct product_beside_loop {
-  product of;
+  cost::product of;
   kernel_pointer alone;
   graph::paired_pointer beside;
   workspace working;
   bool sums_in_result;
 };
 void check(const product_beside_loop& run) {
-  const product& p = run.of;
+  const cost::product& p = run.of;
   const shape extents{p.m, p.n};
   const std::int64_t size = extents.count();
   auto a = numbers<float>(std::int64_t{p.m} * p.k), b = numbers<float>(std::int64_t{p.k} * p.n);
@@ -45,14 +45,14 @@ void check(const product_beside_loop& run) {
   const auto c = numbers<float>(size);
   const auto fill = [&](guarded<float>& with) { std::copy_n(c.data(), size, with.data()); };
 
-  using fused = kernel::loop<float, graph::sums::nothing, true, kernel::list_of<whole, whole>,
-                             kernel::list_of<tiles, code<mul_op>(0, false), code<add_op>(2, false),
-                                             code<maximum_op>(4, true)>,
-                             kernel::list_of<0, -1, 1, -2, 2, -1>>;
-  using separate = kernel::loop<float, graph::sums::nothing, false, kernel::list_of<whole, whole, whole>,
-                                kernel::list_of<code<mul_op>(0, false), code<add_op>(2, false),
-                                                code<maximum_op>(4, true)>,
-                                kernel::list_of<-3, -1, 0, -2, 1, -1>>;
+  using fused = kernels::loop<float, graph::sums::nothing, true, kernels::list_of<whole, whole>,
+                              kernels::list_of<tiles, code<lang::mul_op>(0, false), code<lang::add_op>(2, false),
+                                               code<lang::maximum_op>(4, true)>,
+                              kernels::list_of<0, -1, 1, -2, 2, -1>>;
+  using separate = kernels::loop<
+      float, graph::sums::nothing, false, kernels::list_of<whole, whole, whole>,
+      kernels::list_of<code<lang::mul_op>(0, false), code<lang::add_op>(2, false), code<lang::maximum_op>(4, true)>,
+      kernels::list_of<-3, -1, 0, -2, 1, -1>>;
   guarded<float> scratch(run.working.numbers(3)), expected_product(size), expected(size);
   run.alone({expected_product.data(), a.data(), b.data(), scratch.data()}, 1);
   guarded<float> added(size);
@@ -62,14 +62,14 @@ void check(const product_beside_loop& run) {
   separate::run(&*table_alone, own, 1);
 
   const table_of table(extents, {0b01, 0});
-  const kernel::step_table told{*table, {}, run.beside, fused::arrays};
+  const kernels::step_table told{*table, {}, run.beside, fused::arrays};
   for (int threads = 1; threads <= 3; ++threads) {
     guarded<float> product(size), result(size), apart(size);
     fill(result);
     fill(apart);
     void* operands[]{product.data(), result.data(), scale.data(), run.sums_in_result ? apart.data() : result.data(),
                      product.data(), a.data(),      b.data(),     scratch.data()};
-    kernel::run_with_tiles<fused>(&told, operands, threads);
+    kernels::run_with_tiles<fused>(&told, operands, threads);
     BOOST_TEST_CONTEXT("m " << p.m << " n " << p.n << " k " << p.k << " threads " << threads) {
       BOOST_TEST(same(product, expected_product, size));
       BOOST_TEST(same(result, expected, size));
@@ -77,12 +77,12 @@ void check(const product_beside_loop& run) {
     }
   }
 }
-template <product P>
+template <cost::product P>
 void product_in_a_loop() {
-  using op = matmul_op<P.transpose_a, P.transpose_b>;
+  using op = lang::matmul_op<P.transpose_a, P.transpose_b>;
   using a = array<(P.transpose_a ? shape{P.k, P.m} : shape{P.m, P.k})>;
   using b = array<(P.transpose_b ? shape{P.n, P.k} : shape{P.k, P.n})>;
-  check({P, &run_kernel<op, float, a, b>, &run_tiles<op, float, a, b>, op::scratch(4, a::shape, b::shape),
+  check({P, &run_kernel<op, float, a, b>, &cairn::graph::run_tiles<op, float, a, b>, op::scratch(4, a::shape, b::shape),
          op::tiles(4, a::shape, b::shape) == tiling::summed_in_result});
 }
 
@@ -100,20 +100,20 @@ void check(const rows_beside_loop& run) {
   const int columns = run.extents[-1], rows = static_cast<int>(size / columns);
   auto x = numbers<float>(size, 4), y = numbers<float>(columns);
   auto known = kernel_check::labels(rows, columns);
-  using loop = kernel::loop<float, graph::sums::nothing, false, kernel::list_of<whole, whole>,
-                            kernel::list_of<code<mul_op>(0, true)>, kernel::list_of<-1, -2>>;
+  using loop = kernels::loop<float, graph::sums::nothing, false, kernels::list_of<whole, whole>,
+                             kernels::list_of<code<lang::mul_op>(0, true)>, kernels::list_of<-1, -2>>;
   const table_of table(run.extents, {0, 0b01});
   guarded<float> made(size), expected(size);
   void* own[]{made.data(), x.data(), y.data()};
   loop::run(&*table, own, 1);
   run.alone({expected.data(), made.data(), known.data()}, 1);
-  const kernel::step_table told{*table, {}, run.beside, loop::arrays};
+  const kernels::step_table told{*table, {}, run.beside, loop::arrays};
   for (int threads = 1; threads <= 3; ++threads) {
     for (const bool over : {false, true}) {
       guarded<float> between(size), result(size);
       float* const to = over && run.results == size ? between.data() : result.data();
       void* operands[]{between.data(), x.data(), y.data(), to, between.data(), known.data()};
-      kernel::run_with_rows<loop, false>(&told, operands, threads);
+      kernels::run_with_rows<loop, false>(&told, operands, threads);
       BOOST_TEST_CONTEXT(run.name << " " << rows << " " << columns << " threads " << threads << " over " << over) {
         BOOST_TEST(std::equal(to, to + run.results, expected.data()));
         BOOST_TEST((between.intact() && result.intact()));
@@ -127,26 +127,27 @@ void rows_of_a_loop() {
   using x = array<Extents>;
   using classes = array<shape{static_cast<int>(Extents.count() / Extents[-1])}, element_type{dtype::i32}>;
   if constexpr (requires { Op::result(Extents); })
-    check({Op::name, Extents, Extents.count(), &run_kernel<Op, float, x>, &run_rows<Op, float, x>});
+    check({Op::name, Extents, Extents.count(), &run_kernel<Op, float, x>, &cairn::graph::run_rows<Op, float, x>});
   else
     check({Op::name, Extents, Op::result(Extents, classes::shape).count(), &run_kernel<Op, float, x, classes>,
-           &run_rows<Op, float, x, classes>});
+           &cairn::graph::run_rows<Op, float, x, classes>});
 }
 
 /// The sums of x * y and of x * y * z over some axes, where z is one number. The last product is stored or not. As in
 /// every fused loop, no extent is 1.
 template <graph::sums Sort, bool Stored>
-void check_sums(const shape& extents, axis_set summed, kernel_pointer sum) {
+void check_sums(const shape& extents, cairn::detail::axis_set summed, kernel_pointer sum) {
   const std::int64_t size = extents.count(), left = reduced(extents, summed, false).count();
   auto x = numbers<float>(size), y = numbers<float>(size), z = numbers<float>(1);
-  using inputs = kernel::list_of<whole, whole, once>;
-  using separate = kernel::loop<float, graph::sums::nothing, false, inputs,
-                                kernel::list_of<code<mul_op>(0, true), code<mul_op>(2, true)>,
-                                kernel::list_of<-1, -2, 0, -3>>;
+  using inputs = kernels::list_of<whole, whole, once>;
+  using separate = kernels::loop<float, graph::sums::nothing, false, inputs,
+                                 kernels::list_of<code<lang::mul_op>(0, true), code<lang::mul_op>(2, true)>,
+                                 kernels::list_of<-1, -2, 0, -3>>;
   constexpr graph::loop_value total{nullptr, real, 4, 1, true}, other{nullptr, real, 5, 1, true};
-  using fused = kernel::loop<float, Sort, false, inputs,
-                             kernel::list_of<code<mul_op>(0, false), code<mul_op>(2, Stored), total, other>,
-                             kernel::list_of<-1, -2, 0, -3, 1, 0>>;
+  using fused =
+      kernels::loop<float, Sort, false, inputs,
+                    kernels::list_of<code<lang::mul_op>(0, false), code<lang::mul_op>(2, Stored), total, other>,
+                    kernels::list_of<-1, -2, 0, -3, 1, 0>>;
   const table_of table(extents, {0, 0, 0b11});
   guarded<float> factors(size), products(size), expected(left), expected_other(left);
   void* own[]{factors.data(), products.data(), x.data(), y.data(), z.data()};
@@ -165,13 +166,15 @@ void check_sums(const shape& extents, axis_set summed, kernel_pointer sum) {
     }
   }
 }
-template <shape Extents, axis_set Summed, bool Stored>
+template <shape Extents, cairn::detail::axis_set Summed, bool Stored>
 void sum_in_a_loop() {
-  constexpr graph::sums sort = Extents.rank == 1 ? graph::sums::all : Summed == 0b10 ? graph::sums::rows : graph::sums::columns;
-  check_sums<sort, Stored>(Extents, Summed, &run_kernel<sum_op<Summed, false>, float, array<Extents>>);
+  constexpr graph::sums sort = Extents.rank == 1 ? graph::sums::all
+                               : Summed == 0b10  ? graph::sums::rows
+                                                 : graph::sums::columns;
+  check_sums<sort, Stored>(Extents, Summed, &run_kernel<lang::sum_op<Summed, false>, float, array<Extents>>);
 }
 
-template <shape Extents, axis_set Summed>
+template <shape Extents, cairn::detail::axis_set Summed>
 void sum_both_ways() {
   sum_in_a_loop<Extents, Summed, false>();
   sum_in_a_loop<Extents, Summed, true>();
@@ -183,29 +186,29 @@ BOOST_AUTO_TEST_SUITE(kernel_fused)
 
 BOOST_AUTO_TEST_CASE(products_with_a_fused_loop) {
   for_each(few{}, []<int Extent>() {
-    product_in_a_loop<product{101 - Extent, Extent + 1, Extent * 7 % 37 + 1, false, true}>();
-    product_in_a_loop<product{Extent, 101 - Extent, 400 + Extent}>();
+    product_in_a_loop<cost::product{101 - Extent, Extent + 1, Extent * 7 % 37 + 1, false, true}>();
+    product_in_a_loop<cost::product{Extent, 101 - Extent, 400 + Extent}>();
   });
 }
 BOOST_AUTO_TEST_CASE(products_of_several_blocks_with_a_fused_loop) {
-  product_in_a_loop<product{901, 35, 601, true, false}>();
-  product_in_a_loop<product{401, 135, 61, false, true}>();
-  product_in_a_loop<product{97, 801, 321}>();
+  product_in_a_loop<cost::product{901, 35, 601, true, false}>();
+  product_in_a_loop<cost::product{401, 135, 61, false, true}>();
+  product_in_a_loop<cost::product{97, 801, 321}>();
 }
 
 BOOST_AUTO_TEST_CASE(rows_of_a_fused_loop) {
   for_each(few{}, []<int Extent>() {
-    rows_of_a_loop<softmax_op<-1>, shape{5, 1 + Extent}>();
-    rows_of_a_loop<log_softmax_op<-1>, shape{1 + Extent, 5}>();
-    rows_of_a_loop<cross_entropy_op, shape{1 + Extent, 1 + Extent}>();
-    rows_of_a_loop<softmax_error_op, shape{5, 1 + Extent}>();
-    rows_of_a_loop<accuracy_op, shape{1 + Extent, 5}>();
+    rows_of_a_loop<lang::softmax_op<-1>, shape{5, 1 + Extent}>();
+    rows_of_a_loop<lang::log_softmax_op<-1>, shape{1 + Extent, 5}>();
+    rows_of_a_loop<lang::cross_entropy_op, shape{1 + Extent, 1 + Extent}>();
+    rows_of_a_loop<lang::softmax_error_op, shape{5, 1 + Extent}>();
+    rows_of_a_loop<lang::accuracy_op, shape{1 + Extent, 5}>();
   });
 }
 BOOST_AUTO_TEST_CASE(many_rows_of_a_fused_loop) {
-  rows_of_a_loop<softmax_op<-1>, shape{1009, 401}>();
-  rows_of_a_loop<cross_entropy_op, shape{1009, 401}>();
-  rows_of_a_loop<softmax_error_op, shape{50, 2003}>();
+  rows_of_a_loop<lang::softmax_op<-1>, shape{1009, 401}>();
+  rows_of_a_loop<lang::cross_entropy_op, shape{1009, 401}>();
+  rows_of_a_loop<lang::softmax_error_op, shape{50, 2003}>();
 }
 
 BOOST_AUTO_TEST_CASE(sums_in_a_fused_loop) {

@@ -42,8 +42,8 @@ void check_gather(int threads = 1) {
   using table = array<shape{Outer, Extent, Inner}>;
   using part = array<shape{Outer, Count, Inner}>;
   using positions = array<shape{Count}, cairn::index_below(Extent)>;
-  constexpr kernel_pointer gather = &run_kernel<cairn::gather_op<1>, Real, table, positions>;
-  constexpr kernel_pointer scatter_add = &run_kernel<cairn::scatter_add_op<1, Extent>, Real, part, positions>;
+  constexpr kernel_pointer gather = &run_kernel<cairn::lang::gather_op<1>, Real, table, positions>;
+  constexpr kernel_pointer scatter_add = &run_kernel<cairn::lang::scatter_add_op<1, Extent>, Real, part, positions>;
   check_kernels<Real>(gather, scatter_add, table::shape, Count, threads);
 }
 
@@ -66,7 +66,7 @@ std::vector<Real> sums_by(int threads) {
   std::vector<Real> in(Outer * Count * Inner), out(Outer * Extent * Inner);
   std::vector<std::int32_t> sorted(Count + std::min(Count, Extent));
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<Real>(1) / static_cast<Real>(i % 1013 + 1);
-  run_kernel<cairn::scatter_add_op<1, Extent>, Real, array<shape{Outer, Count, Inner}>,
+  run_kernel<cairn::lang::scatter_add_op<1, Extent>, Real, array<shape{Outer, Count, Inner}>,
              array<shape{Count}, cairn::index_below(Extent)>>({out.data(), in.data(), at.data(), sorted.data()},
                                                               threads);
   return out;
@@ -77,14 +77,14 @@ std::vector<Real> sums_by(int threads) {
 template <int Outer, int Extent, int Inner, int Count>
 void check_sums_of_bf16(int threads = 1) {
   const auto at = labels(Count, Extent);
-  const cairn::kernel::positions<std::int32_t> to{{Outer, Extent, Inner}, at.data(), Count};
+  const cairn::kernels::positions<std::int32_t> to{{Outer, Extent, Inner}, at.data(), Count};
   std::vector<cairn::bf16> laid;
   for (const float x : numbers<float>(Outer * Count * Inner)) laid.emplace_back(x);
   const std::vector<float> as_floats(laid.begin(), laid.end());
   guarded<float> sums(Outer * Extent * Inner), expected(Outer * Extent * Inner);
   std::vector<std::int32_t> sorted(Count + std::min(Count, Extent));
-  cairn::kernel::scatter_add(to, laid.data(), sums.data(), sorted.data(), threads);
-  cairn::kernel::scatter_add(to, as_floats.data(), expected.data(), sorted.data());
+  cairn::kernels::scatter_add(to, laid.data(), sums.data(), sorted.data(), threads);
+  cairn::kernels::scatter_add(to, as_floats.data(), expected.data(), sorted.data());
   BOOST_TEST(std::equal(expected.data(), expected.data() + Outer * Extent * Inner, sums.data()));
   BOOST_TEST(sums.intact());
 }
@@ -104,7 +104,7 @@ template <class Real, int Bound>
 void check_one_hot(int threads = 1) {
   constexpr int count = Bound < 1000 ? 21 : 200;
   using positions = array<shape{count}, cairn::index_below(Bound)>;
-  check_ones<Real>(&run_kernel<cairn::one_hot_op, Real, positions>, count, Bound, threads);
+  check_ones<Real>(&run_kernel<cairn::lang::one_hot_op, Real, positions>, count, Bound, threads);
 }
 
 /// Rows are placed at the first and at the last position, in a new table and in place. They are then read back.
@@ -119,9 +119,9 @@ void check_placed() {
     cairn::reference::placed(from.data(), at, rows.data(), expected.data(), table::shape, Rows);
     guarded<Real> out(table::shape.count()), over(table::shape.count()), found(part::shape.count());
     std::copy(from.begin(), from.end(), over.data());
-    run_kernel<cairn::placed_op<1>, Real, table, position, part>({out.data(), from.data(), &at, rows.data()});
-    run_kernel<cairn::placed_op<1>, Real, table, position, part>({over.data(), over.data(), &at, rows.data()});
-    run_kernel<cairn::rows_at_op<-2, Rows>, Real, table, position>({found.data(), expected.data(), &at});
+    run_kernel<cairn::lang::placed_op<1>, Real, table, position, part>({out.data(), from.data(), &at, rows.data()});
+    run_kernel<cairn::lang::placed_op<1>, Real, table, position, part>({over.data(), over.data(), &at, rows.data()});
+    run_kernel<cairn::lang::rows_at_op<-2, Rows>, Real, table, position>({found.data(), expected.data(), &at});
     BOOST_TEST(std::equal(expected.begin(), expected.end(), out.data()));
     BOOST_TEST(std::equal(expected.begin(), expected.end(), over.data()));
     BOOST_TEST(std::equal(rows.begin(), rows.end(), found.data()));
@@ -159,13 +159,13 @@ BOOST_AUTO_TEST_CASE(gathers_of_indices) {
   const std::int32_t table[]{7, 0, 100000, 3, 9};
   const std::uint8_t at[]{4, 4, 0, 2};
   std::int32_t out[4]{}, laid[5]{};
-  run_kernel<cairn::gather_op<0>, float, array<shape{5}, cairn::index_below(100001)>, array<shape{4}, bytes>>(
+  run_kernel<cairn::lang::gather_op<0>, float, array<shape{5}, cairn::index_below(100001)>, array<shape{4}, bytes>>(
       {out, table, at});
   const std::int32_t expected[]{9, 9, 7, 100000};
   BOOST_TEST(out == expected, boost::test_tools::per_element());
   const std::uint8_t first[]{1};
   const std::int32_t rows[]{8, 6};
-  run_kernel<cairn::placed_op<0>, double, array<shape{5}, cairn::index_below(100001)>,
+  run_kernel<cairn::lang::placed_op<0>, double, array<shape{5}, cairn::index_below(100001)>,
              array<shape{1}, cairn::element_type{cairn::dtype::u8, 4}>, array<shape{2}, cairn::index_below(9)>>(
       {laid, table, first, rows});
   const std::int32_t expected_laid[]{7, 8, 6, 3, 9};
@@ -181,7 +181,7 @@ void check_padding(int threads) {
   const auto at = labels(count, Extent);
   guarded<float> sums(Extent * inner);
   guarded<std::int32_t> sorted(count + std::min(count, Extent));
-  run_kernel<cairn::scatter_add_op<0, Extent, padding>, float, array<shape{count, inner}>, positions>(
+  run_kernel<cairn::lang::scatter_add_op<0, Extent, padding>, float, array<shape{count, inner}>, positions>(
       {sums.data(), laid.data(), at.data(), sorted.data()}, threads);
   for (std::size_t i = 0; i < count; ++i)
     if (at[i] == padding) std::fill_n(laid.begin() + static_cast<std::ptrdiff_t>(i) * inner, inner, 0.F);

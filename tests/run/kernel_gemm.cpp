@@ -1,12 +1,13 @@
 // Compares matrix products with plain loops. The tests use awkward extents, all transposes, rows with gaps between
 // them, shared code, and code that is specialized for one shape. Nothing may be written outside of the result.
-#include <boost/test/unit_test.hpp>
-
 #include "cairn/kernel/gemm.hpp"
 #include "cairn/kernel/reference.hpp"
+
+#include <boost/test/unit_test.hpp>
+
 #include "kernel_check.hpp"
 
-using cairn::product;
+using cairn::cost::product;
 using namespace kernel_check;
 
 namespace {
@@ -56,8 +57,7 @@ void check(const product& p, const ways<Real>& run, std::int64_t working) {
   run.shared(a.data(), b.data(), c.data(), scratch.data(), 0, 0);
   run.shared(apart_a.data(), apart_b.data(), of_parts.data(), scratch.data(), length_a + 5, length_b + 3);
   if (run.own != nullptr) run.own(a.data(), b.data(), own.data(), scratch.data(), 0, 0);
-  BOOST_TEST_CONTEXT("m " << p.m << " n " << p.n << " k " << p.k << " transposes " << p.transpose_a
-                          << p.transpose_b) {
+  BOOST_TEST_CONTEXT("m " << p.m << " n " << p.n << " k " << p.k << " transposes " << p.transpose_a << p.transpose_b) {
     BOOST_TEST(worst(c.data(), expected.data(), size, bound) <= 1);
     BOOST_TEST(equal(c, of_parts));
     if (run.own != nullptr) BOOST_TEST(equal(c, own));
@@ -67,12 +67,12 @@ void check(const product& p, const ways<Real>& run, std::int64_t working) {
 
 template <class Real, const auto& Plan>
 void run_plan(const Real* a, const Real* b, Real* c, Real* scratch, int apart_a, int apart_b) {
-  cairn::kernel::multiplication(Plan, a, b, c, nullptr, apart_a, apart_b).run(scratch);
+  cairn::kernels::multiplication(Plan, a, b, c, nullptr, apart_a, apart_b).run(scratch);
 }
 template <class Real, product P>
 void check_product() {
-  constexpr const auto& shared = cairn::kernel::shared_plan_of<Real, P>;
-  constexpr const auto& plan = cairn::kernel::plan_of<Real, P>;
+  constexpr const auto& shared = cairn::kernels::shared_plan_of<Real, P>;
+  constexpr const auto& plan = cairn::kernels::plan_of<Real, P>;
   constexpr std::int64_t working = shared.cut.needed_workspace.numbers(1);
   static_assert(working * sizeof(Real) <= 1024 * 1024);
   ways<Real> run{&run_plan<Real, shared>, nullptr};

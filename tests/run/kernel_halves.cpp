@@ -2,17 +2,17 @@
 // pairs. If the code is compiled for the instruction that multiplies tiles, the definition of that instruction is used.
 // The tests use awkward extents, all transposes, rows with gaps, several blocks of depth, and numbers that are too
 // small.
-#include <boost/test/unit_test.hpp>
-
 #include "cairn/kernel/gemm.hpp"
-#include "kernel_check.hpp"
 
 #include <algorithm>
+#include <boost/test/unit_test.hpp>
 #include <cfenv>
 #include <cmath>
 #include <cstring>
 
-using cairn::bf16, cairn::product;
+#include "kernel_check.hpp"
+
+using cairn::bf16, cairn::cost::product;
 using namespace kernel_check;
 
 namespace {
@@ -54,8 +54,8 @@ std::vector<float> defined(const product& p, const halves& a, const halves& b, i
     for (int j = 0; j < p.n; ++j) {
       float all = 0;
       for (int from = 0; from < p.k; from += depth) {
-        const float sum = add_products(0, from, std::min(from + depth, p.k), [&](int k) { return of_a(i, k); },
-                                       [&](int k) { return of_b(k, j); });
+        const float sum = add_products(
+            0, from, std::min(from + depth, p.k), [&](int k) { return of_a(i, k); }, [&](int k) { return of_b(k, j); });
         all = from == 0 ? sum : all + sum;
       }
       c[static_cast<std::size_t>(i * p.n + j)] = all;
@@ -69,8 +69,8 @@ bool same_bits(const std::vector<float>& expected, const float* found) {
 
 template <product P>
 void check_product(float scale = 1) {
-  const auto& shared = cairn::kernel::shared_plan_of<bf16, P>;
-  const auto& plan = cairn::kernel::plan_of<bf16, P>;
+  const auto& shared = cairn::kernels::shared_plan_of<bf16, P>;
+  const auto& plan = cairn::kernels::plan_of<bf16, P>;
   const halves a = drawn_halves(std::int64_t{P.m} * P.k, scale), b = drawn_halves(std::int64_t{P.k} * P.n, scale);
   const int length_a = P.transpose_a ? P.m : P.k, length_b = P.transpose_b ? P.k : P.n;
   const halves apart_a = spread(a, length_a, 5), apart_b = spread(b, length_b, 3);
@@ -79,10 +79,10 @@ void check_product(float scale = 1) {
   const std::int64_t working = plan.cut.needed_workspace.numbers(1);
   guarded<bf16> scratch(working);
   std::fill_n(scratch.data(), working, bf16(no_number<float>));  // the workspace may contain anything
-  cairn::kernel::multiplication(shared, a.data(), b.data(), c.data()).run(scratch.data());
-  cairn::kernel::multiplication(plan, a.data(), b.data(), own.data()).run(scratch.data());
-  cairn::kernel::multiplication(shared, apart_a.data(), apart_b.data(), of_parts.data(), nullptr, length_a + 5,
-                                length_b + 3)
+  cairn::kernels::multiplication(shared, a.data(), b.data(), c.data()).run(scratch.data());
+  cairn::kernels::multiplication(plan, a.data(), b.data(), own.data()).run(scratch.data());
+  cairn::kernels::multiplication(shared, apart_a.data(), apart_b.data(), of_parts.data(), nullptr, length_a + 5,
+                                 length_b + 3)
       .run(scratch.data());
   const std::vector<float> expected = defined(P, a, b, plan.cut.depth);
   BOOST_TEST_CONTEXT("m " << P.m << " n " << P.n << " k " << P.k << " transposes " << P.transpose_a << P.transpose_b) {
@@ -111,8 +111,8 @@ BOOST_AUTO_TEST_CASE(awkward_extents) {
 
 // There are more rows than in one block, and several blocks of depth.
 BOOST_AUTO_TEST_CASE(several_blocks) {
-  static_assert(cairn::blocking_of({31, 35, 901}, 2).depth == (cairn::multiplies_tiles ? 928 : 902));
-  static_assert(cairn::blocking_of({13, 35, 4099}, 2).depth == (cairn::multiplies_tiles ? 704 : 684));
+  static_assert(cairn::cost::blocking_of({31, 35, 901}, 2).depth == (cairn::multiplies_tiles ? 928 : 902));
+  static_assert(cairn::cost::blocking_of({13, 35, 4099}, 2).depth == (cairn::multiplies_tiles ? 704 : 684));
   check_each_transpose<31, 35, 901>();
   check_each_transpose<13, 35, 4099>();
   check_product<product{785, 37, 769, false, false}>();
@@ -130,10 +130,10 @@ BOOST_AUTO_TEST_CASE(denormal_numbers) {
   bf16 least;
   least.bits = 1;
   static_assert(bf16(static_cast<float>(bf16(0x1p-130F))).bits == 0);
-  guarded<bf16> scratch(cairn::kernel::plan_of<bf16, product{1, 1, 2}>.cut.needed_workspace.numbers(1));
+  guarded<bf16> scratch(cairn::kernels::plan_of<bf16, product{1, 1, 2}>.cut.needed_workspace.numbers(1));
   const halves a{least, bf16(1.0F)}, b{bf16(0x1p120F), bf16(3.0F)};
   float c = 0;
-  cairn::kernel::multiplication(cairn::kernel::plan_of<bf16, product{1, 1, 2}>, a.data(), b.data(), &c)
+  cairn::kernels::multiplication(cairn::kernels::plan_of<bf16, product{1, 1, 2}>, a.data(), b.data(), &c)
       .run(scratch.data());
   BOOST_TEST(c == 3);
   BOOST_TEST(0x1p-140F * static_cast<float>(a[1]) > 0);  // outside of the kernel, denormal numbers keep their values
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(floating_point_exceptions_stay_set) {
   const volatile float one = 1, zero = 0;
   std::feclearexcept(FE_ALL_EXCEPT);
   {
-    const cairn::kernel::denormals_as_zeros inside;
+    const cairn::kernels::denormals_as_zeros inside;
     const volatile float infinite = one / zero;
     BOOST_TEST(std::isinf(infinite));
   }
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(floating_point_exceptions_stay_set) {
 // Denormal numbers keep their values when blocks of depth are added up, and in code that reads the tiles.
 BOOST_AUTO_TEST_CASE(denormal_numbers_outside_of_products) {
   static constexpr product of{13, 35, 4100};
-  constexpr const auto& plan = cairn::kernel::shared_plan_of<bf16, of>;
+  constexpr const auto& plan = cairn::kernels::shared_plan_of<bf16, of>;
   static_assert(plan.cut.depth < of.k / 2);
   constexpr std::size_t rows = of.m, columns = of.n, depth = of.k;
   const auto run = [](const void*, void* const* to, const void* tile, int stride, int row, int column, int height,
@@ -164,11 +164,11 @@ BOOST_AUTO_TEST_CASE(denormal_numbers_outside_of_products) {
   const auto fetch = [](const void*, void* const*, int, int, int, int) {};
   std::vector<float> c(rows * columns), read(c);
   void* to = read.data();
-  const cairn::kernel::tile_reader reader{run, fetch, nullptr, &to};
+  const cairn::kernels::tile_reader reader{run, fetch, nullptr, &to};
   halves a(rows * depth), b(columns * depth, bf16(0x1p-126F));
   guarded<bf16> scratch(plan.cut.needed_workspace.numbers(1));
-  const auto multiplied = [&](const cairn::kernel::tile_reader* by) {
-    cairn::kernel::multiplication(plan, a.data(), b.data(), c.data(), by).run(scratch.data());
+  const auto multiplied = [&](const cairn::kernels::tile_reader* by) {
+    cairn::kernels::multiplication(plan, a.data(), b.data(), c.data(), by).run(scratch.data());
     return std::ranges::count(by != nullptr ? read : c, 0x1p-127F);
   };
   for (std::size_t i = 0; i < rows; ++i) {

@@ -70,8 +70,8 @@ void check_along_rows(float scale, std::initializer_list<int> each_number_of_thr
 }
 template <shape S, int Axis>
 void check_softmax(float scale, std::initializer_list<int> each_number_of_threads = {1}) {
-  check_along_rows<cairn::softmax_op<Axis>, S>(scale, each_number_of_threads);
-  check_along_rows<cairn::log_softmax_op<Axis>, S>(scale, each_number_of_threads);
+  check_along_rows<cairn::lang::softmax_op<Axis>, S>(scale, each_number_of_threads);
+  check_along_rows<cairn::lang::log_softmax_op<Axis>, S>(scale, each_number_of_threads);
 }
 
 /// Checks a kernel that takes bf16 as its first argument. `more` are the arguments after it.
@@ -96,17 +96,17 @@ void check_pooled(int threads, std::initializer_list<const void*> more = {}) {
     BOOST_TEST(std::memcmp(wide.data(), exact.data(), static_cast<std::size_t>(To.count()) * sizeof(float)) == 0);
   }
 }
-template <cairn::pooling P, shape X>
+template <cairn::lang::pooling P, shape X>
 void check_pools(int threads = 1) {
   constexpr shape to = P.result(X);
   using at = array<to, P.position_type()>;
   std::vector<std::uint8_t> where(static_cast<std::size_t>(to.count()));
   for (std::size_t i = 0; i < where.size(); ++i) where[i] = static_cast<std::uint8_t>(i * 5 % P.position_count());
-  check_pooled<cairn::max_pool_op<P>, X, to>(threads);
-  check_pooled<cairn::window_gather_op<P>, X, to, at>(threads, {where.data()});
-  check_pooled<cairn::window_scatter_op<P, X[1], X[2]>, to, X, at>(threads, {where.data()});
-  check_pooled<cairn::sum_pool_op<P, true>, X, to>(threads);
-  check_pooled<cairn::window_spread_op<P, true, X[1], X[2]>, to, X>(threads);
+  check_pooled<cairn::lang::max_pool_op<P>, X, to>(threads);
+  check_pooled<cairn::lang::window_gather_op<P>, X, to, at>(threads, {where.data()});
+  check_pooled<cairn::lang::window_scatter_op<P, X[1], X[2]>, to, X, at>(threads, {where.data()});
+  check_pooled<cairn::lang::sum_pool_op<P, true>, X, to>(threads);
+  check_pooled<cairn::lang::window_spread_op<P, true, X[1], X[2]>, to, X>(threads);
 }
 
 template <int N, int C>
@@ -115,7 +115,7 @@ void check_losses(std::initializer_list<int> each_number_of_threads = {1}) {
   using logits = of_halves<shape{N, C}>;
   using exact_logits = array<shape{N, C}>;
   const auto label = labels(N, C);
-  check_along_rows<cairn::softmax_error_op, shape{N, C}, classes>(6, each_number_of_threads, {label.data()});
+  check_along_rows<cairn::lang::softmax_error_op, shape{N, C}, classes>(6, each_number_of_threads, {label.data()});
   const halves x = drawn(std::int64_t{N} * C, 6);
   const std::vector<float> exact_x = widened(x);
   for (const int threads : each_number_of_threads) {
@@ -126,10 +126,10 @@ void check_losses(std::initializer_list<int> each_number_of_threads = {1}) {
       BOOST_TEST(made.intact());
       BOOST_TEST(std::memcmp(made.data(), exact.data(), static_cast<std::size_t>(n) * sizeof(float)) == 0);
     };
-    as_of_floats(std::type_identity<cairn::cross_entropy_op>{}, 1);
-    as_of_floats(std::type_identity<cairn::accuracy_op>{}, 1);
-    as_of_floats(std::type_identity<cairn::row_cross_entropy_op>{}, N);
-    as_of_floats(std::type_identity<cairn::label_logit_op>{}, N);
+    as_of_floats(std::type_identity<cairn::lang::cross_entropy_op>{}, 1);
+    as_of_floats(std::type_identity<cairn::lang::accuracy_op>{}, 1);
+    as_of_floats(std::type_identity<cairn::lang::row_cross_entropy_op>{}, N);
+    as_of_floats(std::type_identity<cairn::lang::label_logit_op>{}, N);
   }
 }
 
@@ -137,7 +137,7 @@ template <shape Table, int Axis>
 void check_gather(std::initializer_list<int> each_number_of_threads = {1}) {
   constexpr int count = 5, extent = Table[Axis];
   using at = array<shape{count}, cairn::index_below(extent)>;
-  using op = cairn::gather_op<Axis>;
+  using op = cairn::lang::gather_op<Axis>;
   constexpr shape of_result = op::result(Table, shape{count});
   const auto index = labels(count, extent);
   const std::vector<float> table = numbers<float>(Table.count());
@@ -149,18 +149,19 @@ void check_gather(std::initializer_list<int> each_number_of_threads = {1}) {
     run_kernel<op, floats_rounded, array<Table>, at>({made.data(), table.data(), index.data()}, threads);
     run_kernel<op, float, array<Table>, at>({exact.data(), table.data(), index.data()}, threads);
     same(made, exact, of_result.count());
-    using added = cairn::scatter_add_op<Axis, extent>;
+    using added = cairn::lang::scatter_add_op<Axis, extent>;
     std::int32_t sorted[2 * count];
     run_kernel<added, bf16, of_halves<of_result>, at>({sums.data(), g.data(), index.data(), sorted}, threads);
     run_kernel<added, float, array<of_result>, at>({exact_sums.data(), exact_g.data(), index.data(), sorted}, threads);
     BOOST_TEST(sums.intact());
-    BOOST_TEST(std::memcmp(sums.data(), exact_sums.data(), static_cast<std::size_t>(Table.count()) * sizeof(float)) == 0);
+    BOOST_TEST(std::memcmp(sums.data(), exact_sums.data(), static_cast<std::size_t>(Table.count()) * sizeof(float)) ==
+               0);
   }
 }
 
 template <bool TransposeA, bool TransposeB, shape A, shape B>
 void check_products(std::initializer_list<int> each_number_of_threads = {1}) {
-  using op = cairn::matmul_op<TransposeA, TransposeB>;
+  using op = cairn::lang::matmul_op<TransposeA, TransposeB>;
   static_assert(op::makes_bf16(0, A, B));
   constexpr std::int64_t count = op::result(A, B).count();
   const halves a = drawn(A.count()), b = drawn(B.count());
@@ -179,9 +180,9 @@ void check_products(std::initializer_list<int> each_number_of_threads = {1}) {
 
 template <int T, int D, int E>
 void check_attention(std::initializer_list<int> each_number_of_threads) {
-  constexpr cairn::attending by{true, cairn::masking::none, 0};
-  using forward = cairn::attention_op<by>;
-  using backward = cairn::attention_gradients_op<by>;
+  constexpr cairn::cost::attending by{true, cairn::cost::masking::none, 0};
+  using forward = cairn::lang::attention_op<by>;
+  using backward = cairn::lang::attention_gradients_op<by>;
   constexpr shape q{2, T, 4, D}, k{2, T, 2, D}, v{2, T, 2, E}, y{2, T, 4, E}, rows{2, T, 4};
   const halves of_q = drawn(q.count()), of_k = drawn(k.count()), of_v = drawn(v.count()), g = drawn(y.count());
   const std::vector<float> delta = numbers<float>(rows.count());
@@ -224,8 +225,9 @@ BOOST_AUTO_TEST_CASE(softmax) {
 BOOST_AUTO_TEST_CASE(dropout) {
   constexpr cairn::random_stream some{cairn::seed{7}, 11, 3};
   using key = array<shape{}, element_type{dtype::key}>;
-  for_each(awkward{}, [&]<int N>() { check_along_rows<cairn::dropout_op<0.3, true>, shape{N}, key>(1, {1}, {&some}); });
-  check_along_rows<cairn::dropout_op<0.3, true>, shape{35009}, key>(1, {1, 2, 3}, {&some});
+  for_each(awkward{},
+           [&]<int N>() { check_along_rows<cairn::lang::dropout_op<0.3, true>, shape{N}, key>(1, {1}, {&some}); });
+  check_along_rows<cairn::lang::dropout_op<0.3, true>, shape{35009}, key>(1, {1, 2, 3}, {&some});
 }
 BOOST_AUTO_TEST_CASE(losses) {
   for_each(awkward{}, []<int Classes>() { check_losses<5, Classes>(); });
@@ -240,8 +242,8 @@ BOOST_AUTO_TEST_CASE(tables) {
   guarded<bf16> made(3 * 7);
   guarded<float> exact(3 * 7);
   using index = array<shape{3}, cairn::index_below(7)>;
-  run_kernel<cairn::one_hot_op, floats_rounded, index>({made.data(), at});
-  run_kernel<cairn::one_hot_op, float, index>({exact.data(), at});
+  run_kernel<cairn::lang::one_hot_op, floats_rounded, index>({made.data(), at});
+  run_kernel<cairn::lang::one_hot_op, float, index>({exact.data(), at});
   same(made, exact, 3 * 7);
 }
 BOOST_AUTO_TEST_CASE(products) {
@@ -261,9 +263,9 @@ BOOST_AUTO_TEST_CASE(attention) {
 // Windows without overlap, with numbers that no window covers; and overlapping windows, with sums that are rounded
 // once.
 BOOST_AUTO_TEST_CASE(pools) {
-  check_pools<cairn::pooling{2}, shape{2, 7, 6, 33}>();
-  check_pools<cairn::pooling{3, 2, 1}, shape{2, 7, 6, 9}>();
-  check_pools<cairn::pooling{3, 1, 1}, shape{3, 67, 65, 17}>(3);
+  check_pools<cairn::lang::pooling{2}, shape{2, 7, 6, 33}>();
+  check_pools<cairn::lang::pooling{3, 2, 1}, shape{2, 7, 6, 9}>();
+  check_pools<cairn::lang::pooling{3, 1, 1}, shape{3, 67, 65, 17}>(3);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

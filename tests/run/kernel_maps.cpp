@@ -17,14 +17,14 @@ int element_of(const axis_map& map, int extent, int i) {
   const int repeated = extent * map.repeat;
   int j = map.begin + map.step * i;
   switch (map.outside) {
-    case edge::none:
-    case edge::zero:
+    case nn::edge::none:
+    case nn::edge::zero:
       return j < 0 || j >= repeated ? -1 : j / map.repeat;
-    case edge::wrap:
+    case nn::edge::wrap:
       while (j < 0) j += repeated;
       while (j >= repeated) j -= repeated;
       return j / map.repeat;
-    case edge::nearest:
+    case nn::edge::nearest:
       while (j < 0) ++j;
       while (j >= repeated) --j;
       return j / map.repeat;
@@ -56,11 +56,12 @@ void check(const std::vector<axis>& axes, int threads) {
   std::vector<number> in(static_cast<std::size_t>(from));
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<number>(static_cast<Real>(i % 251 + 1));
   guarded<number> out(to);
-  using copied = expand_op<shape{}>;
-  using loop = kernel::loop<
-      Real, graph::sums::nothing, false, kernel::list_of<kernel::loop_operand{Type, graph::access::mapped}>,
-      kernel::list_of<graph::loop_value{&graph::lanes_of<copied, Real, graph::type_list<Type>, Type>, Type, 0, 1, true}>,
-      kernel::list_of<-1>>;
+  using copied = lang::expand_op<shape{}>;
+  using loop = kernels::loop<Real, graph::sums::nothing, false,
+                             kernels::list_of<kernels::loop_operand{Type, graph::access::mapped}>,
+                             kernels::list_of<graph::loop_value{
+                                 &graph::lanes_of<copied, Real, graph::type_list<Type>, Type>, Type, 0, 1, true}>,
+                             kernels::list_of<-1>>;
   graph::loop_table table = *table_of(extents, {});
   table.maps = maps.data();
   void* operands[]{out.data(), in.data()};
@@ -92,14 +93,16 @@ void check_all(const std::vector<axis>& axes, int threads = 1) {
 constexpr axis whole(int n) { return {n, {}, n}; }
 constexpr axis cut(int n, int begin, int end) { return {n, {.begin = begin}, end - begin}; }
 constexpr axis between_zeros(int n, int before, int after) {
-  return {n, {.begin = -before, .outside = edge::zero}, before + n + after};
+  return {n, {.begin = -before, .outside = nn::edge::zero}, before + n + after};
 }
 constexpr axis flipped(int n) { return {n, {.begin = n - 1, .step = -1}, n}; }
-constexpr axis rolled(int n, int by) { return {n, {.begin = -by, .outside = edge::wrap}, n}; }
-constexpr axis shifted(int n, int by, edge outside) { return {n, {.begin = -by, .outside = outside}, n}; }
+constexpr axis rolled(int n, int by) { return {n, {.begin = -by, .outside = nn::edge::wrap}, n}; }
+constexpr axis shifted(int n, int by, nn::edge outside) { return {n, {.begin = -by, .outside = outside}, n}; }
 constexpr axis repeated(int n, int times) { return {n, {.repeat = times}, n * times}; }
 constexpr axis every(int n, int step) { return {n, {.step = step}, (n + step - 1) / step}; }
-constexpr axis with_border(int n, int wide) { return {n, {.begin = -wide, .outside = edge::nearest}, n + 2 * wide}; }
+constexpr axis with_border(int n, int wide) {
+  return {n, {.begin = -wide, .outside = nn::edge::nearest}, n + 2 * wide};
+}
 
 }  // namespace
 
@@ -111,9 +114,10 @@ BOOST_AUTO_TEST_CASE(one_axis) {
                           rolled(n, 5), rolled(n, -2 * n - 1), repeated(n, 3), every(n, 2), with_border(n, 17)})
       check_all({a});
     for (const int by : {-n, 1 - n, -9, -1, 0, 1, 8, n / 2, n - 1, n, 3 * n + 2}) {
-      for (const edge outside : {edge::wrap, edge::zero, edge::nearest}) check_all({shifted(n, by, outside)});
+      for (const nn::edge outside : {nn::edge::wrap, nn::edge::zero, nn::edge::nearest})
+        check_all({shifted(n, by, outside)});
     }
-    check_all({{n, {.begin = -5, .outside = edge::wrap}, 3 * n + 10}});  // goes around the axis more than once
+    check_all({{n, {.begin = -5, .outside = nn::edge::wrap}, 3 * n + 10}});  // goes around the axis more than once
   }
 }
 BOOST_AUTO_TEST_CASE(several_axes) {
@@ -124,11 +128,11 @@ BOOST_AUTO_TEST_CASE(several_axes) {
     check_all({flipped(4), rolled(3, 1), flipped(n)});
     check_all({repeated(2, 2), repeated(n, 2)});
     check_all({with_border(2, 1), every(5, 3), with_border(n, 1), whole(2)});
-    for (const edge outside : {edge::wrap, edge::zero, edge::nearest}) {
+    for (const nn::edge outside : {nn::edge::wrap, nn::edge::zero, nn::edge::nearest}) {
       check_all({shifted(5, 2, outside), whole(n)});
       check_all({shifted(4, -1, outside), shifted(n, 1, outside)});
-      check_all(
-          {shifted(2, 1, edge::zero), shifted(5, -3, outside), shifted(3, 1, edge::wrap), shifted(n, -n / 2, outside)});
+      check_all({shifted(2, 1, nn::edge::zero), shifted(5, -3, outside), shifted(3, 1, nn::edge::wrap),
+                 shifted(n, -n / 2, outside)});
     }
   }
 }

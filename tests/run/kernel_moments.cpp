@@ -58,7 +58,7 @@ void check_of(kernel_pointer moments, int rows, int columns, const workspace& wo
 }
 template <class Real, int Rows, int Columns>
 void check(Real distance) {
-  using op = moments_op<eps>;
+  using op = lang::moments_op<eps>;
   constexpr shape of{Rows, Columns};
   check_of(&run_kernel<op, Real, array<of>>, Rows, Columns, op::scratch(sizeof(Real), of), distance);
 }
@@ -66,7 +66,7 @@ void check(Real distance) {
 /// Groups of columns. Each group has a mean of its own, and the means are far apart.
 template <class Real, int N, int Rows, int Columns, int Groups>
 void check_groups(Real apart) {
-  using op = group_moments_op<Groups, eps>;
+  using op = lang::group_moments_op<Groups, eps>;
   constexpr shape of{N, Rows, Columns};
   constexpr int together = Columns / Groups;
   auto x = numbers<Real>(of.count());
@@ -98,7 +98,7 @@ void check_groups(Real apart) {
 /// The moments of bf16 equal the moments of the same numbers in float, bit for bit.
 template <int Rows, int Columns>
 void check_halves(int threads) {
-  using op = moments_op<eps>;
+  using op = lang::moments_op<eps>;
   constexpr shape of{Rows, Columns};
   std::vector<bf16> x;
   std::vector<float> exact;
@@ -123,7 +123,7 @@ struct moments_now {
   Real half_mean[Columns], twice_scale[Columns], variance[Columns];
 
   explicit moments_now(const std::vector<Real>& x) {
-    using op = moments_op<0.0>;
+    using op = lang::moments_op<0.0>;
     constexpr shape of{Rows, Columns};
     std::vector<Real> scratch(static_cast<std::size_t>(op::scratch(sizeof(Real), of).numbers(1)));
     run_kernel<op, Real, array<of>>({half_mean, twice_scale, variance, x.data(), scratch.data()});

@@ -22,7 +22,7 @@ struct follower {
   std::vector<int> visits;
   std::mutex one_at_a_time;
 
-  static void visit(const void* self, void* const*, range rows) {
+  static void visit(const void* self, void* const*, cost::range rows) {
     follower& f = *static_cast<follower*>(const_cast<void*>(self));
     const std::scoped_lock lock(f.one_at_a_time);
     for (auto row = rows.begin; row < rows.end; ++row) ++f.visits[static_cast<std::size_t>(row)];
@@ -32,9 +32,9 @@ struct follower {
 template <class Op, class Real, class... Tensors>
 bool follow_kernel(std::vector<const void*> operands, int rows, int threads) {
   follower f{std::vector<int>(static_cast<std::size_t>(rows)), {}};
-  const kernel::row_maker after{&follower::visit, &f, nullptr, true};
+  const kernels::row_maker after{&follower::visit, &f, nullptr, true};
   compute(Op{}, signature<Real, Tensors...>{}, const_cast<void* const*>(operands.data()),
-          kernel::launch{.threads = threads, .maker = &after});
+          kernels::launch{.threads = threads, .maker = &after});
   return std::ranges::count(f.visits, 1) == rows;
 }
 
@@ -56,9 +56,9 @@ void check_moments(Real distance, std::initializer_list<int> each_number_of_thre
   };
   for (const int threads : each_number_of_threads) {
     guarded<Real> m(Rows), s(Rows), r(Rows), alone(Rows), followed(Rows);
-    run_kernel<row_moments_op<eps>, Real, of>({m.data(), s.data(), x.data()}, threads);
-    run_kernel<row_moments_op<eps>, Real, of>({nullptr, alone.data(), x.data()}, threads);
-    run_kernel<row_scale_op<eps>, Real, of>({r.data(), x.data()}, threads);
+    run_kernel<lang::row_moments_op<eps>, Real, of>({m.data(), s.data(), x.data()}, threads);
+    run_kernel<lang::row_moments_op<eps>, Real, of>({nullptr, alone.data(), x.data()}, threads);
+    run_kernel<lang::row_scale_op<eps>, Real, of>({r.data(), x.data()}, threads);
     BOOST_TEST_CONTEXT("rows " << Rows << " columns " << Columns << " threads " << threads) {
       const auto mean_error = [&](auto) { return error / 2 + epsilon<Real> / 4 * (1 + std::abs(distance)); };
       BOOST_TEST(worst(m.data(), mean.data(), Rows, mean_error) <= 1);
@@ -66,7 +66,8 @@ void check_moments(Real distance, std::initializer_list<int> each_number_of_thre
       const double square = 1 + double{distance} * double{distance};
       BOOST_TEST(worst(r.data(), root.data(), Rows, scale_error(root, 2 * error * square)) <= 1);
       BOOST_TEST(std::equal(alone.data(), alone.data() + Rows, s.data()));
-      BOOST_TEST((follow_kernel<row_moments_op<eps>, Real, of>({nullptr, followed.data(), x.data()}, Rows, threads)));
+      BOOST_TEST(
+          (follow_kernel<lang::row_moments_op<eps>, Real, of>({nullptr, followed.data(), x.data()}, Rows, threads)));
       BOOST_TEST(std::equal(followed.data(), followed.data() + Rows, s.data()));
       BOOST_TEST((m.intact() && s.intact() && r.intact() && alone.intact()));
     }
@@ -92,10 +93,10 @@ void check_sums(std::initializer_list<int> each_number_of_threads = {1}) {
   const auto of_column = [](std::int64_t) { return (std::min(Rows, 64) + 7) * std::sqrt(2.0) * Rows * epsilon<Real>; };
   const auto of_row = [](std::int64_t) { return (std::min(Columns / 8, 32) + 10) * 2 * epsilon<Real>; };
   for (const int threads : each_number_of_threads) {
-    const auto scratch_size = normalized_sums_op::scratch(0, of::shape).numbers(threads);
+    const auto scratch_size = lang::normalized_sums_op::scratch(0, of::shape).numbers(threads);
     guarded<Real> level(Rows), tilt(Rows), of_weight(Columns), of_bias(Columns), scratch(scratch_size);
     guarded<Real> weight_alone(Columns), tilt_followed(Rows), weight_followed(Columns);
-    run_kernel<normalized_sums_op, Real, of, of, row, row, column>(
+    run_kernel<lang::normalized_sums_op, Real, of, of, row, row, column>(
         {level.data(), tilt.data(), of_weight.data(), of_bias.data(), g.data(), x.data(), mean.data(), scale.data(),
          weight.data(), scratch.data()},
         threads);
@@ -104,18 +105,18 @@ void check_sums(std::initializer_list<int> each_number_of_threads = {1}) {
       BOOST_TEST(worst(tilt.data(), expected[1].data(), Rows, of_row) <= 1);
       BOOST_TEST(worst(of_weight.data(), expected[2].data(), Columns, of_column) <= 1);
       BOOST_TEST(worst(of_bias.data(), expected[3].data(), Columns, of_column) <= 1);
-      run_kernel<normalized_sums_op, Real, of, of, row, row, column>(
+      run_kernel<lang::normalized_sums_op, Real, of, of, row, row, column>(
           {nullptr, nullptr, weight_alone.data(), nullptr, g.data(), x.data(), mean.data(), scale.data(), weight.data(),
            scratch.data()},
           threads);
       BOOST_TEST(std::equal(weight_alone.data(), weight_alone.data() + Columns, of_weight.data()));
-      BOOST_TEST((follow_kernel<normalized_sums_op, Real, of, of, row, row, column>(
+      BOOST_TEST((follow_kernel<lang::normalized_sums_op, Real, of, of, row, row, column>(
           {nullptr, tilt_followed.data(), weight_followed.data(), nullptr, g.data(), x.data(), mean.data(),
            scale.data(), weight.data(), scratch.data()},
           Rows, threads)));
       BOOST_TEST(std::equal(tilt_followed.data(), tilt_followed.data() + Rows, tilt.data()));
       BOOST_TEST(std::equal(weight_followed.data(), weight_followed.data() + Columns, of_weight.data()));
-      run_kernel<scaled_sums_op, Real, of, of, row, column>(
+      run_kernel<lang::scaled_sums_op, Real, of, of, row, column>(
           {tilt.data(), of_weight.data(), g.data(), x.data(), scale.data(), weight.data(), scratch.data()}, threads);
       BOOST_TEST(worst(tilt.data(), without[1].data(), Rows, of_row) <= 1);
       BOOST_TEST(worst(of_weight.data(), without[2].data(), Columns, of_column) <= 1);
@@ -138,16 +139,16 @@ void check_rotary(int threads = 1) {
     reference::rotary(x.data(), at.data(), expected.data(), N * T, examples * T, Heads, Features);
     const auto turned = [&](auto waves_of) {
       using table = decltype(waves_of);
-      run_kernel<rotated_op<false>, Real, of, table>({out.data(), x.data(), waves.data()}, threads);
-      run_kernel<rotated_op<false>, Real, of, table>({in_place.data(), in_place.data(), waves.data()}, threads);
-      run_kernel<rotated_op<true>, Real, of, table>({back.data(), out.data(), waves.data()}, threads);
+      run_kernel<lang::rotated_op<false>, Real, of, table>({out.data(), x.data(), waves.data()}, threads);
+      run_kernel<lang::rotated_op<false>, Real, of, table>({in_place.data(), in_place.data(), waves.data()}, threads);
+      run_kernel<lang::rotated_op<true>, Real, of, table>({back.data(), out.data(), waves.data()}, threads);
     };
     if (examples == 1) {
-      run_kernel<waves_op<Features, 10000.0, true>, Real, array<shape{T}, index_below(1000)>>(
+      run_kernel<lang::waves_op<Features, 10000.0, true>, Real, array<shape{T}, index_below(1000)>>(
           {waves.data(), at.data()});
       turned(array<shape{T, Features}>{});
     } else {
-      run_kernel<waves_op<Features, 10000.0, true>, Real, array<shape{N, T}, index_below(1000)>>(
+      run_kernel<lang::waves_op<Features, 10000.0, true>, Real, array<shape{N, T}, index_below(1000)>>(
           {waves.data(), at.data()});
       turned(array<shape{N, T, Features}>{});
     }
@@ -177,7 +178,7 @@ void check_halves(int threads = 1) {
   };
   const std::vector<float> exact_g = as_floats(g), exact_x = as_floats(x), mean = numbers<float>(R),
                            scale = numbers<float>(R), weight = numbers<float>(C);
-  guarded<float> room(normalized_sums_op::scratch(4, shape{R, C}).numbers(threads));
+  guarded<float> room(lang::normalized_sums_op::scratch(4, shape{R, C}).numbers(threads));
   // Results of rows and of columns, for bf16 and for floats.
   guarded<float> rows[2][2]{{guarded<float>(R), guarded<float>(R)}, {guarded<float>(R), guarded<float>(R)}};
   guarded<float> columns[2][2]{{guarded<float>(C), guarded<float>(C)}, {guarded<float>(C), guarded<float>(C)}};
@@ -189,26 +190,26 @@ void check_halves(int threads = 1) {
     return all;
   };
   BOOST_TEST_CONTEXT(R << " rows of " << C << ", threads " << threads) {
-    run_kernel<row_moments_op<eps>, bf16, halves>({rows[0][0].data(), rows[0][1].data(), x.data()}, threads);
-    run_kernel<row_moments_op<eps>, float, floats>({rows[1][0].data(), rows[1][1].data(), exact_x.data()});
+    run_kernel<lang::row_moments_op<eps>, bf16, halves>({rows[0][0].data(), rows[0][1].data(), x.data()}, threads);
+    run_kernel<lang::row_moments_op<eps>, float, floats>({rows[1][0].data(), rows[1][1].data(), exact_x.data()});
     BOOST_TEST(same(rows, R));
-    run_kernel<row_scale_op<eps>, bf16, halves>({rows[0][0].data(), x.data()}, threads);
-    run_kernel<row_scale_op<eps>, float, floats>({rows[1][0].data(), exact_x.data()});
+    run_kernel<lang::row_scale_op<eps>, bf16, halves>({rows[0][0].data(), x.data()}, threads);
+    run_kernel<lang::row_scale_op<eps>, float, floats>({rows[1][0].data(), exact_x.data()});
     BOOST_TEST(same(rows, R));
-    run_kernel<normalized_sums_op, bf16, halves, halves, of_row, of_row, of_column>(
+    run_kernel<lang::normalized_sums_op, bf16, halves, halves, of_row, of_row, of_column>(
         {rows[0][0].data(), rows[0][1].data(), columns[0][0].data(), columns[0][1].data(), g.data(), x.data(),
          mean.data(), scale.data(), weight.data(), room.data()},
         threads);
-    run_kernel<normalized_sums_op, float, floats, floats, of_row, of_row, of_column>(
+    run_kernel<lang::normalized_sums_op, float, floats, floats, of_row, of_row, of_column>(
         {rows[1][0].data(), rows[1][1].data(), columns[1][0].data(), columns[1][1].data(), exact_g.data(),
          exact_x.data(), mean.data(), scale.data(), weight.data(), room.data()});
     BOOST_TEST((same(rows, R) && same(columns, C)));
-    run_kernel<scaled_sums_op, bf16, halves, halves, of_row, of_column>(
+    run_kernel<lang::scaled_sums_op, bf16, halves, halves, of_row, of_column>(
         {rows[0][0].data(), columns[0][0].data(), g.data(), x.data(), scale.data(), weight.data(), room.data()},
         threads);
-    run_kernel<scaled_sums_op, float, floats, floats, of_row, of_column>({rows[1][0].data(), columns[1][0].data(),
-                                                                          exact_g.data(), exact_x.data(), scale.data(),
-                                                                          weight.data(), room.data()});
+    run_kernel<lang::scaled_sums_op, float, floats, floats, of_row, of_column>(
+        {rows[1][0].data(), columns[1][0].data(), exact_g.data(), exact_x.data(), scale.data(), weight.data(),
+         room.data()});
     BOOST_TEST((same(rows, R) && same(columns, C)));
     BOOST_TEST(room.intact());
   }
@@ -235,7 +236,7 @@ BOOST_AUTO_TEST_CASE(constant_rows) {
   for (const float c : {0.F, 0.1F, -1e4F, 3e7F, 3.7e9F, -3.3e38F}) {
     const std::vector<float> x(3 * 101, c);
     float mean[3], scale[3];
-    run_kernel<row_moments_op<eps>, float, array<shape{3, 101}>>({mean, scale, x.data()});
+    run_kernel<lang::row_moments_op<eps>, float, array<shape{3, 101}>>({mean, scale, x.data()});
     BOOST_TEST(mean[1] == c / 2);
     BOOST_TEST(std::abs(scale[1] / (2 / std::sqrt(eps)) - 1) <= epsilon<float>);
   }
@@ -250,8 +251,8 @@ void check_huge() {
   std::vector<Real> mean(rows), scale(rows), root(rows), now(rows), huge;
   using list = std::vector<Real>;
   const auto all = [&](const list& from, list& m, list& s, list& r) {
-    run_kernel<row_moments_op<0.0>, Real, of>({m.data(), s.data(), from.data()});
-    run_kernel<row_scale_op<0.0>, Real, of>({r.data(), from.data()});
+    run_kernel<lang::row_moments_op<0.0>, Real, of>({m.data(), s.data(), from.data()});
+    run_kernel<lang::row_scale_op<0.0>, Real, of>({r.data(), from.data()});
   };
   all(x, mean, scale, root);
   for (const int power : {most / 2 - 3, most / 2, most / 2 + 1, most * 3 / 4, most - 2, most}) {
@@ -278,7 +279,7 @@ BOOST_AUTO_TEST_CASE(huge_rows) {
 // million rows.
 BOOST_AUTO_TEST_CASE(a_million_terms) {
   constexpr int n = 1'000'000;
-  constexpr auto room = static_cast<std::size_t>(normalized_sums_op::scratch(4, shape{1, n}).numbers(1));
+  constexpr auto room = static_cast<std::size_t>(lang::normalized_sums_op::scratch(4, shape{1, n}).numbers(1));
   std::vector<float> x(n), g(n, 0.1F), scratch(room);
   for (std::size_t i = 0; i < n; ++i) x[i] = i % 4 == 0 ? 0.103F : 0.099F;
   double mean = 0, square = 0, sum_of_g = 0;
@@ -286,7 +287,7 @@ BOOST_AUTO_TEST_CASE(a_million_terms) {
   for (const float e : x) square += (e - mean) * (e - mean) / n;
   for (const float e : g) sum_of_g += double{e};
   float half_mean, twice_scale, level, tilt, weight, bias;
-  run_kernel<row_moments_op<0.0>, float, array<shape{1, n}>>({&half_mean, &twice_scale, x.data()});
+  run_kernel<lang::row_moments_op<0.0>, float, array<shape{1, n}>>({&half_mean, &twice_scale, x.data()});
   BOOST_TEST(std::abs(2 * half_mean / mean - 1) <= epsilon<float>);
   BOOST_TEST(std::abs(twice_scale * std::sqrt(square) / 2 - 1) <= 1e-6);
   const std::vector<float> ones(n, 1), back(n, -0.5F), twice(n, 2);  // the normalized x is x + 1
@@ -295,11 +296,11 @@ BOOST_AUTO_TEST_CASE(a_million_terms) {
   using row = array<shape{1, n}>;
   using column = array<shape{n, 1}>;
   using one = array<shape{1, 1}>;
-  run_kernel<normalized_sums_op, float, row, row, one, one, array<shape{n}>>(
+  run_kernel<lang::normalized_sums_op, float, row, row, one, one, array<shape{n}>>(
       {&level, &tilt, nullptr, nullptr, g.data(), x.data(), back.data(), twice.data(), ones.data(), scratch.data()});
   BOOST_TEST(std::abs(level * n / sum_of_g - 1) <= 1e-6);
   BOOST_TEST(std::abs(tilt * n / sum_of_products - 1) <= 1e-6);
-  run_kernel<normalized_sums_op, float, column, column, column, column, array<shape{1}>>(
+  run_kernel<lang::normalized_sums_op, float, column, column, column, column, array<shape{1}>>(
       {nullptr, nullptr, &weight, &bias, g.data(), x.data(), back.data(), twice.data(), ones.data(), scratch.data()});
   BOOST_TEST(std::abs(weight / sum_of_products - 1) <= 1e-6);
   BOOST_TEST(std::abs(bias / sum_of_g - 1) <= 1e-6);

@@ -6,7 +6,7 @@
 
 #include "kernel_check.hpp"
 
-using cairn::pooling, cairn::shape;
+using cairn::lang::pooling, cairn::shape;
 using namespace kernel_check;
 
 namespace {
@@ -87,11 +87,11 @@ void check_pool(std::initializer_list<int> each = {1}) {
   using x = array<X, number>;
   using made = array<to, number>;
   using at = array<to, P.position_type()>;
-  constexpr kernels run{&run_kernel<cairn::max_pool_op<P>, Real, x>,
-                        &run_kernel<cairn::window_gather_op<P>, Real, x, at>,
-                        &run_kernel<cairn::window_scatter_op<P, X[1], X[2]>, Real, made, at>,
-                        &run_kernel<cairn::sum_pool_op<P, false>, Real, x>,
-                        &run_kernel<cairn::window_spread_op<P, false, X[1], X[2]>, Real, made>};
+  constexpr kernels run{&run_kernel<cairn::lang::max_pool_op<P>, Real, x>,
+                        &run_kernel<cairn::lang::window_gather_op<P>, Real, x, at>,
+                        &run_kernel<cairn::lang::window_scatter_op<P, X[1], X[2]>, Real, made, at>,
+                        &run_kernel<cairn::lang::sum_pool_op<P, false>, Real, x>,
+                        &run_kernel<cairn::lang::window_spread_op<P, false, X[1], X[2]>, Real, made>};
   const cairn::reference::windows windows{X, P.extent, P.stride, P.padding};
   for (const int threads : each)
     check<In, Real, cairn::stored_as<P.position_type().type, Real>>(run, windows, to.count(), threads);

@@ -1,21 +1,22 @@
 // Compares sums over axes, and permutations of axes, with plain loops.
-#include <array>
-#include <boost/test/unit_test.hpp>
-
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/reference.hpp"
 #include "cairn/kernel/transpose.hpp"
+
+#include <array>
+#include <boost/test/unit_test.hpp>
+
 #include "kernel_check.hpp"
 
-using cairn::axis_set, cairn::shape;
+using cairn::detail::axis_set, cairn::shape;
 using namespace kernel_check;
 
 namespace {
 
 // Neighbouring axes are merged. The merged axis has more elements than an extent can hold.
 constexpr shape large{2, 1 << 16, 1 << 16};
-static_assert(cairn::kernel::reduction_of<large, 0b110>.at[1].reduced == std::int64_t{1} << 32);
-static_assert(cairn::kernel::reduction_of<large, 0b001>.at[0].remaining == std::int64_t{1} << 32);
+static_assert(cairn::kernels::reduction_of<large, 0b110>.at[1].reduced == std::int64_t{1} << 32);
+static_assert(cairn::kernels::reduction_of<large, 0b001>.at[0].remaining == std::int64_t{1} << 32);
 
 template <class Real>
 void check_sum_of(kernel_pointer sum, const shape& from, axis_set axes) {
@@ -29,15 +30,14 @@ void check_sum_of(kernel_pointer sum, const shape& from, axis_set axes) {
   // The partial sums of n numbers below 1 are about sqrt(n), and there are at most n roundings.
   const double n = static_cast<double>(from.count() / count);
   const auto bound = [&](std::int64_t) { return n * std::sqrt(n) * epsilon<Real>; };
-  BOOST_TEST_CONTEXT("extents " << from[0] << " " << from[1] << " ... of rank " << from.rank << ", axes "
-                                << axes) {
+  BOOST_TEST_CONTEXT("extents " << from[0] << " " << from[1] << " ... of rank " << from.rank << ", axes " << axes) {
     BOOST_TEST(worst(out.data(), expected.data(), count, bound) <= 1);
     BOOST_TEST(out.intact());
   }
 }
 template <class Real, shape From, axis_set Axes>
 void check_sum() {
-  check_sum_of<Real>(&run_kernel<cairn::sum_op<Axes, false>, Real, array<From>>, From, Axes);
+  check_sum_of<Real>(&run_kernel<cairn::lang::sum_op<Axes, false>, Real, array<From>>, From, Axes);
 }
 
 template <class Real, class Extents>
@@ -78,7 +78,7 @@ void check_transpose_of(kernel_pointer transpose, const shape& from, const int* 
 template <class Real, shape From, int... Order>
 void check_transpose() {
   constexpr std::array<int, sizeof...(Order)> order{Order...};
-  check_transpose_of<Real>(&run_kernel<cairn::transpose_op<order>, Real, array<From>>, From, order.data());
+  check_transpose_of<Real>(&run_kernel<cairn::lang::transpose_op<order>, Real, array<From>>, From, order.data());
 }
 
 template <class Real, class Extents>

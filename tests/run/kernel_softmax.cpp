@@ -9,13 +9,13 @@
 
 #include "kernel_check.hpp"
 
-using cairn::shape, cairn::kernel::lanes;
+using cairn::shape, cairn::kernels::lanes;
 using namespace kernel_check;
 
 namespace {
 
 // The number of elements inside an axis may be larger than an extent can be.
-static_assert(cairn::kernel::around(shape{2, 1 << 16, 1 << 16}, 0).inner == std::int64_t{1} << 32);
+static_assert(cairn::kernels::around(shape{2, 1 << 16, 1 << 16}, 0).inner == std::int64_t{1} << 32);
 
 // x - max is rounded before exp. Therefore the relative error of a result, in epsilons, is the distance of x from the
 // maximum, which is at most 2 scale.
@@ -50,8 +50,8 @@ void check_softmax_of(kernel_pointer softmax, kernel_pointer log_softmax, const 
 }
 template <class Real, shape S, int Axis>
 void check_softmax(Real scale, Real shift, std::initializer_list<int> each_number_of_threads = {1}) {
-  check_softmax_of<Real>(&run_kernel<cairn::softmax_op<Axis>, Real, array<S>>,
-                         &run_kernel<cairn::log_softmax_op<Axis>, Real, array<S>>, S, Axis, scale, shift,
+  check_softmax_of<Real>(&run_kernel<cairn::lang::softmax_op<Axis>, Real, array<S>>,
+                         &run_kernel<cairn::lang::log_softmax_op<Axis>, Real, array<S>>, S, Axis, scale, shift,
                          each_number_of_threads);
 }
 
@@ -60,7 +60,7 @@ void check_softmax(Real scale, Real shift, std::initializer_list<int> each_numbe
 template <class Real, shape S, int Axis, bool OfLog>
 void check_slopes(std::initializer_list<int> each_number_of_threads = {1}) {
   using wide = long double;
-  constexpr cairn::kernel::around_axis a = cairn::kernel::around(S, Axis);
+  constexpr cairn::kernels::around_axis a = cairn::kernels::around(S, Axis);
   constexpr double roundings = OfLog ? 48 : 24;  // logs of shares, down to -25, are rounded
   const auto g = numbers<Real>(S.count());
   auto logits = numbers<Real>(S.count(), 3);
@@ -101,7 +101,7 @@ void check_slopes(std::initializer_list<int> each_number_of_threads = {1}) {
   }
   for (const int threads : each_number_of_threads) {
     guarded<Real> out(S.count()), in_place(g);
-    constexpr kernel_pointer slope = &run_kernel<cairn::softmax_slope_op<Axis, OfLog>, Real, array<S>, array<S>>;
+    constexpr kernel_pointer slope = &run_kernel<cairn::lang::softmax_slope_op<Axis, OfLog>, Real, array<S>, array<S>>;
     slope({out.data(), g.data(), y.data()}, threads);
     slope({in_place.data(), in_place.data(), y.data()}, threads);
     double most = 0;
@@ -175,10 +175,11 @@ void check_losses_of(const losses& run, int rows, int classes, std::initializer_
 }
 template <class Real, int N, int C>
 void check_losses(std::initializer_list<int> each_number_of_threads = {1}) {
-  check_losses_of<Real>({of_labels<cairn::softmax_error_op, Real, N, C>, of_labels<cairn::cross_entropy_op, Real, N, C>,
-                         of_labels<cairn::accuracy_op, Real, N, C>, of_labels<cairn::row_cross_entropy_op, Real, N, C>,
-                         of_labels<cairn::label_logit_op, Real, N, C>},
-                        N, C, each_number_of_threads);
+  check_losses_of<Real>(
+      {of_labels<cairn::lang::softmax_error_op, Real, N, C>, of_labels<cairn::lang::cross_entropy_op, Real, N, C>,
+       of_labels<cairn::lang::accuracy_op, Real, N, C>, of_labels<cairn::lang::row_cross_entropy_op, Real, N, C>,
+       of_labels<cairn::lang::label_logit_op, Real, N, C>},
+      N, C, each_number_of_threads);
 }
 
 template <class Real>
@@ -290,7 +291,7 @@ BOOST_AUTO_TEST_CASE(sum_of_losses_does_not_depend_on_threads) {
   const auto logits = numbers<double>(rows * classes, 4);
   const auto label = labels(rows, classes);
   double alone = 0;
-  constexpr kernel_pointer loss = of_labels<cairn::cross_entropy_op, double, rows, classes>;
+  constexpr kernel_pointer loss = of_labels<cairn::lang::cross_entropy_op, double, rows, classes>;
   loss({&alone, logits.data(), label.data()}, 1);
   for (const int threads : {2, 3, 5}) {
     double together = 0;
@@ -312,11 +313,11 @@ void check_extreme_scores() {
     in[static_cast<std::size_t>(3 * classes + j)] = -infinity<Real>;
   }
   guarded<Real> shares(4 * classes), logs(4 * classes), losses(4), errors(4 * classes);
-  run_kernel<cairn::softmax_op<-1>, Real, array<shape{4, classes}>>({shares.data(), in.data()});
-  run_kernel<cairn::log_softmax_op<-1>, Real, array<shape{4, classes}>>({logs.data(), in.data()});
+  run_kernel<cairn::lang::softmax_op<-1>, Real, array<shape{4, classes}>>({shares.data(), in.data()});
+  run_kernel<cairn::lang::log_softmax_op<-1>, Real, array<shape{4, classes}>>({logs.data(), in.data()});
   const std::int32_t label[]{3, 3, 5, 3};
-  constexpr kernel_pointer loss = of_labels<cairn::row_cross_entropy_op, Real, 4, classes>;
-  constexpr kernel_pointer error = of_labels<cairn::softmax_error_op, Real, 4, classes>;
+  constexpr kernel_pointer loss = of_labels<cairn::lang::row_cross_entropy_op, Real, 4, classes>;
+  constexpr kernel_pointer error = of_labels<cairn::lang::softmax_error_op, Real, 4, classes>;
   loss({losses.data(), in.data(), label}, 1);
   error({errors.data(), in.data(), label}, 1);
   for (int j = 0; j < classes; ++j) {
@@ -335,7 +336,7 @@ void check_extreme_scores() {
   BOOST_TEST(std::isnan(losses.data()[3]));
   Real one = 7;
   for (const Real x : {far, -far, Real{0}}) {
-    run_kernel<cairn::softmax_op<-1>, Real, array<shape{1, 1}>>({&one, &x});
+    run_kernel<cairn::lang::softmax_op<-1>, Real, array<shape{1, 1}>>({&one, &x});
     BOOST_TEST(one == 1);
   }
 }
@@ -349,7 +350,7 @@ BOOST_AUTO_TEST_CASE(accuracy_of_ties) {
   const float logits[] = {1, 3, 3, 0, 2, 2, 2, 1, 0, -1, -1, -2};
   const std::int32_t first[] = {1, 0, 0}, second[] = {2, 1, 1};
   float all = -1, none = -1;
-  constexpr kernel_pointer accuracy = of_labels<cairn::accuracy_op, float, 3, 4>;
+  constexpr kernel_pointer accuracy = of_labels<cairn::lang::accuracy_op, float, 3, 4>;
   accuracy({&all, logits, first}, 1);
   accuracy({&none, logits, second}, 1);
   BOOST_TEST(all == 1);
@@ -374,7 +375,7 @@ BOOST_AUTO_TEST_CASE(the_error_of_a_confident_label) {
   const std::vector<float> logits{20, 0, 1, -1, 0.5F};
   const std::vector<std::int32_t> labels{0};
   std::vector<float> out(5);
-  cairn::kernel::softmax_error(cairn::kernel::labelled_rows<float>{logits.data(), labels.data(), 1, 5}, out.data());
+  cairn::kernels::softmax_error(cairn::kernels::labelled_rows<float>{logits.data(), labels.data(), 1, 5}, out.data());
   double others = 0;
   for (const double logit : {0.0, 1.0, -1.0, 0.5}) others += std::exp(logit - 20);
   BOOST_TEST(std::abs(static_cast<double>(out[0]) / (-others / (1 + others)) - 1) < 1e-6);

@@ -11,7 +11,7 @@
 
 #include "kernel_check.hpp"
 
-using cairn::axis_set, cairn::shape;
+using cairn::detail::axis_set, cairn::shape;
 using namespace kernel_check;
 
 namespace {
@@ -35,11 +35,11 @@ constexpr double one_after_another(int n) {
   return (n / 2 + 2) * epsilon<Real> / 2;
 }
 template <class Real>
-constexpr double in_sections = one_after_another<Real>(cairn::section_terms);
+constexpr double in_sections = one_after_another<Real>(cairn::cost::section_terms);
 /// Products add the terms of a block one after another, and then the blocks of a section.
 template <class Real>
 constexpr double in_blocks =
-    one_after_another<Real>(cairn::most_block_pixels) + one_after_another<Real>(cairn::section_blocks);
+    one_after_another<Real>(cairn::cost::most_block_pixels) + one_after_another<Real>(cairn::cost::section_blocks);
 
 /// The sum of some terms and the sum of their magnitudes, in a wider type and with compensation.
 struct exact_sum {
@@ -70,8 +70,8 @@ void check_sum() {
       exact[static_cast<std::size_t>(to)].add(in[static_cast<std::size_t>(i)]);
     }
     guarded<Real> sums(count), by_three(count);
-    run_kernel<cairn::sum_op<Axes, false>, Real, array<From>>({sums.data(), in.data()}, 1);
-    run_kernel<cairn::sum_op<Axes, false>, Real, array<From>>({by_three.data(), in.data()}, 3);
+    run_kernel<cairn::lang::sum_op<Axes, false>, Real, array<From>>({sums.data(), in.data()}, 1);
+    run_kernel<cairn::lang::sum_op<Axes, false>, Real, array<From>>({by_three.data(), in.data()}, 3);
     double most = 0;
     for (std::int64_t k = 0; k < count; ++k)
       most = worse(most, exact[static_cast<std::size_t>(k)].error(sums.data()[k]) / in_sections<Real>);
@@ -96,7 +96,7 @@ void check_scatter() {
     std::vector<In> laid;
     for (const Real x : drawn<Real>(std::int64_t{Outer} * Count * Inner, sort)) laid.push_back(static_cast<In>(x));
     guarded<Real> sums(Outer * 3 * Inner), by_three(Outer * 3 * Inner);
-    const auto added = &run_kernel<cairn::scatter_add_op<1, 3>, In, laid_at, positions>;
+    const auto added = &run_kernel<cairn::lang::scatter_add_op<1, 3>, In, laid_at, positions>;
     added({sums.data(), laid.data(), at.data(), sorted.data()}, 1);
     added({by_three.data(), laid.data(), at.data(), sorted.data()}, 3);
     for (std::int64_t k = 0; k < Outer; ++k) {
@@ -114,7 +114,7 @@ void check_scatter() {
 /// A gradient of weights over K rows: columns of ones times columns of terms.
 template <class Real, int M, int N, int K>
 void check_product() {
-  using op = cairn::matmul_op<true, false>;
+  using op = cairn::lang::matmul_op<true, false>;
   const std::vector<Real> ones(std::size_t{M} * K, Real{1});
   constexpr shape a{K, M}, b{K, N};
   for (const terms sort : sorts) {
@@ -136,8 +136,8 @@ void check_product() {
 /// The gradient of filters with one tap: images of ones times gradients of terms.
 template <class Real, int Images, int Height, int Width, int Channels, bool Depthwise>
 void check_filter() {
-  constexpr cairn::motion moves{.groups = Depthwise ? Channels : 1};
-  using op = cairn::filter_gradient_op<moves, 1, 1>;
+  constexpr cairn::cost::motion moves{.groups = Depthwise ? Channels : 1};
+  using op = cairn::lang::filter_gradient_op<moves, 1, 1>;
   constexpr shape x{Images, Height, Width, Channels}, g{Images, Height, Width, Channels};
   constexpr int inputs = Depthwise ? 1 : Channels;
   const std::vector<Real> ones(static_cast<std::size_t>(x.count()), Real{1});
@@ -165,7 +165,7 @@ void check_softmax() {
   std::vector<Real> in(static_cast<std::size_t>(X.count()), static_cast<Real>(0.3));
   std::fill_n(in.begin(), inner, Real{1});
   guarded<Real> out(X.count());
-  run_kernel<cairn::softmax_op<Axis>, Real, array<X>>({out.data(), in.data()});
+  run_kernel<cairn::lang::softmax_op<Axis>, Real, array<X>>({out.data(), in.data()});
   const double e = std::exp(double{in.back()} - 1), total = 1 + (X[Axis] - 1) * e;
   double most = 0;
   for (std::int64_t i = 0; i < X.count(); ++i)
@@ -202,8 +202,8 @@ BOOST_AUTO_TEST_CASE(sums_over_axes_with_kept_axes_between) {
 BOOST_AUTO_TEST_CASE(infinite_sums) {
   const auto sum_of = [](std::vector<float> in) {
     float sum = 0, columns[2];
-    run_kernel<cairn::sum_op<1, false>, float, array<shape{4'000}>>({&sum, in.data()});
-    run_kernel<cairn::sum_op<1, false>, float, array<shape{2'000, 2}>>({columns, in.data()});
+    run_kernel<cairn::lang::sum_op<1, false>, float, array<shape{4'000}>>({&sum, in.data()});
+    run_kernel<cairn::lang::sum_op<1, false>, float, array<shape{2'000, 2}>>({columns, in.data()});
     BOOST_TEST((columns[0] + columns[1] == sum || (std::isnan(columns[0] + columns[1]) && std::isnan(sum))));
     return sum;
   };
@@ -223,14 +223,14 @@ BOOST_AUTO_TEST_CASE(scatter_adds) {
   check_scatter<cairn::bf16, float, 1, 33, 10'000>();
 }
 BOOST_AUTO_TEST_CASE(pools) {
-  constexpr cairn::pooling whole{300}, around{.extent = 81, .stride = 1, .padding = 40};
+  constexpr cairn::lang::pooling whole{300}, around{.extent = 81, .stride = 1, .padding = 40};
   constexpr shape x{1, 300, 300, 3}, g{1, 90, 90, 3};
   const std::vector<float> in(x.count(), 0.1F);
   float sums[3];
-  run_kernel<cairn::sum_pool_op<whole, false>, float, array<x>>({sums, in.data()});
+  run_kernel<cairn::lang::sum_pool_op<whole, false>, float, array<x>>({sums, in.data()});
   for (const float sum : sums) BOOST_TEST(std::abs(sum / (300 * 300 * double{0.1F}) - 1) < 2 * in_sections<float>);
   std::vector<float> spread(g.count());
-  run_kernel<cairn::window_spread_op<around, false, 90, 90>, float, array<g>>({spread.data(), in.data()});
+  run_kernel<cairn::lang::window_spread_op<around, false, 90, 90>, float, array<g>>({spread.data(), in.data()});
   const double middle = spread[(45 * 90 + 45) * 3];
   BOOST_TEST(std::abs(middle / (81 * 81 * double{0.1F}) - 1) < 2 * in_sections<float>);
 }

@@ -79,8 +79,10 @@ constexpr auto of_words = cross_entropy(of_heads, words);
 constexpr const auto& words_d = gradient_of<of_words>;
 static_assert(types_of(words_d, "gather") == types{1, 0} && types_of<0>(words_d, "gather") == types{0, 1});
 static_assert(types_of(words_d, "softmax") == types{1, 0} && types_of<0>(words_d, "softmax") == types{1, 0});
-static_assert(types_of(words_d, "softmax_error") == types{1, 0} && types_of<0>(words_d, "softmax_error") == types{1, 0});
-static_assert(types_of<0>(words_d, "cross_entropy") == types{1, 0} && types_of(words_d, "cross_entropy") == types{0, 1});
+static_assert(types_of(words_d, "softmax_error") == types{1, 0} &&
+              types_of<0>(words_d, "softmax_error") == types{1, 0});
+static_assert(types_of<0>(words_d, "cross_entropy") == types{1, 0} &&
+              types_of(words_d, "cross_entropy") == types{0, 1});
 static_assert(types_of(words_d, "scatter_add") == types{0, 1} && types_of<0>(words_d, "scatter_add") == types{1, 0});
 
 // An extremum is one of the numbers of its argument, so it is stored in the type of the argument. A network of maxima
@@ -133,15 +135,16 @@ static_assert([] {
 // A state takes one value, wherever the model updates the state.
 constexpr auto filled = relu(matmul(input<"x", 8, 8>, param<"w", 8, 8>));
 constexpr auto filling = [](auto h, auto next) { return updated(tanh(h), state<"/last", initial{}, 8, 8>, next); };
-static_assert(program<mean(block<"b">(filling, block<"a">(filling, filled, filled), filled)), mixed<bf16>>::flops().forward > 0);
+static_assert(
+    program<mean(block<"b">(filling, block<"a">(filling, filled, filled), filled)), mixed<bf16>>::flops().forward > 0);
 
 // Values that are computed only from parameters are computed once, however many bodies read them. If several operations
 // read the bf16 copy of a weight, the copy is not stored from the forward pass to the backward pass.
 constexpr auto scaled_by = layer([](auto h) { return h * softmax(param<"/scale", 24, 16>) | nn::linear<"fc", 16>; });
 constexpr auto scaled = mean(input<"h", 24, 16> | repeat<3, "block">([](auto) { return ckpt<"s">(scaled_by); }));
 static_assert(types_of(graph_of<scaled>, "softmax") == types{1, 0});
-constexpr auto sharing =
-    mean(input<"h", 24, 64> | repeat<3, "block">([](auto) { return ckpt<"s">(shared(nn::linear<"/fc", 64>) | nn::gelu); }));
+constexpr auto sharing = mean(
+    input<"h", 24, 64> | repeat<3, "block">([](auto) { return ckpt<"s">(shared(nn::linear<"/fc", 64>) | nn::gelu); }));
 static_assert(program<sharing, mixed<bf16>>::memory().stored_bytes == program<sharing>::memory().stored_bytes / 2);
 static_assert(program<sharing, mixed<bf16>>::segments()[1].boundary_bytes ==
               program<sharing>::segments()[1].boundary_bytes / 2);
@@ -200,7 +203,7 @@ struct moving_average_op : elementwise_op {
 };
 template <class V>
 inline auto lanewise(moving_average_op, V x, V m) {
-  return std::array<V, 2>{x, m + (x - m) * kernel::all<V>(0.5)};
+  return std::array<V, 2>{x, m + (x - m) * kernels::all<V>(0.5)};
 }
 constexpr auto averaging =
     make<moving_average_op>(matmul(input<"x", 4, 8>, param<"w", 8, 8>), state<"mean", initial{}, 4, 8>);
@@ -296,7 +299,8 @@ BOOST_AUTO_TEST_CASE(logits_exist_once) {
   constexpr auto of_hidden = cross_entropy(param<"h", 512, 64> | nn::linear<"head", 50000>, tokens);
   constexpr auto smoothed = cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(
       param<"h", 512, 64> | nn::linear<"head", 50000>, tokens);
-  constexpr auto tied = cross_entropy(tokens | nn::embedding<"wte", 64> | nn::tied_linear<"/wte.weight", 50000>, tokens);
+  constexpr auto tied =
+      cross_entropy(tokens | nn::embedding<"wte", 64> | nn::tied_linear<"/wte.weight", 50000>, tokens);
   constexpr std::int64_t logits = 512 * 50000 * 2, table = 50000 * 64 * 2;  // the table has a copy in bf16
   constexpr double most = 1.02 * static_cast<double>(logits) + table;
   static_assert(program<of_hidden, mixed<bf16>>::memory().peak_bytes < most);
@@ -361,8 +365,8 @@ BOOST_AUTO_TEST_CASE(values_that_the_user_rounds) {
   constexpr auto rows = softmax(as<bf16>(input<"table", 5, 16>));
   constexpr auto at = indices<"at", 5, 7>;
   const std::vector<std::int32_t> places{4, 0, 3, 1, 1, 2, 0};
-  takes_typed<as_real(gather<0>(rows, at)), as_real(gather<0>(once_more(rows), at)), mixed<bf16>>(
-      bind<"table">(table), bind<"at">(places));
+  takes_typed<as_real(gather<0>(rows, at)), as_real(gather<0>(once_more(rows), at)), mixed<bf16>>(bind<"table">(table),
+                                                                                                  bind<"at">(places));
   constexpr auto doubled = [](auto h) { return h * 2_c; };
   takes_typed<as_real(scan<3, "s">(doubled, carried(rows))), as_real(scan<3, "s">(doubled, carried(once_more(rows)))),
               mixed<bf16>>(bind<"table">(table));

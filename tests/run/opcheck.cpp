@@ -14,7 +14,7 @@ using namespace cairn;
 /// Twice its argument. The operations that are derived from it make one mistake each.
 struct doubled_op : op {
   static constexpr fixed_string name = "doubled";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr shape result(const shape& x) { return x; }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g + g); }
 };
@@ -55,8 +55,8 @@ struct writes_past_halves_op : doubled_op {
 };
 template <class Real, class X>
 void compute(writes_past_halves_op, signature<Real, X>, void* const* operands) {
-  const auto* x = static_cast<const kernel::taken_of<Real, X>*>(operands[1]);
-  using made = kernel::sum_of<Real>;
+  const auto* x = static_cast<const kernels::taken_of<Real, X>*>(operands[1]);
+  using made = kernels::sum_of<Real>;
   made* const y = static_cast<made*>(operands[0]);
   for (std::int64_t i = 0; i < X::shape.count(); ++i) y[i] = 2 * static_cast<made>(x[i]);
   if constexpr (std::is_same_v<Real, bf16>) y[X::shape.count() + 2] = 1;
@@ -117,7 +117,7 @@ struct ignores_rows_op : doubled_op {
   static constexpr bool takes_rows(const shape&) { return true; }
 };
 template <class Real, class X>
-void compute(ignores_rows_op, signature<Real, X> of, void* const* operands, const kernel::launch&) {
+void compute(ignores_rows_op, signature<Real, X> of, void* const* operands, const kernels::launch&) {
   doubled(of, operands);
 }
 /// Does not call the fused loop that follows.
@@ -127,7 +127,7 @@ struct ignores_followers_op : doubled_op {
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * 2_c + x * 0_c); }
 };
 template <class Real, class X>
-void compute(ignores_followers_op, signature<Real, X>, void* const* operands, const kernel::launch&) {
+void compute(ignores_followers_op, signature<Real, X>, void* const* operands, const kernels::launch&) {
   std::fill_n(static_cast<Real*>(operands[0]), X::shape.count() / X::shape[-1], Real{0});
   for (std::int64_t i = 0; i < X::shape.count(); ++i)
     static_cast<Real*>(operands[0])[i / X::shape[-1]] += 2 * static_cast<const Real*>(operands[1])[i];
@@ -151,7 +151,7 @@ V lanewise(crooked_op, V x) {
 /// A product. It returns twice the argument if both arguments have the same address.
 struct depends_on_addresses_op : op {
   static constexpr fixed_string name = "depends_on_addresses";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr shape result(const shape& x, const shape& y) { return x == y ? x : no_shape; }
   static constexpr auto vjp(auto g, auto, auto x, auto y) { return gradients(g * y, g * x); }
 };
@@ -209,8 +209,10 @@ BOOST_AUTO_TEST_CASE(correct_operations_pass) {
   BOOST_TEST((check_operation<own::largest_op, apart>(seed{2})));
   BOOST_TEST((check_operation<own::picked_op, x, indices<"at", 6, 4>>()));
   BOOST_TEST((check_operation<own::normalized_op, x>()));
-  BOOST_TEST((check_operation<cairn::placed_op<0>, param<"table", 8, 5>, indices<"at", 6, 1>, param<"rows", 3, 5>>()));
-  BOOST_TEST((check_operation<cairn::placed_op<0>, indices<"i", 9, 8>, indices<"at", 6, 1>, indices<"j", 4, 3>>()));
+  BOOST_TEST(
+      (check_operation<cairn::lang::placed_op<0>, param<"table", 8, 5>, indices<"at", 6, 1>, param<"rows", 3, 5>>()));
+  BOOST_TEST(
+      (check_operation<cairn::lang::placed_op<0>, indices<"i", 9, 8>, indices<"at", 6, 1>, indices<"j", 4, 3>>()));
   BOOST_TEST((check_operation<own::flipped_op<1>, x>()));
   BOOST_TEST((check_operation<own::centered_op, x, state<"mean", initial::uniform(1), 6>>()));
 }
@@ -218,29 +220,29 @@ BOOST_AUTO_TEST_CASE(arguments_of_other_types) {
   constexpr auto known = as<std::uint8_t>(indices<"known", 2, 5>);
   BOOST_TEST((check_operation<own::scored_op, param<"a", 3, 4>, param<"b", 3, 4>, input<"c", 3, 4>, indices<"i", 3, 5>,
                               indices<"j", 3, 5>, indices<"k", 3, 5>, known>()));
-  BOOST_TEST((check_operation<dropout_op<0.5, true>, x, random_key<"mask">>()));
+  BOOST_TEST((check_operation<lang::dropout_op<0.5, true>, x, random_key<"mask">>()));
 }
 BOOST_AUTO_TEST_CASE(norms_rotary_embeddings_and_scatter_adds_pass) {
   constexpr auto g = param<"g", 4, 6>;
   constexpr auto mean = param<"mean", 4, 1>;
   constexpr auto scale = param<"scale", 4, 1>;
   constexpr auto weight = param<"weight", 6>;
-  BOOST_TEST((check_operation<row_moments_op<1e-5>, x>()));
-  BOOST_TEST((check_operation<row_scale_op<1e-5>, x>()));
-  BOOST_TEST((check_operation<normalized_sums_op, g, x, mean, scale, weight>()));
-  BOOST_TEST((check_operation<scaled_sums_op, g, x, scale, weight>()));
-  BOOST_TEST(
-      (check_operation<normalized_slope_op, g, x, mean, scale, weight, param<"level", 4, 1>, param<"tilt", 4, 1>>()));
-  BOOST_TEST((check_operation<times_normalized_op, g, x, mean, scale>()));
-  BOOST_TEST((check_operation<rotated_op<false>, param<"turned", 2, 3, 2, 4>, param<"waves", 3, 4>>()));
-  BOOST_TEST((check_operation<rotated_op<true>, param<"turned", 2, 3, 2, 4>, param<"waves", 2, 3, 4>>()));
-  BOOST_TEST((check_operation<waves_op<6, 500.0, true>, indices<"at", 100, 2, 3>>()));
-  BOOST_TEST((check_operation<scatter_add_op<0, 4, 3>, x, indices<"at", 4, 4>>()));
+  BOOST_TEST((check_operation<lang::row_moments_op<1e-5>, x>()));
+  BOOST_TEST((check_operation<lang::row_scale_op<1e-5>, x>()));
+  BOOST_TEST((check_operation<lang::normalized_sums_op, g, x, mean, scale, weight>()));
+  BOOST_TEST((check_operation<lang::scaled_sums_op, g, x, scale, weight>()));
+  BOOST_TEST((check_operation<lang::normalized_slope_op, g, x, mean, scale, weight, param<"level", 4, 1>,
+                              param<"tilt", 4, 1>>()));
+  BOOST_TEST((check_operation<lang::times_normalized_op, g, x, mean, scale>()));
+  BOOST_TEST((check_operation<lang::rotated_op<false>, param<"turned", 2, 3, 2, 4>, param<"waves", 3, 4>>()));
+  BOOST_TEST((check_operation<lang::rotated_op<true>, param<"turned", 2, 3, 2, 4>, param<"waves", 2, 3, 4>>()));
+  BOOST_TEST((check_operation<lang::waves_op<6, 500.0, true>, indices<"at", 100, 2, 3>>()));
+  BOOST_TEST((check_operation<lang::scatter_add_op<0, 4, 3>, x, indices<"at", 4, 4>>()));
 }
 /// The largest score counts as a constant. This is correct if the largest score is used only together with the log of
 /// the total. Therefore the gradient of their sum is checked.
 BOOST_AUTO_TEST_CASE(attention_with_all_options_passes) {
-  using attended = attention_op<attending{true, masking::real, 0.3}>;
+  using attended = lang::attention_op<cairn::cost::attending{true, cost::masking::real, 0.3}>;
   constexpr auto q = param<"q", 1, 7, 4, 4>;
   constexpr auto k = param<"k", 1, 5, 2, 4>;
   constexpr auto v = param<"v", 1, 5, 2, 3>;
@@ -256,8 +258,8 @@ BOOST_AUTO_TEST_CASE(attention_with_all_options_passes) {
     return sum(y * frozen<"of y", 1, 7, 4, 3>) + sum((largest + log_total) * frozen<"of rows", 1, 7, 4>);
   }();
   BOOST_TEST(gradcheck<loss>(seed{1}).relative < gradient_tolerance);
-  BOOST_TEST((check_operation<attention_gradients_op<attending{true}>, param<"g", 1, 7, 4, 3>, q, k, v,
-                              param<"largest", 1, 7, 4>, param<"log total", 1, 7, 4>, param<"delta", 1, 7, 4>>()));
+  BOOST_TEST((check_operation<lang::attention_gradients_op<cairn::cost::attending{true}>, param<"g", 1, 7, 4, 3>, q, k,
+                              v, param<"largest", 1, 7, 4>, param<"log total", 1, 7, 4>, param<"delta", 1, 7, 4>>()));
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_is_read_before_it_is_written) {
@@ -277,11 +279,11 @@ BOOST_AUTO_TEST_CASE(writes_outside_of_results_and_scratch) {
 }
 BOOST_AUTO_TEST_CASE(kernels_that_read_or_write_bf16) {
   BOOST_TEST(tells(of_x<broken::writes_past_halves_op>(), "doubled: it writes 10 bytes past", ", in mixed<bf16>"));
-  BOOST_TEST((check_operation<matmul_op<false, true>, param<"a", 5, 7>, param<"b", 9, 7>>()));
-  BOOST_TEST((check_operation<softmax_op<-1>, param<"a", 5, 7>>()));
+  BOOST_TEST((check_operation<lang::matmul_op<false, true>, param<"a", 5, 7>, param<"b", 9, 7>>()));
+  BOOST_TEST((check_operation<lang::softmax_op<-1>, param<"a", 5, 7>>()));
   constexpr auto small = param_from<"y", initial::constant(-2), 5, 7>;  // the shares exp(y) are not near 1
-  BOOST_TEST((check_operation<softmax_slope_op<-1, false>, param<"g", 5, 7>, small>()));
-  BOOST_TEST((check_operation<softmax_slope_op<0, true>, param<"g", 5, 7>, small>()));
+  BOOST_TEST((check_operation<lang::softmax_slope_op<-1, false>, param<"g", 5, 7>, small>()));
+  BOOST_TEST((check_operation<lang::softmax_slope_op<0, true>, param<"g", 5, 7>, small>()));
 }
 BOOST_AUTO_TEST_CASE(results_that_depend_on_calls_threads_or_neighbours) {
   BOOST_TEST(tells(of_x<broken::remembers_op>(), "doubled: result 0, number 2, is ", "a second time"));
@@ -298,8 +300,8 @@ BOOST_AUTO_TEST_CASE(operations_without_a_kernel_or_a_gradient) {
   BOOST_TEST(tells(of_x<broken::counts_detached_op>(), "counts_calls: ", twice));
   BOOST_TEST((check_operation<own::log1pexp_op, input<"in", 8>>()));
   BOOST_TEST((check_operation<own::flipped_op<1>, input<"in", 4, 6>>()));
-  BOOST_TEST((check_operation<detach_op, x>()));
-  BOOST_TEST((check_operation<as_op<dtype::i32>, x>()));
+  BOOST_TEST((check_operation<lang::detach_op, x>()));
+  BOOST_TEST((check_operation<lang::as_op<dtype::i32>, x>()));
 }
 BOOST_AUTO_TEST_CASE(a_wrong_gradient) {
   BOOST_TEST(tells(of_x<broken::wrong_gradient_op>(), "doubled: the gradient of x, number ", "by differences"));
@@ -312,9 +314,9 @@ BOOST_AUTO_TEST_CASE(one_parameter_as_several_arguments) {
   BOOST_TEST(tells(opcheck<product, x, param<"y", 4, 6>>(), "depends_on_addresses: the gradient of x, number ",
                    ", where one parameter is several arguments"));
   BOOST_TEST((check_operation<product, x, apart>()));
-  BOOST_TEST((check_operation<mul_op, x, param<"y", 4, 6>>()));
-  BOOST_TEST((check_operation<where_op, indices<"at", 2, 6>, x, param<"y", 4, 6>>()));
-  BOOST_TEST((check_operation<matmul_op<true, false>, param<"a", 3, 3>, param<"b", 3, 3>>()));
+  BOOST_TEST((check_operation<lang::mul_op, x, param<"y", 4, 6>>()));
+  BOOST_TEST((check_operation<lang::where_op, indices<"at", 2, 6>, x, param<"y", 4, 6>>()));
+  BOOST_TEST((check_operation<lang::matmul_op<true, false>, param<"a", 3, 3>, param<"b", 3, 3>>()));
 }
 
 BOOST_AUTO_TEST_CASE(a_failed_check_of_a_gradient_names_the_place_and_both_numbers) {

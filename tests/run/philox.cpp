@@ -1,11 +1,13 @@
-#include "cairn/base/hash.hpp"
 #include "cairn/base/philox.hpp"
+
+#include "cairn/base/hash.hpp"
 
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 
-using cairn::hash64_of, cairn::philox, cairn::random_sequence, cairn::random_stream, cairn::seed, cairn::uniform;
+using cairn::detail::hash64_of, cairn::philox, cairn::random_sequence, cairn::random_stream, cairn::seed,
+    cairn::uniform;
 
 namespace {
 
@@ -14,8 +16,7 @@ using words = std::array<std::uint32_t, 4>;
 // The known answers that Random123 publishes for philox4x32-10.
 constexpr std::uint32_t ones = 0xffffffff;
 static_assert(philox({0, 0, 0, 0}, {0, 0}) == words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
-static_assert(philox({ones, ones, ones, ones}, {ones, ones}) ==
-              words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
+static_assert(philox({ones, ones, ones, ones}, {ones, ones}) == words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
 static_assert(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
               words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
 

@@ -42,7 +42,8 @@ struct range {
 /// Returns all segments that blocks [begin, end) may have. Inside a segment over all of these blocks, the same segment
 /// does not occur again.
 template <int Count>
-std::vector<ranges> placements(const plan::search::block_chain<Count>& c, int begin, int end, int all_from = plan::none) {
+std::vector<ranges> placements(const plan::search::block_chain<Count>& c, int begin, int end,
+                               int all_from = plan::none) {
   if (begin == end) return {ranges{}};
   std::vector<ranges> found = placements(c, begin + 1, end, all_from);
   for (int to = begin + 1; to <= end && !c.of[to - 1].between_regions; ++to) {
@@ -72,7 +73,7 @@ class accounted {
   struct item {
     int begin, end;
     const range* segment = nullptr;
-    std::int64_t before = 0;  ///< bytes in memory before this item
+    std::int64_t before = 0;     ///< bytes in memory before this item
     bool after_segment = false;  ///< the item stands behind a segment, and outside of all segments
 
     bool saves() const { return segment != nullptr && segment->saves; }
@@ -338,7 +339,7 @@ struct bounds {
 /// In models as small as these, the workspace of products is a large part of the bytes, and the width of registers
 /// decides it. The bounds were read off with registers of 64 bytes. With narrower registers, some placements miss them
 /// by up to a third in bytes and by three hundredths in work.
-const boost::unit_test::precondition where_read_off([](auto) { return kernel::lanes<float>::width == 16; });
+const boost::unit_test::precondition where_read_off([](auto) { return kernels::lanes<float>::width == 16; });
 template <auto Loss>
 void holds_for_all_placements(const bounds& is) {
   using plans = planner<Loss>;
@@ -348,9 +349,9 @@ void holds_for_all_placements(const bounds& is) {
     const figures planned = plans::figures_of(segments), by_costs = accounted(plans::chain, segments)();
     const auto little = [&](std::int64_t flops) { return 1000 * flops <= is.more_work * plans::forward_flops; };
     const bool is_near_estimate = 1000 * planned.bytes <= is.most_bytes * by_costs.bytes &&
-                              100 * planned.bytes >= is.least_bytes * by_costs.bytes &&
-                              little(planned.flops - by_costs.flops) &&
-                              by_costs.flops - planned.flops <= plans::forward_flops;
+                                  100 * planned.bytes >= is.least_bytes * by_costs.bytes &&
+                                  little(planned.flops - by_costs.flops) &&
+                                  by_costs.flops - planned.flops <= plans::forward_flops;
     const auto does_as_well = [&](const figures& c) {
       return little(c.flops - planned.flops) && 100 * c.bytes <= 103 * planned.bytes;
     };
@@ -402,14 +403,14 @@ constexpr auto skips = [] {
 }();
 template <int Width>
 constexpr auto joined_with = [](auto h, auto beside) { return concatenate<-1>(h, beside) | layer_of<Width>; };
-constexpr auto joined_inside = classified<(
-    block<"d">(joined_with<96>, down | block<"b">(layer_of<32>) | block<"c">(layer_of<48>), down) |
-    nn::linear<"out", 10>)>;
+constexpr auto joined_inside =
+    classified<(block<"d">(joined_with<96>, down | block<"b">(layer_of<32>) | block<"c">(layer_of<48>), down) |
+                nn::linear<"out", 10>)>;
 template <int Width>
 constexpr auto added_to = [](auto h, auto beside) { return (h | layer_of<Width>)+beside; };
-constexpr auto added_inside = classified<(
-    block<"d">(added_to<128>, down | block<"b">(layer_of<32>) | block<"c">(layer_of<48>), down) |
-    nn::linear<"out", 10>)>;
+constexpr auto added_inside =
+    classified<(block<"d">(added_to<128>, down | block<"b">(layer_of<32>) | block<"c">(layer_of<48>), down) |
+                nn::linear<"out", 10>)>;
 template <int Channels, int Stride>
 constexpr auto convolved = layer([](auto h) {
   return relu(h | nn::conv2d<"conv", Channels, 3, nn::window{.stride = Stride, .padding = 1}> | nn::batch_norm<"bn">);

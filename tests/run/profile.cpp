@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_profile_adds_up_to_the_plan) {
   check<program<dense>>(128);
   check<program<dense, plain, real<double>>>(128);
   check<program<dense, update<adamw_options{}>, clip<1.0>>>(128);
-  check<program<nested, threads<kernel::threads_exist ? 2 : 1>>>(288);
+  check<program<nested, threads<kernels::threads_exist ? 2 : 1>>>(288);
 }
 
 BOOST_AUTO_TEST_CASE(plan_steps_are_described) {

@@ -35,7 +35,7 @@ struct counted_op : elementwise_op {
 };
 template <class V, class Index>
 V lanewise(counted_op, V a, V b, V c, V d, Index k) {
-  return a * b + kernel::converted<V>(k) * c * d;
+  return a * b + kernels::converted<V>(k) * c * d;
 }
 }  // namespace own
 
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(initialization_is_pytorchs_and_depends_on_the_seed) {
 // These two names have the same 32-bit hash. The parameters are drawn from two different sequences, in any order of the
 // model. Parameters without such a collision are drawn as always.
 BOOST_AUTO_TEST_CASE(parameters_with_equal_hashes_start_differently) {
-  static_assert(hash_of("costarring.weight") == hash_of("liquid.weight"));
+  static_assert(cairn::detail::hash_of("costarring.weight") == cairn::detail::hash_of("liquid.weight"));
   constexpr auto big = x<4> | nn::linear<"big", 4>;
   constexpr auto first = nn::linear<"costarring", 4>;
   constexpr auto second = nn::linear<"liquid", 4>;

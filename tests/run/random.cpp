@@ -64,7 +64,7 @@ void check_mask() {
   for (std::uint32_t number = 0; number < 3; ++number) {
     const auto [loss, y] = step.value_and_grad();
     // As documented, the numbers are the words of the key's stream, in order.
-    const random_stream stream{seed{42}, hash64_of("d"), number};
+    const random_stream stream{seed{42}, cairn::detail::hash64_of("d"), number};
     std::vector<Real> expected(count);
     for (std::size_t i = 0; i < count; ++i) {
       const bool keep = stream(static_cast<std::uint32_t>(i / 4))[i % 4] >= static_cast<std::uint32_t>(P * 0x1p32);
@@ -250,7 +250,7 @@ namespace own {
 /// x plus noise that is uniform in [-0.5, 0.5). This is a random operation that a user adds.
 struct noise_op : op {
   static constexpr fixed_string name = "noise";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr int overwrites(int) { return 0; }
   static constexpr int stands_for(bool training) { return training ? -1 : 0; }
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::key : kind::real; }
@@ -259,7 +259,7 @@ struct noise_op : op {
   static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g, no_gradient{}); }
 };
 template <fixed_string Name, an_expression X>
-constexpr made<noise_op, X, random_key_leaf<Name>> noise(X) {
+constexpr made<noise_op, X, lang::random_key_leaf<Name>> noise(X) {
   return {};
 }
 template <class Real, class X, class Key>

@@ -46,7 +46,7 @@ void rejects(const folder& temp, const std::string& bytes, std::string_view expe
 
 template <class T>
 std::vector<T> numbers(const file::tensor& from) {
-  std::vector<T> to(from.bytes.size() * 8 / static_cast<std::size_t>(file::bits_of(from.type)));
+  std::vector<T> to(from.bytes.size() * 8 / static_cast<std::size_t>(file::detail::bits_of(from.type)));
   file::copy_numbers(from, std::span(to));
   return to;
 }
@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(order_depends_on_types_and_names_alone) {
   const folder temp;
   const std::string data(8, 'x');
   const auto one = [&data](const char* name, file::dtype type) {
-    return file::tensor{name, type, {8 * 8 / file::bits_of(type)}, bytes_of(data)};
+    return file::tensor{name, type, {8 * 8 / file::detail::bits_of(type)}, bytes_of(data)};
   };
   const std::vector<file::tensor> tensors = {one("b", file::dtype::u8), one("c", file::dtype::f32),
                                              one("z", file::dtype::f64), one("a", file::dtype::f32),
@@ -124,7 +124,8 @@ BOOST_AUTO_TEST_CASE(every_type_is_written_and_read) {
   std::vector<file::tensor> tensors;
   for (int i = 0; i <= static_cast<int>(file::dtype::u64); ++i) {
     const auto type = static_cast<file::dtype>(i);
-    tensors.push_back({std::string(file::name_of(type)), type, {1, 24 * 8 / file::bits_of(type)}, bytes_of(data)});
+    tensors.push_back(
+        {std::string(file::detail::name_of(type)), type, {1, 24 * 8 / file::detail::bits_of(type)}, bytes_of(data)});
   }
   file::write(temp.path / "all", tensors);
   const file::reader saved(temp.path / "all");

@@ -68,7 +68,7 @@ auto one_step() {
 // An operation that only counts evaluations.
 struct counted_op : op {
   static constexpr fixed_string name = "counted";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr shape result(const shape& x) { return x; }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
 };
@@ -100,11 +100,11 @@ template <class Policy>
 struct watched : Policy {
   template <int Steps>
   struct schedule : Policy::template schedule<Steps> {
-    constexpr reversal::action next() {
-      const reversal::action made = Policy::template schedule<Steps>::next();
+    constexpr cairn::detail::reversal::action next() {
+      const cairn::detail::reversal::action made = Policy::template schedule<Steps>::next();
       if (!std::is_constant_evaluated()) {
-        saves += made.what == reversal::action::advance && made.slot != reversal::none;
-        loads += made.what == reversal::action::restore;
+        saves += made.what == cairn::detail::reversal::action::advance && made.slot != cairn::detail::reversal::none;
+        loads += made.what == cairn::detail::reversal::action::restore;
       }
       return made;
     }
@@ -162,13 +162,13 @@ constexpr auto odd_steps(H h, B before, I at, auto... y) {
 template <class Policy>
 constexpr auto counted_loop = [](auto h) { return scan<5, "inner", Policy>(counted_cell, carried(h)) + h; };
 template <class Outer, class Inner>
-constexpr auto counted_in_loop = sum(scan<4, "outer", Outer>(
-    [](auto h) { return counted_loop<Inner>(make<counted_op>(h)); }, carried(param<"h", 3>)));
+constexpr auto counted_in_loop = sum(
+    scan<4, "outer", Outer>([](auto h) { return counted_loop<Inner>(make<counted_op>(h)); }, carried(param<"h", 3>)));
 template <class Policy>
 constexpr auto counted_in_segment = sum(tanh(ckpt<"all">(counted_loop<Policy>, param<"h", 3>)));
 template <class Policy>
-constexpr auto counted_layers = sum(square(
-    param<"h", 3> | repeat<3, "layer">([](auto) { return layer(counted_loop<Policy>); }) | nn::tanh));
+constexpr auto counted_layers =
+    sum(square(param<"h", 3> | repeat<3, "layer">([](auto) { return layer(counted_loop<Policy>); }) | nn::tanh));
 template <auto Loss, class... Options>
 void all_evaluations_are_counted() {
   program<Loss, Options...> step;

@@ -9,11 +9,11 @@
 namespace {
 
 /// Returns the index of the argument's element that becomes element i, or -1 for zero.
-int source_of(int i, int by, int extent, edge outside) {
+int source_of(int i, int by, int extent, nn::edge outside) {
   int from = i - by;
-  if (outside == edge::nearest) return from < 0 ? 0 : from >= extent ? extent - 1 : from;
-  while (outside == edge::wrap && from < 0) from += extent;
-  while (outside == edge::wrap && from >= extent) from -= extent;
+  if (outside == nn::edge::nearest) return from < 0 ? 0 : from >= extent ? extent - 1 : from;
+  while (outside == nn::edge::wrap && from < 0) from += extent;
+  while (outside == nn::edge::wrap && from >= extent) from -= extent;
   return from < extent ? from : -1;
 }
 
@@ -21,7 +21,7 @@ double filled(std::size_t i) { return std::sin(static_cast<double>(i) * 0.7 + 1)
 
 /// Moves a parameter along an axis, and computes its gradient from a given cotangent.
 template <auto Y, int Axis, class Real>
-void moves(int by, edge outside) {
+void moves(int by, nn::edge outside) {
   constexpr shape extents = decltype(Y)::shape;
   program<Y, cotangent<"of y">, real<Real>> step;
   std::vector<Real> x(static_cast<std::size_t>(extents.count())), given(x), expected(x), gradient(x);
@@ -43,16 +43,15 @@ void moves(int by, edge outside) {
   BOOST_TEST(std::equal(expected.begin(), expected.end(), y.begin()), extents.count() << " by " << by);
   const auto found = step.template grad<"x">();
   double off = 0;
-  for (std::size_t i = 0; i < x.size(); ++i)
-    off = worse(off, std::abs(double{found.data()[i]} - double{gradient[i]}));
+  for (std::size_t i = 0; i < x.size(); ++i) off = worse(off, std::abs(double{found.data()[i]} - double{gradient[i]}));
   BOOST_TEST(off <= 100 * static_cast<double>(std::numeric_limits<Real>::epsilon()), "off by " << off);
 }
 
 template <int Axis, int By, class Real = double>
 void moves_by(auto x) {
-  moves<roll<Axis, By>(decltype(x){}), Axis, Real>(By, edge::wrap);
-  moves<nn::shift<Axis, By>(decltype(x){}), Axis, Real>(By, edge::zero);
-  moves<nn::shift<Axis, By, edge::nearest>(decltype(x){}), Axis, Real>(By, edge::nearest);
+  moves<roll<Axis, By>(decltype(x){}), Axis, Real>(By, nn::edge::wrap);
+  moves<nn::shift<Axis, By>(decltype(x){}), Axis, Real>(By, nn::edge::zero);
+  moves<nn::shift<Axis, By, nn::edge::nearest>(decltype(x){}), Axis, Real>(By, nn::edge::nearest);
 }
 
 }  // namespace
@@ -76,21 +75,21 @@ BOOST_AUTO_TEST_CASE(moves_along_all_axes) {
 }
 BOOST_AUTO_TEST_CASE(moves_pass_the_check_of_operations) {
   constexpr auto x = param<"x", 3, 11>;
-  BOOST_TEST((check_operation<roll_op<1, 4>, x>()));
-  BOOST_TEST((check_operation<roll_op<0, 0>, x>()));
-  BOOST_TEST((check_operation<shift_op<1, 3, edge::zero>, x>()));
-  BOOST_TEST((check_operation<shift_op<1, -3, edge::nearest>, x>()));
-  BOOST_TEST((check_operation<shift_op<0, 3, edge::nearest>, x>()));
-  BOOST_TEST((check_operation<roll_op<0, 1>, indices<"in", 5, 3, 4>>()));
+  BOOST_TEST((check_operation<lang::roll_op<1, 4>, x>()));
+  BOOST_TEST((check_operation<lang::roll_op<0, 0>, x>()));
+  BOOST_TEST((check_operation<lang::shift_op<1, 3, nn::edge::zero>, x>()));
+  BOOST_TEST((check_operation<lang::shift_op<1, -3, nn::edge::nearest>, x>()));
+  BOOST_TEST((check_operation<lang::shift_op<0, 3, nn::edge::nearest>, x>()));
+  BOOST_TEST((check_operation<lang::roll_op<0, 1>, indices<"in", 5, 3, 4>>()));
 }
 BOOST_AUTO_TEST_CASE(moves_of_moves) {  // a map of a map reads a copy
   constexpr auto x = param<"x", 5, 9>;
-  constexpr auto y = tanh(roll<0, 2>(roll<1, -1>(square(x)))) * nn::shift<1, 1, edge::nearest>(nn::shift<0, -1>(x));
+  constexpr auto y = tanh(roll<0, 2>(roll<1, -1>(square(x)))) * nn::shift<1, 1, nn::edge::nearest>(nn::shift<0, -1>(x));
   check<weighted(y)>();
-  check<weighted(grad(sum(square(roll<1, 3>(x) * x * nn::shift<0, 2, edge::nearest>(x))), x))>();
+  check<weighted(grad(sum(square(roll<1, 3>(x) * x * nn::shift<0, 2, nn::edge::nearest>(x))), x))>();
   check<weighted(matmul(roll<1, 1>(x), transpose(nn::shift<0, 1>(x))))>();
   check<weighted(roll<0, 1>(concatenate<1>(x, flip<1>(x))) * constant<3>)>();
-  check<sum(x * nn::shift<0, 1>(param<"one", 1, 9>) + x * nn::shift<0, -1, edge::nearest>(param<"two", 1, 9>))>();
+  check<sum(x * nn::shift<0, 1>(param<"one", 1, 9>) + x * nn::shift<0, -1, nn::edge::nearest>(param<"two", 1, 9>))>();
   check<sum(roll<0, 1>(x) * generated<5, 9>([](int i, int j) { return i - j; }))>();
   check<sum(x * roll<1, -4>(generated<5, 9>([](int i, int j) { return i - j; })))>();
 }

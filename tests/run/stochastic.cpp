@@ -83,8 +83,8 @@ BOOST_AUTO_TEST_SUITE(stochastic)
 BOOST_AUTO_TEST_CASE(words_of_elements_are_those_of_the_stream) {
   const random_stream stream{seed{0x0123456789abcdef}};
   for (const std::uint32_t first : {0U, 1U, 2U, 7U, 16U, 1029U, 0x7ffffff9U, 0xffffffc0U}) {
-    const kernel::halves::words drawn = kernel::words_from(first, stream);
-    for (std::uint32_t k = 0; k < kernel::halves::width; ++k)
+    const kernels::halves::words drawn = kernels::words_from(first, stream);
+    for (std::uint32_t k = 0; k < kernels::halves::width; ++k)
       BOOST_TEST(drawn[k] == stream((first + k) / 4)[(first + k) % 4]);
   }
 }
@@ -100,16 +100,16 @@ BOOST_AUTO_TEST_CASE(positions_beyond_two_to_the_31) {
       const std::int64_t element = first + static_cast<std::int64_t>(i);
       const auto position = static_cast<std::uint32_t>(static_cast<std::int32_t>(at[i]));
       BOOST_TEST(position == element);
-      BOOST_TEST(kernel::words_from(position, stream)[0] ==
+      BOOST_TEST(kernels::words_from(position, stream)[0] ==
                  stream(static_cast<std::uint32_t>(element / 4))[static_cast<std::size_t>(element % 4)]);
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(rounding_of_special_numbers) {
-  using kernel::halves, kernel::lanes;
+  using kernels::halves, kernels::lanes;
   const auto rounded = [](float x, std::uint32_t word) {
-    const auto made = kernel::rounded_by(word - halves::words{}, lanes<float>::fill(x));
+    const auto made = kernels::rounded_by(word - halves::words{}, lanes<float>::fill(x));
     return made.value[1];
   };
   constexpr std::uint32_t all = 0xffffffff, half = 0x80000000;

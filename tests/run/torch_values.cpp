@@ -24,7 +24,8 @@ BOOST_AUTO_TEST_CASE(elementwise) {
 BOOST_AUTO_TEST_CASE(rolls_and_shifts) {
   constexpr auto b = param<"b", 3, 5>;
   agrees<roll<-1, 2>(a) * a + roll<0, -4>(square(a)) * roll<1, 8>(b)>("rolls");
-  agrees<nn::shift<-1, 1>(a) * b + nn::shift<0, -2, edge::nearest>(a) * nn::shift<1, 3, edge::nearest>(square(b)) +
+  agrees<nn::shift<-1, 1>(a) * b +
+         nn::shift<0, -2, nn::edge::nearest>(a) * nn::shift<1, 3, nn::edge::nearest>(square(b)) +
          nn::shift<1, -4>(b) * a>("shifts");
 }
 BOOST_AUTO_TEST_CASE(variances_and_losses) {
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(embeddings_and_positions) {
   agrees<nn::rotary(param<"x", 2, 5, 3, 6>)>("rotary");
   agrees<nn::rotary<500>(param<"x", 2, 4, 1, 8>, tokens)>("rotary_at", bind<"tokens">(at));
   constexpr auto x = param<"x", 2, 4, 7>;
-  agrees<x * (zeros<4, 7> | nn::sinusoidal_positions)>("sinusoidal");
+  agrees<x*(zeros<4, 7> | nn::sinusoidal_positions)>("sinusoidal");
 }
 BOOST_AUTO_TEST_CASE(pools) {
   constexpr auto x = param<"x", 2, 5, 6, 3>;
@@ -135,8 +136,8 @@ BOOST_AUTO_TEST_CASE(attention_with_masks) {
                        indices<"looks", 2, 6, 7>)>("attention_row_hidden", bind<"looks">(looks));
   agrees<nn::attention(q, k, v, param<"mask", 4, 1, 7>)>("attention_added");
   // The rows take more than one tile.
-  agrees<nn::attention(3_c * param<"q", 1, 130, 1, 2>, param<"k", 1, 130, 1, 2>, param<"v", 1, 130, 1, 1>,
-                       nn::causal)>("attention_long");
+  agrees<nn::attention(3_c * param<"q", 1, 130, 1, 2>, param<"k", 1, 130, 1, 2>, param<"v", 1, 130, 1, 1>, nn::causal)>(
+      "attention_long");
   agrees<nn::attention(q, param<"k", 2, 6, 2, 5>, param<"v", 2, 6, 2, 5>, nn::causal)>("attention_grouped");
 }
 BOOST_AUTO_TEST_CASE(transformer_layers) {

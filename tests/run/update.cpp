@@ -289,16 +289,16 @@ BOOST_AUTO_TEST_CASE(norms_of_many_numbers) {
     const double root = std::sqrt(static_cast<double>(n));
     for (const int threads : {1, 3}) {
       const auto near = boost::test_tools::tolerance(1e-12);
-      BOOST_TEST(kernel::length_of(same.data(), n, threads) == root * static_cast<double>(0.1F), near);
-      BOOST_TEST(kernel::length_of(large.data(), n, threads) == root * static_cast<double>(1e25F), near);
-      BOOST_TEST(kernel::length_of(wide.data(), n, threads) == root * 1e200, near);
-      BOOST_TEST(kernel::length_of(narrow.data(), n, threads) == root * 1e-200, near);
+      BOOST_TEST(kernels::length_of(same.data(), n, threads) == root * static_cast<double>(0.1F), near);
+      BOOST_TEST(kernels::length_of(large.data(), n, threads) == root * static_cast<double>(1e25F), near);
+      BOOST_TEST(kernels::length_of(wide.data(), n, threads) == root * 1e200, near);
+      BOOST_TEST(kernels::length_of(narrow.data(), n, threads) == root * 1e-200, near);
     }
   }
   wide[7] = std::numeric_limits<double>::infinity();
   narrow[7] = std::numeric_limits<double>::quiet_NaN();
-  BOOST_TEST(std::isinf(kernel::length_of(wide.data(), most, 1)));
-  BOOST_TEST(std::isnan(kernel::length_of(narrow.data(), most, 1)));
+  BOOST_TEST(std::isinf(kernels::length_of(wide.data(), most, 1)));
+  BOOST_TEST(std::isnan(kernels::length_of(narrow.data(), most, 1)));
 }
 BOOST_AUTO_TEST_CASE(an_infinite_gradient_is_refused_before_anything_is_updated) {
   constexpr auto roots = sum(sqrt(param_from<"w", initial{}, 4> + input<"x", 4>));  // at 0, only the slope is infinite

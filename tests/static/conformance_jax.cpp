@@ -2,8 +2,8 @@
 // tests/api_test.py, and the headings below are their names. docs/conformance.md says for each test where the numbers
 // differ, and why.
 #include "cairn/lang/gradient.hpp"
-#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
+#include "cairn/op/matmul.hpp"
 
 #include "plan.hpp"
 
@@ -95,10 +95,10 @@ struct keeps_sin {
 struct keeps_cos {
   constexpr bool operator()(const saveable& v) const { return v.operation == "cos"; }
 };
-static_assert(std::same_as<detail::problem_in<segmented<sin_of_sin, keeps_sin>>, sound>);
+static_assert(std::same_as<detail::problem_in<segmented<sin_of_sin, keeps_sin>>, lang::sound>);
 static_assert(runs_of<segmented<sin_of_sin, keeps_sin>>("sin") == runs{2, 0});
-static_assert(!std::same_as<detail::problem_in<segmented<sin_of_sin, keeps_cos>>, sound>);
-static_assert(!std::same_as<detail::problem_in<segmented<sin_of_sin, save<"cos">>>, sound>);
+static_assert(!std::same_as<detail::problem_in<segmented<sin_of_sin, keeps_cos>>, lang::sound>);
+static_assert(!std::same_as<detail::problem_in<segmented<sin_of_sin, save<"cos">>>, lang::sound>);
 constexpr auto slope = grad(sum(sin_of_sin(param<"w", 4, 4>)), param<"w", 4, 4>);
 static_assert(runs_of<forward_of<slope>>("sin") == runs{1, 0} && runs_of<forward_of<slope>>("cos") == runs{2, 0});
 

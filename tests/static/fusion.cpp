@@ -1,14 +1,14 @@
 // Which operations run together. Elementwise operations form fused loops, and equal fused loops share one kernel.
-#include "cairn/op/attention.hpp"
-#include "cairn/op/comparison.hpp"
-#include "cairn/op/concatenate.hpp"
-#include "cairn/op/loss.hpp"
-#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/nn/norm.hpp"
+#include "cairn/op/attention.hpp"
+#include "cairn/op/comparison.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/matmul.hpp"
 #include "cairn/train/rules.hpp"
 
 #include "plan.hpp"
@@ -38,7 +38,8 @@ static_assert(argument(2, 0) == 1 && argument(2, 1) == -1);
 static_assert(argument(3, 0) == 2 && chained.input_count == 2);
 // Constants are immediates. They are no operands and take no memory. This includes the 1 from which the backward pass
 // starts, whatever its shape is.
-static_assert(chained.inputs[0].how == graph::access::contiguous && chained.inputs[1].how == graph::access::constant && chained.inputs[1].immediate == 2);
+static_assert(chained.inputs[0].how == graph::access::contiguous && chained.inputs[1].how == graph::access::constant &&
+              chained.inputs[1].immediate == 2);
 static_assert(chain_plan::addresses.constant_count == 0);
 using training = step_of<sum(relu(w + x))>;
 // The backward pass recomputes relu, in the fused loop that reads it.
@@ -62,8 +63,7 @@ static_assert(steps<step_of<relu(param<"s"> + 1_c)>> == "[add relu] | [step mul]
 // The limits of 32 operations and 16 inputs end a fused loop.
 static_assert(steps_of < x | repeat<32, "r">([](auto) { return nn::tanh; }) >.count('[') == 1);
 static_assert(steps_of < x | repeat<33, "r">([](auto) { return nn::tanh; }) >.count('[') == 2);
-constexpr auto many =
-    repeat<40, "r">([](auto) { return layer([](auto v) { return v + param<"p", 4, 8>; }); });
+constexpr auto many = repeat<40, "r">([](auto) { return layer([](auto v) { return v + param<"p", 4, 8>; }); });
 template <class Plan>
 constexpr bool within_limits = [] {
   for (int i = 0; i < Plan::steps.step_count; ++i) {
@@ -124,16 +124,16 @@ static_assert(steps_of<outputs(softmax(exp(x)), exp(x))> == "[exp softmax]");
 constexpr auto normed = x | nn::layer_norm<"ln">;
 static_assert(steps_of<normed> == "[row_moments normalized]");
 static_assert(steps_of<y + gelu(x | nn::rms_norm<"ln">)> == "[row_scale scaled gelu add]");
-static_assert(steps_of<exp(x) | nn::layer_norm<"ln">> == "[exp] [row_moments normalized]");
-static_assert(steps_of<input<"column", 4, 1> | nn::layer_norm<"ln">> == "row_moments [normalized]");
-constexpr auto of_rows = make<row_scale_op<>>(x);
+static_assert(steps_of < exp(x) | nn::layer_norm < "ln" >> == "[exp] [row_moments normalized]");
+static_assert(steps_of < input<"column", 4, 1> | nn::layer_norm < "ln" >> == "row_moments [normalized]");
+constexpr auto of_rows = make<lang::row_scale_op<>>(x);
 static_assert(steps_of<matmul(of_rows, input<"b", 1, 8>) + x> == "row_scale [matmul add]");
 static_assert(steps_of<reshape<4>(of_rows) + input<"z", 8, 4>> == "row_scale [add]");
 static_assert(steps_of<exp(of_rows) * x> == "row_scale [exp] [mul]");
 static_assert(steps_of<sum(x* of_rows)> == "[row_scale mul] sum");  // the columns of sum would be split for threads
-static_assert(steps_of<outputs(x * of_rows, y * make<row_scale_op<>>(y))> == "[row_scale mul] [row_scale mul]");
+static_assert(steps_of<outputs(x* of_rows, y* make<lang::row_scale_op<>>(y))> == "[row_scale mul] [row_scale mul]");
 // If no fused loop follows, a fused loop computes the rows just before.
-static_assert(steps_of<make<row_scale_op<>>(exp(x))> == "[exp row_scale]");
+static_assert(steps_of<make<lang::row_scale_op<>>(exp(x))> == "[exp row_scale]");
 // The backward pass computes all sums in one pass over the rows, and adds the rest of the gradient.
 static_assert(steps<step_of<sum(square((w | nn::layer_norm<"ln">)+w))>> ==
               "[row_moments normalized add square] sum | [expand mul normalized add mul] "
@@ -154,7 +154,7 @@ static_assert(steps_of<sum<0>(exp(x))> == "[exp sum]" && steps_of<sum<-1>(exp(x)
 static_assert(steps_of<sum<0, 2>(exp(input<"x", 2, 3, 4>))> == "[exp] sum");
 static_assert(steps_of<sum<0, 1>(exp(input<"x", 2, 3, 4>))> == "[exp sum]");
 static_assert(steps_of<outputs(sum(exp(x)), sum<0>(exp(x)))> == "[exp sum] sum");
-static_assert(steps_of<sum<0>(exp(x)) + sum<0>(x * exp(x))> == "[exp sum mul sum] [add]");
+static_assert(steps_of<sum<0>(exp(x)) + sum<0>(x* exp(x))> == "[exp sum mul sum] [add]");
 static_assert(steps_of<exp(x) * sum(exp(x))> == "[exp sum] [mul]");  // the reader of the sum runs after it
 // The bits of a sum depend only on the summed shape, and fused loops keep these bits. Therefore the sum does not join
 // if an operand is repeated along one axis, or if a product joined first.
@@ -171,7 +171,8 @@ constexpr bool has_strides(int input, const shape& expected) {
   for (int axis = 0; axis < l.of[0].extents.rank; ++axis) {
     const int last = l.of[0].last_axis[axis];
     const shape& whole = Plan::schedule.result(Plan::steps.members[0]).extents;
-    if (plan::axis_of_operand(Plan::schedule, l.inputs[input], whole, last).stride != expected.extent[axis]) return false;
+    if (plan::axis_of_operand(Plan::schedule, l.inputs[input], whole, last).stride != expected.extent[axis])
+      return false;
   }
   return true;
 }
@@ -208,10 +209,10 @@ constexpr auto cube = input<"cube", 2, 4, 8>;
 constexpr auto column = input<"column", 4, 1>;
 static_assert(steps_of<sum<-1>(square(x - mean<-1>(x, keepdim)))> == "sum [mul] [sub square sum]");
 static_assert(steps_of<sum<0>(tanh(x + input<"row", 8>))> == "[add tanh sum]");
-static_assert(steps_of<sum<0>(x * column)> == "[mul sum]" && steps_of<sum<1>(x * column)> == "[mul sum]");
-static_assert(steps_of<sum<0, 1>(cube * column)> == "[mul sum]" && steps_of<sum<2>(cube * column)> == "[mul sum]");
-static_assert(steps_of<sum<0>(cube * input<"row", 8>)> == "[mul] sum" && steps_of<sum<0>(cube * x)> == "[mul sum]");
-static_assert(steps_of<sum<1, 2>(cube * column)> == "[mul] sum" && steps_of<sum<1, 2>(cube * cube)> == "[mul sum]");
+static_assert(steps_of<sum<0>(x* column)> == "[mul sum]" && steps_of<sum<1>(x* column)> == "[mul sum]");
+static_assert(steps_of<sum<0, 1>(cube* column)> == "[mul sum]" && steps_of<sum<2>(cube* column)> == "[mul sum]");
+static_assert(steps_of<sum<0>(cube* input<"row", 8>)> == "[mul] sum" && steps_of<sum<0>(cube* x)> == "[mul sum]");
+static_assert(steps_of<sum<1, 2>(cube* column)> == "[mul] sum" && steps_of<sum<1, 2>(cube* cube)> == "[mul sum]");
 static_assert(steps_of<sum(x + column)> == "[add] sum" && steps_of<sum(x + 2_c * y)> == "[mul add sum]");
 // Operations that join the fused loop of a sum afterwards read rows, too.
 static_assert(steps_of<outputs(sum<0>(x* y), tanh(x* y) + column)> == "[mul sum tanh add]");
@@ -219,8 +220,8 @@ static_assert(steps_of<outputs(sum(x* y), tanh(x* y) + column)> == "[mul sum tan
 // A value that is computed only for a sum is left to the next fused loop, which computes both, if the product that it
 // reads is stored anyway.
 constexpr auto scores = matmul(w, transpose(w));
-static_assert(steps_of<outputs(sum(scores * scores), softmax(scores))> == "matmul softmax [mul sum]");
-static_assert(steps_of<sum(scores * scores)> == "[matmul mul] sum");
+static_assert(steps_of<outputs(sum(scores* scores), softmax(scores))> == "matmul softmax [mul sum]");
+static_assert(steps_of<sum(scores* scores)> == "[matmul mul] sum");
 
 // ---- Generated arrays are computed in the fused loops that read them, broadcast or not. Kernels read a copy.
 // Generated arrays are not stored: the backward pass generates them again.
@@ -257,9 +258,9 @@ static_assert(steps_of<sum(both)> == "concatenate sum");
 static_assert(steps_of<tanh(concatenate<0>(x, y))> == "concatenate [tanh]");
 static_assert(steps_of<both * slice<-1, 0, 1>(both)> == "concatenate [mul]");
 constexpr auto image = reshape<1, 4, 4, 2>(x);
-static_assert(steps_of<concatenate<-1>(image, image) | nn::conv2d<"c", 3, 3, nn::window{.padding = 1}>> ==
-              "[convolution add]");
-static_assert(steps_of<concatenate<-1>(image, image) | nn::conv2d<"c", 3, 1>> == "concatenate [matmul add]");
+static_assert(steps_of < concatenate<-1>(image, image) | nn::conv2d < "c", 3, 3,
+              nn::window{.padding = 1} >> == "[convolution add]");
+static_assert(steps_of < concatenate<-1>(image, image) | nn::conv2d < "c", 3, 1 >> == "concatenate [matmul add]");
 // The tiles of a convolution are handed to the fused loop that follows. The loop may contain a bias, the batch norm of
 // a predictor, relu, or the sum of a residual block.
 constexpr auto pixels = input<"pixels", 2, 4, 4, 8>;

@@ -1,7 +1,8 @@
 // Bodies see only their own arguments. The computations of nested bodies are written out as formulas.
-#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/op/loss.hpp"
+
 #include "plan.hpp"
 
 using namespace cairn;
@@ -27,17 +28,15 @@ constexpr auto f_of_f = [](auto v) { return block<"a">(f)(block<"a">(f)(v)); };
 constexpr auto f_of_f_of_x = "mul(gelu(mul(gelu(x), tanh(x))), tanh(mul(gelu(x), tanh(x))))";
 static_assert(written<block<"out">(f_of_f)(x)> == f_of_f_of_x && operations<block<"out">(f_of_f)(x)>() == 6);
 static_assert(written<f_of_f(x)> == f_of_f_of_x && operations<f_of_f(x)>() == 6);
-static_assert(written<x | block<"a">(f) | block<"b">(f)> == f_of_f_of_x);
+static_assert(written < x | block<"a">(f) | block<"b">(f) > == f_of_f_of_x);
 static_assert(written<ckpt<"s">(f_of_f, x)> == f_of_f_of_x && operations<ckpt<"s">(f_of_f, x)>() == 6);
-static_assert(written<x | repeat<2, "r">([](auto) { return layer(f); })> == f_of_f_of_x);
+static_assert(written < x | repeat<2, "r">([](auto) { return layer(f); }) > == f_of_f_of_x);
 
 // One function object inside its own body, at three levels.
 struct nested {
   constexpr auto operator()(an_expression auto v) const {
-    if constexpr (v.traits.level < 3)
-      return tanh(v) * block<"in">(nested{})(gelu(v));
-    else
-      return v;
+    if constexpr (v.traits.level < 3) return tanh(v) * block<"in">(nested{})(gelu(v));
+    else return v;
   }
 };
 static_assert(written<block<"out">(nested{})(x)> == "mul(tanh(x), mul(tanh(gelu(x)), gelu(gelu(x))))");
@@ -56,20 +55,16 @@ static_assert(written<block<"out">(overloaded{})(x, y)> == "sub(tanh(x), mul(tan
 static_assert(operations<block<"out">(overloaded{})(x, y)>() == 4);
 static_assert(written<block<"out">([](auto v) { return v * block<"in">(f)(w); })(x)> ==
               "mul(x, mul(gelu(w), tanh(w)))");
-static_assert(written<ckpt<"s">([](auto v) { return v * ckpt<"t">([] { return tanh(w); }); }, x)> ==
-              "mul(x, tanh(w))");
+static_assert(written<ckpt<"s">([](auto v) { return v * ckpt<"t">([] { return tanh(w); }); }, x)> == "mul(x, tanh(w))");
 
 // Arguments keep their order through every call, also where all shapes are equal.
 constexpr auto minus = [](auto a, auto b) { return a - b; };
 constexpr auto swapped = [](auto a, auto b) { return block<"m">(minus)(b, a); };
 constexpr auto swapped_twice = [](auto a, auto b) { return block<"s">(swapped)(b, a); };
-static_assert(written<block<"m">(minus)(x, y)> == "sub(x, y)" &&
-              written<block<"s">(swapped)(x, y)> == "sub(y, x)");
+static_assert(written<block<"m">(minus)(x, y)> == "sub(x, y)" && written<block<"s">(swapped)(x, y)> == "sub(y, x)");
 static_assert(written<block<"t">(swapped_twice)(x, y)> == "sub(x, y)");
 static_assert(written<ckpt<"t">(swapped_twice, y, x)> == "sub(y, x)");
-constexpr auto side_by_side = [](auto a, auto b) {
-  return block<"l">(minus)(a, b) * block<"r">(minus)(b, a);
-};
+constexpr auto side_by_side = [](auto a, auto b) { return block<"l">(minus)(a, b) * block<"r">(minus)(b, a); };
 static_assert(written<block<"o">(side_by_side)(x, y)> == "mul(sub(x, y), sub(y, x))");
 static_assert(written<block<"o">(side_by_side)(x + y, tanh(y))> ==
               "mul(sub(add(x, y), tanh(y)), sub(tanh(y), add(x, y)))");
@@ -92,19 +87,16 @@ static_assert(operations<tanh(x) + tanh(x)>() == 2 && operations<tanh(x) + tanh(
 static_assert(operations<f(x) + f(x)>() == 4 && operations<block<"a">(f)(x) + block<"a">(f)(x)>() == 4);
 static_assert(operations<block<"a">(f)(x) + block<"b">(f)(x)>() == 7);
 static_assert(operations<block<"a">(f)(x) + f(x)>() == 7);
-static_assert(operations<(x | nn::tanh | nn::exp) + (x | nn::tanh | nn::gelu)>() ==
-              4);  // chains share equal values
+static_assert(operations<(x | nn::tanh | nn::exp) + (x | nn::tanh | nn::gelu)>() == 4);  // chains share equal values
 constexpr auto twelve = repeat<12, "r">([](auto) { return nn::tanh; })(x);
 static_assert(operations<twelve * twelve>() == 13);  // the value is shared, and inside it there are twelve scopes
-static_assert(operations<block<"o">([](auto v) { return exp(v) + block<"i">(nn::exp)(v) + exp(v); })(x)>() ==
-              4);
+static_assert(operations<block<"o">([](auto v) { return exp(v) + block<"i">(nn::exp)(v) + exp(v); })(x)>() == 4);
 static_assert(forward_of<x * x + x>::graph.leaf_count == 1);
 
 // A gradient rule is a body as well. Its arguments are the arguments, the result and the cotangent of its operation.
 static_assert(gradient_of<step_of<sum(w)>>("w") == "expand(reshape(constant))");
 static_assert(gradient_of<step_of<sum(w / x)>>("w") == "div(expand(reshape(constant)), x)");
-static_assert(gradient_of<step_of<sum(x / w)>>("w") ==
-              "div(neg(mul(expand(reshape(constant)), div(x, w))), w)");
+static_assert(gradient_of<step_of<sum(x / w)>>("w") == "div(neg(mul(expand(reshape(constant)), div(x, w))), w)");
 static_assert(gradient_of<step_of<sum(w - tanh(w))>>("w") ==
               "add(expand(reshape(constant)), mul(neg(expand(reshape(constant))), tanh_slope(w)))");
 static_assert(gradient_of<step_of<sum(block<"o">(minus)(x, block<"i">(nn::exp)(w)))>>("w") ==
@@ -117,7 +109,7 @@ constexpr bool is_mistake = false;
 template <class Misuse, class Owner, class Path, class... Facts>
 constexpr bool is_mistake<Misuse, poison<Misuse, Owner, Path, Facts...>> = true;
 constexpr bool captures(an_expression auto e) {
-  return wrong<decltype(e)> && is_mistake<captured_value, decltype(e)>;
+  return wrong<decltype(e)> && is_mistake<misuse::captured_value, decltype(e)>;
 }
 
 template <class Smuggled>
@@ -132,14 +124,13 @@ constexpr auto checked = [](auto v) {
   using own = decltype(v);
   static_assert(captures(block<"in">(smuggler<own>{})(gelu(v))));
   static_assert(captures(block<"in">(smuggler<own>{})(v)));
-  static_assert(captures(detail::called_silently<block_mark<"in">, smuggler<own>>(w)));  // both of level 1
+  static_assert(captures(lang::called_silently<block_mark<"in">, smuggler<own>>(w)));  // both of level 1
   static_assert(captures(block<"in">(replacer<own>{})(gelu(v))));
   static_assert(captures(ckpt<"in">(smuggler<own>{}, v)) && captures(ckpt<"in">(replacer<own>{})(v)));
   static_assert(captures(v | layer(smuggler<own>{})) && captures(v | block<"in">(smuggler<own>{})));
   static_assert(captures(block<"in">(smuggler<decltype(tanh(v))>{})(v)));
   // A mistake travels through all values that are computed from it.
-  static_assert(
-      captures(tanh(block<"in">(smuggler<own>{})(v)) + v));
+  static_assert(captures(tanh(block<"in">(smuggler<own>{})(v)) + v));
   static_assert(!wrong<decltype(block<"in">(smuggler<decltype(w)>{})(v))>);  // a parameter is no placeholder
   return v;
 };

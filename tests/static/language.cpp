@@ -1,10 +1,11 @@
 // How models are composed, as types: `|`, layer, block, repeat, ckpt, and the names of parameters.
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/search/sequential.hpp"
-#include "cairn/nn/activation.hpp"
-#include "cairn/nn/linear.hpp"
+
 #include "plan.hpp"
 
 using namespace cairn;
@@ -27,13 +28,13 @@ constexpr bool same(A, B) {
 template <class>
 constexpr int length = -1;
 template <class... L>
-constexpr int length<detail::chain_of<L...>> = sizeof...(L);
+constexpr int length<lang::chain_of<L...>> = sizeof...(L);
 template <chain_traits Last, class X, class Layers>
 constexpr int length<chained<Last, X, Layers>> = length<Layers>;
 template <class Opaque>
-constexpr int length<detail::chain<Opaque>> = length<detail::revealed<Opaque>>;
+constexpr int length<lang::chain<Opaque>> = length<lang::revealed<Opaque>>;
 template <class Opaque>
-constexpr int length<renamed<Opaque>> = length<detail::revealed<Opaque>>;
+constexpr int length<renamed<Opaque>> = length<lang::revealed<Opaque>>;
 constexpr int length_of(auto e) { return length<decltype(e)>; }
 
 // `|` is associative and flat. Its result is one sequence of layers, or one chain on an expression.
@@ -57,7 +58,7 @@ constexpr int iterations<call<repeat_mark<N, Name>, L, X...>> = N;
 template <int I, class E>
 constexpr int iterations<pick<I, E>> = iterations<E>;
 template <class Opaque>
-constexpr int iterations<renamed<Opaque>> = iterations<detail::revealed<Opaque>>;
+constexpr int iterations<renamed<Opaque>> = iterations<lang::revealed<Opaque>>;
 constexpr int iterations_of(auto e) { return iterations<decltype(e)>; }
 static_assert(iterations_of(repeat<12, "b">([](auto) { return nn::linear<"fc", 8>; })(x)) == 12);
 static_assert(iterations_of(repeat<12, "b">([](auto) { return ckpt<"s">(nn::residual(f | g)); })(x)) == 12);
@@ -104,27 +105,28 @@ constexpr bool has_segments(auto... names) {
 
 // block and repeat prefix the names of parameters but not the names of inputs. ckpt prefixes no names. '/' makes a name
 // absolute.
-static_assert(has_parameters<x | f | h>("f.weight", "f.bias", "h.weight", "h.bias"));
-static_assert(has_parameters<x | block<"enc">(block<"in">(f) | h)>("enc.in.f.weight", "enc.in.f.bias",
-                                                                   "enc.h.weight", "enc.h.bias"));
-static_assert(has_parameters<x | repeat<2, "block">([](auto) {
-                               return block<"ff">(nn::linear_without_bias<"fc1", 8>);
-                             })>("block.0.ff.fc1.weight", "block.1.ff.fc1.weight"));
+static_assert(has_parameters < x | f | h > ("f.weight", "f.bias", "h.weight", "h.bias"));
+static_assert(has_parameters < x |
+              block<"enc">(block<"in">(f) | h) > ("enc.in.f.weight", "enc.in.f.bias", "enc.h.weight", "enc.h.bias"));
+static_assert(has_parameters < x | repeat<2, "block">([](auto) {
+                                     return block<"ff">(nn::linear_without_bias<"fc1", 8>);
+                                   }) > ("block.0.ff.fc1.weight", "block.1.ff.fc1.weight"));
 static_assert(has_parameters<repeat<2, "b">([](auto i) { return nn::linear_without_bias<"fc", 8 + i>; })(x)>(
     "b.0.fc.weight", "b.1.fc.weight"));
-constexpr auto deep = forward_of<x | repeat<12, "b">([](auto) { return f; })>::graph;
+constexpr auto deep = forward_of < x | repeat<12, "b">([](auto) { return f; }) > ::graph;
 static_assert(deep.find(graph::role::parameter, "b.11.f.weight") != graph::none && deep.leaf_count == 1 + 12 * 2);
 constexpr auto tied = [](auto v) { return matmul(v, param<"/w", 8, 8>); };
-static_assert(has_parameters<x | block<"a">(tied) | block<"b">(block<"c">(tied)) | tied>("w"));
-static_assert(has_parameters<x | block<"a">(nn::linear_without_bias<"/embed", 8>)>("embed.weight"));
-static_assert(has_parameters<x | block<"a">([](auto v) { return v + param<"w", 8>; }) |
-                             block<"b">([](auto v) { return v * param<"w", 8>; })>("a.w", "b.w"));
-static_assert(forward_of<x | block<"a">([](auto v) { return v + input<"mask", 8>; })>::graph.find(
-                  graph::role::input, "mask") != graph::none);
-static_assert(has_parameters<x | block<"a">(ckpt<"s">(f))>("a.f.weight", "a.f.bias"));
-static_assert(has_segments<x | block<"a">(ckpt<"s">(f))>("a.s") && has_segments<x | f>());
-static_assert(has_segments<x | repeat<2, "b">([](auto) { return ckpt<"s">(f); })>("b.0.s", "b.1.s"));
-static_assert(has_segments<x | ckpt<"outer">(block<"b">(ckpt<"inner">(f)))>("outer", "b.inner"));
+static_assert(has_parameters < x | block<"a">(tied) | block<"b">(block<"c">(tied)) | tied > ("w"));
+static_assert(has_parameters < x | block<"a">(nn::linear_without_bias<"/embed", 8>) > ("embed.weight"));
+static_assert(has_parameters < x | block<"a">([](auto v) { return v + param<"w", 8>; }) |
+              block<"b">([](auto v) { return v * param<"w", 8>; }) > ("a.w", "b.w"));
+static_assert(forward_of < x |
+              block<"a">([](auto v) { return v + input<"mask", 8>; }) > ::graph.find(graph::role::input, "mask") !=
+                  graph::none);
+static_assert(has_parameters < x | block<"a">(ckpt<"s">(f)) > ("a.f.weight", "a.f.bias"));
+static_assert(has_segments < x | block<"a">(ckpt<"s">(f)) > ("a.s") && has_segments<x | f>());
+static_assert(has_segments < x | repeat<2, "b">([](auto) { return ckpt<"s">(f); }) > ("b.0.s", "b.1.s"));
+static_assert(has_segments < x | ckpt<"outer">(block<"b">(ckpt<"inner">(f))) > ("outer", "b.inner"));
 
 // The forms of ckpt: f applied to arguments, a checkpointed layer, and a segment that reads only parameters.
 constexpr auto product = [](auto a, auto b) { return a * b; };
@@ -163,7 +165,7 @@ static_assert(of(std::get<0>(unmarked)) == shape{4} && of(std::get<1>(unmarked))
 
 // repeat carries as many values as it is given. It is one node of the type if its bodies are equal and keep all shapes.
 constexpr auto gated = [](auto v, auto state) {
-  const auto next = tanh((v | nn::linear_without_bias<"v", 8>) + (state | nn::linear_without_bias<"state", 8>));
+  const auto next = tanh((v | nn::linear_without_bias<"v", 8>)+(state | nn::linear_without_bias<"state", 8>));
   return std::tuple{next * v, next};
 };
 constexpr auto stacked = repeat<96, "layer">([](auto) { return ckpt<"cell">(gated); }, x, square(x));
@@ -183,11 +185,13 @@ static_assert(has_segments<both_of(x)>("layer.0.cell", "layer.1.cell"));
 static_assert(has_segments<block<"b">(both_of, x)>("b.layer.0.cell", "b.layer.1.cell"));
 // If the bodies depend on the index, they are calls in sequence and may change the shapes. A body that swaps its
 // arguments is called in sequence, too.
-constexpr auto indexed = repeat<3, "layer">([](auto i) {
-  return [](auto v, auto state) {
-    return std::pair{v | nn::linear<"fc", 8 + decltype(i)::value>, concatenate<-1>(state, state)};
-  };
-}, x, x);
+constexpr auto indexed = repeat<3, "layer">(
+    [](auto i) {
+      return [](auto v, auto state) {
+        return std::pair{v | nn::linear<"fc", 8 + decltype(i)::value>, concatenate<-1>(state, state)};
+      };
+    },
+    x, x);
 static_assert(iterations_of(std::get<0>(indexed)) == 0);
 static_assert(of(std::get<0>(indexed)) == shape{4, 10} && of(std::get<1>(indexed)) == shape{4, 64});
 constexpr auto swapped =
@@ -211,13 +215,14 @@ constexpr auto results = outputs(loss, accuracy(logits, classes), logits);
 static_assert(step_of<results>::graph.output_count == 3 && step_of<loss>::graph.output_count == 1);
 static_assert(step_of<results>::graph.outputs[2] != step_of<results>::graph.outputs[0]);
 static_assert(operations<results>() == operations<loss>() + 1);  // the logits are the same values
-static_assert(!step_of<sum(x + frozen<"w", 8>)>::model::chosen.trained[1] && step_of<sum(x + param<"w", 8>)>::model::chosen.trained[1]);
+static_assert(!step_of<sum(x + frozen<"w", 8>)>::model::chosen.trained[1] &&
+              step_of<sum(x + param<"w", 8>)>::model::chosen.trained[1]);
 static_assert(!step_of<sum(x + param<"a.w", 8>), freeze<"a">>::model::chosen.trained[1]);  // "a" is the name of a block
 static_assert(step_of<sum(x + param<"ab.w", 8>), freeze<"a">>::model::chosen.trained[1]);
 
 // Expressions, layers and outputs are empty and structural types. They cost nothing and can be template arguments.
 template <class T>
-constexpr bool weightless = std::is_empty_v<T>&& std::is_trivially_copyable_v<T>&& std::is_trivial_v<T>;
+constexpr bool weightless = std::is_empty_v<T> && std::is_trivially_copyable_v<T> && std::is_trivial_v<T>;
 static_assert(weightless<decltype(x)> && weightless<decltype(x + x)> && weightless<decltype(classes)>);
 static_assert(weightless<decltype(loss)> && weightless<decltype(results)> && weightless<decltype(joined)>);
 static_assert(weightless<decltype(f)> && weightless<decltype(f | g)> && weightless<decltype(ckpt<"s">(f))>);

@@ -1,13 +1,13 @@
 // The places of values in memory for small models, as drawn on paper, and the bytes that result.
-#include "cairn/op/concatenate.hpp"
-#include "cairn/op/loss.hpp"
-#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/attention.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/matmul.hpp"
 
 #include "plan.hpp"
 
@@ -17,7 +17,7 @@ using namespace cairn::test;
 /// An operation that returns the rank of each number in the sorted order. It is never run.
 struct ranks_op : op {
   static constexpr fixed_string name = "ranks";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr tensor_type result(const shape& x) { return {x, index_below(16)}; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr workspace scratch(int, const shape& x) { return {.each = x.count()}; }
@@ -189,8 +189,8 @@ constexpr auto dense(auto... made) {
     return concatenate<-1>(made...);
   } else {
     constexpr auto layer_of = [](auto... all) {
-      constexpr auto unit = nn::batch_norm<"norm"> | nn::relu |
-                            nn::conv2d_without_bias<"conv", 2, 3, nn::window{.padding = 1}>;
+      constexpr auto unit =
+          nn::batch_norm<"norm"> | nn::relu | nn::conv2d_without_bias<"conv", 2, 3, nn::window{.padding = 1}>;
       if constexpr (sizeof...(all) == 1) return (all, ...) | block<name_of<Layer>>(unit);
       else return concatenate<-1>(all...) | block<name_of<Layer>>(unit);
     };
@@ -213,7 +213,8 @@ constexpr auto of_tokens = tokens | nn::embedding<"wte", 64>;
 constexpr auto over_vocabulary = param<"h", 512, 64> | nn::linear<"head", 50000>;
 static_assert(in_logits<cross_entropy(over_vocabulary, tokens)> < 1.01);
 static_assert(in_logits<cross_entropy(over_vocabulary, tokens), threads<2>> < 1.02);
-static_assert(in_logits<cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(over_vocabulary, tokens)> < 1.01);
+static_assert(in_logits<cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(over_vocabulary, tokens)> <
+              1.01);
 static_assert(in_logits<cross_entropy<nn::cross_entropy_options{.ignore_index = 50000, .label_smoothing = 0.1}>(
                   over_vocabulary, token_or_none)> < 1.01);
 // The gradient of a tied table is the sum of two gradients of the same size. These two are not in memory together with

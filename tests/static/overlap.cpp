@@ -2,12 +2,12 @@
 // the law for all of its models. In addition, this file checks that the packing leaves only small holes in the arena.
 #include "../overlap.hpp"
 
-#include "cairn/op/matmul.hpp"
-#include "cairn/op/loss.hpp"
-#include "cairn/op/slice.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/nn/norm.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/op/slice.hpp"
 
 using namespace cairn;
 using namespace cairn::test;
@@ -16,7 +16,7 @@ namespace own {
 /// An operation with a result that may be written over the second argument.
 struct minus_op : op {
   static constexpr fixed_string name = "minus";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr int overwrites(int) { return 1; }
   static constexpr bool takes_rows(const shape&, const shape&) { return true; }
   static constexpr shape result(const shape& a, const shape& b) { return a == b ? a : no_shape; }
@@ -52,8 +52,7 @@ constexpr auto product = matmul(input<"a", 32, 16>, input<"b", 16, 16>);
 constexpr auto first_row_and = slice<0, 0, 1>(product) + input<"z", 32, 16>;
 static_assert(judged<forward_of<make<own::minus_op>(first_row_and, product)>>() == fault::none);
 static_assert(packed<sum(tanh(w + param<"b", 16>))>());  // two parameters with the same gradient
-constexpr auto widening =
-    repeat<3, "b">([](auto i) { return ckpt<"s">(nn::linear<"fc", 3 + 6 * i> | nn::softmax); });
+constexpr auto widening = repeat<3, "b">([](auto i) { return ckpt<"s">(nn::linear<"fc", 3 + 6 * i> | nn::softmax); });
 static_assert(packed<classified(widening)>());
 constexpr auto inner = layer([](auto v) { return tanh(exp(v) * param<"p", 8>); });
 constexpr auto outer = layer([](auto v) { return v - ckpt<"inner">(inner, softmax(v)) | nn::square; });
@@ -76,11 +75,8 @@ static_assert(packed<classified(ckpt<"n">(normed) | nn::rms_norm<"rms"> | normed
 constexpr auto first_row_too = layer([](auto v) { return slice<0, 0, 1>(v) + v * make<row_scale_op<>>(v); });
 static_assert(judged<forward_of<first_row_too(exp(input<"z", 32, 16>))>>() == fault::none);
 constexpr auto two_results = [] {
-  auto [l, r] = ckpt<"s">(
-      [](auto v) {
-        return std::tuple{tanh(v), sum<-1>(exp(v), keepdim)};
-      },
-      rows | nn::linear<"in", 8>);
+  auto [l, r] =
+      ckpt<"s">([](auto v) { return std::tuple{tanh(v), sum<-1>(exp(v), keepdim)}; }, rows | nn::linear<"in", 8>);
   return outputs(mean(square(l / r)), l, r);
 }();
 static_assert(packed<two_results>());

@@ -1,11 +1,5 @@
 // The shape rule of every operation. Expressions with wrong shapes do not compile, so the shape rule itself is called
 // for them.
-#include "cairn/op/attention.hpp"
-#include "cairn/op/comparison.hpp"
-#include "cairn/op/concatenate.hpp"
-#include "cairn/op/matmul.hpp"
-#include "cairn/op/loss.hpp"
-#include "cairn/op/roll.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/embedding.hpp"
@@ -13,8 +7,14 @@
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/pool.hpp"
 #include "cairn/nn/positions.hpp"
-#include "cairn/nn/transformer.hpp"
 #include "cairn/nn/recurrent.hpp"
+#include "cairn/nn/transformer.hpp"
+#include "cairn/op/attention.hpp"
+#include "cairn/op/comparison.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/op/roll.hpp"
 
 using namespace cairn;
 
@@ -36,7 +36,7 @@ constexpr bool breaks(auto) {
   return false;
 }
 template <class Rule, class Owner, class Path, class... Facts>
-constexpr bool breaks(poison<Rule, Owner, Path, Facts...>) {
+constexpr bool breaks(lang::poison<Rule, Owner, Path, Facts...>) {
   return true;
 }
 
@@ -48,23 +48,21 @@ static_assert(of(param<"scale">) == shape{});
 static_assert(labels<"y", 10, 128>.element == index_below(10) && input<"x", 128>.element == element_type{});
 
 // Shapes.
-static_assert(shape{4, 8}.rank == 2 && shape{4, 8}.count() == 32 && shape{4, 8}[-1] == 8 &&
-              shape{4, 8}[0] == 4);
+static_assert(shape{4, 8}.rank == 2 && shape{4, 8}.count() == 32 && shape{4, 8}[-1] == 8 && shape{4, 8}[0] == 4);
 constexpr shape none = no_shape;
 static_assert(shape{}.rank == 0 && shape{}.count() == 1 && shape{}.valid() && !none.valid());
 static_assert(shape{4} != shape{4, 1});
 
 // Constants are scalars. One number is one type, however it is written.
 static_assert(of(constant<2>) == shape{});
-static_assert(same(constant<1>, constant<1.f>) && same(constant<1>, constant<1.0>) &&
-              same(constant<1>, constant<1L>));
+static_assert(same(constant<1>, constant<1.f>) && same(constant<1>, constant<1.0>) && same(constant<1>, constant<1L>));
 static_assert(same(constant<1>, 1_c) && same(constant<1>, 1.0_c) && same(constant<1>, 10e-1_c));
 static_assert(!same(constant<1>, constant<2>));
 static_assert(same(-0.5_c, constant<-0.5>) && same(-constant<3>, constant<-3>) && same(- -3_c, 3_c));
 template <class>
 constexpr double number{};
 template <double Value>
-constexpr double number<constant_leaf<Value>> = Value;
+constexpr double number<lang::constant_leaf<Value>> = Value;
 constexpr double of_number(auto c) { return number<decltype(c)>; }
 static_assert(of_number(0.5_c) == 0.5 && of_number(.5_c) == 0.5 && of_number(5._c) == 5);
 static_assert(of_number(0.1_c) == 0.1 && of_number(0.3_c) == 0.3 && of_number(3.14159_c) == 3.14159);
@@ -76,27 +74,23 @@ static_assert(of_number(1e-8_c) == 1e-8 && of_number(6.02e22_c) == 6.02e22 && of
 static_assert(of(t<4, 8> + t<4, 8>) == shape{4, 8});
 static_assert(of(t<4, 8> - t<8>) == shape{4, 8} && of(t<8> - t<4, 8>) == shape{4, 8});
 static_assert(of(t<4, 1> * t<1, 8>) == shape{4, 8} && of(t<4, 1> * t<8>) == shape{4, 8});
-static_assert(of(t<4, 8> / t<>) == shape{4, 8} && of(t<4, 8> * 0.5_c) == shape{4, 8} &&
-              of(t<> + 1_c) == shape{});
+static_assert(of(t<4, 8> / t<>) == shape{4, 8} && of(t<4, 8> * 0.5_c) == shape{4, 8} && of(t<> + 1_c) == shape{});
 static_assert(of(t<5, 1, 3> + t<2, 1>) == shape{5, 2, 3});
 static_assert(of(t<1> + t<1, 1>) == shape{1, 1} && of(t<1> + t<>) == shape{1});
-static_assert(add_op::result(shape{4, 8}, shape{4}) == no_shape);
-static_assert(mul_op::result(shape{4, 8}, shape{2, 8}) == no_shape);
-static_assert(sub_op::result(shape{4, 8}, shape{4, 4}) == no_shape);
-static_assert(div_op::result(shape{2, 3, 4}, shape{3, 1, 4}) == no_shape);
-static_assert(of(maximum(t<4, 1>, t<8>)) == shape{4, 8} &&
-              maximum_op::result(shape{3}, shape{2}) == no_shape);
-static_assert(of(-t<4, 8>) == shape{4, 8} && of(exp(t<4, 8>)) == shape{4, 8} &&
-              of(log(t<4, 8>)) == shape{4, 8});
+static_assert(lang::add_op::result(shape{4, 8}, shape{4}) == no_shape);
+static_assert(lang::mul_op::result(shape{4, 8}, shape{2, 8}) == no_shape);
+static_assert(lang::sub_op::result(shape{4, 8}, shape{4, 4}) == no_shape);
+static_assert(lang::div_op::result(shape{2, 3, 4}, shape{3, 1, 4}) == no_shape);
+static_assert(of(maximum(t<4, 1>, t<8>)) == shape{4, 8} && lang::maximum_op::result(shape{3}, shape{2}) == no_shape);
+static_assert(of(-t<4, 8>) == shape{4, 8} && of(exp(t<4, 8>)) == shape{4, 8} && of(log(t<4, 8>)) == shape{4, 8});
 static_assert(of(sqrt(t<8>)) == shape{8} && of(square(t<8>)) == shape{8} && of(tanh(t<8>)) == shape{8});
-static_assert(of(sigmoid(t<>)) == shape{} && of(relu(t<2, 3, 4>)) == shape{2, 3, 4} &&
-              of(gelu(t<1>)) == shape{1});
+static_assert(of(sigmoid(t<>)) == shape{} && of(relu(t<2, 3, 4>)) == shape{2, 3, 4} && of(gelu(t<1>)) == shape{1});
 static_assert(of(abs(t<4, 8>)) == shape{4, 8} && of(sign(t<8>)) == shape{8});
 static_assert(of(log1p(t<8>)) == shape{8} && of(softplus(t<>)) == shape{});
 static_assert(of(sin(t<4, 8>)) == shape{4, 8} && of(cos(t<8>)) == shape{8} && of(silu(t<2, 3>)) == shape{2, 3});
 static_assert(of(rsqrt(t<4, 1>)) == shape{4, 1} && of(rsqrt(t<>)) == shape{});
 static_assert(of(minimum(t<4, 1>, t<8>)) == shape{4, 8} && of(minimum(1_c, t<3>)) == shape{3} &&
-              minimum_op::result(shape{4, 8}, shape{4}) == no_shape);
+              lang::minimum_op::result(shape{4, 8}, shape{4}) == no_shape);
 static_assert(of(pow(t<4, 8>, 3_c)) == shape{4, 8} && of(pow(t<8>, -1_c)) == shape{8} &&
               of(pow(t<>, 0.3_c)) == shape{});
 static_assert(same(pow(t<8>, 1_c), t<8>) && same(pow(t<8>, 2_c), square(t<8>)) && same(pow(t<8>, 0.5_c), sqrt(t<8>)));
@@ -104,39 +98,38 @@ static_assert(of(clamp(t<4, 1>, t<8>, 6_c)) == shape{4, 8} && of(clamp(t<4>, 0_c
               of(clamp(t<8>, 0_c, 1_c)) == shape{8});
 static_assert(of(leaky_relu<0.2>(t<4>)) == shape{4} && of(leaky_relu(t<4, 8>)) == shape{4, 8} &&
               same(leaky_relu<1>(t<4>), leaky_relu<1.0>(t<4>)) && same(nn::leaky_relu<0>(t<4>), leaky_relu<0>(t<4>)));
-static_assert(expand_op<shape{4, 8}>::result(shape{4, 1}) == shape{4, 8});
-static_assert(expand_op<shape{4, 1}>::result(shape{4, 8}) == no_shape);  // expand never shrinks
+static_assert(lang::expand_op<shape{4, 8}>::result(shape{4, 1}) == shape{4, 8});
+static_assert(lang::expand_op<shape{4, 1}>::result(shape{4, 8}) == no_shape);  // expand never shrinks
 
 // Comparisons return truth values. `where` chooses one of two values by them. The values are real numbers, or indices,
 // and then the result has the larger bound.
 static_assert(of(t<4, 1> < t<8>) == shape{4, 8} && (t<4> >= 0_c).element == element_type{dtype::u8, 2});
 static_assert(same(t<4> > t<>, t<> < t<4>) && same(t<4> >= 0_c, 0_c <= t<4>));
 static_assert((to<4> == labels<"of_three", 3, 4>).element == (2_c != to<4>).element);
-static_assert(of(where(t<4, 1> < t<8>, t<>, 0_c)) == shape{4, 8} && where(t<4> < t<>, t<4>, 1_c).element == element_type{});
+static_assert(of(where(t<4, 1> < t<8>, t<>, 0_c)) == shape{4, 8} &&
+              where(t<4> < t<>, t<4>, 1_c).element == element_type{});
 static_assert(where(indices<"mask", 2, 4>, to<4>, labels<"of_three", 3, 4>).element == index_below(10));
-static_assert(compare_op<comparison::less>::result(shape{4, 8}, shape{4}) == no_shape);
+static_assert(lang::compare_op<lang::comparison::less>::result(shape{4, 8}, shape{4}) == no_shape);
 static_assert(of(where(t<> < 1_c, t<4, 1>, t<8>)) == shape{4, 8} &&
               of(where(t<2, 1, 1> != 0_c, t<4, 1>, t<8>)) == shape{2, 4, 8});
-static_assert(where_op::result(shape{3}, shape{4}, shape{}) == no_shape);
-static_assert(where_op::result(shape{}, shape{3}, shape{4}) == no_shape &&
-              where_op::result(shape{4, 3}, shape{4, 3}, shape{4}) == no_shape);
+static_assert(lang::where_op::result(shape{3}, shape{4}, shape{}) == no_shape);
+static_assert(lang::where_op::result(shape{}, shape{3}, shape{4}) == no_shape &&
+              lang::where_op::result(shape{4, 3}, shape{4, 3}, shape{4}) == no_shape);
 
 // Reductions. They reduce any axes, and negative axes count from the last axis. Without a list they reduce all axes.
 // With keepdim, extents of 1 stay.
-static_assert(of(sum(t<4, 8>)) == shape{} && of(sum(t<>)) == shape{} &&
-              of(sum(t<4, 8>, keepdim)) == shape{1, 1});
-static_assert(of(sum<0>(t<4, 8>)) == shape{8} && of(sum<1>(t<4, 8>)) == shape{4} &&
-              of(sum<-1>(t<4, 8>)) == shape{4});
+static_assert(of(sum(t<4, 8>)) == shape{} && of(sum(t<>)) == shape{} && of(sum(t<4, 8>, keepdim)) == shape{1, 1});
+static_assert(of(sum<0>(t<4, 8>)) == shape{8} && of(sum<1>(t<4, 8>)) == shape{4} && of(sum<-1>(t<4, 8>)) == shape{4});
 static_assert(of(sum<-2>(t<4, 8>)) == shape{8} && of(sum<-1>(t<4, 8>, keepdim)) == shape{4, 1});
 static_assert(of(sum<0, 2>(t<2, 3, 4>)) == shape{3} && of(sum<2, 0>(t<2, 3, 4>)) == shape{3});
-static_assert(of(sum<-1, 0>(t<2, 3, 4>, keepdim)) == shape{1, 3, 1} &&
-              of(sum<0, 1, 2>(t<2, 3, 4>)) == shape{});
+static_assert(of(sum<-1, 0>(t<2, 3, 4>, keepdim)) == shape{1, 3, 1} && of(sum<0, 1, 2>(t<2, 3, 4>)) == shape{});
 static_assert(same(sum<-1>(t<4, 8>), sum<1>(t<4, 8>)));  // one operation has one name
 static_assert(of(mean(t<4, 8>)) == shape{} && of(mean<-1>(t<4, 8>)) == shape{4});
 static_assert(of(mean<0>(t<4, 8>, keepdim)) == shape{1, 8} && of(mean<1, 2>(t<2, 3, 4>)) == shape{2});
-static_assert(of(var<0>(t<4, 8>, keepdim, biased)) == shape{1, 8} && of(var<-1>(t<4, 8>)) == shape{4} && of(var(t<1>)) == shape{});
+static_assert(of(var<0>(t<4, 8>, keepdim, biased)) == shape{1, 8} && of(var<-1>(t<4, 8>)) == shape{4} &&
+              of(var(t<1>)) == shape{});
 template <shape From, int... Axes>
-constexpr shape summed = sum_op<detail::axes_of<From, Axes...>(), false>::result(From);
+constexpr shape summed = lang::sum_op<lang::axes_of<From, Axes...>(), false>::result(From);
 static_assert(summed<shape{4, 8}, 1> == shape{4});
 static_assert(summed<shape{4, 8}, 2> == no_shape && summed<shape{4, 8}, -3> == no_shape);
 static_assert(summed<shape{4, 8}, 32> == no_shape && summed<shape{4, 8}, -40> == no_shape);
@@ -147,11 +140,10 @@ static_assert(of(matmul(t<4, 8>, t<8, 3>)) == shape{4, 3});
 static_assert(of(matmul(t<4, 8>, transpose(t<3, 8>))) == shape{4, 3});
 static_assert(of(matmul(transpose(t<8, 4>), t<8, 3>)) == shape{4, 3});
 static_assert(of(matmul(transpose(t<8, 4>), transpose(t<3, 8>))) == shape{4, 3});
-static_assert(same(matmul(t<4, 8>, transpose(t<3, 8>)), make<matmul_op<false, true>>(t<4, 8>, t<3, 8>)));
-static_assert(same(matmul(transpose(t<8, 4>), t<8, 3>), make<matmul_op<true, false>>(t<8, 4>, t<8, 3>)));
+static_assert(same(matmul(t<4, 8>, transpose(t<3, 8>)), make<lang::matmul_op<false, true>>(t<4, 8>, t<3, 8>)));
+static_assert(same(matmul(transpose(t<8, 4>), t<8, 3>), make<lang::matmul_op<true, false>>(t<8, 4>, t<8, 3>)));
 static_assert(same(matmul(transpose<0, 2, 1>(t<2, 8, 4>), t<8, 3>), matmul(transpose(t<2, 8, 4>), t<8, 3>)));
-static_assert(of(matmul(t<2, 4, 8>, t<8, 3>)) == shape{2, 4, 3} &&
-              of(matmul(t<4, 8>, t<2, 8, 3>)) == shape{2, 4, 3});
+static_assert(of(matmul(t<2, 4, 8>, t<8, 3>)) == shape{2, 4, 3} && of(matmul(t<4, 8>, t<2, 8, 3>)) == shape{2, 4, 3});
 static_assert(of(matmul(t<2, 4, 8>, t<2, 8, 3>)) == shape{2, 4, 3});
 static_assert(of(matmul(t<5, 1, 4, 8>, t<2, 8, 3>)) == shape{5, 2, 4, 3});
 static_assert(of(matmul(t<2, 4, 8>, transpose(t<2, 3, 8>))) == shape{2, 4, 3});
@@ -159,7 +151,7 @@ static_assert(of(matmul(transpose<1, 0, 2>(t<4, 2, 8>), t<8, 3>)) ==
               shape{2, 4, 3});  // this transposition is an operation of its own
 template <bool A, bool B>
 constexpr shape product_of(shape a, shape b) {
-  return matmul_op<A, B>::result(a, b);
+  return lang::matmul_op<A, B>::result(a, b);
 }
 static_assert(product_of<false, false>(shape{4, 8}, shape{3, 8}) == no_shape);
 static_assert(product_of<false, true>(shape{4, 8}, shape{8, 3}) == no_shape);
@@ -168,29 +160,28 @@ static_assert(product_of<true, true>(shape{8, 4}, shape{8, 3}) == no_shape);
 static_assert(product_of<false, false>(shape{8}, shape{8, 3}) == no_shape);  // a vector is not a matrix
 static_assert(product_of<false, false>(shape{4, 8}, shape{8}) == no_shape);
 static_assert(product_of<false, false>(shape{2, 4, 8}, shape{3, 8, 3}) == no_shape);
-static_assert(matmul_op<false, false>::flops(shape{4, 8}, shape{8, 3}) == 2 * 4 * 8 * 3);
-static_assert(matmul_op<true, true>::flops(shape{2, 8, 4}, shape{3, 8}) == 2 * 2 * 4 * 8 * 3);
+static_assert(lang::matmul_op<false, false>::flops(shape{4, 8}, shape{8, 3}) == 2 * 4 * 8 * 3);
+static_assert(lang::matmul_op<true, true>::flops(shape{2, 8, 4}, shape{3, 8}) == 2 * 2 * 4 * 8 * 3);
 // The rows of all leading axes form one product if their number fits into an extent.
-static_assert(matmul_op<false, false>::one(shape{1 << 15, 1 << 15, 2}, shape{2, 3}).m == 1 << 30);
-static_assert(matmul_op<false, false>::products(shape{1 << 16, 1 << 16, 2}, shape{2, 3}) == 1 << 16);
+static_assert(lang::matmul_op<false, false>::one(shape{1 << 15, 1 << 15, 2}, shape{2, 3}).m == 1 << 30);
+static_assert(lang::matmul_op<false, false>::products(shape{1 << 16, 1 << 16, 2}, shape{2, 3}) == 1 << 16);
 
 // Views with another shape and the same elements.
 static_assert(of(reshape<8, 4>(t<4, 8>)) == shape{8, 4} && of(reshape<32>(t<4, 8>)) == shape{32});
 static_assert(of(reshape<-1>(t<4, 8>)) == shape{32} && of(reshape<2, -1, 2>(t<4, 8>)) == shape{2, 8, 2});
 static_assert(of(reshape<>(t<1, 1>)) == shape{} && of(reshape<1, 1>(t<>)) == shape{1, 1});
-static_assert(reshape_op<shape{5, 6}>::result(shape{4, 8}) == no_shape);
-static_assert(reshape_op<detail::inferred<shape{4, 8}, 3, -1>()>::result(shape{4, 8}) == no_shape);
-static_assert(reshape_op<detail::inferred<shape{4, 8}, -1, -1>()>::result(shape{4, 8}) == no_shape);
+static_assert(lang::reshape_op<shape{5, 6}>::result(shape{4, 8}) == no_shape);
+static_assert(lang::reshape_op<lang::inferred<shape{4, 8}, 3, -1>()>::result(shape{4, 8}) == no_shape);
+static_assert(lang::reshape_op<lang::inferred<shape{4, 8}, -1, -1>()>::result(shape{4, 8}) == no_shape);
 static_assert(of(transpose(t<4, 8>)) == shape{8, 4} && of(transpose(t<2, 3, 4>)) == shape{2, 4, 3});
-static_assert(of(transpose<1, 0, 2>(t<2, 3, 4>)) == shape{3, 2, 4} &&
-              of(transpose<0, 1>(t<4, 8>)) == shape{4, 8});
+static_assert(of(transpose<1, 0, 2>(t<2, 3, 4>)) == shape{3, 2, 4} && of(transpose<0, 1>(t<4, 8>)) == shape{4, 8});
 // Axis i of the result is axis p[i] of the argument.
 static_assert(of(transpose<2, 0, 1>(t<2, 3, 4>)) == shape{4, 2, 3});
-static_assert(transpose_op<std::array{2, 0, 1}>::inverse == std::array{1, 2, 0});
-static_assert(transpose_op<std::array{0, 0}>::result(shape{4, 8}) == no_shape);
-static_assert(transpose_op<std::array{1, 0}>::result(shape{2, 3, 4}) == no_shape);
-static_assert(transpose_op<std::array{0, 2}>::result(shape{4, 8}) == no_shape);
-static_assert(transpose_op<detail::permutation<1>()>::result(shape{8}) == no_shape);
+static_assert(lang::transpose_op<std::array{2, 0, 1}>::inverse == std::array{1, 2, 0});
+static_assert(lang::transpose_op<std::array{0, 0}>::result(shape{4, 8}) == no_shape);
+static_assert(lang::transpose_op<std::array{1, 0}>::result(shape{2, 3, 4}) == no_shape);
+static_assert(lang::transpose_op<std::array{0, 2}>::result(shape{4, 8}) == no_shape);
+static_assert(lang::transpose_op<lang::permutation<1>()>::result(shape{8}) == no_shape);
 static_assert(of(detach(t<4, 8>)) == shape{4, 8});
 
 // Concatenations along an axis that all arguments have. All other extents must be equal.
@@ -200,7 +191,7 @@ static_assert(of(concatenate<-1>(t<4, 6>, t<4, 2>)) == shape{4, 8} &&
 static_assert(of(concatenate<1>(t<2, 3, 4>, t<2, 1, 4>, t<2, 3, 4>, t<2, 5, 4>)) == shape{2, 12, 4});
 template <int Axis>
 constexpr shape joined_shape(auto... shapes) {
-  return concatenate_op<Axis>::result(tensor_type(shapes)...);
+  return lang::concatenate_op<Axis>::result(tensor_type(shapes)...);
 }
 static_assert(joined_shape<1>(shape{4, 6}, shape{5, 6}) == no_shape);
 static_assert(joined_shape<0>(shape{4, 6}, shape{4, 6}, shape{4, 7}) == no_shape);
@@ -225,72 +216,74 @@ static_assert(of(slice<1, -4, -1>(t<4, 6>)) == shape{4, 3} && of(slice<1, -6, -5
 static_assert(of(slice<1, 0, -1>(t<4, 6>)) == shape{4, 5} && of(slice<1, -2, 6>(t<4, 6>)) == shape{4, 2});
 static_assert(same(slice<1, 2>(t<4, 6>), slice<1, 2, 6>(t<4, 6>)) && of(slice<-1, -2>(t<4, 6>)) == shape{4, 2});
 template <int Axis, int Begin, int End>
-constexpr shape sliced = slice_op<Axis, Begin, End>::result(shape{4, 6});
+constexpr shape sliced = lang::slice_op<Axis, Begin, End>::result(shape{4, 6});
 static_assert(sliced<1, 3, 3> == no_shape && sliced<1, 4, 3> == no_shape && sliced<1, 0, 0> == no_shape);
 static_assert(sliced<1, 0, 7> == no_shape && sliced<1, 6, 7> == no_shape && sliced<0, 4, 6> == no_shape);
 static_assert(sliced<1, -7, 3> == no_shape && sliced<1, 0, -6> == no_shape && sliced<1, -1, 0> == no_shape);
 static_assert(sliced<2, 0, 1> == no_shape && sliced<-3, 0, 1> == no_shape && sliced<2, 0, -1> == no_shape);
-static_assert(pad_op<1, 2, 6>::result(shape{4, 3}) == shape{4, 6});
+static_assert(lang::pad_op<1, 2, 6>::result(shape{4, 3}) == shape{4, 6});
 constexpr auto middle_of_three = [](auto x) { return std::get<1>(split<-1, 3>(x)); };
 static_assert(same(middle_of_three(t<4, 6>), slice<-1, 2, 4>(t<4, 6>)));
-static_assert(std::tuple_size_v<decltype(split<0, 4>(t<4, 6>))> == 4 && of(std::get<0>(split<1, 1>(t<4, 6>))) == shape{4, 6});
+static_assert(std::tuple_size_v<decltype(split<0, 4>(t<4, 6>))> == 4 &&
+              of(std::get<0>(split<1, 1>(t<4, 6>))) == shape{4, 6});
 
 // pad, flip and stack: zeros around an axis, reversed axes, and new axes.
 static_assert(of(pad<1, 2, 1>(t<4, 6>)) == shape{4, 9} && of(pad<-2, 0, 0>(t<4, 6>)) == shape{4, 6});
 static_assert(pad<0, 1, 0>(to<4>).element == index_below(10) && flip<0>(to<4>).element == index_below(10));
 static_assert(of(flip<0, -1>(t<4, 6>)) == shape{4, 6} && same(flip<0, 1>(t<4, 6>), flip<-1, -2>(t<4, 6>)));
-static_assert(flip_op<4>::result(shape{4, 6}) == no_shape && flip_op<1>::result(shape{}) == no_shape);
+static_assert(lang::flip_op<4>::result(shape{4, 6}) == no_shape && lang::flip_op<1>::result(shape{}) == no_shape);
 
 // roll and shift keep the shape. Axes and distances that mean the same are the same type.
 static_assert(of(roll<1, 2>(t<4, 6>)) == shape{4, 6} && of(nn::shift<0, -9>(t<4, 6>)) == shape{4, 6});
 static_assert(roll<0, 1>(to<4>).element == index_below(10) && nn::shift<0, 1>(to<4>).element == index_below(10));
 static_assert(same(roll<1, -1>(t<4, 6>), roll<-1, 5>(t<4, 6>)) && same(roll<0, 13>(t<4, 6>), roll<0, -3>(t<4, 6>)));
-static_assert(same(nn::shift<-2, 7>(t<4, 6>), nn::shift<0, 4, edge::zero>(t<4, 6>)));
-static_assert(!same(nn::shift<0, 1>(t<4, 6>), nn::shift<0, 1, edge::nearest>(t<4, 6>)));
-static_assert(roll_op<2, 1>::result(shape{4, 6}) == no_shape && roll_op<0, 1>::result(shape{}) == no_shape);
-static_assert(shift_op<-1, 1, edge::zero>::result(shape{4, 6}) == no_shape);
-static_assert(roll_op<0, 1>::map(shape{4, 6}, 0).outside == edge::wrap && roll_op<0, 1>::map(shape{4, 6}, 1).in_steps());
+static_assert(same(nn::shift<-2, 7>(t<4, 6>), nn::shift<0, 4, nn::edge::zero>(t<4, 6>)));
+static_assert(!same(nn::shift<0, 1>(t<4, 6>), nn::shift<0, 1, nn::edge::nearest>(t<4, 6>)));
+static_assert(lang::roll_op<2, 1>::result(shape{4, 6}) == no_shape && lang::roll_op<0, 1>::result(shape{}) == no_shape);
+static_assert(lang::shift_op<-1, 1, nn::edge::zero>::result(shape{4, 6}) == no_shape);
+static_assert(lang::roll_op<0, 1>::map(shape{4, 6}, 0).outside == nn::edge::wrap &&
+              lang::roll_op<0, 1>::map(shape{4, 6}, 1).in_steps());
 
 static_assert(of(stack<0>(t<4, 6>, t<4, 6>, t<4, 6>)) == shape{3, 4, 6} && of(stack<0>(t<>, t<>)) == shape{2});
 static_assert(of(stack<1>(t<4, 6>, t<4, 6>)) == shape{4, 2, 6} && of(stack<2>(t<4, 6>, t<4, 6>)) == shape{4, 6, 2});
 static_assert(of(stack<-1>(t<4, 6>, t<4, 6>)) == shape{4, 6, 2} && of(stack<-3>(t<4, 6>, t<4, 6>)) == shape{2, 4, 6});
-static_assert(detail::with_axis(shape{4, 6}, 3) == no_shape && detail::with_axis(shape{4, 6}, -4) == no_shape);
-static_assert(detail::with_axis(shape{1, 2, 3, 4, 5, 6}, 0) == no_shape);
+static_assert(lang::with_axis(shape{4, 6}, 3) == no_shape && lang::with_axis(shape{4, 6}, -4) == no_shape);
+static_assert(lang::with_axis(shape{1, 2, 3, 4, 5, 6}, 0) == no_shape);
 
 // Softmax keeps the shape. Its axis must exist.
 static_assert(of(softmax(t<4, 8>)) == shape{4, 8} && of(log_softmax<0>(t<4, 8>)) == shape{4, 8});
-static_assert(softmax_op<-2>::result(shape{4, 8}) == shape{4, 8} &&
-              softmax_op<-3>::result(shape{4, 8}) == no_shape);
-static_assert(softmax_op<2>::result(shape{4, 8}) == no_shape &&
-              log_softmax_op<-1>::result(shape{}) == no_shape);
+static_assert(lang::softmax_op<-2>::result(shape{4, 8}) == shape{4, 8} &&
+              lang::softmax_op<-3>::result(shape{4, 8}) == no_shape);
+static_assert(lang::softmax_op<2>::result(shape{4, 8}) == no_shape &&
+              lang::log_softmax_op<-1>::result(shape{}) == no_shape);
 
 // Losses are scalars. Labels have the shape of the logits without the last axis, the axis of the classes.
-static_assert(of(cross_entropy(t<4, 10>, to<4>)) == shape{} &&
-              of(cross_entropy(t<2, 4, 10>, to<2, 4>)) == shape{});
+static_assert(of(cross_entropy(t<4, 10>, to<4>)) == shape{} && of(cross_entropy(t<2, 4, 10>, to<2, 4>)) == shape{});
 static_assert(of(cross_entropy(t<10>, to<>)) == shape{} && of(accuracy(t<4, 10>, to<4>)) == shape{});
-static_assert(cross_entropy_op::result(shape{4, 10}, shape{10}) == no_shape);
-static_assert(row_cross_entropy_op::result(shape{2, 4, 10}, shape{2, 4}) == shape{2, 4} &&
-              label_logit_op::result(shape{4, 10}, shape{10}) == no_shape);
+static_assert(lang::cross_entropy_op::result(shape{4, 10}, shape{10}) == no_shape);
+static_assert(lang::row_cross_entropy_op::result(shape{2, 4, 10}, shape{2, 4}) == shape{2, 4} &&
+              lang::label_logit_op::result(shape{4, 10}, shape{10}) == no_shape);
 static_assert(of(cross_entropy(t<2, 4, 10>, to<2, 4>, t<10>, t<2, 4>)) == shape{});
-static_assert(same(cross_entropy(t<4, 10>, to<4>), make<cross_entropy_op>(t<4, 10>, to<4>)));  // without weights
+static_assert(same(cross_entropy(t<4, 10>, to<4>), make<lang::cross_entropy_op>(t<4, 10>, to<4>)));  // without weights
 static_assert(of(nn::l1(t<4, 8>, t<4, 8>)) == shape{} && of(huber<2.0>(t<4>, 0_c)) == shape{} &&
               of(binary_cross_entropy_with_logits(t<4>, t<4>)) == shape{});
 static_assert(same(huber<2>(t<4>, t<4>), huber<2.0>(t<4>, t<4>)) && same(huber<1>(t<4>, 0_c), huber(t<4>, 0_c)));
-static_assert(breaks<rule::equal_shapes>(detail::pairwise_form<detail::l1_loss>::of(t<4, 1>, t<4>)) &&
-              breaks<rule::equal_shapes>(detail::huber_form<2.0>::of(t<4, 8>, t<8>)) &&
-              breaks<rule::equal_shapes>(detail::pairwise_form<detail::binary_cross_entropy_loss>::of(t<8>, t<1>)));
-static_assert(breaks<delta_of_huber>(detail::huber_form<-2.0>::of(t<8>, t<8>)) &&
-              breaks<delta_of_huber>(detail::huber_form<std::numeric_limits<double>::quiet_NaN()>::of(t<8>, 0_c)));
+static_assert(breaks<misuse::equal_shapes>(lang::pairwise_form<lang::l1_loss>::of(t<4, 1>, t<4>)) &&
+              breaks<misuse::equal_shapes>(lang::huber_form<2.0>::of(t<4, 8>, t<8>)) &&
+              breaks<misuse::equal_shapes>(lang::pairwise_form<lang::binary_cross_entropy_loss>::of(t<8>, t<1>)));
+static_assert(breaks<misuse::delta_of_huber>(lang::huber_form<-2.0>::of(t<8>, t<8>)) &&
+              breaks<misuse::delta_of_huber>(lang::huber_form<std::numeric_limits<double>::quiet_NaN()>::of(t<8>,
+                                                                                                            0_c)));
 template <double Share>
-using smoothing = detail::cross_entropy_form<nn::cross_entropy_options{.label_smoothing = Share}>;
+using smoothing = lang::cross_entropy_form<nn::cross_entropy_options{.label_smoothing = Share}>;
 static_assert(of(smoothing<1.0>::of(t<4, 10>, to<4>)) == shape{} &&
-              breaks<share_of_classes>(smoothing<1.01>::of(t<4, 10>, to<4>)) &&
-              breaks<share_of_classes>(smoothing<-0.01>::of(t<4, 10>, to<4>, t<10>)));
-static_assert(cross_entropy_op::result(shape{4, 10}, shape{4, 1}) == no_shape);
-static_assert(cross_entropy_op::result(shape{}, shape{}) == no_shape);
-static_assert(accuracy_op::result(shape{4, 10}, shape{5}) == no_shape);
-static_assert(cross_entropy_op::argument_kind(0) == kind::real &&
-              cross_entropy_op::argument_kind(1) == kind::whole);
+              breaks<misuse::share_of_classes>(smoothing<1.01>::of(t<4, 10>, to<4>)) &&
+              breaks<misuse::share_of_classes>(smoothing<-0.01>::of(t<4, 10>, to<4>, t<10>)));
+static_assert(lang::cross_entropy_op::result(shape{4, 10}, shape{4, 1}) == no_shape);
+static_assert(lang::cross_entropy_op::result(shape{}, shape{}) == no_shape);
+static_assert(lang::accuracy_op::result(shape{4, 10}, shape{5}) == no_shape);
+static_assert(lang::cross_entropy_op::argument_kind(0) == kind::real &&
+              lang::cross_entropy_op::argument_kind(1) == kind::whole);
 static_assert(of(mse(t<4, 8>, t<4, 8>)) == shape{} && of(mse(t<4, 8>, 1_c)) == shape{});
 
 // Convolutions of images {N, H, W, C} with filters {O, C / groups, rows, columns}. The extents of results are the same
@@ -304,63 +297,68 @@ static_assert(of(conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(t<2, 4,
               shape{2, 7, 5, 5});
 static_assert(of(conv_transpose2d<nn::window{.groups = 3}>(t<1, 3, 2, 6>, t<6, 2, 2, 2>)) == shape{1, 4, 3, 6});
 template <nn::window By>
-constexpr shape filtered = detail::conv2d_form<By>::result_shape(shape{1, 3, 3, 2}, shape{4, 1, 3, 3});
+constexpr shape filtered = lang::conv2d_form<By>::result_shape(shape{1, 3, 3, 2}, shape{4, 1, 3, 3});
 static_assert(filtered<{.groups = 2}> == shape{1, 1, 1, 4} && filtered<{}> == no_shape);
 static_assert(filtered<{.dilation = 2, .groups = 2}> == no_shape && filtered<{.groups = 4}> == no_shape);
 template <class Rule, class Form, int... Extents>
 constexpr bool refused = breaks<Rule>(Form::of(t<2, 5, 6, 4>, t<Extents...>));
-static_assert(refused<rule::window_of_filter, detail::conv2d_form<{.stride = -1}>, 3, 4, 2, 2> &&
-              refused<rule::window_of_filter, detail::conv2d_form<{.padding = -1}>, 3, 4, 2, 2> &&
-              refused<rule::window_of_filter, detail::conv2d_form<{.dilation = 0}>, 3, 4, 2, 2> &&
-              refused<rule::window_of_filter, detail::conv_transpose2d_form<{.groups = 0}>, 4, 3, 2, 2>);
-static_assert(refused<rule::filter_of_images, detail::conv2d_form<{}>, 3, 2, 2, 2> &&
-              refused<rule::filter_of_images, detail::conv2d_form<{}>, 3, 4, 2> &&
-              refused<rule::filter_of_rows, detail::conv1d_form<{}>, 3, 4, 2> &&
-              refused<rule::transposed_filter, detail::conv_transpose2d_form<{}>, 3, 4, 2, 2>);
-static_assert(refused<rule::groups_divide, detail::conv2d_form<{.groups = 2}>, 3, 2, 2, 2> &&
-              refused<rule::groups_divide, detail::conv_transpose2d_form<{.groups = 3}>, 4, 1, 2, 2>);
-static_assert(refused<rule::filter_in_image, detail::conv2d_form<{}>, 3, 4, 6, 2> &&
-              refused<rule::some_image_left, detail::conv_transpose2d_form<{.padding = 3}>, 4, 3, 2, 2> &&
-              !refused<rule::some_image_left, detail::conv_transpose2d_form<{.padding = 2}>, 4, 3, 2, 2>);
+static_assert(refused<misuse::window_of_filter, lang::conv2d_form<{.stride = -1}>, 3, 4, 2, 2> &&
+              refused<misuse::window_of_filter, lang::conv2d_form<{.padding = -1}>, 3, 4, 2, 2> &&
+              refused<misuse::window_of_filter, lang::conv2d_form<{.dilation = 0}>, 3, 4, 2, 2> &&
+              refused<misuse::window_of_filter, lang::conv_transpose2d_form<{.groups = 0}>, 4, 3, 2, 2>);
+static_assert(refused<misuse::filter_of_images, lang::conv2d_form<{}>, 3, 2, 2, 2> &&
+              refused<misuse::filter_of_images, lang::conv2d_form<{}>, 3, 4, 2> &&
+              refused<misuse::filter_of_rows, lang::conv1d_form<{}>, 3, 4, 2> &&
+              refused<misuse::transposed_filter, lang::conv_transpose2d_form<{}>, 3, 4, 2, 2>);
+static_assert(refused<misuse::groups_divide, lang::conv2d_form<{.groups = 2}>, 3, 2, 2, 2> &&
+              refused<misuse::groups_divide, lang::conv_transpose2d_form<{.groups = 3}>, 4, 1, 2, 2>);
+static_assert(refused<misuse::filter_in_image, lang::conv2d_form<{}>, 3, 4, 6, 2> &&
+              refused<misuse::some_image_left, lang::conv_transpose2d_form<{.padding = 3}>, 4, 3, 2, 2> &&
+              !refused<misuse::some_image_left, lang::conv_transpose2d_form<{.padding = 2}>, 4, 3, 2, 2>);
 // In a layer, the filters follow from the channels. Here 5 channels of the result do not divide into 2 groups.
-using in_halves = detail::conv_transpose2d_form<{.groups = 2}>;
+using in_halves = lang::conv_transpose2d_form<{.groups = 2}>;
 constexpr int fault = in_halves::broken_rule(shape{2, 5, 6, 4}, in_halves::filters(4, 5, 3));
-static_assert(same(std::tuple_element_t<fault, in_halves::rules>{}, rule::groups_divide{}));
-using moved = convolution_op<motion{{2, 2}, {1, 1}}>;
+static_assert(same(std::tuple_element_t<fault, in_halves::rules>{}, misuse::groups_divide{}));
+using moved = lang::convolution_op<cost::motion{{2, 2}, {1, 1}}>;
 static_assert(moved::result(shape{1, 4, 4, 3}, shape{5, 3, 3, 3}) == shape{1, 2, 2, 5});
-static_assert(convolution_back_op<motion{{2, 2}, {1, 1}}, 4, 4>::result(shape{1, 2, 2, 5}, shape{5, 3, 3, 3}) ==
+static_assert(lang::convolution_back_op<cost::motion{{2, 2}, {1, 1}}, 4, 4>::result(shape{1, 2, 2, 5},
+                                                                                    shape{5, 3, 3, 3}) ==
               shape{1, 4, 4, 3});
-static_assert(convolution_back_op<motion{{2, 2}, {1, 1}}, 5, 4>::result(shape{1, 2, 2, 5}, shape{5, 3, 3, 3}) ==
-              no_shape);
-static_assert(filter_gradient_op<motion{{2, 2}, {1, 1}}, 3, 3>::result(shape{1, 4, 4, 3}, shape{1, 2, 2, 5}) ==
+static_assert(lang::convolution_back_op<cost::motion{{2, 2}, {1, 1}}, 5, 4>::result(shape{1, 2, 2, 5},
+                                                                                    shape{5, 3, 3, 3}) == no_shape);
+static_assert(lang::filter_gradient_op<cost::motion{{2, 2}, {1, 1}}, 3, 3>::result(shape{1, 4, 4, 3},
+                                                                                   shape{1, 2, 2, 5}) ==
               shape{5, 3, 3, 3});
-static_assert(filter_gradient_op<motion{}, 3, 3>::result(shape{1, 4, 4, 3}, shape{2, 2, 2, 5}) == no_shape);
+static_assert(lang::filter_gradient_op<cost::motion{}, 3, 3>::result(shape{1, 4, 4, 3}, shape{2, 2, 2, 5}) == no_shape);
 
 // Attention of queries {N, T, H, D} to keys and values {N, S, heads, D}. `heads` divides H, and a mask broadcasts to
 // {N, H, T, S}.
 constexpr auto q = t<2, 7, 6, 4>;
 static_assert(of(nn::attention(q, t<2, 9, 6, 4>, t<2, 9, 6, 4>)) == shape{2, 7, 6, 4});
 static_assert(of(nn::attention(q, t<2, 9, 2, 4>, t<2, 9, 2, 5>, nn::causal)) == shape{2, 7, 6, 5});
-static_assert(of(nn::attention<"d", 0.1>(q, t<2, 9, 3, 4>, t<2, 9, 3, 4>, t<6, 1, 9>, nn::causal)) == shape{2, 7, 6, 4});
+static_assert(of(nn::attention<"d", 0.1>(q, t<2, 9, 3, 4>, t<2, 9, 3, 4>, t<6, 1, 9>, nn::causal)) ==
+              shape{2, 7, 6, 4});
 static_assert(same(nn::attention(q, q, q, nn::causal, t<7, 7>), nn::attention(q, q, q, t<7, 7>, nn::causal)));
 static_assert(same(nn::attention<"d", 0>(q, q, q), nn::attention(q, q, q)));
-using attending_op = attention_op<attending{.mask = masking::real}>;
+using attending_op = lang::attention_op<cairn::cost::attending{.mask = cost::masking::real}>;
 template <int... Extents>
 constexpr bool takes_mask = attending_op::result(q.shape, q.shape, q.shape, shape{Extents...})[0].valid();
 static_assert(takes_mask<> && takes_mask<1> && takes_mask<7, 1> && takes_mask<2, 1, 1, 7> && takes_mask<6, 7, 7>);
 static_assert(!takes_mask<6, 1, 8> && !takes_mask<3, 7, 7> && !takes_mask<1, 1, 1, 7, 7> && !takes_mask<2, 7, 7>);
 template <int... K>
 constexpr bool takes_keys =
-    attention_op<attending{}>::result(q.shape, shape{K...}, shape{K...})[0].valid();
-static_assert(takes_keys<2, 1, 1, 4> && !takes_keys<2, 9, 4, 4> && !takes_keys<2, 9, 12, 4> && !takes_keys<2, 9, 6, 5> &&
-              !takes_keys<1, 9, 6, 4> && !takes_keys<2, 9, 4>);
-static_assert(attention_op<attending{}>::flops(q.shape, q.shape, q.shape) == 2 * 6 * 7 * 7 * (4 * 4 + 5));
-static_assert(attention_op<attending{true}>::flops(q.shape, q.shape, q.shape) == 2 * 6 * 28 * (4 * 4 + 5));
+    lang::attention_op<cairn::cost::attending{}>::result(q.shape, shape{K...}, shape{K...})[0].valid();
+static_assert(takes_keys<2, 1, 1, 4> && !takes_keys<2, 9, 4, 4> && !takes_keys<2, 9, 12, 4> &&
+              !takes_keys<2, 9, 6, 5> && !takes_keys<1, 9, 6, 4> && !takes_keys<2, 9, 4>);
+static_assert(lang::attention_op<cairn::cost::attending{}>::flops(q.shape, q.shape, q.shape) ==
+              2 * 6 * 7 * 7 * (4 * 4 + 5));
+static_assert(lang::attention_op<cairn::cost::attending{true}>::flops(q.shape, q.shape, q.shape) ==
+              2 * 6 * 28 * (4 * 4 + 5));
 // The backward pass has a workspace for the queries of one head, however many heads share keys.
 template <int Heads, int Bytes = 4>
 constexpr std::int64_t room_for = [] {
   constexpr shape queries{1, 300, Heads, 16}, keys{1, 300, 2, 16};
-  return attention_gradients_op<attending{}>::scratch(Bytes, queries, queries, keys, keys).each;
+  return lang::attention_gradients_op<cairn::cost::attending{}>::scratch(Bytes, queries, queries, keys, keys).each;
 }();
 static_assert(room_for<12> == room_for<4> && room_for<4> < 2 * room_for<2>);
 // In bf16, the workspace has as many bytes as in floats, because the copies are floats. It may be smaller if the
@@ -382,23 +380,26 @@ static_assert(of(max_pool2d<3, nn::window{.stride = 2, .padding = 1}>(t<2, 5, 6,
 static_assert(of(avg_pool2d<2, nn::window{.stride = 1, .padding = 1}>(t<2, 1, 6, 3>)) == shape{2, 2, 7, 3});
 static_assert(same(max_pool2d<2>(t<2, 4, 4, 3>), max_pool2d<2, nn::window{.stride = 2}>(t<2, 4, 4, 3>)));
 static_assert(of(global_average(t<2, 5, 6, 3>)) == shape{2, 3});
-static_assert(of(upsample2d<3>(t<2, 5, 6, 3>)) == shape{2, 15, 18, 3} && of(upsample2d<1>(t<2, 5, 6, 3>)) == shape{2, 5, 6, 3});
-static_assert(breaks<rule::image>(detail::max_pool_form<2, nn::window{}>::of(t<5, 6, 3>)) &&
-              breaks<rule::image>(detail::avg_pool_form<2, nn::window{}>::of(t<2, 5, 6, 3, 1>)) &&
-              breaks<rule::image>(detail::upsample_form<2>::of(t<>)) &&
-              breaks<rule::factor_of_pixels>(detail::upsample_form<-1>::of(t<2, 5, 6, 3>)));
-static_assert(pooling{16}.position_type() == element_type{dtype::u8, 256} &&
-              pooling{17}.position_type() == index_below(289));
+static_assert(of(upsample2d<3>(t<2, 5, 6, 3>)) == shape{2, 15, 18, 3} &&
+              of(upsample2d<1>(t<2, 5, 6, 3>)) == shape{2, 5, 6, 3});
+static_assert(breaks<misuse::image>(detail::max_pool_form<2, nn::window{}>::of(t<5, 6, 3>)) &&
+              breaks<misuse::image>(detail::avg_pool_form<2, nn::window{}>::of(t<2, 5, 6, 3, 1>)) &&
+              breaks<misuse::image>(detail::upsample_form<2>::of(t<>)) &&
+              breaks<misuse::factor_of_pixels>(detail::upsample_form<-1>::of(t<2, 5, 6, 3>)));
+static_assert(lang::pooling{16}.position_type() == element_type{dtype::u8, 256} &&
+              lang::pooling{17}.position_type() == index_below(289));
 template <int Extent, nn::window W>
 constexpr shape pooled = detail::pooling_of<Extent, W>.result(shape{2, 5, 6, 3});
 static_assert(pooled<6, {}> == no_shape && pooled<7, {.padding = 1}> == shape{2, 1, 1, 3});
 static_assert(pooled<8, {.padding = 1}> == no_shape);
 static_assert(pooled<3, {.padding = 2}> == no_shape && pooled<2, {.padding = -1}> == no_shape);
 static_assert(pooled<0, {}> == no_shape && pooled<2, {.stride = -1}> == no_shape);
-static_assert(pooling{2}.result(shape{5, 6, 3}) == no_shape && pooling{2}.result(shape{}) == no_shape);
-static_assert(window_scatter_op<pooling{2}, 5, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) == shape{2, 5, 6, 3});
-static_assert(window_scatter_op<pooling{2}, 6, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) == no_shape);
-static_assert(window_gather_op<pooling{2}>::result(shape{2, 5, 6, 3}, shape{2, 2, 3, 1}) == no_shape);
+static_assert(lang::pooling{2}.result(shape{5, 6, 3}) == no_shape && lang::pooling{2}.result(shape{}) == no_shape);
+static_assert(lang::window_scatter_op<lang::pooling{2}, 5, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) ==
+              shape{2, 5, 6, 3});
+static_assert(lang::window_scatter_op<lang::pooling{2}, 6, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) ==
+              no_shape);
+static_assert(lang::window_gather_op<lang::pooling{2}>::result(shape{2, 5, 6, 3}, shape{2, 2, 3, 1}) == no_shape);
 
 // Layers of images. Their filters have as many channels as the argument.
 static_assert(of(t<2, 5, 6, 4> | nn::conv2d<"c", 6, 3, nn::window{.stride = 2, .padding = 1, .groups = 2}>) ==
@@ -418,17 +419,20 @@ constexpr auto keeps = [](auto norm) {
 };
 static_assert(keeps(nn::batch_norm<"n">) && keeps(nn::layer_norm<"n">) && keeps(nn::group_norm<"n", 2>));
 static_assert(keeps(nn::rms_norm<"n">) && keeps(nn::rms_norm<"n", 1e-6>) && keeps(nn::sinusoidal_positions));
-static_assert(row_moments_op<1e-5>::result(shape{})[0] == no_shape && row_scale_op<>::result(shape{2, 5}) == shape{2, 1});
+static_assert(lang::row_moments_op<1e-5>::result(shape{})[0] == no_shape &&
+              lang::row_scale_op<>::result(shape{2, 5}) == shape{2, 1});
 static_assert(of(to<4, 9> | nn::embedding<"e", 16>) == shape{4, 9, 16});
 static_assert(of(to<> | nn::embedding<"e", 16, nn::embedding_options{.padding_idx = -1}>) == shape{16});
 static_assert(of(arange<9> | nn::embedding<"e", 16>) == shape{9, 16});
 static_assert(of(t<4, 9, 16> | nn::tied_linear<"/e.weight", 10>) == shape{4, 9, 10});
-static_assert(of(nn::rotary(t<2, 9, 3, 4>)) == shape{2, 9, 3, 4} && of(nn::rotary(t<9, 3, 4>, to<9>)) == shape{9, 3, 4});
-static_assert(of(nn::rotary<500>(t<2, 9, 3, 4>, to<2, 9>)) == shape{2, 9, 3, 4} && of(nn::rotary(t<1, 1, 3, 4>, to<1>)) == shape{1, 1, 3, 4});
-static_assert(rotated_op<false>::result(shape{2, 9, 3, 5}, shape{9, 5}) == no_shape);
-static_assert(rotated_op<false>::result(shape{2, 9, 3, 4}, shape{2, 1, 4}) == no_shape);
-static_assert(rotated_op<false>::result(shape{9, 4}, shape{9, 4}) == no_shape);
-static_assert(waves_op<4, 10.0, true>::result(shape{1, 1, 1, 1, 1, 1}) == no_shape);
+static_assert(of(nn::rotary(t<2, 9, 3, 4>)) == shape{2, 9, 3, 4} &&
+              of(nn::rotary(t<9, 3, 4>, to<9>)) == shape{9, 3, 4});
+static_assert(of(nn::rotary<500>(t<2, 9, 3, 4>, to<2, 9>)) == shape{2, 9, 3, 4} &&
+              of(nn::rotary(t<1, 1, 3, 4>, to<1>)) == shape{1, 1, 3, 4});
+static_assert(lang::rotated_op<false>::result(shape{2, 9, 3, 5}, shape{9, 5}) == no_shape);
+static_assert(lang::rotated_op<false>::result(shape{2, 9, 3, 4}, shape{2, 1, 4}) == no_shape);
+static_assert(lang::rotated_op<false>::result(shape{9, 4}, shape{9, 4}) == no_shape);
+static_assert(lang::waves_op<4, 10.0, true>::result(shape{1, 1, 1, 1, 1, 1}) == no_shape);
 static_assert(of(t<2, 5, 6> | nn::rnn<"n", 4>) == shape{2, 5, 4});
 static_assert(of(t<2, 5, 6> | nn::lstm<"n", 4, nn::recurrent_options{.num_layers = 3}>) == shape{2, 5, 4});
 static_assert(std::apply(
@@ -451,13 +455,13 @@ static_assert(max_rank == 6 && of(t<1, 2, 3, 4, 5, 6> + 1_c) == shape{1, 2, 3, 4
 
 // Computed extents are below 2^31, and numbers of elements are below 2^60.
 constexpr auto long_axis = t<2'000'000'000, 1>;
-static_assert(concatenate_op<0>::result(tensor_type(of(long_axis)), tensor_type(of(long_axis))) == no_shape);
-static_assert(concatenate_op<0>::result(tensor_type(shape(2'000'000'000)), tensor_type(shape(147'483'647))) ==
+static_assert(lang::concatenate_op<0>::result(tensor_type(of(long_axis)), tensor_type(of(long_axis))) == no_shape);
+static_assert(lang::concatenate_op<0>::result(tensor_type(shape(2'000'000'000)), tensor_type(shape(147'483'647))) ==
               shape(2'147'483'647));
-static_assert(breaks<rule::zeros_around_axis>(detail::pad_form<0, 147'483'647, 1>::of(long_axis)));
+static_assert(breaks<misuse::zeros_around_axis>(lang::pad_form<0, 147'483'647, 1>::of(long_axis)));
 static_assert(of(pad<0, 147'483'647, 0>(long_axis)) == shape(2'147'483'647, 1));
-static_assert(breaks<rule::factor_of_pixels>(detail::upsample_form<60'000>::of(t<1, 60'000, 1, 1>)));
-static_assert(detail::inferred<shape(60'000, 60'000), -1>().extent[0] == 0);  // no tensor has an extent of 0
+static_assert(breaks<misuse::factor_of_pixels>(detail::upsample_form<60'000>::of(t<1, 60'000, 1, 1>)));
+static_assert(lang::inferred<shape(60'000, 60'000), -1>().extent[0] == 0);  // no tensor has an extent of 0
 static_assert(!detail::can_be_shape<2'147'483'647, 2'147'483'647> && detail::can_be_shape<1 << 30, 1 << 30>);
 
 }  // namespace

@@ -594,7 +594,7 @@ class body:
             return None
         axis, by = self.draw.randrange(-len(v.shape), len(v.shape)), self.draw.randint(-20, 20)
         kind = self.draw.choice([f"roll<{axis}, {by}>", f"nn::shift<{axis}, {by}>",
-                                 f"nn::shift<{axis}, {by}, edge::nearest>"])
+                                 f"nn::shift<{axis}, {by}, nn::edge::nearest>"])
         return self.moved(f"{kind}({v.text})", v.shape, v)
 
     def concatenate(self, v=None):

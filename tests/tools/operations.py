@@ -11,32 +11,14 @@ from compilers import compile_text, top
 
 page_name = "docs/operations.md"
 headers = ["boost_test.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp", "opcheck.hpp", "file/saving.hpp",
+           "train/loop.hpp", "kernel/reference.hpp",
            *(f"data/{name}.hpp" for name in ("ahead", "draw", "text", "windows")),
            *(f"report/{name}.hpp" for name in ("tables", "residuals", "summary", "dot", "timeline", "dump"))]
 
-# Names in namespace cairn that are for the library itself: nodes of types, tools of passes and kernels, and mistakes.
-suffixes = r"\w+_(op|leaf|mark|layer)"
-inner = set("""
-    about argument axis_set bound chain_traits chained called call captured comparison derivative expr expression expression_traits
-    extremum function_name layer_base layer_result last_stage merged_traits with_computation mixed_scopes output_list outside_world
-    owner_of pick pooling renamed scope some_operands stored_as stretched_axes tagged tensor tensor_fact tensor_of
-    top_scope rule_number stage_work stage_work_of applied misused mistake nameless pass_on poison rejected report_of sound
-    surfaced wrong first_problem max_height max_spelled biased_t keepdim_t refuse same_address
-    blocking blocking_of even_blocks product hash_of mix hash64_of least_work range share register_bytes digits
-    attending attention_extents attention_tiles masking drawn_keys motion correlation tap_of place_of_tap sweep_axis axis_of_sweep sweep_cut cut_of filter_cut cut_of_filter correlation_workspace
-    filter_gradient_workspace sections_of depth_of sum_bytes tile_reading reading_of reading_of_filter band_copy_numbers most_tile_rows most_block_rows most_packed_bytes most_summed_bytes column_panels tile_columns_of
-    carried_values each_values scanned reversal scan_figures scan_hooks
-    section_terms section_blocks most_block_pixels memory_alignment memory_block kept_run kept_tensor training_position one_step executable step_tables runtime_step runtime_copy run run_lanes run_tiles run_rows compute lanewise
-    detail fact rule well_formed graph plan kernel nn data report dump file hana literals
-""".split())
 # There are two programs, because each of them has members that the other one cannot have.
 shown_by = {"step": {"step", "trainer"}, "trainer": {"step", "trainer"}}
-inner_of = {
-    "data": {"text_of"},
-    "report": {"extents_of", "formula_of", "print", "print_column", "segment_entry", "step", "value"},
-    "dump": {"bytes", "gradient", "graph", "memory", "path_of", "schedule", "steps"},
-    "nn": {"causal_t"},
-}
+# The names of these namespaces are on the page. The other namespaces of its table are the library's own.
+documented = ("nn", "data", "file", "train", "report", "dump", "literals")
 
 
 def tables(page):
@@ -63,6 +45,8 @@ def statements(page):
         for span in first:
             if kind == "shape":
                 yield f"  static_assert(decltype({span})::shape == shape{second[0]});\n"
+            elif kind == "holds":
+                yield f"  namespace {span.replace('::', '_')} = {span};\n"
             elif kind == "type":
                 yield f"  static_assert(std::is_same_v<decltype({span}), {second[0]}>);\n"
             else:
@@ -107,13 +91,14 @@ def wrong_names(page, clang):
     spans = [span for kind, *cells in rows for cell in cells[:2 if kind == "type" else 1] for span in cell]
     text = "\n".join([*spans, *blocks(page)])
 
-    misuse = set(re.findall(r"^struct (\w+)", (top / "include/cairn/misuse/table.hpp").read_text(), re.MULTILINE))
-    there = {name for name in clang.names("cairn::") if not re.fullmatch(suffixes, name)} - misuse
-    yield from compared("what is not public", inner, inner & there)
-    yield from compared("cairn", there - inner, set(re.findall(r"\w+", text)) & (there - inner))
-    for scope, own in inner_of.items():
-        there = {name for name in clang.names(f"cairn::{scope}::") if not re.fullmatch(suffixes, name)} - own
-        yield from compared(scope, there - {"detail"}, set(re.findall(rf"\b{scope}::(\w+)", text)))
+    spaces = {span.removeprefix("cairn::") for kind, first, _ in rows if kind == "holds" for span in first}
+    there = clang.names("cairn::") - spaces
+    yield from compared("cairn", there, set(re.findall(r"\w+", text)) & there)
+    declared = set(re.findall(r"^(?:inline )?namespace cairn::(?:inline )?(\w+)", all_headers(), re.MULTILINE))
+    yield from compared("namespaces", declared, spaces)
+    for scope in documented:
+        said = set(re.findall(rf"\b{scope}::(\w+)", text))
+        yield from compared(scope, clang.names(f"cairn::{scope}::") - {"detail"}, said)
     for variable in sorted(set(re.findall(r"^([a-z]\w*)\.", text, re.MULTILINE))):
         shown = "|".join(sorted(shown_by.get(variable, {variable})))
         yield from compared(variable, clang.names(f"{variable}."),
@@ -123,6 +108,10 @@ def wrong_names(page, clang):
             own = re.match(r"(\w+::)*(\w+)", first[0])[2]
             yield from compared(first[0], clang.names(f"{first[0]}::") - {own},
                                 {re.match(r"\w+", span)[0] for span in second})
+
+
+def all_headers():
+    return "".join(path.read_text() for path in sorted((top / "include/cairn").glob("*/*.hpp")))
 
 
 def blocks(page):

@@ -31,10 +31,10 @@ import misuse
 from cases import all_cases
 from compilers import compile_text, compilers, finish, for_each, precompiled
 
-most_lines, most_columns = {"g++": 9, "clang++-19": 4}, 400
+most_lines, most_columns = {"g++": 9, "clang++-19": 4}, 412
 # Limits for mistakes within an operation, in a condition, or in the body of a loop. These are found where the graph is
 # made, which compilers tell at length.
-most_lines_within, most_columns_within = {"g++": 20, "clang++-19": 12}, 700
+most_lines_within, most_columns_within = {"g++": 20, "clang++-19": 12}, 710
 at_once = 20
 without_quotes = {"g++": "-fno-diagnostics-show-caret", "clang++-19": "-fno-caret-diagnostics"}
 

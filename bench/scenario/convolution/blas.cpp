@@ -20,7 +20,7 @@
 
 namespace {
 
-using cairn::motion, cairn::shape;
+using cairn::cost::motion, cairn::shape;
 
 /// The part of oneDNN's C interface, version 3, that this program uses: https://uxlfoundation.github.io/oneDNN.
 struct onednn {
@@ -103,7 +103,7 @@ struct array {
 template <class Op, shape A, shape B>
 void kernel(const float* a, const float* b, float* to, float* scratch, int threads) {
   void* operands[]{to, const_cast<float*>(a), const_cast<float*>(b), scratch};
-  cairn::run<Op, float, array<A>, array<B>>(nullptr, operands, threads);
+  cairn::graph::run<Op, float, array<A>, array<B>>(nullptr, operands, threads);
 }
 
 /// The output of a kernel: the result of a convolution, the gradient of its images, or the gradient of its filters.
@@ -111,7 +111,7 @@ enum pass { result, of_images, of_filters };
 
 template <pass Pass, motion Moves, shape Image, shape Filters>  // {O, C, rows, columns}
 void measure(const onednn& dnn, int threads) {
-  using forward = cairn::convolution_op<Moves>;
+  using forward = cairn::lang::convolution_op<Moves>;
   constexpr shape made = forward::result(Image, Filters);
   constexpr std::int64_t flops = forward::flops(Image, Filters);
   constexpr bool plain = Filters[2] == 1 && Moves == motion{};
@@ -132,19 +132,19 @@ void measure(const onednn& dnn, int threads) {
         kernel<Op, A, B>(a, b, own.data(), lent(Op::scratch(4, A, B).numbers(threads)), threads);
       };
       if constexpr (Pass == result)
-        multiply.template operator()<cairn::matmul_op<false, true>, rows, weights>(x.data(), w.data());
+        multiply.template operator()<cairn::lang::matmul_op<false, true>, rows, weights>(x.data(), w.data());
       else if constexpr (Pass == of_images)
-        multiply.template operator()<cairn::matmul_op<false, false>, results, weights>(g.data(), w.data());
-      else multiply.template operator()<cairn::matmul_op<true, false>, results, rows>(g.data(), x.data());
+        multiply.template operator()<cairn::lang::matmul_op<false, false>, results, weights>(g.data(), w.data());
+      else multiply.template operator()<cairn::lang::matmul_op<true, false>, results, rows>(g.data(), x.data());
     } else if constexpr (Pass == of_filters) {
-      using op = cairn::filter_gradient_op<Moves, Filters[2], Filters[3]>;
+      using op = cairn::lang::filter_gradient_op<Moves, Filters[2], Filters[3]>;
       kernel<op, Image, made>(x.data(), g.data(), own.data(), lent(op::scratch(4, Image, made).numbers(threads)),
                               threads);
     } else if constexpr (Pass == result) {
       kernel<forward, Image, Filters>(x.data(), w.data(), own.data(),
                                       lent(forward::scratch(4, Image, Filters).numbers(threads)), threads);
     } else {
-      using op = cairn::convolution_back_op<Moves, Image[1], Image[2]>;
+      using op = cairn::lang::convolution_back_op<Moves, Image[1], Image[2]>;
       kernel<op, made, Filters>(g.data(), w.data(), own.data(), lent(op::scratch(4, made, Filters).numbers(threads)),
                                 threads);
     }
@@ -152,18 +152,18 @@ void measure(const onednn& dnn, int threads) {
   // Converts filters from PyTorch's layout or to it. Each thread converts a share.
   const auto pack_share = [&](int part) {
     if constexpr (Pass == of_filters) {
-      const cairn::range results = cairn::share(Filters[0], 16, part, threads);
+      const cairn::cost::range results = cairn::cost::share(Filters[0], 16, part, threads);
       for (auto o = results.begin; o < results.end; o += 16)
-        cairn::kernel::unpack_filter(lent(Filters.count()) + o, Filters[0], Filters, static_cast<int>(o),
-                                     static_cast<int>(std::min<std::int64_t>(16, results.end - o)), own.data());
+        cairn::kernels::unpack_filter(lent(Filters.count()) + o, Filters[0], Filters, static_cast<int>(o),
+                                      static_cast<int>(std::min<std::int64_t>(16, results.end - o)), own.data());
     } else if constexpr (!plain) {
-      constexpr cairn::correlation of = Pass == result
-                                            ? forward::of(Image, Filters)
-                                            : cairn::convolution_back_op<Moves, Image[1], Image[2]>::of(made, Filters);
-      for (const auto& sweep : cairn::kernel::sweep_plans<float, float, of>) {
-        const auto own = cairn::share(sweep.cut.panels.count(), 1, part, threads);
-        cairn::kernel::filter_packing<float, float>(of, sweep.cut, sweep.taps, w.data()).run(
-            own, 0, lent(sweep.cut.panel_at(sweep.cut.panels.count())));
+      constexpr cairn::cost::correlation of =
+          Pass == result ? forward::of(Image, Filters)
+                         : cairn::lang::convolution_back_op<Moves, Image[1], Image[2]>::of(made, Filters);
+      for (const auto& sweep : cairn::kernels::sweep_plans<float, float, of>) {
+        const auto own = cairn::cost::share(sweep.cut.panels.count(), 1, part, threads);
+        cairn::kernels::filter_packing<float, float>(of, sweep.cut, sweep.taps, w.data())
+            .run(own, 0, lent(sweep.cut.panel_at(sweep.cut.panels.count())));
       }
     }
   };
@@ -234,7 +234,7 @@ void measure(const onednn& dnn, int threads) {
     time(best[0], cairn_once);
     time(best[1], dnn_once);
     time(best[2], both_once);
-    if (!plain) time(best[3], [&] { cairn::kernel::in_parts(threads, pack_share); });
+    if (!plain) time(best[3], [&] { cairn::kernels::in_parts(threads, pack_share); });
     else best[3] = 0;
   }
   const char* const names[]{"", " of images", " of filters"};

@@ -14,7 +14,7 @@ constexpr auto bottleneck = nn::batch_norm<"norm1"> | nn::relu | nn::conv2d_with
                             nn::batch_norm<"norm2"> | nn::relu |
                             nn::conv2d_without_bias<"conv2", 24, 3, nn::window{.padding = 1}>;
 template <int Layer>
-constexpr auto name_of = fixed_string{"layer"} + digits<Layer>;
+constexpr auto name_of = fixed_string{"layer"} + cairn::detail::digits<Layer>;
 /// The layers from number Layer on. Each is a segment that reads the results of all layers before it.
 template <int Layer = 0>
 constexpr auto grown(auto... made) {

@@ -19,7 +19,7 @@
 
 namespace {
 
-using cairn::bf16, cairn::product;
+using cairn::bf16, cairn::cost::product;
 
 /// A function that computes a row-major product of op(A) {m, k} and op(B) {k, n}. The numbers are floats or bf16.
 template <class In>
@@ -31,8 +31,8 @@ template <class Int, class In = float>
 void call_cblas(void* function, const product& p, const In* a, const In* b, float* c) {
   using cblas_gemm = void (*)(int, int, int, Int, Int, Int, float, const In*, Int, const In*, Int, float, float*, Int);
   reinterpret_cast<cblas_gemm>(function)(row_major, p.transpose_a ? transpose : no_transpose,
-                                          p.transpose_b ? transpose : no_transpose, p.m, p.n, p.k, 1, a,
-                                          p.transpose_a ? p.m : p.k, b, p.transpose_b ? p.k : p.n, 0, c, p.n);
+                                         p.transpose_b ? transpose : no_transpose, p.m, p.n, p.k, 1, a,
+                                         p.transpose_a ? p.m : p.k, b, p.transpose_b ? p.k : p.n, 0, c, p.n);
 }
 
 template <class In>
@@ -40,7 +40,7 @@ void call_onednn(void* function, const product& p, const In* a, const In* b, flo
   using dnnl_gemm = int (*)(char, char, std::int64_t, std::int64_t, std::int64_t, float, const In*, std::int64_t,
                             const In*, std::int64_t, float, float*, std::int64_t);
   reinterpret_cast<dnnl_gemm>(function)(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.m, p.n, p.k, 1, a,
-                                         p.transpose_a ? p.m : p.k, b, p.transpose_b ? p.k : p.n, 0, c, p.n);
+                                        p.transpose_a ? p.m : p.k, b, p.transpose_b ? p.k : p.n, 0, c, p.n);
 }
 
 template <class In>
@@ -101,7 +101,7 @@ void measure(const std::vector<rival<In>>& rivals, int threads) {
   constexpr std::int64_t m = P.m, n = P.n, k = P.k;
   const std::vector<In> a = drawn<In>(m * k, 1), b = drawn<In>(k * n, 2);
   std::vector<float> expected(static_cast<std::size_t>(m * n));
-  constexpr const auto& plan = cairn::kernel::plan_of<In, P>;
+  constexpr const auto& plan = cairn::kernels::plan_of<In, P>;
   std::vector<In> own(static_cast<std::size_t>(plan.cut.needed_workspace.numbers(threads)) + 64 / sizeof(In));
   In* const scratch = reinterpret_cast<In*>((reinterpret_cast<std::uintptr_t>(own.data()) + 63) / 64 * 64);
 
@@ -115,7 +115,7 @@ void measure(const std::vector<rival<In>>& rivals, int threads) {
   for (const rival<In>& r : rivals) all.push_back({&r, expected, {}});
   const auto call = [&](contestant& one) {
     if (one.who) one.who->call(one.who->function, P, a.data(), b.data(), one.c.data());
-    else cairn::kernel::multiplication(plan, a.data(), b.data(), one.c.data()).run(scratch, threads);
+    else cairn::kernels::multiplication(plan, a.data(), b.data(), one.c.data()).run(scratch, threads);
   };
   for (contestant& one : all) {
     call(one);
@@ -130,8 +130,8 @@ void measure(const std::vector<rival<In>>& rivals, int threads) {
       one.taken.push_back(seconds(threads, times, [&] { call(one); }));
     }
   }
-  std::printf(R"({"product": "%s%c%c %dx%dx%d", "flops": {)", sizeof(In) == 2 ? "bf16 " : "",
-              P.transpose_a ? 't' : 'n', P.transpose_b ? 't' : 'n', P.m, P.n, P.k);
+  std::printf(R"({"product": "%s%c%c %dx%dx%d", "flops": {)", sizeof(In) == 2 ? "bf16 " : "", P.transpose_a ? 't' : 'n',
+              P.transpose_b ? 't' : 'n', P.m, P.n, P.k);
   for (contestant& one : all) {
     std::printf(R"(%s"%s": %.4g)", one.who ? ", " : "", one.who ? one.who->name.c_str() : "cairn",
                 2.0 * static_cast<double>(m * n * k) / std::ranges::min(one.taken));

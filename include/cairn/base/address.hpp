@@ -5,7 +5,7 @@
 
 #include <type_traits>
 
-namespace cairn {
+namespace cairn::detail {
 
 /// Returns true if two addresses are equal. In constant evaluation, g++ can always tell that two equal addresses are
 /// equal. With -fsanitize=undefined or -fno-delete-null-pointer-checks, g++ cannot tell that the addresses of two
@@ -16,4 +16,4 @@ constexpr bool same_address(Pointer a, std::type_identity_t<Pointer> b) {
   return a == b;
 }
 
-}  // namespace cairn
+}  // namespace cairn::detail

@@ -38,7 +38,6 @@ constexpr fixed_string<Length + 1> fixed(std::string_view text) {
   out.text[Length] = '\0';  // clang prints only what was written
   return out;
 }
-}  // namespace detail
 
 /// The decimal digits of I: `digits<12>` is "12".
 template <int I>
@@ -54,5 +53,6 @@ inline constexpr auto digits = [] {
   for (std::size_t k = count; k-- > 0; rest /= 10) text.text[k] = static_cast<char>('0' + rest % 10);
   return text;
 }();
+}  // namespace detail
 
 }  // namespace cairn

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace cairn {
+namespace cairn::detail {
 
 /// Returns the hash of a sequence with hash `hash` to which `more` is appended.
 constexpr std::uint32_t mix(std::uint32_t hash, std::uint32_t more) { return (hash ^ more) * 0x01000193U; }
@@ -25,4 +25,4 @@ constexpr std::uint64_t hash64_of(std::string_view text, std::uint64_t hash = 0x
   return hash;
 }
 
-}  // namespace cairn
+}  // namespace cairn::detail

@@ -35,7 +35,7 @@ struct loop_counts {
   friend constexpr bool operator==(const loop_counts&, const loop_counts&) = default;
 };
 
-namespace reversal {
+namespace detail::reversal {
 
 using detail::none;
 
@@ -155,7 +155,7 @@ struct periods {
   }
 };
 
-}  // namespace reversal
+}  // namespace detail::reversal
 
 // Each policy of a scan has these members:
 //   stores_iterations         true if each iteration stores what the backward pass reads, and none is recomputed. The
@@ -196,14 +196,14 @@ struct revolve {
   static constexpr int backward_slots = 0, segment_length = 0;
   template <int T>
   static constexpr loop_counts counts = [] {
-    loop_counts n = reversal::counts(std::int64_t{T} + 1, Snapshots);
+    loop_counts n = detail::reversal::counts(std::int64_t{T} + 1, Snapshots);
     --n.evaluations;  // the turn does not evaluate the body
     return n;
   }();
   template <int T>
-  class schedule : public reversal::binomial<Snapshots> {
+  class schedule : public detail::reversal::binomial<Snapshots> {
    public:
-    constexpr schedule() : reversal::binomial<Snapshots>(0, T, true) {}
+    constexpr schedule() : detail::reversal::binomial<Snapshots>(0, T, true) {}
   };
 };
 
@@ -222,21 +222,21 @@ struct two_level {
   template <int T>
   static constexpr bool fits = Period >= 1 && Period <= T && Snapshots >= 1 && Snapshots <= Period;
   template <int T>
-  static constexpr int slots = reversal::periods<T, Period>::count - 1;
+  static constexpr int slots = detail::reversal::periods<T, Period>::count - 1;
   static constexpr int backward_slots = Snapshots - 1, segment_length = 0;
   template <int T>
   static constexpr loop_counts counts = [] {
-    using periods = reversal::periods<T, Period>;
-    loop_counts n = slots<T> * reversal::counts(Period, Snapshots);
-    n += reversal::counts(T - periods::begin(slots<T>), Snapshots);
+    using periods = detail::reversal::periods<T, Period>;
+    loop_counts n = slots<T> * detail::reversal::counts(Period, Snapshots);
+    n += detail::reversal::counts(T - periods::begin(slots<T>), Snapshots);
     n += {T, slots<T>, periods::count};
     return n;
   }();
   template <int T>
   class schedule {
    public:
-    constexpr reversal::action next() {
-      using reversal::action;
+    constexpr detail::reversal::action next() {
+      using detail::reversal::action;
       if (next_forward_ < periods::count) return periods::advance(next_forward_++);
       if (period_ == periods::count) {
         begin(period_ - 1);
@@ -253,14 +253,14 @@ struct two_level {
     }
 
    private:
-    using periods = reversal::periods<T, Period>;
+    using periods = detail::reversal::periods<T, Period>;
     constexpr void begin(int period) {
       period_ = period;
       within_ = {periods::begin(period), periods::end(period) - 1, false};
     }
     int next_forward_ = 0,
         period_ = periods::count;  ///< the next period of the forward pass; the period being reversed
-    reversal::binomial<Snapshots> within_{0, 0, false};
+    detail::reversal::binomial<Snapshots> within_{0, 0, false};
   };
 };
 
@@ -274,14 +274,14 @@ struct segment_every {
   template <int T>
   static constexpr bool fits = Period >= 1 && Period <= T;
   template <int T>
-  static constexpr int slots = reversal::periods<T, Period>::count - 1;
+  static constexpr int slots = detail::reversal::periods<T, Period>::count - 1;
   template <int T>
   static constexpr loop_counts counts{2 * std::int64_t{T}, slots<T>, slots<T> + 1};
   template <int T>
   class schedule {
    public:
-    constexpr reversal::action next() {
-      using reversal::action;
+    constexpr detail::reversal::action next() {
+      using detail::reversal::action;
       if (next_forward_ < periods::count) return periods::advance(next_forward_++);
       if (last_ >= recorded_) return {.what = action::reverse, .from = last_--};
       if (last_ < 0) return {};
@@ -295,10 +295,10 @@ struct segment_every {
     }
 
    private:
-    using periods = reversal::periods<T, Period>;
+    using periods = detail::reversal::periods<T, Period>;
     int next_forward_ = 0;         ///< the next segment of the forward pass
     int last_ = T, recorded_ = T;  ///< the last iteration not yet reversed; the first iteration that is recorded
-    int current_segment_ = reversal::none;  ///< the segment that begins with the current state, or none
+    int current_segment_ = detail::reversal::none;  ///< the segment that begins with the current state, or none
   };
 };
 

@@ -76,6 +76,7 @@ constexpr shape broadcast(const shape& a, const shape& b) {
   return out;
 }
 
+namespace detail {
 /// A set of axes as bits: bit k is axis k.
 using axis_set = std::uint32_t;
 
@@ -89,7 +90,6 @@ constexpr axis_set stretched_axes(const shape& from, const shape& to) {
   return axes;
 }
 
-namespace detail {
 /// The extents of an array that a user binds. A flat array stands for a tensor of any shape, so an extent of an array
 /// may exceed 2^31, which an extent of a tensor may not.
 struct array_extents {
@@ -110,7 +110,7 @@ constexpr bool extents_fit(const array_extents& given, const shape& wanted) {
 
 /// Returns the shape that a reduction over `axes` leaves. If `keep` is true, the extents of the reduced axes become 1;
 /// otherwise the axes vanish.
-constexpr shape reduced(const shape& from, axis_set axes, bool keep) {
+constexpr shape reduced(const shape& from, detail::axis_set axes, bool keep) {
   shape out;
   for (int axis = 0; axis < from.rank; ++axis) {
     const bool gone = (axes >> axis & 1U) != 0;

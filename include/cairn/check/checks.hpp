@@ -32,7 +32,8 @@ struct layers_have_own_names {
     if constexpr (wrong.applied_twice == graph::none) {
       return sound{};
     } else {
-      return mistake<same_layer_name, top_scope, about<fact::parameter, leaf_name<Compiled, wrong.applied_twice>>,
+      return mistake<misuse::same_layer_name, top_scope,
+                     about<fact::parameter, leaf_name<Compiled, wrong.applied_twice>>,
                      fact::given<tensor_fact<shown_value<Compiled, wrong.first_layer>>>,
                      fact::given<tensor_fact<shown_value<Compiled, wrong.second_layer>>>>{};
     }
@@ -72,7 +73,7 @@ struct keys_are_drawn_from_once {
     constexpr same_key twice = find_same_key(Compiled::graph);
     if constexpr (twice.key == graph::none) return sound{};
     else
-      return mistake<same_random_key, top_scope, about<fact::key, node_name<Compiled, twice.key>>,
+      return mistake<misuse::same_random_key, top_scope, about<fact::key, node_name<Compiled, twice.key>>,
                      fact::given<tensor_fact<shown_value<Compiled, twice.one>>>,
                      fact::given<tensor_fact<shown_value<Compiled, twice.other>>>>{};
   }
@@ -86,13 +87,16 @@ struct gradients_depend {
     constexpr const auto& g = Compiled::graph;
     constexpr int value = g.wrong.independent;
     if constexpr (g.wrong.gradient_of_scan != graph::none || Compiled::gradient.gradient_of_scan != graph::none) {
-      return mistake<loop_differentiated_twice, top_scope>{};
+      return mistake<misuse::loop_differentiated_twice, top_scope>{};
     } else if constexpr (value == graph::none) {
       return sound{};
     } else {
       using given = fact::given<tensor_fact<shown_value<Compiled, value>>>;
-      if constexpr (g.op(value).what != graph::role::parameter) return mistake<zero_grad_argument, top_scope, given>{};
-      else return mistake<zero_grad_argument, top_scope, given, about<fact::parameter, node_name<Compiled, value>>>{};
+      if constexpr (g.op(value).what != graph::role::parameter)
+        return mistake<misuse::zero_grad_argument, top_scope, given>{};
+      else
+        return mistake<misuse::zero_grad_argument, top_scope, given,
+                       about<fact::parameter, node_name<Compiled, value>>>{};
     }
   }
 };
@@ -108,7 +112,7 @@ struct policies_fit {
     } else {
       using where = about<fact::segment, region_name<Compiled, wrong.region>>;
       if constexpr (wrong.name_length == 0) {
-        return mistake<idle_policy, top_scope, where, fact::policy<wrong.policy>>{};
+        return mistake<misuse::idle_policy, top_scope, where, fact::policy<wrong.policy>>{};
       } else {
         constexpr auto wanted = text_of_name<[] { return g.name(g.wrong.policy); }>;
         constexpr int known = nearest(g.tag_count, wanted, [=](int i) {
@@ -116,9 +120,10 @@ struct policies_fit {
           // the tag exists, but outside of the segment
           return name == std::string_view(wanted) ? std::string_view{} : name;
         });
-        if constexpr (known == graph::none) return mistake<unknown_tag, top_scope, where, about<fact::tag, wanted>>{};
+        if constexpr (known == graph::none)
+          return mistake<misuse::unknown_tag, top_scope, where, about<fact::tag, wanted>>{};
         else
-          return mistake<unknown_tag, top_scope, where, about<fact::tag, wanted>,
+          return mistake<misuse::unknown_tag, top_scope, where, about<fact::tag, wanted>,
                          about<fact::nearest, tag_name<Compiled, known>>>{};
       }
     }
@@ -131,7 +136,7 @@ struct states_become_one_value {
   static constexpr auto of() {
     constexpr int state = Compiled::graph.wrong.updated_twice;
     if constexpr (state == graph::none) return sound{};
-    else return mistake<two_updates, top_scope, about<fact::state, leaf_name<Compiled, state>>>{};
+    else return mistake<misuse::two_updates, top_scope, about<fact::state, leaf_name<Compiled, state>>>{};
   }
 };
 
@@ -160,7 +165,7 @@ struct batches_have_rows {
     constexpr one_row found = find_one_row(g);
     if constexpr (found.state == graph::none) return sound{};
     else
-      return mistake<one_row_batch_norm, top_scope, about<fact::state, leaf_name<Compiled, found.state>>,
+      return mistake<misuse::one_row_batch_norm, top_scope, about<fact::state, leaf_name<Compiled, found.state>>,
                      fact::given<tensor_fact<shown_value<Compiled, g.argument(found.norm, 0)>>>>{};
   }
 };
@@ -188,7 +193,7 @@ struct option_names_are_known {
       return false;
     }();
     if constexpr (known) return sound{};
-    else return not_found<Compiled, graph::role::parameter, fact::parameter, Name, unknown_in_option>();
+    else return not_found<Compiled, graph::role::parameter, fact::parameter, Name, misuse::unknown_in_option>();
   }
   template <class Compiled>
   static constexpr auto of() {
@@ -205,7 +210,7 @@ struct cotangent_has_a_name {
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
     if constexpr (g.cotangent == graph::none || g.cotangent == g.node_count - 1) return sound{};
-    else return mistake<parameter_conflict, top_scope, about<fact::input, node_name<Compiled, g.cotangent>>>{};
+    else return mistake<misuse::parameter_conflict, top_scope, about<fact::input, node_name<Compiled, g.cotangent>>>{};
   }
 };
 
@@ -215,7 +220,8 @@ struct loss_is_scalar {
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
     if constexpr (g.cotangent != graph::none || g.result(g.outputs[0]).extents.rank == 0) return sound{};
-    else return mistake<loss_not_scalar, top_scope, fact::got<tensor_fact<shown_value<Compiled, g.outputs[0]>>>>{};
+    else
+      return mistake<misuse::loss_not_scalar, top_scope, fact::got<tensor_fact<shown_value<Compiled, g.outputs[0]>>>>{};
   }
 };
 
@@ -228,15 +234,15 @@ struct wanted_inputs_have_gradients {
     constexpr bool is_parameter = g.find(graph::role::parameter, Name) != graph::none;
     using name = about<fact::input, Name>;
     if constexpr (i == graph::none && is_parameter) {
-      return mistake<parameter_as_input, top_scope, about<fact::parameter, Name>>{};
+      return mistake<misuse::parameter_as_input, top_scope, about<fact::parameter, Name>>{};
     } else if constexpr (i == graph::none) {
       return not_found<Compiled, graph::role::input, fact::input, Name>();
     } else if constexpr (is_parameter) {
-      return mistake<parameter_conflict, top_scope, name, about<fact::parameter, Name>>{};
+      return mistake<misuse::parameter_conflict, top_scope, name, about<fact::parameter, Name>>{};
     } else if constexpr (!Compiled::model::chosen.wanted[i]) {
-      return mistake<gradient_of_indices, top_scope, name, fact::given<tensor_fact<shown_leaf<Compiled, i>>>>{};
+      return mistake<misuse::gradient_of_indices, top_scope, name, fact::given<tensor_fact<shown_leaf<Compiled, i>>>>{};
     } else if constexpr (Compiled::gradient.gradient[i] == graph::none) {
-      return mistake<zero_grad_input, top_scope, name>{};
+      return mistake<misuse::zero_grad_input, top_scope, name>{};
     } else {
       return sound{};
     }
@@ -278,8 +284,10 @@ struct gradients_flow {
       return sound{};
     } else {
       constexpr int cut = last_separating_operation(g, Compiled::model::chosen.wanted);
-      if constexpr (cut == graph::none) return mistake<nothing_trained, top_scope>{};
-      else return mistake<zero_grad_output, top_scope, fact::operation<text_of_name<[] { return g.op(cut).name; }>>>{};
+      if constexpr (cut == graph::none) return mistake<misuse::nothing_trained, top_scope>{};
+      else
+        return mistake<misuse::zero_grad_output, top_scope,
+                       fact::operation<text_of_name<[] { return g.op(cut).name; }>>>{};
     }
   }
 };
@@ -298,7 +306,7 @@ struct segments_are_differentiated {
       return 0;
     }();
     if constexpr (region == 0) return sound{};
-    else return mistake<zero_grad_segment, top_scope, about<fact::segment, region_name<Compiled, region>>>{};
+    else return mistake<misuse::zero_grad_segment, top_scope, about<fact::segment, region_name<Compiled, region>>>{};
   }
 };
 
@@ -313,7 +321,7 @@ struct parameters_have_gradients {
       return graph::none;
     }();
     if constexpr (leaf == graph::none) return sound{};
-    else return mistake<zero_grad_parameter, top_scope, about<fact::parameter, leaf_name<Compiled, leaf>>>{};
+    else return mistake<misuse::zero_grad_parameter, top_scope, about<fact::parameter, leaf_name<Compiled, leaf>>>{};
   }
 };
 
@@ -328,7 +336,7 @@ struct rules_are_for_parameters {
       return graph::none;
     }();
     if constexpr (Compiled::model::purpose::updates::count == 0 || leaf == graph::none) return sound{};
-    else return mistake<without_rule, top_scope, about<fact::parameter, leaf_name<Compiled, leaf>>>{};
+    else return mistake<misuse::without_rule, top_scope, about<fact::parameter, leaf_name<Compiled, leaf>>>{};
   }
 };
 
@@ -348,7 +356,7 @@ struct rules_are_used {
       return graph::none;
     }();
     if constexpr (idle == graph::none) return sound{};
-    else return mistake<idle_rule, top_scope, fact::argument<idle>>{};
+    else return mistake<misuse::idle_rule, top_scope, fact::argument<idle>>{};
   }
 };
 
@@ -390,7 +398,7 @@ struct segments_are_of_use {
       return of<typename unfrozen<Compiled>::type>();
     } else {
       constexpr auto path = region_name<Compiled, Compiled::segments.all[useless].region>;
-      return mistake<useless_segment, top_scope, about<fact::segment, path>,
+      return mistake<misuse::useless_segment, top_scope, about<fact::segment, path>,
                      fact::frees<Compiled::costs.interior_bytes[useless]>,
                      fact::keeps<Compiled::costs.extra_bytes[useless]>>{};
     }
@@ -431,7 +439,7 @@ struct segments_are_parts {
       using peeled = plan::compiled<typename Compiled::model, 1, Compiled::threads>;
       if constexpr (peeled::layout.peak_bytes > Compiled::layout.peak_bytes) return sound{};
       else
-        return mistake<whole_model_in_segment, top_scope,
+        return mistake<misuse::whole_model_in_segment, top_scope,
                        about<fact::segment, region_name<Compiled, Compiled::segments.all[whole].region>>,
                        fact::peak_bytes<Compiled::layout.peak_bytes>, fact::as_block<peeled::layout.peak_bytes>>{};
     }
@@ -449,7 +457,7 @@ struct caches_are_of_predictors {
       return i;
     }();
     if constexpr (cache == g.leaf_count) return sound{};
-    else return mistake<cache_in_program, top_scope, about<fact::state, leaf_name<Compiled, cache>>>{};
+    else return mistake<misuse::cache_in_program, top_scope, about<fact::state, leaf_name<Compiled, cache>>>{};
   }
 };
 
@@ -466,7 +474,7 @@ struct nothing_is_random {
       return graph::none;
     }();
     if constexpr (drawn == graph::none) return sound{};
-    else return mistake<random_in_predictor, top_scope, about<fact::key, node_name<Compiled, drawn>>>{};
+    else return mistake<misuse::random_in_predictor, top_scope, about<fact::key, node_name<Compiled, drawn>>>{};
   }
 };
 

@@ -104,16 +104,16 @@ constexpr auto problem_of_size(rule_list<named_rule<Names, Rule>...>) {
     constexpr int drawn = Stochastic ? stochastic_argument_count : 0;
     constexpr int values = 2 + numbers_of<rule> + moments_of(Rule) + (Clip != clipping::off) + drawn;
     if constexpr (values <= plan::max_loop_inputs) return sound{};
-    else return mistake<too_many_numbers, top_scope, fact::given<rule>, fact::iterations<values>>{};
+    else return mistake<misuse::too_many_numbers, top_scope, fact::given<rule>, fact::iterations<values>>{};
   }()...);
 }
 /// Returns a mistake for options that contradict each other, and for problems of update rules, or sound.
 template <class Request>
 constexpr auto problem_of_updates() {
   if constexpr (Request::updates::count == 0 && Request::clip.how != clipping::off) {
-    return mistake<clip_without_update, top_scope, fact::operation<"clip">>{};
+    return mistake<misuse::clip_without_update, top_scope, fact::operation<"clip">>{};
   } else if constexpr (Request::updates::count > 0 && Request::template has<accumulate_gradients>) {
-    return mistake<update_of_sums, top_scope, fact::given<accumulate_gradients>>{};
+    return mistake<misuse::update_of_sums, top_scope, fact::given<accumulate_gradients>>{};
   } else if constexpr (!std::same_as<decltype(problem_of_rules(typename Request::updates{})), sound>) {
     return problem_of_rules(typename Request::updates{});
   } else {
@@ -124,9 +124,10 @@ constexpr auto problem_of_updates() {
 /// Returns the mistake of requesting a placement, or sound.
 template <class Fitted, std::int64_t Bytes>
 constexpr auto problem_of_fit() {
-  if constexpr (Fitted::all::placeable == 0) return mistake<nothing_to_place, top_scope>{};
+  if constexpr (Fitted::all::placeable == 0) return mistake<misuse::nothing_to_place, top_scope>{};
   else if constexpr (Fitted::type::layout.peak_bytes > Bytes)
-    return mistake<over_least, top_scope, fact::budget_bytes<Bytes>, fact::least_bytes<Fitted::least_bytes()>>{};
+    return mistake<misuse::over_least, top_scope, fact::budget_bytes<Bytes>,
+                   fact::least_bytes<Fitted::least_bytes()>>{};
   else return sound{};
 }
 
@@ -156,10 +157,10 @@ constexpr auto problem_of_outputs(output_list<First, More...>) {
   constexpr kind first = kind_of(First::element.type);
   if constexpr (!(std::same_as<typename First::owner, top_scope> && ... &&
                   std::same_as<typename More::owner, top_scope>)) {
-    return mistake<captured_value, top_scope, what>{};
+    return mistake<misuse::captured_value, top_scope, what>{};
   } else if constexpr (!((Trains ? first == kind::real : of_numbers(first)) && ... &&
                          of_numbers(kind_of(More::element.type)))) {
-    return mistake<kind_mismatch, top_scope, what, fact::takes<float>>{};
+    return mistake<misuse::kind_mismatch, top_scope, what, fact::takes<float>>{};
   } else {
     return sound{};
   }
@@ -193,7 +194,7 @@ constexpr auto problem_of_plan() {
   } else if constexpr (options::budget == default_settings::budget) {
     return sound{};
   } else if constexpr (marked::layout.peak_bytes > options::budget) {
-    return mistake<over_budget, top_scope, fact::budget_bytes<options::budget>,
+    return mistake<misuse::over_budget, top_scope, fact::budget_bytes<options::budget>,
                    fact::peak_bytes<marked::layout.peak_bytes>>{};
   } else {
     return sound{};
@@ -208,16 +209,16 @@ constexpr auto problem_of_program() {
   if constexpr (mistaken<decltype(Output)>) {
     return unreported_in(decltype(as_outputs(Output)){});
   } else if constexpr (a_layer<decltype(Output)>) {
-    return mistake<layer_for_expression, top_scope, fact::given<fact::layer>>{};
+    return mistake<misuse::layer_for_expression, top_scope, fact::given<fact::layer>>{};
   } else if constexpr (!options::known) {
     using unknown = typename decltype(first_unknown_option<Options...>())::type;
-    return mistake<typename option_settings<unknown>::misuse, top_scope, fact::given<unknown>>{};
+    return mistake<typename option_settings<unknown>::reported, top_scope, fact::given<unknown>>{};
   } else if constexpr (!std::is_void_v<repeated_option_of<Options...>>) {
-    return mistake<repeated_option, top_scope, fact::given<repeated_option_of<Options...>>>{};
+    return mistake<misuse::repeated_option, top_scope, fact::given<repeated_option_of<Options...>>>{};
   } else if constexpr (options::fits && options::budget != default_settings::budget) {
-    return mistake<fit_and_budget, top_scope>{};
+    return mistake<misuse::fit_and_budget, top_scope>{};
   } else if constexpr (options::mixes && std::same_as<typename options::numbers, typename options::real>) {
-    return mistake<mixed_over_double, top_scope, fact::given<typename options::real>>{};
+    return mistake<misuse::mixed_over_double, top_scope, fact::given<typename options::real>>{};
   } else if constexpr (!std::same_as<decltype(problem_of_updates<options>()), sound>) {
     return problem_of_updates<options>();
   } else if constexpr (!std::same_as<decltype(problem_of_outputs<Trains>(as_outputs(Output))), sound>) {
@@ -225,7 +226,7 @@ constexpr auto problem_of_program() {
   } else {
     constexpr const graph::sizes& size = plan::counted<purpose_of<options, Trains>, decltype(as_outputs(Output))>;
     if constexpr (too_large(size) && !options::template has<any_size>) {
-      return mistake<model_too_large, top_scope, fact::nodes<size.nodes>>{};
+      return mistake<misuse::model_too_large, top_scope, fact::nodes<size.nodes>>{};
     } else {
       return problem_of_plan<Output, Trains, Options...>();
     }

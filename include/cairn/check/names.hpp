@@ -59,7 +59,7 @@ constexpr int nearest_leaf(const Graph& g, graph::role what, std::string_view wa
 
 /// Returns the mistake that no leaf of role `What` has the name `Name`, with the nearest name if there is one.
 template <class Compiled, graph::role What, template <fixed_string...> class Fact, fixed_string Name,
-          class Misuse = unknown_name>
+          class Misuse = misuse::unknown_name>
 constexpr auto not_found() {
   constexpr int nearest = nearest_leaf(Compiled::graph, What, Name);
   if constexpr (nearest == graph::none) {
@@ -108,7 +108,8 @@ constexpr auto difference() {
   }
 }
 template <class Name, class One, class Other>
-using conflict_of = mistake<parameter_conflict, top_scope, Name, typename decltype(difference<One, Other>())::type,
-                            typename decltype(difference<Other, One>())::type>;
+using conflict_of =
+    mistake<misuse::parameter_conflict, top_scope, Name, typename decltype(difference<One, Other>())::type,
+            typename decltype(difference<Other, One>())::type>;
 
 }  // namespace cairn::detail

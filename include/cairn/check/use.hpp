@@ -52,13 +52,13 @@ constexpr auto problem_of_gradient() {
   if constexpr (i == graph::none) {
     return problem_of_parameter<Compiled, Name>();
   } else if constexpr (Compiled::model::chosen.trained[i] && !purpose::keeps_gradients) {
-    return mistake<updates_itself, top_scope, about<fact::parameter, Name>>{};
+    return mistake<misuse::updates_itself, top_scope, about<fact::parameter, Name>>{};
   } else if constexpr (Compiled::model::chosen.wanted[i]) {
     return sound{};
   } else if constexpr (Compiled::graph.find(graph::role::parameter, Name) != graph::none) {
-    return mistake<frozen_parameter, top_scope, about<fact::parameter, Name>>{};
+    return mistake<misuse::frozen_parameter, top_scope, about<fact::parameter, Name>>{};
   } else {
-    return mistake<input_without_gradient, top_scope, about<fact::input, Name>>{};
+    return mistake<misuse::input_without_gradient, top_scope, about<fact::input, Name>>{};
   }
 }
 
@@ -95,9 +95,10 @@ constexpr auto problem_of_bound() {
   using element = std::conditional_t<rounded, Real, stored>;
   using given = typename Bound::element;
   if constexpr (!std::is_same_v<given, element> && !std::is_same_v<given, stored>) {
-    return mistake<bound_kind_mismatch, top_scope, name, fact::expected<element>, fact::got<typename Bound::element>>{};
+    return mistake<misuse::bound_kind_mismatch, top_scope, name, fact::expected<element>,
+                   fact::got<typename Bound::element>>{};
   } else if constexpr (!Bound::dynamic && !extents_fit(Bound::static_extents, Wanted::shape)) {
-    return mistake<bound_shape_mismatch, top_scope, name, fact::expected<tensor_fact<Wanted>>,
+    return mistake<misuse::bound_shape_mismatch, top_scope, name, fact::expected<tensor_fact<Wanted>>,
                    fact::got<typename Bound::array>>{};
   } else {
     return sound{};
@@ -113,7 +114,7 @@ constexpr auto problem_of_bindings() {
     return unknown{};
   } else if constexpr (bad != graph::none) {
     constexpr bool given = ((bound_leaf<Compiled, Bound> == bad) || ...);
-    using what = std::conditional_t<given, duplicate_input, missing_input>;
+    using what = std::conditional_t<given, misuse::duplicate_input, misuse::missing_input>;
     return mistake<what, top_scope, about<fact::input, leaf_name<Compiled, bad>>>{};
   } else {
     return first_problem(problem_of_bound<typename Compiled::real, input_of<Compiled, Bound>, Bound>()...);
@@ -139,7 +140,7 @@ constexpr auto problem_of_inputs() {
   if constexpr ((wrong<Bound> || ...)) {
     return rejected{};
   } else if constexpr (!(a_binding<Bound> && ...)) {
-    return mistake<array_without_name, top_scope,
+    return mistake<misuse::array_without_name, top_scope,
                    fact::given<typename decltype(first_nameless_array<Bound...>())::type>>{};
   } else {
     return problem_of_bindings<Compiled, Bound...>();
@@ -151,12 +152,12 @@ constexpr auto problem_of_inputs() {
 template <class Compiled, bool Trains, class... Bound>
 constexpr auto problem_of_step() {
   if constexpr (Trains && ((std::is_arithmetic_v<Bound> || std::same_as<Bound, train_options>) || ...))
-    return mistake<rate_without_braces, top_scope,
+    return mistake<misuse::rate_without_braces, top_scope,
                    fact::given<typename decltype(first_nameless_array<Bound...>())::type>>{};
   else if constexpr (Compiled::model::purpose::updates_parameters == Trains)
     return problem_of_inputs<Compiled, Bound...>();
-  else if constexpr (Trains) return mistake<no_update, top_scope, fact::operation<"train">>{};
-  else return mistake<updates_itself, top_scope, fact::operation<"value_and_grad">>{};
+  else if constexpr (Trains) return mistake<misuse::no_update, top_scope, fact::operation<"train">>{};
+  else return mistake<misuse::updates_itself, top_scope, fact::operation<"value_and_grad">>{};
 }
 
 /// The parameter into which an array is written.
@@ -181,7 +182,7 @@ template <class First, class Second, class... Rest>
 constexpr auto problem_of_repeated_name() {
   constexpr std::string_view name = First::name;
   if constexpr (name == std::string_view(Second::name) || ((name == std::string_view(Rest::name)) || ...)) {
-    return mistake<duplicate_input, top_scope, about<fact::parameter, First::name>>{};
+    return mistake<misuse::duplicate_input, top_scope, about<fact::parameter, First::name>>{};
   } else {
     return problem_of_repeated_name<Second, Rest...>();
   }
@@ -192,7 +193,7 @@ constexpr auto problem_of_writing() {
   if constexpr ((wrong<Bound> || ...)) {
     return rejected{};
   } else if constexpr (!(a_binding<Bound> && ...)) {
-    return mistake<array_without_name, top_scope,
+    return mistake<misuse::array_without_name, top_scope,
                    fact::given<typename decltype(first_nameless_array<Bound...>())::type>>{};
   } else {
     return first_problem(problem_of_written<Compiled, Bound>()..., problem_of_repeated_name<Bound...>());
@@ -219,9 +220,9 @@ constexpr auto problem_of_sharing() {
   constexpr bool rounded = rounds_parameters<typename Compiled::model::numbers>,
                  rounded_there = rounds_parameters<typename Owner::model::numbers>;
   if constexpr (!std::same_as<element, element_there>) {
-    return mistake<other_element, top_scope, fact::given<element>, fact::expected<element_there>>{};
+    return mistake<misuse::other_element, top_scope, fact::given<element>, fact::expected<element_there>>{};
   } else if constexpr (rounded != rounded_there) {
-    return mistake<other_storage, top_scope, fact::given<std::conditional_t<rounded, bf16, element>>,
+    return mistake<misuse::other_storage, top_scope, fact::given<std::conditional_t<rounded, bf16, element>>,
                    fact::expected<std::conditional_t<rounded_there, bf16, element>>>{};
   } else if constexpr (i == graph::none) {
     return sound{};

@@ -2,14 +2,12 @@
 // kernel/, because the plan counts work and workspace without knowing any kernel.
 #pragma once
 
-#include "cairn/cost/blocking.hpp"
 #include "cairn/base/shape.hpp"
+#include "cairn/cost/blocking.hpp"
 
 #include <utility>
 
-namespace cairn {
-
-namespace nn {
+namespace cairn::nn {
 /// Options of a layer of attention, in addition to its number of heads.
 struct attention_options {
   bool causal = false;
@@ -20,7 +18,9 @@ struct attention_options {
 
   friend constexpr bool operator==(const attention_options&, const attention_options&) = default;
 };
-}  // namespace nn
+}  // namespace cairn::nn
+
+namespace cairn::cost {
 
 /// Returns the number of random words for one query's row of `keys` keys: `keys`, rounded up to a multiple of 32.
 /// Kernels draw several words at once, and 32 is a multiple of that number for registers of any width.
@@ -185,4 +185,4 @@ struct attention_tiles {
   }
 };
 
-}  // namespace cairn
+}  // namespace cairn::cost

@@ -89,8 +89,8 @@ class batch_range {
 
  private:
   std::string description() const {
-    return text_of({"batches of ", text_of(B), " of ", text_of(set_->size()), " examples, ",
-                    !is_shuffled_ ? "in order" : "shuffled by seed " + std::to_string(seed_.value)});
+    return detail::text_of({"batches of ", detail::text_of(B), " of ", detail::text_of(set_->size()), " examples, ",
+                            !is_shuffled_ ? "in order" : "shuffled by seed " + std::to_string(seed_.value)});
   }
   std::size_t features() const { return static_cast<std::size_t>(set_->features); }
 

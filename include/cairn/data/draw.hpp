@@ -30,9 +30,10 @@ struct logit_error : std::runtime_error {
   double actual;
 
   [[gnu::cold]] logit_error(std::int64_t at, double given)
-      : std::runtime_error(at < 0 ? std::string("logits: expected one above minus infinity, got none")
-                                  : text_of({"logit ", text_of(at), ": expected a number below infinity, got ",
-                                             std::to_string(given)})),
+      : std::runtime_error(at < 0
+                               ? std::string("logits: expected one above minus infinity, got none")
+                               : detail::text_of({"logit ", detail::text_of(at),
+                                                  ": expected a number below infinity, got ", std::to_string(given)})),
         index(at),
         actual(given) {}
 };

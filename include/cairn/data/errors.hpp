@@ -12,14 +12,17 @@
 
 namespace cairn::data {
 
+namespace detail {
 using cairn::detail::text_of;
+}
 
 /// Thrown for a number of examples, pixels or tokens that does not fit. `what()` names what was counted.
 struct size_error : std::runtime_error {
   std::int64_t expected, actual;
 
   [[gnu::cold]] size_error(std::string_view what, std::int64_t wanted, std::int64_t given)
-      : std::runtime_error(text_of({what, ": expected ", text_of(wanted), ", got ", text_of(given)})),
+      : std::runtime_error(
+            detail::text_of({what, ": expected ", detail::text_of(wanted), ", got ", detail::text_of(given)})),
         expected(wanted),
         actual(given) {}
 };
@@ -29,7 +32,7 @@ struct file_error : std::runtime_error {
   std::string file, expected, actual;
 
   [[gnu::cold]] file_error(const std::string& path, std::string_view wanted, std::string_view given)
-      : std::runtime_error(text_of({path, ": expected ", wanted, ", got ", given})),
+      : std::runtime_error(detail::text_of({path, ": expected ", wanted, ", got ", given})),
         file(path),
         expected(wanted),
         actual(given) {}
@@ -43,7 +46,7 @@ struct text_error : std::runtime_error {
   std::string expected, actual;
 
   [[gnu::cold]] text_error(std::string_view what, std::int64_t at, std::string_view wanted, std::string_view given)
-      : std::runtime_error(text_of({what, " ", text_of(at), ": expected ", wanted, ", got ", given})),
+      : std::runtime_error(detail::text_of({what, " ", detail::text_of(at), ": expected ", wanted, ", got ", given})),
         position(at),
         expected(wanted),
         actual(given) {}
@@ -54,7 +57,7 @@ struct option_error : std::invalid_argument {
   std::string expected, actual;
 
   [[gnu::cold]] option_error(std::string_view what, std::string_view wanted, double given)
-      : std::invalid_argument(text_of({what, ": expected ", wanted, ", got ", cairn::detail::exact(given)})),
+      : std::invalid_argument(detail::text_of({what, ": expected ", wanted, ", got ", cairn::detail::exact(given)})),
         expected(wanted),
         actual(cairn::detail::exact(given)) {}
 };

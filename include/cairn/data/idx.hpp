@@ -123,8 +123,8 @@ inline byte_array read_idx(const std::string& path) {
     read_word();
     const std::int64_t extent = std::int64_t{word[0]} << 24 | word[1] << 16 | word[2] << 8 | word[3];
     if (extent == 0 || extent > limit / total) {
-      refuse(
-          file_error(path, "extents above 0 and at most 2^31 - 1 bytes", text_of({"an extent of ", text_of(extent)})));
+      refuse(file_error(path, "extents above 0 and at most 2^31 - 1 bytes",
+                        detail::text_of({"an extent of ", detail::text_of(extent)})));
     }
     array.extents.push_back(extent);
     total *= extent;
@@ -137,11 +137,12 @@ inline byte_array read_idx(const std::string& path) {
     array.bytes.resize(std::min(announced, count + piece));
     const std::size_t more = file.read(std::span(array.bytes).subspan(count));
     if (more == 0)
-      refuse(file_error(path, text_of({text_of(total), " bytes of data"}), text_of(static_cast<std::int64_t>(count))));
+      refuse(file_error(path, detail::text_of({detail::text_of(total), " bytes of data"}),
+                        detail::text_of(static_cast<std::int64_t>(count))));
     count += more;
   }
   if (file.read(std::span(word).first(1)) != 0)
-    refuse(file_error(path, text_of({text_of(total), " bytes of data"}), "more"));
+    refuse(file_error(path, detail::text_of({detail::text_of(total), " bytes of data"}), "more"));
   return array;
 }
 
@@ -157,16 +158,18 @@ inline labelled_images read_labelled_images(const std::string& images_file, cons
   labelled_images set{read_idx(images_file), read_idx(labels_file)};
   const auto expect_rank = [](const std::string& file, const byte_array& array, std::int64_t rank) {
     if (std::ssize(array.extents) != rank)
-      refuse(
-          file_error(file, text_of({"rank ", text_of(rank)}), text_of({"rank ", text_of(std::ssize(array.extents))})));
+      refuse(file_error(file, detail::text_of({"rank ", detail::text_of(rank)}),
+                        detail::text_of({"rank ", detail::text_of(std::ssize(array.extents))})));
   };
   expect_rank(images_file, set.images, 3);
   expect_rank(labels_file, set.labels, 1);
   if (const auto images = set.images.extents[0], labels = set.labels.extents[0]; images != labels) {
-    refuse(file_error(labels_file, text_of({text_of(images), " labels, one an image"}), text_of(labels)));
+    refuse(file_error(labels_file, detail::text_of({detail::text_of(images), " labels, one an image"}),
+                      detail::text_of(labels)));
   }
   if (const int largest = *std::max_element(set.labels.bytes.begin(), set.labels.bytes.end()); largest >= classes) {
-    refuse(file_error(labels_file, text_of({"labels below ", text_of(classes)}), text_of(largest)));
+    refuse(file_error(labels_file, detail::text_of({"labels below ", detail::text_of(classes)}),
+                      detail::text_of(largest)));
   }
   return set;
 }
@@ -220,21 +223,21 @@ struct train_and_test {
 inline train_and_test fashion_mnist(const std::string& folder = "/usr/share/datasets/fashion-mnist") {
   constexpr int classes = 10;
   const auto read = [&folder](std::string_view name) {
-    return read_labelled_images(text_of({folder, "/", name, "-images-idx3-ubyte.gz"}),
-                                text_of({folder, "/", name, "-labels-idx1-ubyte.gz"}), classes);
+    return read_labelled_images(detail::text_of({folder, "/", name, "-images-idx3-ubyte.gz"}),
+                                detail::text_of({folder, "/", name, "-labels-idx1-ubyte.gz"}), classes);
   };
   const auto train = read("train"), test = read("t10k");
   const auto size = [](const labelled_images& set) {
-    return text_of({text_of(set.images.extents[1]), " x ", text_of(set.images.extents[2])});
+    return detail::text_of({detail::text_of(set.images.extents[1]), " x ", detail::text_of(set.images.extents[2])});
   };
   if (size(test) != size(train)) {
     refuse(file_error(folder + "/t10k-images-idx3-ubyte.gz",
-                      text_of({"images of ", size(train), " pixels, as the training set's"}), size(test)));
+                      detail::text_of({"images of ", size(train), " pixels, as the training set's"}), size(test)));
   }
   const pixel_moments moments(train.images.bytes);
   if (moments.deviation == 0) {
     refuse(file_error(folder + "/train-images-idx3-ubyte.gz", "pixels that differ",
-                      text_of({text_of(train.images.bytes[0]), " only"})));
+                      detail::text_of({detail::text_of(train.images.bytes[0]), " only"})));
   }
   return {standardized(train, moments, classes), standardized(test, moments, classes)};
 }

@@ -104,8 +104,8 @@ class vocabulary {
     std::string text;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (tokens[i] < 0 || tokens[i] >= size())
-        refuse(text_error("token", static_cast<std::int64_t>(i), text_of({"one below ", text_of(size())}),
-                          text_of(tokens[i])));
+        refuse(text_error("token", static_cast<std::int64_t>(i),
+                          detail::text_of({"one below ", detail::text_of(size())}), detail::text_of(tokens[i])));
       text += symbols_[static_cast<std::size_t>(tokens[i])];
     }
     return text;

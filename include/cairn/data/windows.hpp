@@ -88,8 +88,9 @@ class window_range {
   }
 
   std::string description() const {
-    return text_of({text_of(B), " windows of ", text_of(T), " of ", text_of(std::ssize(tokens_)), " tokens, ",
-                    drawn_ ? "drawn by seed " + std::to_string(seed_.value) : "in order"});
+    return detail::text_of({detail::text_of(B), " windows of ", detail::text_of(T), " of ",
+                            detail::text_of(std::ssize(tokens_)), " tokens, ",
+                            drawn_ ? "drawn by seed " + std::to_string(seed_.value) : "in order"});
   }
   std::int64_t stream_length() const { return (std::ssize(tokens_) - 1) / B; }
 

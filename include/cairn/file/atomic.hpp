@@ -134,7 +134,7 @@ class replacement {
   std::string before_name() const {
     constexpr std::string_view digits = "0123456789abcdef";
     std::string text = text_of({folder_name_, before_unfinished});
-    for (std::uint64_t rest = hash64_of(path_.substr(path_.rfind('/') + 1)); rest != 0; rest /= 16)
+    for (std::uint64_t rest = cairn::detail::hash64_of(path_.substr(path_.rfind('/') + 1)); rest != 0; rest /= 16)
       text += digits[rest % 16];
     return text;
   }
@@ -147,8 +147,6 @@ class replacement {
   bool has_name_ = false;
   bool is_shared_ = false;  ///< true if other saves of this path use the same name
 };
-
-}  // namespace detail
 
 /// Writes the pieces one after another to a new file, which then takes the place of `path`. Every reader finds either
 /// the whole old file or the whole new file, also after a crash.
@@ -163,5 +161,6 @@ inline void replace(const std::string& path, std::span<const std::span<const std
   for (const auto piece : pieces) file.write(piece);
   file.take_place();
 }
+}  // namespace detail
 
 }  // namespace cairn::file

@@ -11,7 +11,9 @@
 
 namespace cairn::file {
 
+namespace detail {
 using cairn::detail::text_of;
+}
 
 namespace detail {
 /// Returns a text from a file in a form that a message can show: at most `longest` bytes, each a printable ASCII
@@ -32,7 +34,7 @@ struct file_error : std::runtime_error {
   std::string path, expected, actual;
 
   [[gnu::cold]] file_error(std::string_view file, std::string_view wanted, std::string_view given)
-      : std::runtime_error(text_of({"cairn: ", file, ": expected ", wanted, ", got ", given})),
+      : std::runtime_error(detail::text_of({"cairn: ", file, ": expected ", wanted, ", got ", given})),
         path(file),
         expected(wanted),
         actual(given) {}

@@ -26,7 +26,7 @@ inline void check_header_length(const std::string& path, std::uint64_t length) {
 /// Returns the number of bytes that a tensor of this shape and type has. Throws format_error if the number is 2^61 or
 /// more, or not whole.
 inline std::uint64_t size_by_shape(const std::string& path, const tensor& of) {
-  auto bits = static_cast<std::uint64_t>(bits_of(of.type));
+  auto bits = static_cast<std::uint64_t>(detail::bits_of(of.type));
   for (const std::int64_t extent : of.shape)
     if (__builtin_mul_overflow(bits, static_cast<std::uint64_t>(extent), &bits))
       refuse(format_error(path, text_of({"a shape of ", shown(of.name), " below 2^61 bytes"}), "a larger one"));

@@ -23,7 +23,7 @@ struct number_error : std::invalid_argument {
   std::string expected, actual;
 
   [[gnu::cold]] number_error(std::string_view wanted, std::string_view given)
-      : std::invalid_argument(text_of({"cairn: elements of a file: expected ", wanted, ", got ", given})),
+      : std::invalid_argument(detail::text_of({"cairn: elements of a file: expected ", wanted, ", got ", given})),
         expected(wanted),
         actual(given) {}
 };
@@ -34,7 +34,7 @@ namespace detail {
 /// `count` elements, or if the type has no numbers here.
 template <class F>
 void with_element(dtype type, std::size_t size, std::size_t count, F with) {
-  const auto bits = static_cast<std::size_t>(bits_of(type));
+  const auto bits = static_cast<std::size_t>(detail::bits_of(type));
   if (size * 8 != count * bits)
     refuse(number_error(std::to_string(size * 8 / bits) + " numbers", std::to_string(count)));
   switch (type) {
@@ -113,12 +113,11 @@ void read_numbers(dtype type, std::span<const std::byte> from, std::span<Real> t
   });
 }
 
-}  // namespace detail
-
 /// Returns true if elements of this type can be copied as numbers.
 constexpr bool has_numbers(dtype type) {
   return type == dtype::f32 || type == dtype::f64 || type == dtype::bf16 || type == dtype::i32 || type == dtype::i64;
 }
+}  // namespace detail
 
 /// Copies the elements of a tensor to numbers of a program. Each number is the nearest one to its element. Throws
 /// number_error, also if a finite number would become infinite, and then nothing was copied.

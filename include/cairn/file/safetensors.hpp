@@ -140,7 +140,7 @@ inline void write(const std::string& path, std::span<const tensor> tensors, cons
     data_size += one->bytes.size();
   }
   detail::checked_header(path, header, data_size);
-  replace(path, pieces);
+  detail::replace(path, pieces);
 }
 
 }  // namespace cairn::file

@@ -12,8 +12,8 @@
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
-#include "cairn/run/predictor.hpp"
 #include "cairn/file/safetensors.hpp"
+#include "cairn/run/predictor.hpp"
 
 #include <charconv>
 #include <cstddef>
@@ -167,8 +167,8 @@ class run_loader {
     const auto wanted = extents_of(entry.extents);
     if (there == nullptr) fault(name, text_of(wanted), "nothing");
     else if (there->about.shape != wanted) fault(name, text_of(wanted), text_of(there->about.shape));
-    else if (!file::has_numbers(there->about.type))
-      fault(name, "F32, F64, BF16, I32 or I64", file::name_of(there->about.type));
+    else if (!file::detail::has_numbers(there->about.type))
+      fault(name, "F32, F64, BF16, I32 or I64", file::detail::name_of(there->about.type));
     else found_.push_back({&entry, there});
   }
   /// Notes a fault for each tensor of the file that the program does not have. Two kinds of tensors are accepted

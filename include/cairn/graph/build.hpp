@@ -7,7 +7,7 @@ namespace cairn::graph {
 
 /// Stands for a leaf that a model does not have.
 struct no_leaf {
-  static constexpr expression_traits traits{};
+  static constexpr lang::expression_traits traits{};
 };
 template <>
 struct lowering<no_leaf> {
@@ -21,7 +21,7 @@ struct lowering<no_leaf> {
 /// An input that is the gradient of an output, if the user gives one. It has the output's shape and elements.
 template <fixed_string Name, class Tensor>
 struct cotangent_leaf : Tensor {
-  static constexpr expression_traits traits{};
+  static constexpr lang::expression_traits traits{};
 };
 template <fixed_string Name, class Tensor>
 struct lowering<cotangent_leaf<Name, Tensor>> : named_leaf<cotangent_leaf<Name, Tensor>, Name, false> {
@@ -68,7 +68,7 @@ constexpr int returned_value(builder& b, int result) {
   const operation& op = *b.nodes[root].op;
   bool copied = (Updates && op.trainable) || (op.what == role::input && Output::shape.rank > 0);
   for (int i = 0; i < b.leaf_count; ++i) copied |= b.leaves[i].node == root && b.leaves[i].next_value != none;
-  return copied ? b.append(&copy_of<Target, tensor_of<Output>>, &result) : result;
+  return copied ? b.append(&copy_of<Target, lang::tensor_of<Output>>, &result) : result;
 }
 
 /// Copies the sizes of all tables to the graph, and adds the next values of states to its outputs.

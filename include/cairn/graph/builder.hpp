@@ -76,13 +76,13 @@ struct builder {
   constexpr int find_or_append(const operation* op, const int* values) {
     op = form_for(op, values);
     bool from_parameters =
-        op->argument_count > 0 && !same_address(tags, nullptr) && !regions[open_region].is_parameter_function;
+        op->argument_count > 0 && !detail::same_address(tags, nullptr) && !regions[open_region].is_parameter_function;
     for (int i = 0; from_parameters && i < op->argument_count; ++i) from_parameters = is_parameter_function(values[i]);
     if (!from_parameters) return append(op, values);
     std::uint32_t hash = op->hash;
     for (int i = 0; i < op->argument_count; ++i) {
       const operation& by = *nodes[values[i]].op;
-      hash = mix(hash, is_constant(by.what) ? by.hash : static_cast<std::uint32_t>(values[i]));
+      hash = detail::mix(hash, is_constant(by.what) ? by.hash : static_cast<std::uint32_t>(values[i]));
     }
     int& bucket = parameter_function_buckets_[hash % 256];
     for (int i = bucket - 1; i != none; i = parameter_functions_[i].next) {
@@ -122,7 +122,8 @@ struct builder {
   /// Returns the form of an operation that fits these arguments. If the argument that decides is a float that was never
   /// rounded, the form reads floats only.
   constexpr const operation* form_for(const operation* op, const int* values) const {
-    return !same_address(op->with_float_arguments, nullptr) && is_unrounded_float(values[op->precision_argument])
+    return !detail::same_address(op->with_float_arguments, nullptr) &&
+                   is_unrounded_float(values[op->precision_argument])
                ? op->with_float_arguments
                : op;
   }
@@ -150,7 +151,7 @@ struct builder {
   /// - An older value is converted. A value that is not bf16 is returned as it is.
   constexpr int as_float(int v, int first = 0) {
     if (nodes[v].op->converts && is_bf16(v)) return argument(v, 0);
-    const bool again = is_bf16(v) && v >= first && !same_address(float_form_of(v), nullptr);
+    const bool again = is_bf16(v) && v >= first && !detail::same_address(float_form_of(v), nullptr);
     return again ? recompute_as_float(v, first) : widen(v);
   }
 
@@ -166,11 +167,11 @@ struct builder {
   constexpr bool is_bf16(int v) const { return nodes[v].result->element.type == dtype::bf16; }
   constexpr int widen(int v) {
     const operation* const by = nodes[v].result->to_float;
-    return is_bf16(v) && !same_address(by, nullptr) ? convert(by, v) : v;
+    return is_bf16(v) && !detail::same_address(by, nullptr) ? convert(by, v) : v;
   }
   constexpr int as_bf16(int v) {
     if (nodes[v].op->converts && !is_bf16(v)) return argument(v, 0);
-    if (is_bf16(v) || same_address(nodes[v].result->to_bf16, nullptr)) return v;
+    if (is_bf16(v) || detail::same_address(nodes[v].result->to_bf16, nullptr)) return v;
     return nodes[v].bf16_version != none ? nodes[v].bf16_version : convert(nodes[v].result->to_bf16, v);
   }
   /// Returns v converted by operation `by`. A region and the regions inside of it share one conversion. A conversion
@@ -199,7 +200,7 @@ struct builder {
     for (int i = 0; i < by->argument_count; ++i)
       values.push(only_moves(v) ? as_float(argument(v, i), first) : argument(v, i));
     for (int u = v + 1; u < node_count; ++u) {
-      const bool same = same_address(nodes[u].op, by) && nodes[u].region == current_region && !is_bf16(u);
+      const bool same = detail::same_address(nodes[u].op, by) && nodes[u].region == current_region && !is_bf16(u);
       if (same && nodes[u].result_index == nodes[v].result_index && is_application(u, by, values.begin())) return u;
     }
     const int result_index = nodes[v].result_index, first_result = append_plain(by, values.begin());
@@ -218,7 +219,8 @@ struct builder {
     const int first = append_plain(op, values);
     for (int v = first; rounded && v < first + op->result_count; ++v) {
       const result_info& r = *nodes[v].result;
-      if (r.is_rounded || (only_moves && !same_address(r.to_bf16, nullptr))) nodes[v].result = r.to_bf16->results;
+      if (r.is_rounded || (only_moves && !detail::same_address(r.to_bf16, nullptr)))
+        nodes[v].result = r.to_bf16->results;
     }
     return first;
   }
@@ -295,7 +297,7 @@ struct builder {
   /// returned frame to close().
   constexpr frame open(region_kind what, const int* values, int count) {
     const frame before{first_binding, known.open(), path.count(), open_region};
-    bool from_parameters = what == region_kind::segment && !same_address(tags, nullptr);
+    bool from_parameters = what == region_kind::segment && !detail::same_address(tags, nullptr);
     for (int i = 0; from_parameters && i < count; ++i) from_parameters = is_parameter_function(values[i]);
     const region& outer = regions[open_region];
     regions[region_count] = {.parent = open_region,
@@ -377,7 +379,7 @@ struct builder {
 
  private:
   constexpr int find_or_append_leaf(const operation* op, std::string_view name) {
-    int& bucket = buckets_[(hash_of(name) + static_cast<std::uint32_t>(op->what)) % 256];
+    int& bucket = buckets_[(detail::hash_of(name) + static_cast<std::uint32_t>(op->what)) % 256];
     for (int i = bucket - 1; i != none; i = leaves[i].next) {
       const operation*& there = nodes[leaves[i].node].op;
       if (there->what == op->what &&
@@ -406,11 +408,11 @@ struct builder {
   }
   /// Returns true if v is a result of this operation, applied to these values or to equal constants.
   constexpr bool is_application(int v, const operation* op, const int* values) const {
-    bool equal = same_address(nodes[v].op, op);
+    bool equal = detail::same_address(nodes[v].op, op);
     for (int i = 0; equal && i < op->argument_count; ++i) {
       const int a = argument(v, i);
       equal = a == values[i] || before_conversion(a) == values[i] ||
-              (is_constant(nodes[a].op->what) && same_address(nodes[a].op, nodes[values[i]].op));
+              (is_constant(nodes[a].op->what) && detail::same_address(nodes[a].op, nodes[values[i]].op));
     }
     return equal;
   }

@@ -1,8 +1,8 @@
 // Reverse-mode differentiation of the values that have been lowered so far.
 #pragma once
 
-#include "cairn/lang/gradient.hpp"
 #include "cairn/graph/vjp.hpp"
+#include "cairn/lang/gradient.hpp"
 
 namespace cairn::graph {
 
@@ -10,7 +10,7 @@ namespace cairn::graph {
 constexpr void mark_wanted(const builder& b, int last, bool* wanted) {
   for (int v = 0; v <= last; ++v) {
     const operation& op = *b.nodes[v].op;
-    if (same_address(op.vjp, nullptr) && !op.converts) continue;
+    if (cairn::detail::same_address(op.vjp, nullptr) && !op.converts) continue;
     if (kind_of(b.nodes[v].result->element.type) != kind::real) continue;
     for (int i = 0; i < op.argument_count; ++i) wanted[v] |= wanted[b.argument(v, i)];
   }
@@ -22,9 +22,9 @@ constexpr void mark_wanted(const builder& b, int last, bool* wanted) {
 constexpr void append_gradients(builder& b, int last, const bool* wanted, int* gradient, auto visit) {
   for (int v = last; v >= 0; --v) {
     const operation& op = *b.nodes[v].op;
-    if (b.nodes[v].result_index > 0 || same_address(op.vjp, nullptr)) continue;
+    if (b.nodes[v].result_index > 0 || cairn::detail::same_address(op.vjp, nullptr)) continue;
     int cotangents = 0, differentiable = 0;
-    bool any = false, first_alone = !same_address(op.vjp_first, nullptr);
+    bool any = false, first_alone = !cairn::detail::same_address(op.vjp_first, nullptr);
     for (int r = 0; r < op.result_count; ++r) {
       any |= wanted[v + r];
       if (kind_of(op.results[r].element.type) != kind::real) continue;
@@ -51,11 +51,11 @@ class table {
 };
 
 template <int I, class F, class... X>
-struct lowering<derivative<I, F, X...>> {
-  using type = derivative<I, F, X...>;
+struct lowering<lang::derivative<I, F, X...>> {
+  using type = lang::derivative<I, F, X...>;
   static constexpr int height = type::traits.height;
   static constexpr void count(counter& c) {
-    if (!c.add_if_new(&id_of<derivative<0, F, X...>>, height)) return;
+    if (!c.add_if_new(&id_of<lang::derivative<0, F, X...>>, height)) return;
     (lowering<X>::count(c), ...);
     lowering<F>::count(c);
   }
@@ -70,7 +70,7 @@ struct lowering<derivative<I, F, X...>> {
     for (const int x : variables) wanted.data()[x] = true;
     mark_wanted(b, function, wanted.data());
     gradient.data()[function] =
-        b.append_leaf(&leaf_operation<constant_leaf<1.0>, typename Target::numbers, tensor_of<F>>);
+        b.append_leaf(&leaf_operation<lang::constant_leaf<1.0>, typename Target::numbers, lang::tensor_of<F>>);
     append_gradients(b, function, wanted.data(), gradient.data(), [](int) {});
     for (int v = end; v < b.node_count; ++v) b.nodes[v].order = type::traits.order;
     for (const int x : variables) {
@@ -79,7 +79,7 @@ struct lowering<derivative<I, F, X...>> {
       gradient.data()[x] = x;  // stands in for the gradient until the mistake is reported
     }
     [&]<std::size_t... K>(std::index_sequence<K...>) {
-      (b.known.add(&id_of<derivative<static_cast<int>(K), F, X...>>, height, gradient.data()[variables[K]]), ...);
+      (b.known.add(&id_of<lang::derivative<static_cast<int>(K), F, X...>>, height, gradient.data()[variables[K]]), ...);
     }(std::index_sequence_for<X...>{});
     return gradient.data()[variables[I]];
   }

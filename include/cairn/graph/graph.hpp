@@ -4,9 +4,9 @@
 #include "cairn/base/element.hpp"
 #include "cairn/base/map.hpp"
 #include "cairn/base/reversal.hpp"
+#include "cairn/graph/memo.hpp"
 #include "cairn/lang/leaf.hpp"
 #include "cairn/lang/outputs.hpp"
-#include "cairn/graph/memo.hpp"
 
 #include <string_view>
 
@@ -51,7 +51,7 @@ struct argument_table {
 /// operands of a fused loop are its results and its inputs, and then the operands of the kernel with which the loop
 /// shares a plan step, if any. `constants` describes the plan step. For an operation, it is an argument_table or null.
 using kernel_pointer = void (*)(const void* constants, void* const* operands, int threads);
-/// A kernel that shares a plan step with a fused loop. `loop` is a kernel::tile_reader or a kernel::row_maker.
+/// A kernel that shares a plan step with a fused loop. `loop` is a kernels::tile_reader or a kernels::row_maker.
 using paired_pointer = void (*)(const void* constants, void* const* operands, int threads, const void* loop);
 /// The code of an elementwise operation for one register of each argument. The pointers point to registers.
 struct lane_code {
@@ -109,7 +109,7 @@ struct operation {
   std::uint32_t hash = 0;
 
   // Properties that the operation's type declares. lang/operation.hpp explains them.
-  axis_set summed = 0;
+  detail::axis_set summed = 0;
   tiling tiles = tiling::none;
   bool takes_rows = false, gives_rows = false;
   int (*reads_rows)(int) = [](int) { return 0; };  ///< by argument
@@ -152,11 +152,11 @@ struct operation {
   int vjp_nodes = 0, vjp_arguments = 0;  ///< the most nodes and arguments that a gradient rule appends
 
   constexpr bool has_workspace() const {
-    return kernel_workspace.numbers(1) > 0 || !same_address(workspace_of_plan, nullptr);
+    return kernel_workspace.numbers(1) > 0 || !detail::same_address(workspace_of_plan, nullptr);
   }
   constexpr std::int64_t workspace_bytes(int threads) const {
-    return same_address(workspace_of_plan, nullptr) ? kernel_workspace.numbers(threads) * number_bytes
-                                                    : workspace_of_plan(threads);
+    return detail::same_address(workspace_of_plan, nullptr) ? kernel_workspace.numbers(threads) * number_bytes
+                                                            : workspace_of_plan(threads);
   }
   /// Returns true if the kernel can read argument number i in place if it is a concatenation.
   constexpr bool may_read_pieces(int i) const { return i < 64 && (reads_pieces >> i & 1U) != 0; }
@@ -171,7 +171,7 @@ struct operation {
 };
 
 constexpr const result_info& result_info::as_float() const {
-  return same_address(to_float, nullptr) ? *this : *to_float->results;
+  return detail::same_address(to_float, nullptr) ? *this : *to_float->results;
 }
 
 /// A value: one result of an operation that is applied to earlier values. The results of one application are

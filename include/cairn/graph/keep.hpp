@@ -2,8 +2,8 @@
 // that were appended since it opened.
 #pragma once
 
-#include "cairn/lang/policy.hpp"
 #include "cairn/graph/operation.hpp"
+#include "cairn/lang/policy.hpp"
 
 namespace cairn::graph {
 

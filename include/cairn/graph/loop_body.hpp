@@ -1,8 +1,8 @@
 // The body of a scan as a graph of its own. Every value that has another address in each iteration is a leaf.
 #pragma once
 
-#include "cairn/lang/scan.hpp"
 #include "cairn/graph/build.hpp"
+#include "cairn/lang/scan.hpp"
 
 namespace cairn::graph {
 
@@ -35,7 +35,7 @@ struct body_graph : graph<Size> {
 
 /// The tensor type of result number R of one iteration.
 template <class Scan, std::size_t R>
-using iteration_tensor = tensor_of<pick<static_cast<int>(R), typename Scan::body>>;
+using iteration_tensor = lang::tensor_of<lang::pick<static_cast<int>(R), typename Scan::body>>;
 
 template <class Scan>
 inline constexpr sizes size_of_body = [](sizes s) {
@@ -44,13 +44,13 @@ inline constexpr sizes size_of_body = [](sizes s) {
   s.updates += Scan::result_count;  // makes room in `outputs`, because a scan may have more results than a program
   s.characters += 2 * (s.leaves + s.segments);
   return s;
-}(body_lowering<block_mark<Scan::name>, typename Scan::body::bodies>::size);
+}(body_lowering<lang::block_mark<Scan::name>, typename Scan::body::bodies>::size);
 
 /// Lowers the body of a scan. Its real results become floats. The path of names begins with '/', so that a prefixed
 /// name begins with "/.".
 template <class Scan, class Target>
 constexpr void lower_body(builder& b, int* results) {
-  using body = body_lowering<block_mark<Scan::name>, typename Scan::body::bodies>;
+  using body = body_lowering<lang::block_mark<Scan::name>, typename Scan::body::bodies>;
   constexpr int count = std::tuple_size_v<typename Scan::tensors>;
   int arguments[count];
   [&]<class... Tensor>(std::type_identity<std::tuple<Tensor...>>) {

@@ -26,7 +26,7 @@ struct loop_value {
   bool written = false;  ///< is read outside of the loop, so the loop writes it to memory
 
   constexpr bool same_code(const loop_value& other) const {
-    return same_address(lanes, other.lanes) && type == other.type && arguments == other.arguments &&
+    return cairn::detail::same_address(lanes, other.lanes) && type == other.type && arguments == other.arguments &&
            written == other.written;
   }
 };
@@ -61,7 +61,7 @@ struct mapped_axis {
 constexpr mapped_axis mapped_along(const axis_map& map, int extent, std::int64_t stride, int count) {
   mapped_axis a{map, extent, stride};
   if (map.step != 1 || map.repeat != 1) return a;
-  const bool wraps = map.outside == edge::wrap;
+  const bool wraps = map.outside == nn::edge::wrap;
   a.before = wraps ? (map.begin % extent + extent) % extent : map.begin;
   a.after = a.before - extent;
   a.begin = std::min(std::max(-a.before, 0), count);

@@ -1,12 +1,12 @@
 // Lowers expression types to a graph. No other code recurs over expression types.
 #pragma once
 
+#include "cairn/graph/keep.hpp"
 #include "cairn/lang/checkpoint.hpp"
-#include "cairn/op/elementwise.hpp"
 #include "cairn/lang/generated.hpp"
 #include "cairn/lang/shared.hpp"
 #include "cairn/lang/state.hpp"
-#include "cairn/graph/keep.hpp"
+#include "cairn/op/elementwise.hpp"
 
 namespace cairn::graph {
 
@@ -32,16 +32,17 @@ struct named_leaf {
 };
 
 template <fixed_string Name, int... E>
-struct lowering<input_leaf<Name, E...>> : named_leaf<input_leaf<Name, E...>, Name, false> {
+struct lowering<lang::input_leaf<Name, E...>> : named_leaf<lang::input_leaf<Name, E...>, Name, false> {
   static constexpr void describe(operation& o) { o.what = role::input; }
 };
 template <fixed_string Name, int Bound, int... E>
-struct lowering<indices_leaf<Name, Bound, E...>> : named_leaf<indices_leaf<Name, Bound, E...>, Name, false> {
+struct lowering<lang::indices_leaf<Name, Bound, E...>>
+    : named_leaf<lang::indices_leaf<Name, Bound, E...>, Name, false> {
   static constexpr void describe(operation& o) { o.what = role::input; }
 };
 template <fixed_string Name, bool Trainable, initial Init, int... E>
-struct lowering<parameter_leaf<Name, Trainable, Init, E...>>
-    : named_leaf<parameter_leaf<Name, Trainable, Init, E...>, Name, true, Trainable> {
+struct lowering<lang::parameter_leaf<Name, Trainable, Init, E...>>
+    : named_leaf<lang::parameter_leaf<Name, Trainable, Init, E...>, Name, true, Trainable> {
   static constexpr void describe(operation& o) {
     o.what = role::parameter;
     o.start = Init;
@@ -49,15 +50,15 @@ struct lowering<parameter_leaf<Name, Trainable, Init, E...>>
   }
 };
 template <fixed_string Name, int... E>
-struct lowering<cache_leaf<Name, E...>> : named_leaf<cache_leaf<Name, E...>, Name, true> {
+struct lowering<lang::cache_leaf<Name, E...>> : named_leaf<lang::cache_leaf<Name, E...>, Name, true> {
   static constexpr void describe(operation& o) { o.what = role::cache; }
 };
 template <fixed_string Name>
-struct lowering<random_key_leaf<Name>> : named_leaf<random_key_leaf<Name>, Name, true> {
+struct lowering<lang::random_key_leaf<Name>> : named_leaf<lang::random_key_leaf<Name>, Name, true> {
   static constexpr void describe(operation& o) { o.what = role::random; }
 };
 template <double Value>
-struct lowering<constant_leaf<Value>> {
+struct lowering<lang::constant_leaf<Value>> {
   static constexpr void count(counter& c) { c.total += {.nodes = 1}; }
   static constexpr void describe(operation& o) {
     o.what = role::constant;
@@ -66,13 +67,13 @@ struct lowering<constant_leaf<Value>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    return b.append_leaf(&leaf_operation<constant_leaf<Value>, typename Target::numbers>);
+    return b.append_leaf(&leaf_operation<lang::constant_leaf<Value>, typename Target::numbers>);
   }
 };
 template <class F, int... Extents>
-inline constexpr generator generator_of{&cairn::detail::generate<F, Extents...>};
+inline constexpr generator generator_of{&lang::generate<F, Extents...>};
 template <class F, element_type E, int... Extents>
-struct lowering<generated_leaf<F, E, Extents...>> {
+struct lowering<lang::generated_leaf<F, E, Extents...>> {
   static constexpr void count(counter& c) { c.total += {.nodes = 1}; }
   static constexpr void describe(operation& o) {
     o.what = role::generated;
@@ -81,7 +82,7 @@ struct lowering<generated_leaf<F, E, Extents...>> {
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    return b.append_leaf(&leaf_operation<generated_leaf<F, E, Extents...>, typename Target::numbers>);
+    return b.append_leaf(&leaf_operation<lang::generated_leaf<F, E, Extents...>, typename Target::numbers>);
   }
 };
 /// A constant that is combined with numbers of another type than the program's.
@@ -91,12 +92,12 @@ template <class Constant, dtype Type>
 struct lowering<constant_as<Constant, Type>> : lowering<Constant> {
   template <class Target>
   static constexpr int into(builder& b) {
-    return b.append_leaf(&leaf_operation<Constant, typename Target::numbers, tensor<element_type{Type}>>);
+    return b.append_leaf(&leaf_operation<Constant, typename Target::numbers, lang::tensor<element_type{Type}>>);
   }
 };
 
 template <int Level, int Index, class Tensor, class F>
-struct lowering<argument<Level, Index, Tensor, F>> {
+struct lowering<lang::argument<Level, Index, Tensor, F>> {
   static constexpr void count(counter&) {}
   template <class Target>
   static constexpr int into(builder& b) {
@@ -105,11 +106,11 @@ struct lowering<argument<Level, Index, Tensor, F>> {
 };
 
 template <class Opaque>
-struct lowering<renamed<Opaque>> : lowering<cairn::detail::revealed<Opaque>> {};
+struct lowering<lang::renamed<Opaque>> : lowering<lang::revealed<Opaque>> {};
 
 /// The operation that copies a value of this tensor type.
 template <class Target, class Tensor>
-inline constexpr const operation& copy_of = operation_of<expand_op<Tensor::shape>, Target, Tensor>;
+inline constexpr const operation& copy_of = operation_of<lang::expand_op<Tensor::shape>, Target, Tensor>;
 
 /// Returns true if an operation updates one of its arguments, which is a state.
 constexpr bool updates_any(next_state (*becomes)(int), int arguments) {
@@ -121,18 +122,18 @@ constexpr bool updates_any(next_state (*becomes)(int), int arguments) {
 }
 
 template <class Op, class... A>
-struct lowering<expr<Op, A...>> {
-  using type = expr<Op, A...>;
+struct lowering<lang::expr<Op, A...>> {
+  using type = lang::expr<Op, A...>;
   static constexpr int height = type::traits.height;
-  static constexpr dtype common = cairn::detail::common_type_of<A...>;
+  static constexpr dtype common = lang::common_type_of<A...>;
   template <std::size_t I>
   using nth = std::tuple_element_t<I, std::tuple<A...>>;
   /// True if X is a constant that takes the type of the other arguments. adapted_tensor and adapted are the tensor type
   /// and the expression of an argument after this adaptation.
   template <class X>
-  static constexpr bool adapts = cairn::detail::is_constant<X> && common != dtype::real;
+  static constexpr bool adapts = lang::is_constant<X> && common != dtype::real;
   template <class X>
-  using adapted_tensor = std::conditional_t<adapts<X>, tensor<element_type{common}>, tensor_of<X>>;
+  using adapted_tensor = std::conditional_t<adapts<X>, lang::tensor<element_type{common}>, lang::tensor_of<X>>;
   template <class X>
   using adapted = std::conditional_t<adapts<X>, constant_as<X, common>, X>;
   static constexpr bool updates = updates_any(&Op::becomes, sizeof...(A));
@@ -177,7 +178,7 @@ struct lowering<expr<Op, A...>> {
   /// noted, because the state may be updated before it is read.
   template <class Target, std::size_t I>
   static constexpr void update(builder& b, int made) {
-    constexpr bool owned = Target::training || cairn::detail::is_cache<nth<I>>;
+    constexpr bool owned = Target::training || lang::is_cache<nth<I>>;
     constexpr next_state next = owned ? Op::becomes(static_cast<int>(I)) : next_state{};
     if constexpr (next.result >= 0) {
       constexpr const tensor_type& becomes = type::results[static_cast<std::size_t>(next.result)];
@@ -187,14 +188,14 @@ struct lowering<expr<Op, A...>> {
     } else if constexpr (next.argument >= 0) {
       using value = nth<static_cast<std::size_t>(next.argument)>;
       int v = lowering<value>::template into<Target>(b);
-      if (is_persistent(b.nodes[b.root(v)].op->what)) v = b.append(&copy_of<Target, tensor_of<value>>, &v);
+      if (is_persistent(b.nodes[b.root(v)].op->what)) v = b.append(&copy_of<Target, lang::tensor_of<value>>, &v);
       b.set_next_value(lowering<nth<I>>::template leaf<Target>(b), v);
     }
   }
 };
 
 template <int I, class E>
-struct lowering<pick<I, E>> {
+struct lowering<lang::pick<I, E>> {
   static constexpr void count(counter& c) { lowering<E>::count(c); }
   template <class Target>
   static constexpr int into(builder& b) {
@@ -203,8 +204,8 @@ struct lowering<pick<I, E>> {
 };
 
 template <fixed_string Name, class X>
-struct lowering<tagged<Name, X>> {
-  using type = tagged<Name, X>;
+struct lowering<lang::tagged<Name, X>> {
+  using type = lang::tagged<Name, X>;
   static constexpr void count(counter& c) {
     if (!c.add_if_new(&id_of<type>, type::traits.height)) return;
     lowering<X>::count(c);
@@ -214,19 +215,19 @@ struct lowering<tagged<Name, X>> {
   static constexpr int into(builder& b) {
     if (const int known = b.known.find(&id_of<type>, type::traits.height); known != none) return known;
     const int value = lowering<X>::template into<Target>(b);
-    if (same_address(b.tags, nullptr)) return value;
+    if (cairn::detail::same_address(b.tags, nullptr)) return value;
     b.tags[b.tag_count++] = {value, b.write_name(Name), static_cast<int>(std::string_view(Name).size())};
     return b.known.add(&id_of<type>, type::traits.height, value);
   }
 };
 
 template <class Parameter, class X>
-struct lowering<layer_result<Parameter, X>> {
-  using type = layer_result<Parameter, X>;
+struct lowering<lang::layer_result<Parameter, X>> {
+  using type = lang::layer_result<Parameter, X>;
   static constexpr void count(counter& c) { lowering<X>::count(c); }
   template <class Target>
   static constexpr int into(builder& b) {
-    const top_level_expression here{b, std::same_as<typename type::owner, top_scope>};
+    const top_level_expression here{b, std::same_as<typename type::owner, lang::top_scope>};
     const int value = lowering<X>::template into<Target>(b);
     b.note_layer(lowering<Parameter>::template leaf<Target>(b), value);
     return value;
@@ -243,7 +244,7 @@ struct marking {
   static constexpr void close(builder&, int, int) {}
 };
 template <fixed_string Name>
-struct marking<block_mark<Name>> : marking<void> {
+struct marking<lang::block_mark<Name>> : marking<void> {
   static constexpr region_kind what = region_kind::block;
   static constexpr sizes sizes_of_call(sizes inner) {
     inner.prefix_names(sizeof(Name.text));
@@ -252,7 +253,7 @@ struct marking<block_mark<Name>> : marking<void> {
   static constexpr void open(builder& b) { b.extend_path(Name); }
 };
 template <>
-struct marking<shared_mark> : marking<void> {
+struct marking<lang::shared_mark> : marking<void> {
   static constexpr sizes sizes_of_call(sizes inner) {
     inner.prefix_names(8);
     return inner;
@@ -260,7 +261,7 @@ struct marking<shared_mark> : marking<void> {
   static constexpr void open(builder& b) { b.regions[b.current_region].shared_application = ++b.shared_count; }
 };
 template <fixed_string Name, class... Policy>
-struct marking<segment_mark<Name, Policy...>> {
+struct marking<lang::segment_mark<Name, Policy...>> {
   static constexpr region_kind what = region_kind::segment;
   static constexpr sizes sizes_of_call(sizes inner) {
     inner.segments += 1;
@@ -284,7 +285,8 @@ struct marking<segment_mark<Name, Policy...>> {
   }
 };
 template <fixed_string Name, int Part, int Parts, class... Policy>
-struct marking<chain_mark<Name, Part, Parts, Policy...>> : marking<segment_mark<Name, Policy..., allow_useless>> {
+struct marking<lang::chain_mark<Name, Part, Parts, Policy...>>
+    : marking<lang::segment_mark<Name, Policy..., allow_useless>> {
   static constexpr void close(builder& b, int first_node, int first_tag) {
     closing_segment{b, first_node, first_tag, Part, Parts}.template store_by<Policy...>();
   }
@@ -316,8 +318,8 @@ struct body_lowering<Mark, std::tuple<E...>> {
 
 /// Lowers the body of a repeat N times. Each iteration is applied to the results of the iteration before it.
 template <int N, fixed_string Name, class... E>
-struct body_lowering<repeat_mark<N, Name>, std::tuple<E...>> {
-  using once = body_lowering<stage_mark, std::tuple<E...>>;
+struct body_lowering<lang::repeat_mark<N, Name>, std::tuple<E...>> {
+  using once = body_lowering<lang::stage_mark, std::tuple<E...>>;
   static constexpr sizes size = [] {
     sizes iteration = once::size;
     iteration.regions += 1;
@@ -337,8 +339,8 @@ struct body_lowering<repeat_mark<N, Name>, std::tuple<E...>> {
 };
 
 template <class Mark, class F, class... A>
-struct lowering<call<Mark, F, A...>> {
-  using type = call<Mark, F, A...>;
+struct lowering<lang::call<Mark, F, A...>> {
+  using type = lang::call<Mark, F, A...>;
   using body = body_lowering<Mark, typename type::bodies>;
   static constexpr int height = type::traits.height;
 
@@ -350,13 +352,13 @@ struct lowering<call<Mark, F, A...>> {
   /// Returns result number Which. All results of a call are lowered together.
   template <class Target, int Which>
   static constexpr int result(builder& b) {
-    if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
-    const top_level_expression here{b, std::same_as<typename type::owner, top_scope>};
+    if (const int known = b.known.find(&id_of<lang::pick<Which, type>>, height); known != none) return known;
+    const top_level_expression here{b, std::same_as<typename type::owner, lang::top_scope>};
     const int arguments[]{lowering<A>::template into<Target>(b)..., none};
     int results[type::results.size()] = {};
     body::template into<Target>(b, arguments, sizeof...(A), results);
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (b.known.add(&id_of<pick<static_cast<int>(I), type>>, height, results[I]), ...);
+      (b.known.add(&id_of<lang::pick<static_cast<int>(I), type>>, height, results[I]), ...);
     }(std::make_index_sequence<type::results.size()>{});
     return results[Which];
   }
@@ -369,7 +371,7 @@ struct lowering<call<Mark, F, A...>> {
 namespace detail {
 /// One stage of a chain as a type. The tensor to which the stage is applied determines its body.
 template <int Level, class Tensor, class L>
-using stage_call = call<stage_mark, L, cairn::detail::stage_input<Level, Tensor>>;
+using stage_call = lang::call<lang::stage_mark, L, lang::stage_input<Level, Tensor>>;
 
 /// Folds over the stages of a chain. The result of each stage is the argument of the next stage.
 template <class Target, int Level, class Tensor>
@@ -381,10 +383,10 @@ struct stage_fold {
     using stage = stage_call<Level, Tensor, L>;
     int next = b->known.find(&id_of<L>, value);
     if (next == none) {
-      body_lowering<stage_mark, typename stage::bodies>::template into<Target>(*b, &value, 1, &next);
+      body_lowering<lang::stage_mark, typename stage::bodies>::template into<Target>(*b, &value, 1, &next);
       b->known.add(&id_of<L>, value, next);
     }
-    return stage_fold<Target, Level, tensor_of<stage>>{b, next};
+    return stage_fold<Target, Level, lang::tensor_of<stage>>{b, next};
   }
 };
 template <int Level, class Tensor>
@@ -393,24 +395,24 @@ struct count_fold {
   template <class L>
   constexpr auto operator<<(std::type_identity<L>) const {
     using stage = stage_call<Level, Tensor, L>;
-    c->total += body_lowering<stage_mark, typename stage::bodies>::size;
-    return count_fold<Level, tensor_of<stage>>{c};
+    c->total += body_lowering<lang::stage_mark, typename stage::bodies>::size;
+    return count_fold<Level, lang::tensor_of<stage>>{c};
   }
 };
 }  // namespace detail
 
-template <chain_traits Last, class X, class... L>
-struct lowering<chained<Last, X, cairn::detail::chain_of<L...>>> {
-  using type = chained<Last, X, cairn::detail::chain_of<L...>>;
+template <lang::chain_traits Last, class X, class... L>
+struct lowering<lang::chained<Last, X, lang::chain_of<L...>>> {
+  using type = lang::chained<Last, X, lang::chain_of<L...>>;
   static constexpr void count(counter& c) {
     if (!c.add_if_new(&id_of<type>, Last.traits.height)) return;
     lowering<X>::count(c);
-    static_cast<void>((detail::count_fold<X::traits.level, tensor_of<X>>{&c} << ... << std::type_identity<L>{}));
+    static_cast<void>((detail::count_fold<X::traits.level, lang::tensor_of<X>>{&c} << ... << std::type_identity<L>{}));
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    const top_level_expression here{b, std::same_as<typename type::owner, top_scope>};
-    return (detail::stage_fold<Target, X::traits.level, tensor_of<X>>{&b, lowering<X>::template into<Target>(b)}
+    const top_level_expression here{b, std::same_as<typename type::owner, lang::top_scope>};
+    return (detail::stage_fold<Target, X::traits.level, lang::tensor_of<X>>{&b, lowering<X>::template into<Target>(b)}
             << ... << std::type_identity<L>{})
         .value;
   }

@@ -52,7 +52,7 @@ class memo {
  public:
   constexpr int find(const char* type, int key) const {
     for (int i = heads_[key % chains]; i > begin_; i = entries_[i - 1].next) {
-      if (entries_[i - 1].key == key && same_address(entries_[i - 1].type, type)) return entries_[i - 1].value;
+      if (entries_[i - 1].key == key && detail::same_address(entries_[i - 1].type, type)) return entries_[i - 1].value;
     }
     return none;
   }

@@ -2,10 +2,18 @@
 #pragma once
 
 #include "cairn/base/philox.hpp"
-#include "cairn/lang/convert.hpp"
 #include "cairn/graph/builder.hpp"
+#include "cairn/lang/convert.hpp"
 
 namespace cairn {
+
+namespace detail {
+/// The type in which an operation computes: the type of its arguments, or the program's type if it has no arguments.
+template <class Real, class... Tensors>
+using computed_as = stored_as<common_type_of<Tensors...>, Real>;
+}  // namespace detail
+
+namespace graph {
 
 /// Runs an operation's kernel. It is declared here and defined in kernel/, so models can be checked without any kernel.
 template <class Op, class Real, class... Tensors>
@@ -20,14 +28,6 @@ void run_rows(const void* constants, void* const* operands, int threads, const v
 /// Applies an elementwise operation to one register of each argument. `Results` is a list of the results' types.
 template <class Op, class Real, class Results, dtype... Arguments>
 void run_lanes(void* const* results, const void* const* arguments);
-
-namespace detail {
-/// The type in which an operation computes: the type of its arguments, or the program's type if it has no arguments.
-template <class Real, class... Tensors>
-using computed_as = stored_as<common_type_of<Tensors...>, Real>;
-}  // namespace detail
-
-namespace graph {
 
 template <dtype...>
 struct type_list {};
@@ -54,13 +54,13 @@ constexpr result_info describe_result(const tensor_type& tensor, std::int64_t by
 template <dtype To, dtype From, class Real>
 constexpr operation describe_conversion(const result_info& result) {
   operation o;
-  o.name = as_op<To>::name;
-  o.hash = hash_of(o.name);
+  o.name = lang::as_op<To>::name;
+  o.hash = detail::hash_of(o.name);
   o.what = role::elementwise;
   o.argument_count = 1;
   o.results = &result;
   o.flops = result.count;
-  o.lanes = &lanes_of<as_op<To>, Real, type_list<To>, From>;
+  o.lanes = &lanes_of<lang::as_op<To>, Real, type_list<To>, From>;
   o.converts = true;
   return o;
 }
@@ -122,7 +122,7 @@ template <class Op, class Numbers, class... Tensors>
 inline constexpr rounding rounding_of = [] {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr bool mixed = !std::is_same_v<Numbers, real>;
-  constexpr dtype common = cairn::detail::common_type_of<Tensors...>;
+  constexpr dtype common = lang::common_type_of<Tensors...>;
   bool takes = false;
   for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i) takes |= kernel_reads_bf16<Op, Numbers>(i);
   if (takes && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
@@ -175,10 +175,10 @@ constexpr result_info describe_result_of() {
 }
 template <class Op, class Numbers, bool Wide, class... Tensors>
 inline constexpr auto result_infos_of = []<std::size_t... R>(std::index_sequence<R...>) {
-  constexpr const auto& tensors = cairn::detail::results_of<Op, Tensors...>;
+  constexpr const auto& tensors = lang::results_of<Op, Tensors...>;
   return std::array{describe_result_of<Op, Numbers, Wide, rounding_of<Op, Numbers, Tensors...>, tensors[R],
                                        static_cast<int>(R), Tensors...>()...};
-}(std::make_index_sequence<cairn::detail::results_of<Op, Tensors...>.size()>{});
+}(std::make_index_sequence<lang::results_of<Op, Tensors...>.size()>{});
 
 /// Returns true if all results have one shape. The results of an elementwise operation must.
 constexpr bool have_one_shape(const result_info* results, int count) {
@@ -194,7 +194,7 @@ inline constexpr auto axis_maps_of = [] {
   std::array<axis_map, max_rank> map{};
   for (int axis = 0; axis < max_rank; ++axis) {
     map[static_cast<std::size_t>(axis)] =
-        axis < X::shape.rank ? Op::map(X::shape, axis) : axis_map{0, 1, 1, edge::none};
+        axis < X::shape.rank ? Op::map(X::shape, axis) : axis_map{0, 1, 1, nn::edge::none};
   }
   return map;
 }();
@@ -202,7 +202,7 @@ inline constexpr auto axis_maps_of = [] {
 /// Returns the code of an elementwise operation for the types of its results and arguments.
 template <class Op, class Real, class... Tensors, std::size_t... R>
 constexpr const lane_code* lanes_for(std::index_sequence<R...>) {
-  constexpr const auto& tensors = cairn::detail::results_of<Op, Tensors...>;
+  constexpr const auto& tensors = lang::results_of<Op, Tensors...>;
   return &lanes_of<Op, Real, type_list<tensors[R].element.type...>, Tensors::element.type...>;
 }
 
@@ -221,7 +221,7 @@ template <class Tensor, class Axes>
 struct with_bf16_elements;
 template <class Tensor, std::size_t... Axis>
 struct with_bf16_elements<Tensor, std::index_sequence<Axis...>> {
-  using type = tensor<element_type{dtype::bf16}, Tensor::shape.extent[Axis]...>;
+  using type = lang::tensor<element_type{dtype::bf16}, Tensor::shape.extent[Axis]...>;
 };
 /// An argument with the element type that the kernel reads: bf16 if `Rounded`, and otherwise the argument's own type.
 template <bool Rounded, class Tensor>
@@ -240,9 +240,9 @@ struct kernel_with {
     constexpr bool is_bf16[]{Tensors::element.type == dtype::bf16..., false};
     return is_bf16[i];
   }
-  static constexpr kernel_pointer run() { return &cairn::run<Op, Real, Tensors...>; }
-  static constexpr paired_pointer run_tiles() { return &cairn::run_tiles<Op, Real, Tensors...>; }
-  static constexpr paired_pointer run_rows() { return &cairn::run_rows<Op, Real, Tensors...>; }
+  static constexpr kernel_pointer run() { return &cairn::graph::run<Op, Real, Tensors...>; }
+  static constexpr paired_pointer run_tiles() { return &cairn::graph::run_tiles<Op, Real, Tensors...>; }
+  static constexpr paired_pointer run_rows() { return &cairn::graph::run_rows<Op, Real, Tensors...>; }
 };
 template <class Op, class Numbers, rounding Rounded, bool Makes, class Indices, class... Tensors>
 struct kernel_reading;
@@ -256,7 +256,7 @@ struct kernel_reading<Op, Numbers, Rounded, Makes, std::index_sequence<I...>, Te
 /// True if an operation's kernel rounds any of its results to bf16 itself.
 template <class Op, rounding Rounded, class... Tensors>
 inline constexpr bool kernel_rounds_any = [] {
-  constexpr const auto& tensors = cairn::detail::results_of<Op, Tensors...>;
+  constexpr const auto& tensors = lang::results_of<Op, Tensors...>;
   for (std::size_t r = 0; r < tensors.size(); ++r) {
     if (kernel_rounds<Op, Rounded, Tensors...>(tensors[r], static_cast<int>(r))) return true;
   }
@@ -292,7 +292,7 @@ constexpr operation describe_operation() {
                 "cairn: the results of an elementwise operation have one shape");
   operation o;
   o.name = Op::name;
-  o.hash = hash_of(Op::name);
+  o.hash = cairn::detail::hash_of(Op::name);
   o.what = Op::view ? role::view : Op::mapped ? role::map : Op::elementwise ? role::elementwise : role::kernel;
   o.argument_count = static_cast<int>(sizeof...(Tensors));
   o.result_count = static_cast<int>(results.size());
@@ -356,7 +356,7 @@ constexpr operation describe_leaf(const result_info& result) {
   lowering<Leaf>::describe(o);
   return o;
 }
-template <class Leaf, class Numbers, class Tensor = tensor_of<Leaf>>
+template <class Leaf, class Numbers, class Tensor = lang::tensor_of<Leaf>>
 inline constexpr operation leaf_operation = describe_leaf<Leaf>(leaf_result<Numbers, Tensor>);
 /// The operation of a parameter, if parameters are stored as bf16.
 template <class Leaf, class Numbers>

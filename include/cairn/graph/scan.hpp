@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace cairn {
+namespace cairn::graph {
 
 /// Figures of a whole scan, which follow from the plan of its body.
 struct scan_figures {
@@ -31,8 +31,6 @@ struct scan_hooks {
   template <bool Backward>
   static void run(const void* constants, void* const* operands, int threads);
 };
-
-namespace graph {
 
 /// The two operations of a scan: the scan itself and its pullback.
 ///
@@ -77,7 +75,7 @@ struct scan_operations {
   static constexpr auto scan_results = [] {
     std::array<result_info, facts::results + 1> out{};
     [&]<std::size_t... R>(std::index_sequence<R...>) {
-      ((out[R] = describe_as<tensor_of<pick<static_cast<int>(R), Scan>>>()), ...);
+      ((out[R] = describe_as<lang::tensor_of<lang::pick<static_cast<int>(R), Scan>>>()), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(g.result_count)>{});
     std::size_t r = static_cast<std::size_t>(g.result_count);
     for (int i = 0; i < g.leaf_count; ++i) {
@@ -101,7 +99,7 @@ struct scan_operations {
     std::size_t n = 0;
     [&]<class... A>(std::type_identity<std::tuple<A...>>) {
       int i = 0;
-      ((facts::wanted.by_leaf[i++] ? void(out[n++] = describe_as<tensor_of<A>>()) : void()), ...);
+      ((facts::wanted.by_leaf[i++] ? void(out[n++] = describe_as<lang::tensor_of<A>>()) : void()), ...);
     }(std::type_identity<typename Scan::arguments>{});
     for (int i = facts::first_leaf; i < facts::arguments; ++i) {
       if (facts::wanted.by_leaf[i]) out[n++] = g.leaf_op(i).results[0].as_float();
@@ -149,7 +147,7 @@ struct scan_operations {
   static constexpr operation common(std::string_view name, bool backward) {
     operation o;
     o.name = name;
-    o.hash = hash_of(name);
+    o.hash = cairn::detail::hash_of(name);
     o.flops = backward ? figures.backward_flops : figures.forward_flops;
     o.counts = backward ? figures.backward : figures.forward;
     o.bf16_handling = Target::rounds ? rounding::reads_bf16 : rounding::as_typed;
@@ -171,7 +169,8 @@ struct scan_operations {
     return o;
   }();
   template <element_type Element>
-  static constexpr const operation& sum_of = sum_of_two<target<typename Target::numbers, 0, true>, tensor<Element>>;
+  static constexpr const operation& sum_of =
+      sum_of_two<target<typename Target::numbers, 0, true>, lang::tensor<Element>>;
   /// By argument from carried(...), each(...) or the scan's further arguments: the operation that adds two gradients of
   /// the argument's type. The entry of an argument without a gradient is unused.
   static constexpr auto own_gradient_sums = []<class... A>(std::type_identity<std::tuple<A...>>) {
@@ -206,7 +205,7 @@ struct scan_operations {
     int operands[pullback_arguments];
     int n = 0;
     // `zero` is of type Target::real, so the builder never converts it.
-    const int zero = b.append_leaf(&leaf_operation<constant_leaf<0.0>, typename Target::real>);
+    const int zero = b.append_leaf(&leaf_operation<lang::constant_leaf<0.0>, typename Target::real>);
     for (int r = 0; r < g.result_count; ++r) {
       const int known = gradient[node + r];
       if (g.cotangents[r] != none) operands[n++] = known != none ? known : zero;
@@ -268,9 +267,9 @@ struct scan_that_fits {
   using type = Scan;
 };
 template <int T, fixed_string Name, std::int64_t Bytes, class F, class... Rest, class Target>
-struct scan_that_fits<scanned<T, Name, fit<Bytes>, F, Rest...>, Target> {
+struct scan_that_fits<lang::scanned<T, Name, fit<Bytes>, F, Rest...>, Target> {
   template <class Policy>
-  using with = scanned<T, Name, Policy, F, Rest...>;
+  using with = lang::scanned<T, Name, Policy, F, Rest...>;
   static constexpr std::int64_t all = scan_hooks<with<store_all>, Target>::figures().stored_bytes;
   static constexpr std::int64_t one = scan_hooks<with<revolve<std::min(T, 2)>>, Target>::figures().stored_bytes;
   static constexpr int snapshots = one == 0 ? T : static_cast<int>(std::min<std::int64_t>(T, 1 + Bytes / one));
@@ -278,8 +277,8 @@ struct scan_that_fits<scanned<T, Name, fit<Bytes>, F, Rest...>, Target> {
 };
 
 template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
-struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>> {
-  using type = scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>;
+struct lowering<lang::scanned<T, Name, Policy, F, lang::carried_values<C...>, lang::each_values<E...>, Same...>> {
+  using type = lang::scanned<T, Name, Policy, F, lang::carried_values<C...>, lang::each_values<E...>, Same...>;
   static constexpr int height = type::traits.height;
 
   static constexpr void count(counter& c) {
@@ -298,13 +297,13 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, each_values<E.
   }
   template <class Target, int Which>
   static constexpr int result(builder& b) {
-    if (const int known = b.known.find(&id_of<pick<Which, type>>, height); known != none) return known;
+    if (const int known = b.known.find(&id_of<lang::pick<Which, type>>, height); known != none) return known;
     using within = body_target<type, Target>;
     using fitting = typename scan_that_fits<type, within>::type;
-    static_assert(report_of<decltype(scan_hooks<fitting, within>::problem())>{}.shown);
+    static_assert(lang::report_of<decltype(scan_hooks<fitting, within>::problem())>{}.shown);
     using operations = scan_operations<fitting, within>;
     constexpr const auto& g = operations::g;
-    const top_level_expression here{b, std::same_as<typename type::owner, top_scope>};
+    const top_level_expression here{b, std::same_as<typename type::owner, lang::top_scope>};
     stack<int> arguments;
     (arguments.push(lowering<C>::template into<Target>(b)), ...);
     (arguments.push(lowering<E>::template into<Target>(b)), ...);
@@ -324,7 +323,7 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, each_values<E.
       if (g.leaves[i].next_value != none) b.set_next_value(leaves[i], next++);
     }
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (b.known.add(&id_of<pick<static_cast<int>(I), type>>, height, made + static_cast<int>(I)), ...);
+      (b.known.add(&id_of<lang::pick<static_cast<int>(I), type>>, height, made + static_cast<int>(I)), ...);
     }(std::make_index_sequence<static_cast<std::size_t>(type::result_count)>{});
     return made + Which;
   }
@@ -334,5 +333,4 @@ struct lowering<scanned<T, Name, Policy, F, carried_values<C...>, each_values<E.
   }
 };
 
-}  // namespace graph
-}  // namespace cairn
+}  // namespace cairn::graph

@@ -2,14 +2,14 @@
 // leaf's shape. Parameters of all shapes therefore share the same code.
 #pragma once
 
-#include "cairn/op/update.hpp"
 #include "cairn/graph/lower.hpp"
+#include "cairn/op/update.hpp"
 
 namespace cairn::graph {
 
 /// Makes rule numbers countable. They are arguments of a rule's expressions, and they are not operations.
 template <int I>
-struct lowering<rule_number<I>> {
+struct lowering<lang::rule_number<I>> {
   static constexpr void count(counter&) {}
 };
 
@@ -23,13 +23,12 @@ struct rule_facts {
 };
 
 namespace detail {
-using cairn::detail::clipping, cairn::detail::named_rule, cairn::detail::rule_list;
+using lang::clipping, lang::named_rule, lang::rule_list;
 
 template <class Op, class Real, dtype Parameter, std::size_t... R, std::size_t... A>
 constexpr const lane_code* lanes_of_rule(std::index_sequence<R...>, std::index_sequence<A...>) {
   constexpr auto type = [](std::size_t i) {
-    constexpr std::size_t drawn =
-        sizeof...(A) - (Parameter == dtype::bf16 ? cairn::detail::stochastic_argument_count : 0);
+    constexpr std::size_t drawn = sizeof...(A) - (Parameter == dtype::bf16 ? lang::stochastic_argument_count : 0);
     return i == 0 ? Parameter : i < drawn ? dtype::real : dtype::i32;
   };
   return &lanes_of<Op, Real, type_list<type(R)...>, type(A)...>;
@@ -45,10 +44,10 @@ constexpr rule_facts facts_of_rule() {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr bool rounds = cairn::detail::rounds_parameters<Numbers>;
   using rule = std::remove_const_t<decltype(Rule)>;
-  constexpr int moments = cairn::detail::moments_of(Rule), numbers = cairn::detail::numbers_of<rule>;
-  using op = update_op<rule, moments, Clip, rounds>;
+  constexpr int moments = lang::moments_of(Rule), numbers = lang::numbers_of<rule>;
+  using op = lang::update_op<rule, moments, Clip, rounds>;
   constexpr int arguments =
-      2 + numbers + moments + (Clip != clipping::off) + (rounds ? cairn::detail::stochastic_argument_count : 0);
+      2 + numbers + moments + (Clip != clipping::off) + (rounds ? lang::stochastic_argument_count : 0);
   return {moments,
           numbers,
           rule::moments.data(),
@@ -90,13 +89,12 @@ template <class Model>
 struct update_operations {
   static constexpr const auto& g = Model::graph;
   static constexpr const auto& rules = rules_of<Model>;
-  static constexpr bool clips = Model::purpose::clip.how != detail::clipping::off;
+  static constexpr bool clips = Model::purpose::clip.how != lang::clipping::off;
 
   static constexpr const rule_facts& rule(int leaf) { return rules.all[Model::rules.of[leaf]]; }
   static constexpr bool rounds = cairn::detail::rounds_parameters<typename Model::numbers>;
   static constexpr int arguments(int leaf) {
-    return 2 + rule(leaf).numbers + rule(leaf).moments + clips +
-           (rounds ? cairn::detail::stochastic_argument_count : 0);
+    return 2 + rule(leaf).numbers + rule(leaf).moments + clips + (rounds ? lang::stochastic_argument_count : 0);
   }
 
   struct leaf_results {
@@ -122,7 +120,7 @@ struct update_operations {
       o.result_count = 1 + rule(i).moments;
       o.results = updated_results[static_cast<std::size_t>(i)].all;
       o.flops = o.results[0].count * rule(i).operations;
-      o.hash = hash_of(o.name);
+      o.hash = cairn::detail::hash_of(o.name);
       o.lanes = rule(i).lanes;
     }
     return out;
@@ -180,7 +178,7 @@ struct update_operations {
     operation o;
     o.name = "number of a rule";
     o.what = role::number;
-    o.results = &leaf_result<typename Model::numbers, tensor<element_type{}>>;
+    o.results = &leaf_result<typename Model::numbers, lang::tensor<element_type{}>>;
     return o;
   }();
 };

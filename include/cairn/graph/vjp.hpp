@@ -1,9 +1,9 @@
 // Gradient rules. An operation's vjp is applied to placeholders and lowered into a graph that is being differentiated.
 #pragma once
 
+#include "cairn/graph/lower.hpp"
 #include "cairn/lang/convert.hpp"
 #include "cairn/op/reduce.hpp"
-#include "cairn/graph/lower.hpp"
 
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace cairn::graph {
 
 /// The operation that adds two values of one tensor type.
 template <class Target, class Tensor>
-inline constexpr const operation& sum_of_two = operation_of<add_op, Target, Tensor, Tensor>;
+inline constexpr const operation& sum_of_two = operation_of<lang::add_op, Target, Tensor, Tensor>;
 
 namespace detail {
 /// The number of gradients that a rule returned, or -1 if the rule did not return gradients(...).
@@ -19,13 +19,22 @@ template <class Returned>
 inline constexpr int gradients_in = -1;
 template <class... G>
 inline constexpr int gradients_in<gradients<G...>> = static_cast<int>(sizeof...(G));
+/// What a rule returned, as messages show it. Gradients are shown by their shapes.
+template <class Result>
+struct shown_result {
+  using type = Result;
+};
+template <class... G>
+struct shown_result<gradients<G...>> {
+  using type = gradients<typename lang::showing<G>::type...>;
+};
 }  // namespace detail
 
 /// Lowers the gradient rule of an operation: its vjp, applied to placeholders for the first `Cotangents` of its
 /// cotangents, for its results, and for its arguments.
 template <class Op, class Target, int Cotangents, class... Tensors>
 struct gradient_rule_of {
-  static constexpr const auto& made = cairn::detail::results_of<Op, Tensors...>;
+  static constexpr const auto& made = lang::results_of<Op, Tensors...>;
   static constexpr int results = static_cast<int>(made.size()), arity = static_cast<int>(sizeof...(Tensors));
 
   /// The results that have a cotangent, in order.
@@ -39,17 +48,17 @@ struct gradient_rule_of {
     return which;
   }();
   template <int R>
-  using result_tensor = tensor_of<cairn::detail::result_tensor<Op, R, Tensors...>>;
+  using result_tensor = lang::tensor_of<lang::result_tensor<Op, R, Tensors...>>;
   template <class Lists>
   struct applied_to;
   template <std::size_t... G, std::size_t... Y, std::size_t... X>
   struct applied_to<std::tuple<std::index_sequence<G...>, std::index_sequence<Y...>, std::index_sequence<X...>>> {
     template <int I, class Tensor>
-    using at = argument<1, I, Tensor, Op>;
+    using at = lang::argument<1, I, Tensor, Op>;
     template <class O>
-    using called = cairn::detail::vjp_call<O, at<static_cast<int>(G), result_tensor<differentiable[G]>>...,
-                                           at<Cotangents + static_cast<int>(Y), result_tensor<Y>>...,
-                                           at<Cotangents + results + static_cast<int>(X), Tensors>...>;
+    using called = lang::vjp_call<O, at<static_cast<int>(G), result_tensor<differentiable[G]>>...,
+                                  at<Cotangents + static_cast<int>(Y), result_tensor<Y>>...,
+                                  at<Cotangents + results + static_cast<int>(X), Tensors>...>;
   };
   using placeholders =
       applied_to<std::tuple<std::make_index_sequence<Cotangents>, std::make_index_sequence<made.size()>,
@@ -73,12 +82,12 @@ struct gradient_rule_of {
     if constexpr (std::same_as<G, no_gradient>) {
       return g;
     } else if constexpr (G::shape != Tensor::shape && is_rounded(G::element.type)) {
-      return fitted<Tensor>(make<as_op<dtype::real>>(g));
+      return fitted<Tensor>(make<lang::as_op<dtype::real>>(g));
     } else if constexpr (G::shape != Tensor::shape) {
-      constexpr axis_set axes = stretched_axes(Tensor::shape, G::shape);
-      return fitted<Tensor>(make<reshape_op<Tensor::shape>>(make<sum_op<axes, true>>(g)));
+      constexpr ::cairn::detail::axis_set axes = cairn::detail::stretched_axes(Tensor::shape, G::shape);
+      return fitted<Tensor>(make<lang::reshape_op<Tensor::shape>>(make<lang::sum_op<axes, true>>(g)));
     } else if constexpr (G::element.type != Tensor::element.type) {
-      return make<as_op<Tensor::element.type>>(g);
+      return make<lang::as_op<Tensor::element.type>>(g);
     } else {
       return g;
     }
@@ -127,9 +136,9 @@ struct gradient_rule_of {
     /// cotangents, because a rule is applied only if at least one of its results has a gradient.
     template <class Tensor>
     static constexpr int zeros(builder& b) {
-      using zero = constant_leaf<0.0>;
-      const int number = b.append_leaf(&leaf_operation<zero, typename Target::numbers, tensor<Tensor::element>>);
-      return b.append(&operation_of<expand_op<Tensor::shape>, Target, tensor<Tensor::element>>, &number);
+      using zero = lang::constant_leaf<0.0>;
+      const int number = b.append_leaf(&leaf_operation<zero, typename Target::numbers, lang::tensor<Tensor::element>>);
+      return b.append(&operation_of<lang::expand_op<Tensor::shape>, Target, lang::tensor<Tensor::element>>, &number);
     }
 
     using append_pointer = void (*)(builder&, int, int, const bool*, int*);
@@ -161,28 +170,29 @@ struct gradient_rule_of {
     }
   };
 
-  using what = fact::operation<Op::name, tensor_fact<Tensors>...>;
+  using what = fact::operation<Op::name, lang::tensor_fact<Tensors>...>;
   /// Returns the mistake in the gradient of one argument, or sound.
   template <int I, class Tensor, class G>
   static constexpr auto problem_of_gradient() {
     if constexpr (std::same_as<G, no_gradient>) {
       constexpr bool right = Op::detaches || Op::piecewise_constant || Op::in_other_gradients(I) ||
                              kind_of(Tensor::element.type) != kind::real;
-      if constexpr (right) return sound{};
-      else return mistake<gradient_missing, top_scope, what, fact::argument<I>>{};
-    } else if constexpr (wrong<G>) {
+      if constexpr (right) return lang::sound{};
+      else return lang::mistake<misuse::gradient_missing, lang::top_scope, what, fact::argument<I>>{};
+    } else if constexpr (lang::wrong<G>) {
       return G{};
     } else if constexpr (broadcast(Tensor::shape, G::shape) != G::shape) {
-      return mistake<gradient_shape, top_scope, what, fact::argument<I>, fact::got<tensor_fact<G>>>{};
+      return lang::mistake<misuse::gradient_shape, lang::top_scope, what, fact::argument<I>,
+                           fact::got<lang::tensor_fact<G>>>{};
     } else if constexpr (G::traits.has_model_parts) {
-      return mistake<gradient_of_rule, top_scope, what>{};
+      return lang::mistake<misuse::gradient_of_rule, lang::top_scope, what>{};
     } else {
-      return sound{};
+      return lang::sound{};
     }
   }
   template <int... I, class... G>
   static constexpr auto problem_of(std::integer_sequence<int, I...>, std::type_identity<gradients<G...>>) {
-    return first_problem(problem_of_gradient<I, Tensors, G>()...);
+    return lang::first_problem(problem_of_gradient<I, Tensors, G>()...);
   }
   /// Returns the mistake in the rule, or sound. If the compiler itself refuses the rule, returns rejected, which adds
   /// no message.
@@ -190,11 +200,12 @@ struct gradient_rule_of {
   static constexpr auto problem() {
     using rule = call<O>;
     if constexpr (rule::has_body_error) {
-      return rejected{};
+      return lang::rejected{};
     } else if constexpr (!rule::exists) {
-      return mistake<no_vjp, top_scope, what>{};
+      return lang::mistake<misuse::no_vjp, lang::top_scope, what>{};
     } else if constexpr (detail::gradients_in<typename rule::template type<>> != arity) {
-      return mistake<gradients_in_number, top_scope, what, fact::returned<typename rule::template type<>>>{};
+      return lang::mistake<misuse::gradients_in_number, lang::top_scope, what,
+                           fact::returned<typename detail::shown_result<typename rule::template type<>>::type>>{};
     } else {
       return problem_of(std::make_integer_sequence<int, arity>{}, std::type_identity<typename rule::template type<>>{});
     }
@@ -203,14 +214,14 @@ struct gradient_rule_of {
   template <class Tensor>
   static constexpr auto zero_gradient() {
     if constexpr (kind_of(Tensor::element.type) != kind::real) return no_gradient{};
-    else return make<expand_op<Tensor::shape>>(constant<0.0>);
+    else return make<lang::expand_op<Tensor::shape>>(constant<0.0>);
   }
   /// Reports a mistake in the rule as an error of the compiler. Returns the type of the gradients to append.
   template <class O>
   static constexpr auto checked() {
     using mistake_or_sound = decltype(problem<O>());
-    static_assert(report_of<mistake_or_sound>{}.shown);
-    if constexpr (std::same_as<mistake_or_sound, sound>)
+    static_assert(lang::report_of<mistake_or_sound>{}.shown);
+    if constexpr (std::same_as<mistake_or_sound, lang::sound>)
       return std::type_identity<returned_gradients<typename call<O>::template type<>>>{};
     else return std::type_identity<returned_gradients<gradients<decltype(zero_gradient<Tensors>())...>>>{};
   }
@@ -224,8 +235,7 @@ template <class Op, class Target, class... Tensors>
 struct vjp_of {
   static constexpr int cotangents = [] {
     int n = 0;
-    for (const tensor_type& made : cairn::detail::results_of<Op, Tensors...>)
-      n += kind_of(made.element.type) == kind::real;
+    for (const tensor_type& made : lang::results_of<Op, Tensors...>) n += kind_of(made.element.type) == kind::real;
     return n;
   }();
 

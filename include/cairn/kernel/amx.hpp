@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 /// Asks the system for permission to use the tile registers, once in a process. Throws program_error if the system does
 /// not give it.
@@ -111,9 +111,9 @@ struct product_numbers<bf16> {
   }
 };
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels
 #else
-namespace cairn::kernel {
+namespace cairn::kernels {
 inline void request_tile_registers() {}
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels
 #endif

@@ -7,9 +7,7 @@
 #include "cairn/kernel/attention_gradients.hpp"
 #include "cairn/kernel/attention_tiles.hpp"
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// Computes attention tile by tile. The kernel reads numbers of type `In` and writes results of type `Made`. It adds
 /// numbers of type `Sum`, which is float if `In` is bf16.
@@ -23,8 +21,8 @@ struct attention_of_tiles {
   const void *mask, *draws;
   head_rows<Made> y;
   head_rows<Sum> largest, log_total;
-  const attention_extents& of = plan.of;
-  const attention_tiles& cut = plan.cut;
+  const cost::attention_extents& of = plan.of;
+  const cost::attention_tiles& cut = plan.cut;
 
   [[gnu::noinline]] void run(In* scratch, const workspace& each, int threads) const {
     const int parts = std::min(each.parts, threads), tiles = cut.query_tiles(of);
@@ -42,7 +40,7 @@ struct attention_of_tiles {
 
  private:
   using vec = lanes<Sum>;
-  using space = attention_tiles::forward_space<copy_of<In>*, Sum*>;
+  using space = cost::attention_tiles::forward_space<copy_of<In>*, Sum*>;
 
   void query_tile(const space& at, std::int64_t image, int head, int tile) const {
     const score_tile<Sum> first(plan, image, head, tile, 0);
@@ -85,7 +83,7 @@ struct attention_of_tiles {
     }
     at.largest[row] = most;
     const bool drops = plan.with.draw_row != nullptr;
-    alignas(64) std::uint32_t words[attention_tiles::most_tile_length];
+    alignas(64) std::uint32_t words[cost::attention_tiles::most_tile_length];
     if (drops) tile.draw(row, seen, draws, words);
     const vec keep = vec::fill(static_cast<Sum>(1 / (1 - plan.with.dropout)));
     const auto least = static_cast<std::uint32_t>(plan.with.dropout * 0x1p32);
@@ -111,27 +109,29 @@ struct attention_of_tiles {
   }
 };
 
-}  // namespace kernel
+}  // namespace cairn::kernels
 
-template <attending By, class Real, class Q, class K, class V, class... Options>
-void compute(attention_op<By>, signature<Real, Q, K, V, Options...>, void* const* p, const kernel::launch& how) {
-  using sum = kernel::sum_of<Real>;
-  using in = kernel::taken_of<Real, Q>;
-  constexpr const auto& plan = kernel::attention_plan_of<By, in, Q, K, V, Options...>;
+namespace cairn::lang {
+
+template <cost::attending By, class Real, class Q, class K, class V, class... Options>
+void compute(attention_op<By>, signature<Real, Q, K, V, Options...>, void* const* p, const kernels::launch& how) {
+  using sum = kernels::sum_of<Real>;
+  using in = kernels::taken_of<Real, Q>;
+  constexpr const auto& plan = kernels::attention_plan_of<By, in, Q, K, V, Options...>;
   constexpr auto options = static_cast<int>(sizeof...(Options));
   constexpr auto results = attention_op<By>::result(Q::shape, K::shape, V::shape);
-  const kernel::attention_of_tiles<in, sum, kernel::made_of<Real>> all{
+  const kernels::attention_of_tiles<in, sum, kernels::made_of<Real>> all{
       .plan = plan,
-      .q = kernel::rows_of<const in>(Q::shape, p[3], how.apart(0)),
-      .k = kernel::rows_of<const in>(K::shape, p[4], how.apart(1)),
-      .v = kernel::rows_of<const in>(V::shape, p[5], how.apart(2)),
+      .q = kernels::rows_of<const in>(Q::shape, p[3], how.apart(0)),
+      .k = kernels::rows_of<const in>(K::shape, p[4], how.apart(1)),
+      .v = kernels::rows_of<const in>(V::shape, p[5], how.apart(2)),
       .mask = p[6],
       .draws = p[5 + options],
-      .y = kernel::rows_of<kernel::made_of<Real>>(results[0], p[0]),
-      .largest = kernel::rows_of<sum>(results[1], p[1]),
-      .log_total = kernel::rows_of<sum>(results[2], p[2])};
+      .y = kernels::rows_of<kernels::made_of<Real>>(results[0], p[0]),
+      .largest = kernels::rows_of<sum>(results[1], p[1]),
+      .log_total = kernels::rows_of<sum>(results[2], p[2])};
   constexpr workspace scratch = attention_op<By>::scratch(sizeof(in), Q::shape, K::shape, V::shape);
   all.run(static_cast<in*>(p[6 + options]), scratch, how.threads);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

@@ -4,9 +4,7 @@
 
 #include "cairn/kernel/attention_tiles.hpp"
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// Computes the gradients of queries, keys and values. A sweep visits the tiles of scores of a head. For each tile of
 /// keys, it sums the gradients of the keys and values over the queries. It also adds what the tile of keys contributes
@@ -24,8 +22,8 @@ struct attention_gradients_of_tiles {
   head_rows<const Sum> largest, log_total, delta;
   const void *mask, *draws;
   head_rows<Made> of_q, of_k, of_v;
-  const attention_extents& of = plan.of;
-  const attention_tiles& cut = plan.cut;
+  const cost::attention_extents& of = plan.of;
+  const cost::attention_tiles& cut = plan.cut;
 
   [[gnu::noinline]] void run(In* scratch, const workspace& each, int threads) const {
     const int parts = std::min(each.parts, threads);
@@ -46,7 +44,7 @@ struct attention_gradients_of_tiles {
 
  private:
   using vec = lanes<Sum>;
-  using space = attention_tiles::backward_space<copy_of<In>*, Sum*>;
+  using space = cost::attention_tiles::backward_space<copy_of<In>*, Sum*>;
   /// The tiles of queries or of keys that a sweep visits. The tiles of a share are visited in the order of `mixed`. If
   /// a sweep visits all tiles, it visits them in their own order.
   struct tiles {
@@ -154,7 +152,7 @@ struct attention_gradients_of_tiles {
     std::fill(slopes + seen, slopes + cut.keys, Sum{0});
     if (seen == 0) return;
     const bool drops = plan.with.draw_row != nullptr;
-    alignas(64) std::uint32_t words[attention_tiles::most_tile_length];
+    alignas(64) std::uint32_t words[cost::attention_tiles::most_tile_length];
     if (drops) tile.draw(row, seen, draws, words);
     if constexpr (in_pairs<In>) tile.scale(seen, weights);
     tile.mask(row, seen, mask, weights);
@@ -182,33 +180,35 @@ struct attention_gradients_of_tiles {
   }
 };
 
-}  // namespace kernel
+}  // namespace cairn::kernels
 
-template <attending By, class Real, class G, class Q, class K, class V, class Largest, class LogTotal, class Delta,
-          class... Options>
+namespace cairn::lang {
+
+template <cost::attending By, class Real, class G, class Q, class K, class V, class Largest, class LogTotal,
+          class Delta, class... Options>
 void compute(attention_gradients_op<By>, signature<Real, G, Q, K, V, Largest, LogTotal, Delta, Options...>,
-             void* const* p, const kernel::launch& how) {
-  using sum = kernel::sum_of<Real>;
-  using in = kernel::taken_of<Real, Q>;
-  using made = kernel::made_of<Real>;
-  constexpr const auto& plan = kernel::attention_plan_of<By, in, Q, K, V, Options...>;
+             void* const* p, const kernels::launch& how) {
+  using sum = kernels::sum_of<Real>;
+  using in = kernels::taken_of<Real, Q>;
+  using made = kernels::made_of<Real>;
+  constexpr const auto& plan = kernels::attention_plan_of<By, in, Q, K, V, Options...>;
   constexpr auto options = static_cast<int>(sizeof...(Options));
-  const kernel::attention_gradients_of_tiles<in, sum, made> all{
+  const kernels::attention_gradients_of_tiles<in, sum, made> all{
       .plan = plan,
-      .g = kernel::rows_of<const in>(G::shape, p[3], how.apart(0)),
-      .q = kernel::rows_of<const in>(Q::shape, p[4], how.apart(1)),
-      .k = kernel::rows_of<const in>(K::shape, p[5], how.apart(2)),
-      .v = kernel::rows_of<const in>(V::shape, p[6], how.apart(3)),
-      .largest = kernel::rows_of<const sum>(Largest::shape, p[7]),
-      .log_total = kernel::rows_of<const sum>(LogTotal::shape, p[8]),
-      .delta = kernel::rows_of<const sum>(Delta::shape, p[9]),
+      .g = kernels::rows_of<const in>(G::shape, p[3], how.apart(0)),
+      .q = kernels::rows_of<const in>(Q::shape, p[4], how.apart(1)),
+      .k = kernels::rows_of<const in>(K::shape, p[5], how.apart(2)),
+      .v = kernels::rows_of<const in>(V::shape, p[6], how.apart(3)),
+      .largest = kernels::rows_of<const sum>(Largest::shape, p[7]),
+      .log_total = kernels::rows_of<const sum>(LogTotal::shape, p[8]),
+      .delta = kernels::rows_of<const sum>(Delta::shape, p[9]),
       .mask = p[10],
       .draws = p[9 + options],
-      .of_q = kernel::rows_of<made>(Q::shape, p[0]),
-      .of_k = kernel::rows_of<made>(K::shape, p[1]),
-      .of_v = kernel::rows_of<made>(V::shape, p[2])};
+      .of_q = kernels::rows_of<made>(Q::shape, p[0]),
+      .of_k = kernels::rows_of<made>(K::shape, p[1]),
+      .of_v = kernels::rows_of<made>(V::shape, p[2])};
   constexpr workspace scratch = attention_gradients_op<By>::scratch(sizeof(in), G::shape, Q::shape, K::shape, V::shape);
   all.run(static_cast<in*>(p[10 + options]), scratch, how.threads);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

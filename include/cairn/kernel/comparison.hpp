@@ -1,17 +1,17 @@
 // Computes comparisons and choices on registers.
 #pragma once
 
-#include "cairn/op/comparison.hpp"
 #include "cairn/kernel/elementwise.hpp"
+#include "cairn/op/comparison.hpp"
 
 #include <cstring>
 
-namespace cairn {
+namespace cairn::lang {
 
 template <comparison Which, class V>
 [[gnu::always_inline]] inline auto lanewise(compare_op<Which>, V a, V b) {
-  using kernel::equal, kernel::greater;
-  using truth = kernel::packed<std::uint8_t, V::width>;
+  using kernels::equal, kernels::greater;
+  using truth = kernels::packed<std::uint8_t, V::width>;
   const auto holds = Which == comparison::less         ? greater(b, a)
                      : Which == comparison::less_equal ? greater(b, a) | equal(a, b)
                      : Which == comparison::equal      ? equal(a, b)
@@ -21,7 +21,7 @@ template <comparison Which, class V>
 
 template <class C, class V>
 [[gnu::always_inline]] inline V lanewise(where_op, C condition, V a, V b) {
-  using kernel::select;
+  using kernels::select;
   // The condition goes through memory, because g++ converts vectors of bytes lane by lane.
   if constexpr (requires { V::load_whole(&condition.value[0], V::width); }) {
     std::remove_cvref_t<decltype(condition.value[0])> truth[V::width];
@@ -32,4 +32,4 @@ template <class C, class V>
   }
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

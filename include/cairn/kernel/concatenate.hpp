@@ -2,15 +2,13 @@
 // are side by side. Each run is copied as a whole.
 #pragma once
 
-#include "cairn/op/concatenate.hpp"
 #include "cairn/kernel/run.hpp"
 #include "cairn/kernel/threads.hpp"
+#include "cairn/op/concatenate.hpp"
 
 #include <cstring>
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// The sizes of concatenated arrays: their extents along the axis, the bytes of one index along the axis, and the
 /// number of runs of each array. One index along the axis has the numbers of all axes after it.
@@ -25,9 +23,9 @@ struct joined_arrays {
 [[gnu::noinline]] inline void concatenate(const joined_arrays& all, void* const* in, void* out, int threads = 1) {
   const bool one = all.runs == 1;
   const std::int64_t step = all.whole * all.index_bytes, work = 10 * all.runs * step;  // 40 for a number of 4 bytes
-  shares{work, one ? step : all.runs, one ? 64 : 1}(threads, [&all, in, out, one, step](range own) {
+  shares{work, one ? step : all.runs, one ? 64 : 1}(threads, [&all, in, out, one, step](cost::range own) {
     std::byte* const to = static_cast<std::byte*>(out);
-    const range runs = one ? range{0, 1} : own, bytes = one ? own : range{0, step};
+    const cost::range runs = one ? cost::range{0, 1} : own, bytes = one ? own : cost::range{0, step};
     for (auto run = runs.begin; run < runs.end; ++run) {
       std::int64_t begin = 0, end = 0;
       for (std::size_t i = 0; i < all.extents.size(); ++i, begin = end) {
@@ -42,10 +40,12 @@ struct joined_arrays {
   });
 }
 
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <int Axis, class Real, class X, class... More>
-void compute(concatenate_op<Axis>, signature<Real, X, More...>, void* const* p, const kernel::launch& how) {
+void compute(concatenate_op<Axis>, signature<Real, X, More...>, void* const* p, const kernels::launch& how) {
   static constexpr int extents[]{X::shape[Axis], More::shape[Axis]...};
   constexpr int whole = (X::shape[Axis] + ... + More::shape[Axis]), axis = Axis < 0 ? X::shape.rank + Axis : Axis;
   constexpr std::int64_t inner = [] {
@@ -53,10 +53,10 @@ void compute(concatenate_op<Axis>, signature<Real, X, More...>, void* const* p, 
     for (int k = axis + 1; k < X::shape.rank; ++k) n *= X::shape.extent[k];
     return n;
   }();
-  const kernel::joined_arrays all{how.pieces_or(extents), whole,
-                                  inner * std::int64_t{sizeof(stored_as<X::element.type, Real>)},
-                                  X::shape.count() / (inner * extents[0])};
-  kernel::concatenate(all, p + 1, p[0], how);
+  const kernels::joined_arrays all{how.pieces_or(extents), whole,
+                                   inner * std::int64_t{sizeof(stored_as<X::element.type, Real>)},
+                                   X::shape.count() / (inner * extents[0])};
+  kernels::concatenate(all, p + 1, p[0], how);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

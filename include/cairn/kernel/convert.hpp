@@ -3,7 +3,7 @@
 
 #include "cairn/lang/convert.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 /// Returns its argument. The fused loop converts the results of all operations to the types of these results.
 template <dtype To, class V>
@@ -11,4 +11,4 @@ template <dtype To, class V>
   return a;
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

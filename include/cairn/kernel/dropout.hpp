@@ -1,15 +1,13 @@
 // Computes dropout. The random word of an element decides whether the element is dropped.
 #pragma once
 
-#include "cairn/op/dropout.hpp"
 #include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/random.hpp"
 #include "cairn/kernel/run.hpp"
 #include "cairn/kernel/threads.hpp"
+#include "cairn/op/dropout.hpp"
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// The work of an element, in operations: 200 for its random word, 10 for each of two other operations, and 40 each for
 /// reading and writing the element.
@@ -24,7 +22,7 @@ template <class In, class Made>
   using vec = lanes<real>;
   static_assert(drawn_at_once % vec::width == 0);
   const auto least = static_cast<std::uint32_t>(p * 0x1p32);
-  shares{dropping * count, count, drawn_at_once}(threads, [=, &stream](range own) {
+  shares{dropping * count, count, drawn_at_once}(threads, [=, &stream](cost::range own) {
     const vec scale = vec::fill(static_cast<real>(1 / (1 - p)));
     alignas(64) std::uint32_t words[drawn_at_once];
     for (std::int64_t i = own.begin; i < own.end; i += drawn_at_once) {
@@ -35,13 +33,15 @@ template <class In, class Made>
   });
 }
 
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <double P, bool Forward, class Real, class X, class Key>
 void compute(dropout_op<P, Forward>, signature<Real, X, Key>, void* const* p, int threads) {
   static_assert(X::shape.count() <= std::int64_t{1} << 34, "dropout draws for at most 2^34 elements");
-  kernel::dropout(static_cast<const kernel::taken_of<Real, X>*>(p[1]), *static_cast<const random_stream*>(p[2]), P,
-                  static_cast<kernel::made_of<Real>*>(p[0]), X::shape.count(), threads);
+  kernels::dropout(static_cast<const kernels::taken_of<Real, X>*>(p[1]), *static_cast<const random_stream*>(p[2]), P,
+                   static_cast<kernels::made_of<Real>*>(p[0]), X::shape.count(), threads);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

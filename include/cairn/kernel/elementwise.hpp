@@ -1,24 +1,24 @@
 // Computes elementwise operations on registers.
 #pragma once
 
-#include "cairn/op/elementwise.hpp"
 #include "cairn/graph/operation.hpp"
 #include "cairn/kernel/registers.hpp"
+#include "cairn/op/elementwise.hpp"
 
 #include <array>
 #include <tuple>
 #include <utility>
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 /// Returns `x` in every lane. V may also be the type of a single number.
 template <class V>
 [[gnu::always_inline]] inline V all(double x) {
   if constexpr (std::floating_point<V>) return static_cast<V>(x);
   else return V::fill(static_cast<std::remove_cvref_t<decltype(V{}.value[0])>>(x));
 }
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 // `lanewise(op, x...)` computes an operation on registers V, or on single numbers. Argument-dependent lookup of the
 // operation finds `lanewise`, so users can add operations of their own.
@@ -45,16 +45,18 @@ template <class V>
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(exp_op, V a) {
-  using kernel::exp;
+  using kernels::exp;
   return exp(a);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(log_op, V a) {
-  using kernel::log;
+  using kernels::log;
   return log(a);
 }
 
-namespace kernel {
+}  // namespace cairn::lang
+
+namespace cairn::kernels {
 /// Computes log(1 + x). If the sum 1 + x is rounded, corrects the logarithm for the rounding (W. Kahan).
 template <class V>
 [[gnu::always_inline]] inline V log1p(V x) {
@@ -62,45 +64,47 @@ template <class V>
   const V corrected = log(sum) * (x / (sum - one));
   return select(equal(sum, one), x, select(equal(sum, x), log(sum), corrected));
 }
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <class V>
 [[gnu::always_inline]] inline V lanewise(log1p_op, V a) {
-  return kernel::log1p(a);
+  return kernels::log1p(a);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(sin_op, V a) {
-  using kernel::sin;
+  using kernels::sin;
   return sin(a);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(cos_op, V a) {
-  using kernel::cos;
+  using kernels::cos;
   return cos(a);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(abs_op, V a) {
-  using kernel::abs;
+  using kernels::abs;
   return abs(a);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(sign_op, V a) {
-  using kernel::greater, kernel::select;
-  const V zero = kernel::all<V>(0), one = kernel::all<V>(1);
+  using kernels::greater, kernels::select;
+  const V zero = kernels::all<V>(0), one = kernels::all<V>(1);
   return select(greater(a, zero), one, select(greater(zero, a), -one, a));
 }
 template <double Exponent, class V>
 [[gnu::always_inline]] inline V lanewise(pow_op<Exponent>, V a) {
-  return kernel::pow<Exponent>(a);
+  return kernels::pow<Exponent>(a);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(sqrt_op, V a) {
-  using kernel::sqrt;
+  using kernels::sqrt;
   return sqrt(a);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(tanh_op, V a) {
-  using kernel::tanh;
+  using kernels::tanh;
   return tanh(a);
 }
 template <class V>
@@ -111,7 +115,9 @@ template <shape To, class V>
 [[gnu::always_inline]] inline V lanewise(expand_op<To>, V a) {
   return a;
 }
-namespace kernel {
+}  // namespace cairn::lang
+
+namespace cairn::kernels {
 /// Returns `a` limited to the numbers from -most to most. NaN stays NaN.
 template <class V>
 [[gnu::always_inline]] inline V within(V a, double most) {
@@ -125,92 +131,96 @@ template <class V>
   const V e = exp(-abs(a)), most = all<V>(1) / (all<V>(1) + e);
   return {most, e * most};
 }
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <class V>
 [[gnu::always_inline]] inline V lanewise(tanh_slope_op, V a) {
-  const auto [most, least] = kernel::sigmoids(a + a);
-  return kernel::all<V>(4) * most * least;
+  const auto [most, least] = kernels::sigmoids(a + a);
+  return kernels::all<V>(4) * most * least;
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(sigmoid_op, V a) {
-  using kernel::sigmoid;
+  using kernels::sigmoid;
   return sigmoid(a);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(sigmoid_slope_op, V a) {
-  const auto [most, least] = kernel::sigmoids(a);
+  const auto [most, least] = kernels::sigmoids(a);
   return most * least;
 }
 // The lower limit makes the result 0 for minus infinity, where minus infinity times 0 would be NaN.
 template <class V>
 [[gnu::always_inline]] inline V lanewise(silu_op, V a) {
-  using kernel::greater, kernel::select, kernel::sigmoid;
-  const V least = kernel::all<V>(-1000);
+  using kernels::greater, kernels::select, kernels::sigmoid;
+  const V least = kernels::all<V>(-1000);
   return select(greater(least, a), least, a) * sigmoid(a);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(silu_slope_op, V a) {
-  using kernel::fused, kernel::greater, kernel::select;
-  const auto [most, least] = kernel::sigmoids(a);
-  const auto negative = greater(kernel::all<V>(0), a);
+  using kernels::fused, kernels::greater, kernels::select;
+  const auto [most, least] = kernels::sigmoids(a);
+  const auto negative = greater(kernels::all<V>(0), a);
   const V y = select(negative, least, most);
-  return fused(y * kernel::within(a, 1000), select(negative, most, least), y);
+  return fused(y * kernels::within(a, 1000), select(negative, most, least), y);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(softplus_op, V a) {
-  using kernel::abs, kernel::exp, kernel::greater, kernel::select;
-  const V zero = kernel::all<V>(0);
-  return select(greater(zero, a), zero, a) + kernel::log1p(exp(-abs(a)));
+  using kernels::abs, kernels::exp, kernels::greater, kernels::select;
+  const V zero = kernels::all<V>(0);
+  return select(greater(zero, a), zero, a) + kernels::log1p(exp(-abs(a)));
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(relu_op, V a) {
-  using kernel::greater, kernel::select;
-  const V zero = kernel::all<V>(0);
+  using kernels::greater, kernels::select;
+  const V zero = kernels::all<V>(0);
   return select(greater(zero, a), zero, a);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(step_op, V a) {
-  using kernel::greater, kernel::select;
-  const V zero = kernel::all<V>(0);
-  return select(greater(a, zero), kernel::all<V>(1), zero);
+  using kernels::greater, kernels::select;
+  const V zero = kernels::all<V>(0);
+  return select(greater(a, zero), kernels::all<V>(1), zero);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(maximum_op, V a, V b) {
-  using kernel::equal, kernel::greater, kernel::select;
+  using kernels::equal, kernels::greater, kernels::select;
   return select(greater(a, b), a, select(equal(a, a), b, a));
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(minimum_op, V a, V b) {
-  using kernel::equal, kernel::greater, kernel::select;
+  using kernels::equal, kernels::greater, kernels::select;
   return select(greater(b, a), a, select(equal(a, a), b, a));
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(share_op, V a, V b) {
-  using kernel::equal, kernel::greater, kernel::select;
-  const V zero = kernel::all<V>(0);
-  return select(greater(a, b), kernel::all<V>(1), select(equal(a, b), kernel::all<V>(0.5), zero));
+  using kernels::equal, kernels::greater, kernels::select;
+  const V zero = kernels::all<V>(0);
+  return select(greater(a, b), kernels::all<V>(1), select(equal(a, b), kernels::all<V>(0.5), zero));
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(equal_op, V a, V b) {
-  using kernel::equal, kernel::select;
-  return select(equal(a, b), kernel::all<V>(1), kernel::all<V>(0));
+  using kernels::equal, kernels::select;
+  return select(equal(a, b), kernels::all<V>(1), kernels::all<V>(0));
 }
 
 template <class V>
 [[gnu::always_inline]] inline V lanewise(gelu_op, V a) {
-  using kernel::greater, kernel::normal, kernel::select;
-  const V least = kernel::all<V>(-1000);
+  using kernels::greater, kernels::normal, kernels::select;
+  const V least = kernels::all<V>(-1000);
   return select(greater(least, a), least, a) * normal(a).below;
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(gelu_slope_op, V a) {
-  using kernel::fused, kernel::normal;
+  using kernels::fused, kernels::normal;
   const auto [below, density] = normal(a);
-  return fused(kernel::within(a, 1000), density, below);
+  return fused(kernels::within(a, 1000), density, below);
 }
 
-namespace detail {
+}  // namespace cairn::lang
+
+namespace cairn::detail {
 template <class V>
 inline constexpr bool is_several = false;
 template <class V, std::size_t N>
@@ -222,10 +232,10 @@ inline constexpr bool is_several<std::tuple<V...>> = true;
 /// that a value has the same bits in every fused loop that computes it.
 template <class Real, dtype T, class Made>
 [[gnu::always_inline]] inline void put_result(void* result, const Made& made) {
-  using kernel::barrier;
-  auto x = kernel::converted<kernel::register_of<T, Real>>(made);
+  using kernels::barrier;
+  auto x = kernels::converted<kernels::register_of<T, Real>>(made);
   barrier(x);
-  *static_cast<kernel::register_of<T, Real>*>(result) = x;
+  *static_cast<kernels::register_of<T, Real>*>(result) = x;
 }
 /// Writes all results of an operation, which has one result or several.
 template <class Real, dtype... Result, std::size_t... R, class Made>
@@ -236,7 +246,7 @@ template <class Real, dtype... Result, std::size_t... R, class Made>
 }
 template <class Real, dtype T>
 [[gnu::always_inline]] inline const auto& register_at(const void* argument) {
-  return *static_cast<const kernel::register_of<T, Real>*>(argument);
+  return *static_cast<const kernels::register_of<T, Real>*>(argument);
 }
 template <class Op, class Real, dtype... Result, dtype... Argument, std::size_t... A>
 [[gnu::always_inline]] inline void run_lanes(graph::type_list<Result...> types, graph::type_list<Argument...>,
@@ -248,15 +258,17 @@ template <class Op, class Real, dtype... Result, dtype... Argument, std::size_t.
   } else if constexpr (requires { lanewise(Op{}, register_at<Real, Argument>(arguments[A])...); }) {
     put_results<Real>(types, each, results, lanewise(Op{}, register_at<Real, Argument>(arguments[A])...));
   } else {
-    static_assert(report_of<mistake<no_lanewise, top_scope, fact::operation<Op::name>>>{}.shown);
+    static_assert(report_of<mistake<misuse::no_lanewise, top_scope, fact::operation<Op::name>>>{}.shown);
   }
 }
-}  // namespace detail
+}  // namespace cairn::detail
+
+namespace cairn::graph {
 
 template <class Op, class Real, class Results, dtype... Argument>
 [[gnu::always_inline]] inline void run_lanes(void* const* results, const void* const* arguments) {
-  detail::run_lanes<Op, Real>(Results{}, graph::type_list<Argument...>{},
-                              std::make_index_sequence<sizeof...(Argument)>{}, results, arguments);
+  cairn::detail::run_lanes<Op, Real>(Results{}, type_list<Argument...>{},
+                                     std::make_index_sequence<sizeof...(Argument)>{}, results, arguments);
 }
 
-}  // namespace cairn
+}  // namespace cairn::graph

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 /// While an object of this class exists, its thread rounds to nearest and keeps subnormal numbers, as a new process
 /// does. Afterwards the thread rounds as before. This class is necessary because a library that is linked with
@@ -54,4 +54,4 @@ class default_float_mode {
   word before_;
 };
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

@@ -8,7 +8,7 @@
 #include <limits>
 #include <numbers>
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 // All results are within 2 units in the last place. This holds for subnormal results, too, and also if the processor
 // has no fused multiply-adds: `./dev test functions` compares all floats. Special values are treated as IEEE 754 says.
@@ -428,4 +428,4 @@ inline normal_distribution<Real> normal(Real a) {
   return {std::erfc(-a * root) / 2, std::exp(a * a / -2) * scale};
 }
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

@@ -3,18 +3,16 @@
 // run of numbers at each position along the axis. The numbers of a run are side by side.
 #pragma once
 
-#include "cairn/op/gather.hpp"
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/softmax.hpp"
 #include "cairn/kernel/threads.hpp"
+#include "cairn/op/gather.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <numeric>
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// Indices, which point to positions along an axis of a table.
 template <class Index>
@@ -36,7 +34,7 @@ void copy_run(const Number* from, Made* to, std::int64_t n) {
 template <class Index, class Number, class Made>
 [[gnu::noinline]] void gather(const positions<Index>& x, const Number* table, Made* out, int threads = 1) {
   const std::int64_t inner = x.table.inner, runs = x.table.outer * x.count;
-  shares{40 * runs * inner, runs}(threads, [=, &x](range own) {
+  shares{40 * runs * inner, runs}(threads, [=, &x](cost::range own) {
     const Number* from = table + own.begin / x.count * x.table.extent * inner;
     std::int64_t i = own.begin % x.count;
     for (auto run = own.begin; run < own.end; ++run) {
@@ -98,13 +96,14 @@ struct sorted_indices {
 /// Writes some columns of `to`: the sums of `count` runs of `in`. The array `runs` holds the numbers of the runs, all
 /// of which point to one position. If there are more runs than one section holds, they are summed in sections.
 template <class In, class Sum>
-void sum_runs(const In* in, std::int64_t inner, const std::int32_t* runs, std::int64_t count, Sum* to, range columns) {
-  const auto add_run = [=](std::int64_t k, Sum* sum, range some) {
+void sum_runs(const In* in, std::int64_t inner, const std::int32_t* runs, std::int64_t count, Sum* to,
+              cost::range columns) {
+  const auto add_run = [=](std::int64_t k, Sum* sum, cost::range some) {
     const In* const run = in + runs[k] * inner;
     for (auto j = some.begin; j < some.end; j += lanes<Sum>::width)
       store_row(load_row(sum, j, some.end) + load_row_as<Sum>(run, j, some.end), sum, j, some.end);
   };
-  if (count <= section_terms) {
+  if (count <= cost::section_terms) {
     std::fill(to + columns.begin, to + columns.end, Sum{0});
     for (std::int64_t k = 0; k < count; ++k) add_run(k, to, columns);
     return;
@@ -133,31 +132,31 @@ template <class Index, class In, class Sum>
   const sorted_indices sorted(x, scratch);
   const std::int64_t outer = x.table.outer, inner = x.table.inner;
   const std::int64_t step = x.count * inner, table = x.table.extent * inner;
-  const auto sum_rows = [=, &sorted](std::int64_t k, range rows, range columns) {
+  const auto sum_rows = [=, &sorted](std::int64_t k, cost::range rows, cost::range columns) {
     std::int64_t first = sorted.first(rows.begin), count = 0;
     for (auto row = rows.begin; row < rows.end; ++row, first += count) {
       count = sorted.count(first, row);
       sum_runs(in + k * step, inner, sorted.of + first, count, out + k * table + row * inner, columns);
     }
   };
-  const range rows{0, x.table.extent}, columns{0, inner};
+  const cost::range rows{0, x.table.extent}, columns{0, inner};
   const std::int64_t work = 40 * outer * (2 * step + table);
   constexpr std::int64_t line = 64 / sizeof(Sum);
   if (outer > 1) {
-    shares{work, outer}(threads, [=](range own) {
+    shares{work, outer}(threads, [=](cost::range own) {
       for (auto k = own.begin; k < own.end; ++k) sum_rows(k, rows, columns);
     });
   } else if (rows.end > x.count) {
-    shares{work, rows.end}(threads, [=](range own) { sum_rows(0, own, columns); });
+    shares{work, rows.end}(threads, [=](cost::range own) { sum_rows(0, own, columns); });
   } else {
-    shares{work, inner, line}(threads, [=](range own) { sum_rows(0, rows, own); });
+    shares{work, inner, line}(threads, [=](cost::range own) { sum_rows(0, rows, own); });
   }
 }
 
 /// Writes to out {count, bound} a row for each index, with 1 at the index and 0 elsewhere.
 template <class Index, class Made>
 [[gnu::noinline]] void one_hot(const Index* at, std::int64_t count, int bound, Made* out, int threads = 1) {
-  shares{40 * count * bound, count}(threads, [=](range own) {
+  shares{40 * count * bound, count}(threads, [=](cost::range own) {
     std::fill(out + own.begin * bound, out + own.end * bound, Made{});
     for (auto i = own.begin; i < own.end; ++i) out[i * bound + at[i]] = static_cast<Made>(1.0F);
   });
@@ -167,29 +166,32 @@ template <class Index, class Made>
 template <class Tensor>
 using index_of = stored_as<Tensor::element.type, float>;
 
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <int Axis, int Padding, class Numbers, class X, class I>
 void compute(gather_op<Axis, Padding>, signature<Numbers, X, I>, void* const* p, int threads) {
-  using number = kernel::taken_of<Numbers, X>;
-  using made = std::conditional_t<kernel::makes_halves<Numbers>, bf16, number>;
-  using index = kernel::index_of<I>;
-  const kernel::positions<index> at{kernel::around(X::shape, Axis), static_cast<const index*>(p[2]), I::shape.count()};
-  kernel::gather(at, static_cast<const number*>(p[1]), static_cast<made*>(p[0]), threads);
+  using number = kernels::taken_of<Numbers, X>;
+  using made = std::conditional_t<kernels::makes_halves<Numbers>, bf16, number>;
+  using index = kernels::index_of<I>;
+  const kernels::positions<index> at{kernels::around(X::shape, Axis), static_cast<const index*>(p[2]),
+                                     I::shape.count()};
+  kernels::gather(at, static_cast<const number*>(p[1]), static_cast<made*>(p[0]), threads);
 }
 template <int Axis, int Extent, int Padding, class Real, class X, class I>
 void compute(scatter_add_op<Axis, Extent, Padding>, signature<Real, X, I>, void* const* p, int threads) {
-  using index = kernel::index_of<I>;
+  using index = kernels::index_of<I>;
   constexpr shape to = scatter_add_op<Axis, Extent>::result(X::shape, I::shape);
-  const kernel::positions<index> at{kernel::around(to, Axis), static_cast<const index*>(p[2]), I::shape.count(),
-                                    Padding};
-  kernel::scatter_add(at, static_cast<const kernel::taken_of<Real, X>*>(p[1]), static_cast<kernel::sum_of<Real>*>(p[0]),
-                      static_cast<std::int32_t*>(p[3]), threads);
+  const kernels::positions<index> at{kernels::around(to, Axis), static_cast<const index*>(p[2]), I::shape.count(),
+                                     Padding};
+  kernels::scatter_add(at, static_cast<const kernels::taken_of<Real, X>*>(p[1]),
+                       static_cast<kernels::sum_of<Real>*>(p[0]), static_cast<std::int32_t*>(p[3]), threads);
 }
 template <class Real, class I>
 void compute(one_hot_op, signature<Real, I>, void* const* p, int threads) {
-  kernel::one_hot(static_cast<const kernel::index_of<I>*>(p[1]), I::shape.count(), I::element.bound,
-                  static_cast<kernel::made_of<Real>*>(p[0]), threads);
+  kernels::one_hot(static_cast<const kernels::index_of<I>*>(p[1]), I::shape.count(), I::element.bound,
+                   static_cast<kernels::made_of<Real>*>(p[0]), threads);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

@@ -4,7 +4,7 @@
 #include "cairn/graph/graph.hpp"
 #include "cairn/kernel/registers.hpp"
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 /// Returns n elements from a position on, and zeros in the other lanes.
 template <class Held, const graph::generator* Array>
@@ -25,4 +25,4 @@ template <class Held, const graph::generator* Array>
   generate(&element, position, 1);
   return Held::fill(element);
 }
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 /// Converts the floats of a register to bf16, and back. Each lane is converted as the type bf16 converts one number.
 struct halves {
@@ -292,4 +292,4 @@ using made_of = std::conditional_t<makes_halves<Numbers>, bf16, sum_of<Numbers>>
 template <class Numbers, class Tensor>
 using taken_of = stored_as<Tensor::element.type, sum_of<Numbers>>;
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

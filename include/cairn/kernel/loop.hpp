@@ -8,7 +8,7 @@
 #include "cairn/kernel/rows.hpp"
 #include "cairn/kernel/tiles.hpp"
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 using graph::loop_value, graph::sums;
 
@@ -67,9 +67,9 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       const auto all = fold_all<adding, Real, sum_count>(t.columns, work, threads, of_section);
       for (int k = 0; k < sum_count; ++k) *static_cast<Real*>(operands[totals.at[k].result]) = all.of[k];
     } else if (Sum != sums::columns && t.rows > 1) {
-      shares{work, t.rows}(threads, [&t, operands](range own) { rows(t, operands, own, {0, t.columns}); });
+      shares{work, t.rows}(threads, [&t, operands](cost::range own) { rows(t, operands, own, {0, t.columns}); });
     } else {
-      shares{work, t.columns, width}(threads, [&t, operands](range own) {
+      shares{work, t.columns, width}(threads, [&t, operands](cost::range own) {
         if constexpr (Sum == sums::columns) sum_columns(t, operands, own);
         else rows(t, operands, {0, t.rows}, own);
       });
@@ -77,16 +77,16 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }
 
   /// Runs the fused loop for the rows `own` only, for a kernel that shares a plan step with the fused loop.
-  static void make_rows(const void* constants, void* const* operands, range own) {
+  static void make_rows(const void* constants, void* const* operands, cost::range own) {
     const loop_table& t = *static_cast<const loop_table*>(constants);
     rows(t, operands, own, {0, t.columns});
   }
 
   /// Fetches the memory that run_tile will read and write for this tile into the first-level cache.
   static void fetch_tile(const void* constants, void* const* of, int row, int column, int height, int columns) {
-    const range all{column, column + columns};
+    const cost::range all{column, column + columns};
     in_pieces(*static_cast<const loop_table*>(constants), of, all,
-              [=](const loop_table& t, void* const* at, range some) {
+              [=](const loop_table& t, void* const* at, cost::range some) {
                 fetch_streams(streams, arrays, t, at, row, static_cast<int>(some.begin), height,
                               static_cast<int>(some.end - some.begin));
               });
@@ -97,9 +97,9 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   static void run_tile(const void* constants, void* const* operands, const void* tile, int stride, int row, int column,
                        int height, int columns) {
     const auto* const first = static_cast<const typename result_held<0>::number*>(tile) - column;
-    const range all{column, column + columns};
+    const cost::range all{column, column + columns};
     in_pieces(*static_cast<const loop_table*>(constants), operands, all,
-              [=](const loop_table& t, void* const* at, range some) {
+              [=](const loop_table& t, void* const* at, cost::range some) {
                 const auto* from = first;
                 for (cursor c(t, at, {row, row + height}); c.end > c.row; c.next(t, at), from += stride) {
                   std::int64_t i = some.begin;
@@ -147,7 +147,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     return indices;
   }();
   static constexpr bool is_sum(int k) {
-    return Sum != sums::nothing && same_address(code[k].lanes, nullptr) && code[k].arguments == 1;
+    return Sum != sums::nothing && cairn::detail::same_address(code[k].lanes, nullptr) && code[k].arguments == 1;
   }
   static constexpr int sum_count = [] {
     int n = 0;
@@ -173,7 +173,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   static constexpr auto all_streams = [] {
     std::array<stream, static_cast<std::size_t>(arrays) + 1> all{};
     const int result_bytes[]{static_cast<int>(sizeof(typename held<Code.type, Real>::number))...};
-    const int input_bytes[]{!same_address(Input.generate, nullptr)
+    const int input_bytes[]{!cairn::detail::same_address(Input.generate, nullptr)
                                 ? 1
                                 : static_cast<int>(sizeof(typename held<Input.type, Real>::number))...,
                             0};
@@ -209,7 +209,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     std::int64_t step[arrays];
 
     cursor() = default;
-    [[gnu::always_inline]] cursor(const loop_table& t, void* const* of, range rows)
+    [[gnu::always_inline]] cursor(const loop_table& t, void* const* of, cost::range rows)
         : row_range{rows.begin, rows.end, rows.end} {
       if (t.outer > (any_mapped || any_in_pieces ? 0 : 1)) {
         restart_at_row(t, of);
@@ -248,18 +248,19 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   struct piece {
     loop_table table;
     void* at[arrays];
-    range columns;
+    cost::range columns;
     cursor next;
 
     piece() = default;
-    piece(const loop_table& t, const graph::column_range& own, void* const* operands, range all)
+    piece(const loop_table& t, const graph::column_range& own, void* const* operands, cost::range all)
         : table(t), columns{std::max<std::int64_t>(own.begin, all.begin), std::min<std::int64_t>(own.end, all.end)} {
       table.reads = own.reads;
       find_piece_addresses(streams, arrays, own, operands, at);
     }
   };
   /// Calls run(table, operands, columns) for the columns of each piece.
-  [[gnu::always_inline]] static void in_pieces(const loop_table& t, void* const* operands, range columns, auto run) {
+  [[gnu::always_inline]] static void in_pieces(const loop_table& t, void* const* operands, cost::range columns,
+                                               auto run) {
     if constexpr (!any_in_pieces) {
       run(t, operands, columns);
     } else {
@@ -273,8 +274,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   using open_sums = open_columns<adding, Real, std::max(sum_count, 1)>;
   /// Computes the sums of the columns `own`. If there are more than `section_terms` rows, the rows of each section are
   /// added up separately, and the sum of the section then joins the total.
-  static void sum_columns(const loop_table& t, void* const* operands, range own) {
-    if (t.rows <= section_terms) return rows(t, operands, {0, t.rows}, own);
+  static void sum_columns(const loop_table& t, void* const* operands, cost::range own) {
+    if (t.rows <= cost::section_terms) return rows(t, operands, {0, t.rows}, own);
     open_sums open;
     for (int k = 0; k < sum_count; ++k) open.total[k] = static_cast<Real*>(operands[totals.at[k].result]);
     for (auto j = own.begin; j < own.end; j += open.most) {
@@ -296,14 +297,16 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       sum = open.open(k) + (static_cast<Real*>(sum) - open.total[k]);
     }
   }
-  static void rows(const loop_table& t, void* const* operands, range rows, range columns, open_sums* open = nullptr) {
+  static void rows(const loop_table& t, void* const* operands, cost::range rows, cost::range columns,
+                   open_sums* open = nullptr) {
     if constexpr (any_in_pieces) return rows_of_pieces(t, operands, rows, columns, open);
     for (cursor c(t, operands, rows); c.end > c.row; c.next(t, operands)) one_row(t, c, columns, open);
   }
   /// Runs the fused loop for rows that consist of pieces. All pieces of a row are processed before the next row begins,
   /// because processors prefetch memory that is read and written in order. At most 16 pieces are processed at a time;
   /// if there are more, the rows are visited again for the next pieces.
-  static void rows_of_pieces(const loop_table& t, void* const* operands, range rows, range columns, open_sums* open) {
+  static void rows_of_pieces(const loop_table& t, void* const* operands, cost::range rows, cost::range columns,
+                             open_sums* open) {
     constexpr int most = 16;
     piece all[most];
     for (int r = 0, n = 0; r < t.range_count; n = 0) {
@@ -322,7 +325,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       }
     }
   }
-  [[gnu::always_inline]] static void one_row(const loop_table& t, const cursor& c, range columns,
+  [[gnu::always_inline]] static void one_row(const loop_table& t, const cursor& c, cost::range columns,
                                              [[maybe_unused]] open_sums* open) {
     if constexpr (Sum == sums::rows) {
       const auto sums_of_row = sum_along(t, c.now, 0, t.columns);
@@ -403,7 +406,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     constexpr access how = input[K].how;
     if constexpr (how == access::constant) {
       return held::fill(input[K].immediate);
-    } else if constexpr (!same_address(input[K].generate, nullptr)) {
+    } else if constexpr (!cairn::detail::same_address(input[K].generate, nullptr)) {
       const std::int64_t row = here.at[written + index_of_input.at[K]] - graph::first_position();
       if constexpr (how == access::generated) return load_generated<held, input[K].generate>(row + i, n.count);
       else return repeat_generated<held, input[K].generate>(row);
@@ -445,7 +448,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   /// and the arguments of operation K from 0.
   static constexpr int result_count(int k) {
     int n = 1;
-    while (k + n < operations && same_address(code[k + n].lanes, nullptr) && code[k + n].arguments == 0) ++n;
+    while (k + n < operations && cairn::detail::same_address(code[k + n].lanes, nullptr) && code[k + n].arguments == 0)
+      ++n;
     return n;
   }
   template <int K>
@@ -455,7 +459,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   template <int K, int... R, int... A>
   [[gnu::always_inline]] static void apply(input_registers& in, result_registers& made,
                                            std::integer_sequence<int, R...>, std::integer_sequence<int, A...>) {
-    if constexpr (constexpr const graph::lane_code* operation = code[K].lanes; !same_address(operation, nullptr)) {
+    if constexpr (constexpr const graph::lane_code* operation = code[K].lanes;
+                  !cairn::detail::same_address(operation, nullptr)) {
       constexpr auto run = operation->run;
       void* const results[]{&at<K + R>(made)...};
       const void* const arguments[]{argument_at<argument[code[K].first + A]>(in, made)..., nullptr};
@@ -504,4 +509,4 @@ void run_with_rows(const void* constants, void* const* operands, int threads) {
   t.kernel(&t.arguments, operands + t.loop_operands, threads, &maker);
 }
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

@@ -1,16 +1,14 @@
 // These kernels compute losses of logits {rows, classes} against labels, which are class indices in [0, classes).
 #pragma once
 
-#include "cairn/op/loss.hpp"
 #include "cairn/kernel/elementwise.hpp"
 #include "cairn/kernel/softmax.hpp"
+#include "cairn/op/loss.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// Logits {rows, classes} and labels {rows}.
 template <class In, class Label = std::int32_t>
@@ -38,10 +36,10 @@ double mean_of_rows(const Rows& x, std::int64_t work, const launch& how, Term te
   work *= x.rows;
   const int sections = parts_of(work, x.rows) == 1 ? 1 : static_cast<int>(std::min(x.rows, most));
   double sums[most];
-  shares{work, sections}(how.threads, [&](range own) {
+  shares{work, sections}(how.threads, [&](cost::range own) {
     for (auto s = own.begin; s < own.end; ++s) {
       double sum = 0, rest = 0;
-      how.in_rows(share(x.rows, 1, static_cast<int>(s), sections), x.row_bytes(), [&](range some) {
+      how.in_rows(cost::share(x.rows, 1, static_cast<int>(s), sections), x.row_bytes(), [&](cost::range some) {
         for (auto row = some.begin; row < some.end; ++row) {
           rest += static_cast<double>(term(row));
           join(sum, rest);
@@ -63,8 +61,8 @@ template <class In, class Label>
 /// Computes out {rows} = log(sum exp(row)) - row[label].
 template <class In, class Label>
 [[gnu::noinline]] void row_cross_entropy(const labelled_rows<In, Label>& x, sum_of<In>* out, const launch& how = {}) {
-  shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](range own) {
-    how.in_rows(own, x.row_bytes(), [&x, out](range some) {
+  shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](cost::range own) {
+    how.in_rows(own, x.row_bytes(), [&x, out](cost::range some) {
       for (auto i = some.begin; i < some.end; ++i) out[i] = static_cast<sum_of<In>>(x.loss(i));
     });
   });
@@ -96,8 +94,8 @@ void softmax_error_of_row(const In* row, std::int64_t label, Out* out, int n) {
 /// out == logits is allowed.
 template <class In, class Label, class Out>
 [[gnu::noinline]] void softmax_error(const labelled_rows<In, Label>& x, Out* out, const launch& how = {}) {
-  shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](range own) {
-    how.in_rows(own, x.row_bytes(), [&x, out](range some) {
+  shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](cost::range own) {
+    how.in_rows(own, x.row_bytes(), [&x, out](cost::range some) {
       for (auto i = some.begin; i < some.end; ++i) {
         softmax_error_of_row(x.row(i), x.labels[i], out + i * x.classes, x.classes);
       }
@@ -126,35 +124,37 @@ auto rows_of(void* const* p) {
                                   X::shape[-1]};
 }
 
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <class Real, class X, class L>
-void compute(cross_entropy_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
-  *static_cast<kernel::sum_of<Real>*>(p[0]) = kernel::cross_entropy(kernel::rows_of<Real, X, L>(p), how);
+void compute(cross_entropy_op, signature<Real, X, L>, void* const* p, const kernels::launch& how) {
+  *static_cast<kernels::sum_of<Real>*>(p[0]) = kernels::cross_entropy(kernels::rows_of<Real, X, L>(p), how);
 }
 template <class Real, class X, class L>
-void compute(row_cross_entropy_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
-  kernel::row_cross_entropy(kernel::rows_of<Real, X, L>(p), static_cast<kernel::sum_of<Real>*>(p[0]), how);
+void compute(row_cross_entropy_op, signature<Real, X, L>, void* const* p, const kernels::launch& how) {
+  kernels::row_cross_entropy(kernels::rows_of<Real, X, L>(p), static_cast<kernels::sum_of<Real>*>(p[0]), how);
 }
 template <class Real, class X, class L>
 void compute(label_logit_op, signature<Real, X, L>, void* const* p) {
-  const auto x = kernel::rows_of<Real, X, L>(p);
-  for (std::int64_t i = 0; i < x.rows; ++i) static_cast<kernel::sum_of<Real>*>(p[0])[i] = x.at_label(i);
+  const auto x = kernels::rows_of<Real, X, L>(p);
+  for (std::int64_t i = 0; i < x.rows; ++i) static_cast<kernels::sum_of<Real>*>(p[0])[i] = x.at_label(i);
 }
 template <class Real, class X, class L>
-void compute(softmax_error_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
-  kernel::softmax_error(kernel::rows_of<Real, X, L>(p), static_cast<kernel::made_of<Real>*>(p[0]), how);
+void compute(softmax_error_op, signature<Real, X, L>, void* const* p, const kernels::launch& how) {
+  kernels::softmax_error(kernels::rows_of<Real, X, L>(p), static_cast<kernels::made_of<Real>*>(p[0]), how);
 }
 template <class Real, class X, class L>
-void compute(accuracy_op, signature<Real, X, L>, void* const* p, const kernel::launch& how) {
-  *static_cast<kernel::sum_of<Real>*>(p[0]) = kernel::accuracy(kernel::rows_of<Real, X, L>(p), how);
+void compute(accuracy_op, signature<Real, X, L>, void* const* p, const kernels::launch& how) {
+  *static_cast<kernels::sum_of<Real>*>(p[0]) = kernels::accuracy(kernels::rows_of<Real, X, L>(p), how);
 }
 
 template <int Classes, int Last, class V>
 [[gnu::always_inline]] inline V lanewise(capped_label_op<Classes, Last>, V a) {
-  using kernel::greater, kernel::select;
-  const V last = kernel::all<V>(Classes - 1);
+  using kernels::greater, kernels::select;
+  const V last = kernels::all<V>(Classes - 1);
   return select(greater(last, a), a, last);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

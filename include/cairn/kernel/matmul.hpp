@@ -1,18 +1,16 @@
 // This kernel computes matrix products, one for each index of the leading axes.
 #pragma once
 
-#include "cairn/op/matmul.hpp"
 #include "cairn/kernel/gemm.hpp"
 #include "cairn/kernel/run.hpp"
+#include "cairn/op/matmul.hpp"
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 /// The leading axes of products, which broadcast. `repeated_a` and `repeated_b` are the axes of the result along which
 /// A and B repeat.
 struct batch {
   shape leading;  ///< the leading axes of the result
-  axis_set repeated_a, repeated_b;
+  cairn::detail::axis_set repeated_a, repeated_b;
   std::int64_t products;
   workspace scratch;
 };
@@ -46,12 +44,12 @@ void multiply(const Plan& plan, const batch& all, void* const* p, const launch& 
   if (all.products == 1)
     return multiplication(plan, at(1), at(2), static_cast<typename Plan::sum*>(p[0]), how.reader, apart_a, apart_b)
         .run(scratch, how.threads);
-  const product& of = plan.of;
+  const cost::product& of = plan.of;
   const std::int64_t step_a = apart_a == 0 ? std::int64_t{of.m} * of.k : apart_a * (of.transpose_a ? of.k : of.m);
   const std::int64_t step_b = apart_b == 0 ? std::int64_t{of.k} * of.n : apart_b * (of.transpose_b ? of.n : of.k);
   const int parts = std::min(all.scratch.parts, how.threads);
   in_parts(parts, [=, &plan, &all, &of, to = static_cast<Made*>(p[0])](int part) {
-    const range own = share(all.products, 1, part, parts);
+    const cost::range own = cost::share(all.products, 1, part, parts);
     for (std::int64_t i = own.begin; i < own.end; ++i) {
       std::int64_t index_a = 0, index_b = 0, stride_a = 1, stride_b = 1, rest = i;
       for (int axis = all.leading.rank; axis-- > 0;) {
@@ -89,20 +87,22 @@ inline constexpr batch batch_of = [] {
     return s;
   };
   constexpr shape y = leading(Op::result(A, B));
-  return batch{Op::folds_leading_axes(A, B) ? shape{} : y, stretched_axes(leading(A), y), stretched_axes(leading(B), y),
-               Op::products(A, B), Op::scratch(Bytes, A, B)};
+  return batch{Op::folds_leading_axes(A, B) ? shape{} : y, cairn::detail::stretched_axes(leading(A), y),
+               detail::stretched_axes(leading(B), y), Op::products(A, B), Op::scratch(Bytes, A, B)};
 }();
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <bool TransposeA, bool TransposeB, class Real, class A, class B>
-void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* const* p, const kernel::launch& how) {
+void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* const* p, const kernels::launch& how) {
   using self = matmul_op<TransposeA, TransposeB>;
-  constexpr product one = self::one(A::shape, B::shape);
-  using in = kernel::taken_of<Real, A>;
-  using made = kernel::made_of<Real>;
-  constexpr const kernel::batch& all = kernel::batch_of<self, A::shape, B::shape, sizeof(in)>;
-  if (how.arguments.row_strides == nullptr) kernel::multiply<made>(kernel::plan_of<in, one>, all, p, how);
-  else kernel::multiply<made>(kernel::shared_plan_of<in, one>, all, p, how);
+  constexpr cost::product one = self::one(A::shape, B::shape);
+  using in = kernels::taken_of<Real, A>;
+  using made = kernels::made_of<Real>;
+  constexpr const kernels::batch& all = kernels::batch_of<self, A::shape, B::shape, sizeof(in)>;
+  if (how.arguments.row_strides == nullptr) kernels::multiply<made>(kernels::plan_of<in, one>, all, p, how);
+  else kernels::multiply<made>(kernels::shared_plan_of<in, one>, all, p, how);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

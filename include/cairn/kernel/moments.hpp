@@ -1,15 +1,13 @@
 // Mean and variance of columns, in one pass over the rows.
 #pragma once
 
-#include "cairn/op/moments.hpp"
 #include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/reduce.hpp"
+#include "cairn/op/moments.hpp"
 
 #include <limits>
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// A number so small that the squares of all numbers times this can be summed.
 template <class Real>
@@ -58,8 +56,8 @@ void sum_squares(const In* in, std::int64_t rows, std::int64_t stride, Real unit
   vec back[Registers], sum[Registers]{}, square[Registers]{}, part[Registers]{}, part_squares[Registers]{};
 #pragma GCC unroll 4
   for (int j = 0; j < Registers; ++j) back[j] = -load(origin, j);
-  for (std::int64_t begin = 0; begin < rows; begin += section_terms) {
-    for (std::int64_t row = begin; row < std::min(begin + section_terms, rows); ++row, in += stride)
+  for (std::int64_t begin = 0; begin < rows; begin += cost::section_terms) {
+    for (std::int64_t row = begin; row < std::min(begin + cost::section_terms, rows); ++row, in += stride)
 #pragma GCC unroll 4
       for (int j = 0; j < Registers; ++j) {
         const vec off = fused(load(in, j), units, back[j]);
@@ -120,7 +118,7 @@ struct column_moments {
   }
 
   /// The sums of some rows, so many rows apart.
-  void sum_rows(range some, std::int64_t apart, Real unit, Real* sums) const {
+  void sum_rows(cost::range some, std::int64_t apart, Real unit, Real* sums) const {
     constexpr int width = vec::width;
     const std::int64_t stride = apart * columns;
     const In* const from = in + some.begin * stride;
@@ -137,9 +135,9 @@ struct column_moments {
   }
   /// The sums of all rows, in place of those of the first section.
   void sum_all(Real unit, int threads) const {
-    shares{40 * rows * columns, sections}(threads, [=, this](range own) {
+    shares{40 * rows * columns, sections}(threads, [=, this](cost::range own) {
       for (std::int64_t s = own.begin; s < own.end; ++s)
-        sum_rows(share(rows, 1, static_cast<int>(s), sections), 1, unit, scratch + 2 * s * columns);
+        sum_rows(cost::share(rows, 1, static_cast<int>(s), sections), 1, unit, scratch + 2 * s * columns);
     });
     for (std::int64_t j = 0; j < 2 * columns; j += vec::width) {
       const auto of_section = [=, this](std::int64_t s) { return load_row(scratch + 2 * s * columns, j, 2 * columns); };
@@ -197,12 +195,14 @@ struct column_moments {
   }
 };
 
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 /// Of what is joined, columns by piece.
 template <double Eps, class Real, class X>
-void compute(moments_op<Eps> op, signature<Real, X>, void* const* p, const kernel::launch& how) {
-  using sum = kernel::sum_of<Real>;
+void compute(moments_op<Eps> op, signature<Real, X>, void* const* p, const kernels::launch& how) {
+  using sum = kernels::sum_of<Real>;
   static constexpr int whole[]{X::shape[-1]};
   const std::span<const int> pieces = how.pieces_or(whole);
   sum* to[3]{static_cast<sum*>(p[0]), static_cast<sum*>(p[1]), static_cast<sum*>(p[2])};
@@ -210,16 +210,16 @@ void compute(moments_op<Eps> op, signature<Real, X>, void* const* p, const kerne
   constexpr std::int64_t rows = moments_op<Eps>::rows(X::shape);
   constexpr int sections = op.sections_of(rows);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    kernel::column_moments<Real, sum>{static_cast<const Real*>(p[3 + i]),
-                                      rows,
-                                      pieces[i],
-                                      1,
-                                      sections,
-                                      static_cast<sum>(Eps),
-                                      to[0],
-                                      to[1],
-                                      to[2],
-                                      scratch}
+    kernels::column_moments<Real, sum>{static_cast<const Real*>(p[3 + i]),
+                                       rows,
+                                       pieces[i],
+                                       1,
+                                       sections,
+                                       static_cast<sum>(Eps),
+                                       to[0],
+                                       to[1],
+                                       to[2],
+                                       scratch}
         .run(how);
     scratch += (2 * sections + 2) * std::int64_t{pieces[i]};  // planned for the columns of all
     for (sum*& result : to) {
@@ -231,29 +231,29 @@ void compute(moments_op<Eps> op, signature<Real, X>, void* const* p, const kerne
 /// Threads share the examples, or the rows of the only one.
 template <int Groups, double Eps, class Real, class X>
 void compute(group_moments_op<Groups, Eps> op, signature<Real, X>, void* const* p, int threads) {
-  using sum = kernel::sum_of<Real>;
+  using sum = kernels::sum_of<Real>;
   constexpr std::int64_t examples = X::shape[0], rows = X::shape[1], columns = X::shape[2];
   constexpr int sections = op.sections_of(rows);
   const int parts = std::min(parts_of(op.work(X::shape), examples), threads);
-  kernel::in_parts(parts, [=](int part) {
-    const range own = share(examples, 1, part, parts);
+  kernels::in_parts(parts, [=](int part) {
+    const cost::range own = cost::share(examples, 1, part, parts);
     const auto address = [p](int i, std::int64_t at) {
       return p[i] == nullptr ? nullptr : static_cast<sum*>(p[i]) + at;
     };
     for (auto i = own.begin; i < own.end; ++i) {
-      kernel::column_moments<Real, sum>{static_cast<const Real*>(p[2]) + i * rows * columns,
-                                        rows,
-                                        columns,
-                                        static_cast<int>(columns / Groups),
-                                        sections,
-                                        static_cast<sum>(Eps),
-                                        address(0, i * Groups),
-                                        address(1, i * Groups),
-                                        nullptr,
-                                        address(3, part * (2 * sections + 2) * columns)}
+      kernels::column_moments<Real, sum>{static_cast<const Real*>(p[2]) + i * rows * columns,
+                                         rows,
+                                         columns,
+                                         static_cast<int>(columns / Groups),
+                                         sections,
+                                         static_cast<sum>(Eps),
+                                         address(0, i * Groups),
+                                         address(1, i * Groups),
+                                         nullptr,
+                                         address(3, part * (2 * sections + 2) * columns)}
           .run(examples == 1 ? threads : 1);
     }
   });
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

@@ -2,13 +2,11 @@
 // rows are computed. A fused loop that shares the plan step processes each row while it is in the first-level cache.
 #pragma once
 
-#include "cairn/op/norm.hpp"
 #include "cairn/kernel/elementwise.hpp"
 #include "cairn/kernel/moments.hpp"
+#include "cairn/op/norm.hpp"
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// Computes the mean and the variance of a row that is multiplied by `unit`. The squares are those of differences from
 /// a first mean, the origin; the sum of the differences corrects this mean. If rounding moved the origin too far from
@@ -52,8 +50,8 @@ moments_of<Sum> moments_of_row(const In* row, std::int64_t columns, Sum eps, Sum
 template <bool Centered, class Sum, class In>
 [[gnu::noinline]] void row_moments(const In* in, std::int64_t rows, std::int64_t columns, Sum eps, Sum* half_mean,
                                    Sum* twice_scale, const launch& how) {
-  shares{40 * rows * columns, rows}(how.threads, [=, &how](range own) {
-    how.in_rows(own, columns * static_cast<int>(sizeof(In)), [=](range some) {
+  shares{40 * rows * columns, rows}(how.threads, [=, &how](cost::range own) {
+    how.in_rows(own, columns * static_cast<int>(sizeof(In)), [=](cost::range some) {
       for (auto row = some.begin; row < some.end; ++row) {
         const In* const from = in + row * columns;
         moments_of<Sum> found{eps, 0, 0, 0, std::numeric_limits<double>::infinity()};
@@ -85,12 +83,13 @@ struct norm_sums {
   [[gnu::noinline]] void run(const launch& how) const {
     const int parts = std::min(parts_of(work, sections), how.threads);
     in_parts(parts, [this, parts, &how](int part) {
-      const range own = share(sections, 1, part, parts);
+      const cost::range own = cost::share(sections, 1, part, parts);
       for (auto s = own.begin; s < own.end; ++s) {
-        const range of_section = share(rows, 1, static_cast<int>(s), sections);
+        const cost::range of_section = cost::share(rows, 1, static_cast<int>(s), sections);
         column_sums sums{scratch + 2 * s * columns, scratch + 2 * (sections + part) * columns};
         if (of_columns()) clear(sums);
-        how.in_rows(of_section, columns * static_cast<int>(sizeof(In)), [this, &sums](range some) { add(some, sums); });
+        how.in_rows(of_section, columns * static_cast<int>(sizeof(In)),
+                    [this, &sums](cost::range some) { add(some, sums); });
         if (of_columns()) close(sums);
       }
     });
@@ -140,15 +139,15 @@ struct norm_sums {
            vec::fill(twice_scale[row]);
   }
   /// Computes the sums of each row of `some`, and adds the rows to the sums of the columns, a few rows at a time.
-  void add(range some, column_sums& sums) const {
+  void add(cost::range some, column_sums& sums) const {
     const std::int64_t few = std::max<std::int64_t>(4 * 1024 / (columns * static_cast<int>(sizeof(In))), 1);
-    for (range now{some.begin, some.begin}; now.begin < some.end; now.begin = now.end) {
+    for (cost::range now{some.begin, some.begin}; now.begin < some.end; now.begin = now.end) {
       now.end = std::min({now.begin + few, now.begin + block - sums.rows, some.end});
       for (auto row = now.begin; row < now.end; ++row) add_row(row);
       if (of_columns()) add_columns(now, sums);
     }
   }
-  [[gnu::noinline]] void add_columns(range now, column_sums& sums) const {
+  [[gnu::noinline]] void add_columns(cost::range now, column_sums& sums) const {
     const bool full = sums.rows + now.end - now.begin == block;
     for (std::int64_t j = 0; j < columns; j += vec::width) {
       vec of_w = load_row(sums.part, j, columns), of_b = load_row(sums.part + columns, j, columns);
@@ -186,91 +185,97 @@ inline constexpr Real eps_of = std::numeric_limits<Real>::epsilon();
 template <class Real, double Eps>
 inline constexpr Real eps_of<Real, Eps> = static_cast<Real>(Eps);
 
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <double Eps, class Real, class X>
-void compute(row_moments_op<Eps>, signature<Real, X>, void* const* p, const kernel::launch& how) {
-  using sum = kernel::sum_of<Real>;
-  kernel::row_moments<true>(static_cast<const Real*>(p[2]), X::shape.count() / X::shape[-1], X::shape[-1],
-                            kernel::eps_of<sum, Eps>, static_cast<sum*>(p[0]), static_cast<sum*>(p[1]), how);
+void compute(row_moments_op<Eps>, signature<Real, X>, void* const* p, const kernels::launch& how) {
+  using sum = kernels::sum_of<Real>;
+  kernels::row_moments<true>(static_cast<const Real*>(p[2]), X::shape.count() / X::shape[-1], X::shape[-1],
+                             kernels::eps_of<sum, Eps>, static_cast<sum*>(p[0]), static_cast<sum*>(p[1]), how);
 }
 template <double... Eps, class Real, class X>
-void compute(row_scale_op<Eps...>, signature<Real, X>, void* const* p, const kernel::launch& how) {
-  using sum = kernel::sum_of<Real>;
-  kernel::row_moments<false, sum>(static_cast<const Real*>(p[1]), X::shape.count() / X::shape[-1], X::shape[-1],
-                                  kernel::eps_of<sum, Eps...>, nullptr, static_cast<sum*>(p[0]), how);
+void compute(row_scale_op<Eps...>, signature<Real, X>, void* const* p, const kernels::launch& how) {
+  using sum = kernels::sum_of<Real>;
+  kernels::row_moments<false, sum>(static_cast<const Real*>(p[1]), X::shape.count() / X::shape[-1], X::shape[-1],
+                                   kernels::eps_of<sum, Eps...>, nullptr, static_cast<sum*>(p[0]), how);
 }
 
 template <class Real, class G, class... More>
-void compute(normalized_sums_op op, signature<Real, G, More...>, void* const* p, const kernel::launch& how) {
-  using sum = kernel::sum_of<Real>;
+void compute(normalized_sums_op op, signature<Real, G, More...>, void* const* p, const kernels::launch& how) {
+  using sum = kernels::sum_of<Real>;
   const auto in = [p](int i) { return static_cast<const Real*>(p[i]); };
   const auto at = [p](int i) { return static_cast<sum*>(p[i]); };
-  kernel::norm_sums<sum, Real>{op.rows(G::shape),
-                               G::shape[-1],
-                               op.work(G::shape),
-                               op.sections(G::shape),
-                               in(4),
-                               in(5),
-                               at(6),
-                               at(7),
-                               at(8),
-                               at(0),
-                               at(1),
-                               at(2),
-                               at(3),
-                               at(9)}
+  kernels::norm_sums<sum, Real>{op.rows(G::shape),
+                                G::shape[-1],
+                                op.work(G::shape),
+                                op.sections(G::shape),
+                                in(4),
+                                in(5),
+                                at(6),
+                                at(7),
+                                at(8),
+                                at(0),
+                                at(1),
+                                at(2),
+                                at(3),
+                                at(9)}
       .run(how);
 }
 template <class Real, class G, class... More>
-void compute(scaled_sums_op op, signature<Real, G, More...>, void* const* p, const kernel::launch& how) {
-  using sum = kernel::sum_of<Real>;
+void compute(scaled_sums_op op, signature<Real, G, More...>, void* const* p, const kernels::launch& how) {
+  using sum = kernels::sum_of<Real>;
   const auto in = [p](int i) { return static_cast<const Real*>(p[i]); };
   const auto at = [p](int i) { return static_cast<sum*>(p[i]); };
-  kernel::norm_sums<sum, Real>{op.rows(G::shape),
-                               G::shape[-1],
-                               op.work(G::shape),
-                               op.sections(G::shape),
-                               in(2),
-                               in(3),
-                               nullptr,
-                               at(4),
-                               at(5),
-                               nullptr,
-                               at(0),
-                               at(1),
-                               nullptr,
-                               at(6)}
+  kernels::norm_sums<sum, Real>{op.rows(G::shape),
+                                G::shape[-1],
+                                op.work(G::shape),
+                                op.sections(G::shape),
+                                in(2),
+                                in(3),
+                                nullptr,
+                                at(4),
+                                at(5),
+                                nullptr,
+                                at(0),
+                                at(1),
+                                nullptr,
+                                at(6)}
       .run(how);
 }
 
-namespace kernel {
+}  // namespace cairn::lang
+
+namespace cairn::kernels {
 /// Computes (x - mean) scale from half the mean and twice the scale.
 template <class V>
 [[gnu::always_inline]] inline V normal(V x, V half_mean, V twice_scale) {
   return fused(x, all<V>(0.5), -half_mean) * twice_scale;
 }
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <int Groups, class V>
 [[gnu::always_inline]] inline V lanewise(normalized_op<Groups>, V x, V mean, V scale, V weight, V bias) {
-  using kernel::fused;
-  return fused(kernel::normal(x, mean, scale), weight, bias);
+  using kernels::fused;
+  return fused(kernels::normal(x, mean, scale), weight, bias);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(scaled_op, V x, V scale, V weight) {
-  return x * scale * (weight * kernel::all<V>(0.5));
+  return x * scale * (weight * kernels::all<V>(0.5));
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(normalized_slope_op, V g, V x, V mean, V scale, V weight, V mean_slope,
                                          V mean_slope_times_x) {
-  using kernel::fused;
-  const V across = fused(kernel::normal(x, mean, scale), -mean_slope_times_x, -mean_slope);
-  return fused(g, weight, across) * (scale * kernel::all<V>(0.5));
+  using kernels::fused;
+  const V across = fused(kernels::normal(x, mean, scale), -mean_slope_times_x, -mean_slope);
+  return fused(g, weight, across) * (scale * kernels::all<V>(0.5));
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(times_normalized_op, V g, V x, V mean, V scale) {
-  return g * kernel::normal(x, mean, scale);
+  return g * kernels::normal(x, mean, scale);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

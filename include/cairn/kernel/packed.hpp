@@ -7,7 +7,7 @@
 
 #include <limits>
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 template <class T, int W>
 struct packed {
@@ -67,11 +67,11 @@ struct packed {
     return each(a, [](T x) { return std::tanh(x); });
   }
   [[gnu::always_inline]] friend packed sigmoid(packed a) {
-    return each(a, [](T x) { return kernel::sigmoid(x); });
+    return each(a, [](T x) { return kernels::sigmoid(x); });
   }
   [[gnu::always_inline]] friend normal_distribution<packed> normal(packed a) {
-    return {each(a, [](T x) { return kernel::normal(x).below; }),
-            each(a, [](T x) { return kernel::normal(x).density; })};
+    return {each(a, [](T x) { return kernels::normal(x).below; }),
+            each(a, [](T x) { return kernels::normal(x).density; })};
   }
   [[gnu::always_inline]] friend packed erf(packed a) {
     return each(a, [](T x) { return std::erf(x); });
@@ -89,7 +89,7 @@ struct packed {
     return each(a, [](T x) { return std::abs(x); });
   }
   [[gnu::always_inline]] friend packed fused(packed a, packed b, packed c) {
-    for (int i = 0; i < W; ++i) c.value[i] = kernel::fused(a.value[i], b.value[i], c.value[i]);
+    for (int i = 0; i < W; ++i) c.value[i] = kernels::fused(a.value[i], b.value[i], c.value[i]);
     return c;
   }
 
@@ -133,4 +133,4 @@ template <class To, class From>
   }
 }
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

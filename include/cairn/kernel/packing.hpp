@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 /// Packs steps [p, end) of a tile of rows of a transposed A as {steps, Rows}. A register is stored whole, beyond the
 /// end of its step, if the numbers after the step are written later.
@@ -137,4 +137,4 @@ inline void pack_step_transposed(const bf16* from, std::int64_t apart, int count
   }
 }
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

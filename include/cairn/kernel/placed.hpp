@@ -2,14 +2,12 @@
 // axes before the table's axis, the rows are one run of consecutive bytes.
 #pragma once
 
-#include "cairn/op/placed.hpp"
 #include "cairn/kernel/gather.hpp"
+#include "cairn/op/placed.hpp"
 
 #include <cstring>
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// The position of rows in a table, in bytes.
 struct rows_in_table {
@@ -34,21 +32,23 @@ rows_in_table rows_at(const void* index, int rows) {
     std::memcpy(rows + run * at.bytes, table + run * at.step + at.begin, static_cast<std::size_t>(at.bytes));
 }
 
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <int Axis, class Real, class Table, class At, class Rows>
 void compute(placed_op<Axis>, signature<Real, Table, At, Rows>, void* const* p) {
   using number = stored_as<Table::element.type, Real>;
   constexpr std::size_t bytes = static_cast<std::size_t>(Table::shape.count()) * sizeof(number);
   if (p[0] != p[1]) std::memcpy(p[0], p[1], bytes);
-  kernel::lay_rows(kernel::rows_at<Axis, number, Table, At>(p[2], Rows::shape[Axis]),
-                   static_cast<const std::byte*>(p[3]), static_cast<std::byte*>(p[0]));
+  kernels::lay_rows(kernels::rows_at<Axis, number, Table, At>(p[2], Rows::shape[Axis]),
+                    static_cast<const std::byte*>(p[3]), static_cast<std::byte*>(p[0]));
 }
 template <int Axis, int Rows, class Real, class Table, class At>
 void compute(rows_at_op<Axis, Rows>, signature<Real, Table, At>, void* const* p) {
   using number = stored_as<Table::element.type, Real>;
-  kernel::find_rows(kernel::rows_at<Axis, number, Table, At>(p[2], Rows), static_cast<const std::byte*>(p[1]),
-                    static_cast<std::byte*>(p[0]));
+  kernels::find_rows(kernels::rows_at<Axis, number, Table, At>(p[2], Rows), static_cast<const std::byte*>(p[1]),
+                     static_cast<std::byte*>(p[0]));
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

@@ -2,12 +2,10 @@
 // gradient takes from all windows over a place, row by row.
 #pragma once
 
-#include "cairn/op/pool.hpp"
 #include "cairn/kernel/softmax.hpp"
+#include "cairn/op/pool.hpp"
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// Images {count, height, width, channels} and how many windows are over each axis.
 struct pooled_images {
@@ -23,24 +21,24 @@ struct pooled_images {
 struct reach {
   std::int64_t at, begin, end;
 };
-template <pooling P>
+template <lang::pooling P>
 constexpr reach reach_of(std::int64_t window, std::int64_t extent) {
   const std::int64_t at = window * P.stride - P.padding;
   if (P.padding == 0) return {at, 0, P.extent};
   return {at, std::max<std::int64_t>(0, -at), std::min<std::int64_t>(P.extent, extent - at)};
 }
 /// The windows over a place of one axis.
-template <pooling P>
-constexpr range windows_over(std::int64_t pixel, std::int64_t windows) {
+template <lang::pooling P>
+constexpr cost::range windows_over(std::int64_t pixel, std::int64_t windows) {
   const std::int64_t i = pixel + P.padding;
   return {i < P.extent ? 0 : (i - P.extent) / P.stride + 1, std::min(i / P.stride + 1, windows)};
 }
 
 /// Calls visit(to, corner, tall, wide) for each window: where its result begins, where its first position lies, and
 /// which rows and columns of it are within the image.
-template <pooling P, class Visit>
+template <lang::pooling P, class Visit>
 void over_windows(const pooled_images& x, int threads, Visit visit) {
-  shares{x.work(), x.count * x.rows}(threads, [=, &x](range own) {
+  shares{x.work(), x.count * x.rows}(threads, [=, &x](cost::range own) {
     for (auto row = own.begin; row < own.end; ++row) {
       const std::int64_t image = row / x.rows * x.height;
       const reach tall = reach_of<P>(row % x.rows, x.height);
@@ -58,7 +56,7 @@ void over_windows(const pooled_images& x, int threads, Visit visit) {
 }
 
 /// out = the largest of each window, at = its position; either may be null.
-template <pooling P, class In, class Made, class At>
+template <lang::pooling P, class In, class Made, class At>
 [[gnu::noinline]] void max_pool(const pooled_images& x, const In* in, Made* out, At* at, int threads = 1) {
   using real = sum_of<In>;
   using vec = lanes<real>;
@@ -82,7 +80,7 @@ template <pooling P, class In, class Made, class At>
 }
 
 /// out = what stands at a position of each window.
-template <pooling P, class In, class Made, class At>
+template <lang::pooling P, class In, class Made, class At>
 [[gnu::noinline]] void pool_at(const pooled_images& x, const In* in, const At* at, Made* out, int threads = 1) {
   using real = sum_of<In>;
   using vec = lanes<real>;
@@ -107,7 +105,7 @@ template <class V, int Most>
 [[gnu::always_inline]] inline V sum_of_window(std::int64_t rows, std::int64_t columns, auto at) {
   V total{}, row{};
   for (std::int64_t i = 0; i < rows; ++i) {
-    if constexpr (Most * Most <= section_terms) {
+    if constexpr (Most * Most <= cost::section_terms) {
       for (std::int64_t j = 0; j < columns; ++j) total = total + at(i, j);
     } else {
       row = row + sum_in_sections<V>(columns, [&](std::int64_t j) { return at(i, j); });
@@ -118,7 +116,7 @@ template <class V, int Most>
 }
 
 /// out = the sum of each window times `share`.
-template <pooling P, class In, class Made>
+template <lang::pooling P, class In, class Made>
 [[gnu::noinline]] void sum_pool(const pooled_images& x, const In* in, sum_of<In> share, Made* out, int threads = 1) {
   using vec = lanes<sum_of<In>>;
   over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
@@ -134,7 +132,7 @@ template <pooling P, class In, class Made>
 
 /// out, an image, = the sums of what windows lay at their places: of(from, c) is told where the numbers of a window
 /// begin, and gives what makes the register of its position.
-template <pooling P, class Made, class Of>
+template <lang::pooling P, class Made, class Of>
 void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
   using vec = lanes<sum_of<Made>>;
   if constexpr (P.stride >= P.extent) {  // no two windows meet
@@ -150,12 +148,12 @@ void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
       }
     });
   } else {
-    shares{x.work(), x.count * x.height}(threads, [=, &x](range own) {
+    shares{x.work(), x.count * x.height}(threads, [=, &x](cost::range own) {
       for (auto row = own.begin; row < own.end; ++row) {
         const std::int64_t y = row % x.height, image = row / x.height * x.rows;
-        const range tall = windows_over<P>(y, x.rows);
+        const cost::range tall = windows_over<P>(y, x.rows);
         for (std::int64_t pixel = 0; pixel < x.width; ++pixel) {
-          const range wide = windows_over<P>(pixel, x.columns);
+          const cost::range wide = windows_over<P>(pixel, x.columns);
           for (std::int64_t c = 0; c < x.channels; c += vec::width) {
             const auto at = [&](auto k, auto l) {
               const auto i = tall.begin + k, j = wide.begin + l;
@@ -173,7 +171,7 @@ void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
 }
 
 /// out = sums of what is laid at the positions of windows.
-template <pooling P, class In, class Made, class At>
+template <lang::pooling P, class In, class Made, class At>
 [[gnu::noinline]] void unpool(const pooled_images& x, const In* in, const At* at, Made* out, int threads = 1) {
   using real = sum_of<In>;
   using vec = lanes<real>;
@@ -187,9 +185,8 @@ template <pooling P, class In, class Made, class At>
 }
 
 /// out = sums of what is laid at all positions of windows, times `share`.
-template <pooling P, class In, class Made>
-[[gnu::noinline]] void spread_pool(const pooled_images& x, const In* in, sum_of<In> share, Made* out,
-                                   int threads = 1) {
+template <lang::pooling P, class In, class Made>
+[[gnu::noinline]] void spread_pool(const pooled_images& x, const In* in, sum_of<In> share, Made* out, int threads = 1) {
   using real = sum_of<In>;
   add_windows<P>(x, out, threads, [=, &x](std::int64_t from, std::int64_t c) {
     return [number = load_row_as<real>(in + from, c, x.channels) * lanes<real>::fill(share)](int) { return number; };
@@ -197,42 +194,42 @@ template <pooling P, class In, class Made>
 }
 
 /// What windows are multiplied by.
-template <pooling P, bool Mean, class Real>
+template <lang::pooling P, bool Mean, class Real>
 inline constexpr Real share_of = Real{1} / (Mean ? P.position_count() : 1);
 
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <pooling P, class Real, class X>
 void compute(max_pool_op<P>, signature<Real, X>, void* const* p, int threads) {
-  using position = stored_as<P.position_type().type, kernel::sum_of<Real>>;
-  kernel::max_pool<P>({X::shape, P.result(X::shape)}, static_cast<const kernel::taken_of<Real, X>*>(p[2]),
-                      static_cast<kernel::made_of<Real>*>(p[0]), static_cast<position*>(p[1]), threads);
+  using position = stored_as<P.position_type().type, kernels::sum_of<Real>>;
+  kernels::max_pool<P>({X::shape, P.result(X::shape)}, static_cast<const kernels::taken_of<Real, X>*>(p[2]),
+                       static_cast<kernels::made_of<Real>*>(p[0]), static_cast<position*>(p[1]), threads);
 }
 template <pooling P, class Real, class X, class At>
 void compute(window_gather_op<P>, signature<Real, X, At>, void* const* p, int threads) {
-  kernel::pool_at<P>({X::shape, At::shape}, static_cast<const kernel::taken_of<Real, X>*>(p[1]),
-                     static_cast<const kernel::taken_of<Real, At>*>(p[2]), static_cast<kernel::made_of<Real>*>(p[0]),
-                     threads);
+  kernels::pool_at<P>({X::shape, At::shape}, static_cast<const kernels::taken_of<Real, X>*>(p[1]),
+                      static_cast<const kernels::taken_of<Real, At>*>(p[2]), static_cast<kernels::made_of<Real>*>(p[0]),
+                      threads);
 }
 template <pooling P, int Height, int Width, class Real, class G, class At>
 void compute(window_scatter_op<P, Height, Width>, signature<Real, G, At>, void* const* p, int threads) {
-  kernel::unpool<P>({detail::unpooled(G::shape, Height, Width), G::shape},
-                    static_cast<const kernel::taken_of<Real, G>*>(p[1]),
-                    static_cast<const kernel::taken_of<Real, At>*>(p[2]), static_cast<kernel::made_of<Real>*>(p[0]),
-                    threads);
+  kernels::unpool<P>(
+      {lang::unpooled(G::shape, Height, Width), G::shape}, static_cast<const kernels::taken_of<Real, G>*>(p[1]),
+      static_cast<const kernels::taken_of<Real, At>*>(p[2]), static_cast<kernels::made_of<Real>*>(p[0]), threads);
 }
 template <pooling P, bool Mean, class Real, class X>
 void compute(sum_pool_op<P, Mean>, signature<Real, X>, void* const* p, int threads) {
-  kernel::sum_pool<P>({X::shape, P.result(X::shape)}, static_cast<const kernel::taken_of<Real, X>*>(p[1]),
-                      kernel::share_of<P, Mean, kernel::sum_of<Real>>, static_cast<kernel::made_of<Real>*>(p[0]),
-                      threads);
+  kernels::sum_pool<P>({X::shape, P.result(X::shape)}, static_cast<const kernels::taken_of<Real, X>*>(p[1]),
+                       kernels::share_of<P, Mean, kernels::sum_of<Real>>, static_cast<kernels::made_of<Real>*>(p[0]),
+                       threads);
 }
 template <pooling P, bool Mean, int Height, int Width, class Real, class G>
 void compute(window_spread_op<P, Mean, Height, Width>, signature<Real, G>, void* const* p, int threads) {
-  kernel::spread_pool<P>({detail::unpooled(G::shape, Height, Width), G::shape},
-                         static_cast<const kernel::taken_of<Real, G>*>(p[1]),
-                         kernel::share_of<P, Mean, kernel::sum_of<Real>>, static_cast<kernel::made_of<Real>*>(p[0]),
-                         threads);
+  kernels::spread_pool<P>(
+      {lang::unpooled(G::shape, Height, Width), G::shape}, static_cast<const kernels::taken_of<Real, G>*>(p[1]),
+      kernels::share_of<P, Mean, kernels::sum_of<Real>>, static_cast<kernels::made_of<Real>*>(p[0]), threads);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

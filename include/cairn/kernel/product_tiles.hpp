@@ -5,7 +5,7 @@
 #include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/tiles.hpp"
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 inline constexpr std::int64_t at_start = 0;
 
@@ -152,4 +152,4 @@ struct product_numbers {
   }
 };
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

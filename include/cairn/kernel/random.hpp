@@ -4,7 +4,7 @@
 #include "cairn/base/philox.hpp"
 #include "cairn/kernel/simd.hpp"
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 /// Applies the generator Philox to a register of counters, lane by lane. The four words of each counter are replaced by
 /// the four random words.
@@ -32,4 +32,4 @@ inline constexpr int drawn_at_once = 4 * wide_words::width;
   wide_words::store(counter, words);
 }
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

@@ -64,7 +64,7 @@ inline std::size_t reduced_index(const shape& from, const shape& to, std::int64_
 
 /// out {reduced(from, axes)} = sums of `in` {from} over the axes.
 template <class Real>
-void reduce_sum(const Real* in, Real* out, const shape& from, axis_set axes) {
+void reduce_sum(const Real* in, Real* out, const shape& from, cairn::detail::axis_set axes) {
   const shape to = reduced(from, axes, true);
   std::vector<double> sums(static_cast<std::size_t>(to.count()));
   for (std::int64_t i = 0; i < from.count(); ++i) {
@@ -75,7 +75,7 @@ void reduce_sum(const Real* in, Real* out, const shape& from, axis_set axes) {
 
 /// out {reduced(from, axes)} = the largest of `in` {from} over the axes, or the smallest; NaN where one is NaN.
 template <class Real>
-void extremum(const Real* in, Real* out, const shape& from, axis_set axes, bool largest) {
+void extremum(const Real* in, Real* out, const shape& from, cairn::detail::axis_set axes, bool largest) {
   const shape to = reduced(from, axes, true);
   std::vector<bool> seen(static_cast<std::size_t>(to.count()));
   for (std::int64_t i = 0; i < from.count(); ++i) {

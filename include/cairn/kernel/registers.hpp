@@ -4,7 +4,7 @@
 #include "cairn/kernel/halves.hpp"
 #include "cairn/kernel/packed.hpp"
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 /// Elements of type T in a program over Real, as many as a register of Real has. If T is bf16 or a user's own type of
 /// real numbers, the elements are computed as Real and rounded after each operation. The conversions Real(T) and
@@ -91,4 +91,4 @@ struct held {
 template <dtype T, class Real>
 using register_of = typename held<T, Real>::type;
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

@@ -1,15 +1,13 @@
 // These kernels compute sines and cosines of positions, and rotate pairs of features by these sines and cosines.
 #pragma once
 
-#include "cairn/op/rotary.hpp"
 #include "cairn/kernel/functions.hpp"
 #include "cairn/kernel/gather.hpp"
 #include "cairn/kernel/run.hpp"
 #include "cairn/kernel/threads.hpp"
+#include "cairn/op/rotary.hpp"
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// Computes out {count, columns}: the sines and cosines of p / base^(2 j / columns), where p is a position and j is the
 /// number of a frequency. If `halves` is true, the first half of the columns holds the cosines, and the second half
@@ -46,7 +44,7 @@ template <bool Back, class Real>
                               std::int64_t heads, std::int64_t features, int threads) {
   using vec = lanes<Real>;
   const std::int64_t half = features / 2;
-  shares{40 * rows * heads * features, rows}(threads, [=](range own) {
+  shares{40 * rows * heads * features, rows}(threads, [=](cost::range own) {
     for (auto row = own.begin; row < own.end; ++row) {
       const Real* const rotation = waves + row % period * features;
       for (auto head = row * heads; head < (row + 1) * heads; ++head) {
@@ -64,18 +62,20 @@ template <bool Back, class Real>
   });
 }
 
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <int Columns, double Base, bool Halves, class Real, class P>
 void compute(waves_op<Columns, Base, Halves>, signature<Real, P>, void* const* p) {
-  kernel::waves(static_cast<const kernel::index_of<P>*>(p[1]), P::shape.count(), Columns, Base, Halves,
-                static_cast<Real*>(p[0]));
+  kernels::waves(static_cast<const kernels::index_of<P>*>(p[1]), P::shape.count(), Columns, Base, Halves,
+                 static_cast<Real*>(p[0]));
 }
 template <bool Back, class Real, class X, class W>
 void compute(rotated_op<Back>, signature<Real, X, W>, void* const* p, int threads) {
   constexpr std::int64_t heads = X::shape[-2], features = X::shape[-1], rows = X::shape.count() / heads / features;
-  kernel::rotate<Back>(static_cast<const Real*>(p[1]), static_cast<const Real*>(p[2]), static_cast<Real*>(p[0]), rows,
-                       W::shape.count() / features, heads, features, threads);
+  kernels::rotate<Back>(static_cast<const Real*>(p[1]), static_cast<const Real*>(p[2]), static_cast<Real*>(p[0]), rows,
+                        W::shape.count() / features, heads, features, threads);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

@@ -4,7 +4,7 @@
 #include "cairn/graph/loop_table.hpp"
 #include "cairn/kernel/registers.hpp"
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 using graph::access, graph::loop_table, graph::mapped_axis;
 
@@ -14,8 +14,8 @@ inline std::int64_t mapped_to(const mapped_axis& a, std::int64_t i) {
   if (i >= a.begin && i < a.end) return i + (i < a.cut ? a.before : a.after);
   const std::int64_t extent = std::int64_t{a.extent} * a.map.repeat;
   std::int64_t j = a.map.begin + a.map.step * i;
-  if (a.map.outside == edge::wrap) j = (j % extent + extent) % extent;
-  else if (a.map.outside == edge::nearest) j = std::clamp<std::int64_t>(j, 0, extent - 1);
+  if (a.map.outside == nn::edge::wrap) j = (j % extent + extent) % extent;
+  else if (a.map.outside == nn::edge::nearest) j = std::clamp<std::int64_t>(j, 0, extent - 1);
   else if (j < 0 || j >= extent) return -1;
   return j / a.map.repeat;
 }
@@ -116,7 +116,7 @@ template <class Held>
   number part[Held::type::width] = {};
   if (row == nullptr) return Held::load(part);
   if constexpr (Held::in_parts) {
-    const bool all_in_runs = a.map.outside == edge::zero || (i >= a.begin && i + n <= a.end);
+    const bool all_in_runs = a.map.outside == nn::edge::zero || (i >= a.begin && i + n <= a.end);
     if (a.stride == 1 && all_in_runs && a.begin < a.end) {
       const auto lane_of = [i, n](int at) { return static_cast<int>(std::clamp<std::int64_t>(at - i, 0, n)); };
       const auto first = Held::load_between(row + i + a.before, lane_of(a.begin), lane_of(a.cut));
@@ -141,4 +141,4 @@ template <class Held>
   return tail ? Held::load(from, n) : Held::load(from);
 }
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

@@ -6,7 +6,7 @@
 // - the workspace, if the operation asks for workspace.
 // A kernel may have a fourth parameter. If the fourth parameter is an int, the kernel receives the number of threads
 // that it may use, and it has workspace for each of these threads. If the fourth parameter is a
-// `const kernel::launch&`, the kernel also receives all other information about the call. Argument-dependent lookup of
+// `const kernels::launch&`, the kernel also receives all other information about the call. Argument-dependent lookup of
 // the operation finds `compute`, so users can add operations of their own.
 #pragma once
 
@@ -15,9 +15,7 @@
 
 #include <span>
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 /// The information that a kernel gets when it runs.
 struct launch {
   int threads = 1;
@@ -46,10 +44,10 @@ struct launch {
   /// they are read. A maker that does not follow computes the rows before each visit. A maker that follows reads the
   /// rows after each visit. Without a maker, there is one call for all of `own`.
   template <class Visit>
-  void in_rows(range own, std::int64_t row_bytes, Visit visit) const {
+  void in_rows(cost::range own, std::int64_t row_bytes, Visit visit) const {
     if (maker == nullptr) return visit(own);
     const std::int64_t few = std::max<std::int64_t>(4 * 1024 / row_bytes, 1);
-    for (range some{own.begin, own.begin}; some.begin < own.end; some.begin = some.end) {
+    for (cost::range some{own.begin, own.begin}; some.begin < own.end; some.begin = some.end) {
       some.end = std::min(some.begin + few, own.end);
       if (!maker->follows) maker->make(some);
       visit(some);
@@ -59,45 +57,52 @@ struct launch {
   /// Lets a kernel whose fourth parameter is an int receive the number of threads alone.
   operator int() const { return threads; }
 };
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn {
 
 /// The number type of the program and the static tensors of a kernel's arguments.
 template <class Real, class... Tensors>
 struct signature {};
 
-namespace detail {
+}  // namespace cairn
+
+namespace cairn::detail {
 /// Declares the name `compute` as a function, so that no class or object of a user hides the kernels.
 void compute();
 
 template <class Op, class Real, class... Tensors>
-void call_kernel(void* const* operands, const kernel::launch& how) {
+void call_kernel(void* const* operands, const kernels::launch& how) {
   constexpr signature<computed_as<Real, Tensors...>, Tensors...> arguments;
   if constexpr (requires { compute(Op{}, arguments, operands, how); }) compute(Op{}, arguments, operands, how);
   else if constexpr (requires { compute(Op{}, arguments, operands); }) compute(Op{}, arguments, operands);
   else
-    static_assert(report_of<mistake<no_kernel, top_scope, fact::operation<Op::name, tensor_fact<Tensors>...>>>{}.shown);
+    static_assert(
+        report_of<mistake<misuse::no_kernel, top_scope, fact::operation<Op::name, tensor_fact<Tensors>...>>>{}.shown);
 }
-}  // namespace detail
+}  // namespace cairn::detail
+
+namespace cairn::graph {
 
 template <class Op, class Real, class... Tensors>
 void run(const void* constants, void* const* operands, int threads) {
-  kernel::launch how{.threads = threads};
-  if (constants != nullptr) how.arguments = *static_cast<const graph::argument_table*>(constants);
-  detail::call_kernel<Op, Real, Tensors...>(operands, how);
+  kernels::launch how{.threads = threads};
+  if (constants != nullptr) how.arguments = *static_cast<const argument_table*>(constants);
+  cairn::detail::call_kernel<Op, Real, Tensors...>(operands, how);
 }
 template <class Op, class Real, class... Tensors>
 void run_tiles(const void* constants, void* const* operands, int threads, const void* reader) {
-  detail::call_kernel<Op, Real, Tensors...>(operands,
-                                            {.threads = threads,
-                                             .reader = static_cast<const kernel::tile_reader*>(reader),
-                                             .arguments = *static_cast<const graph::argument_table*>(constants)});
+  cairn::detail::call_kernel<Op, Real, Tensors...>(operands,
+                                                   {.threads = threads,
+                                                    .reader = static_cast<const kernels::tile_reader*>(reader),
+                                                    .arguments = *static_cast<const argument_table*>(constants)});
 }
 template <class Op, class Real, class... Tensors>
 void run_rows(const void* constants, void* const* operands, int threads, const void* maker) {
-  detail::call_kernel<Op, Real, Tensors...>(operands,
-                                            {.threads = threads,
-                                             .maker = static_cast<const kernel::row_maker*>(maker),
-                                             .arguments = *static_cast<const graph::argument_table*>(constants)});
+  cairn::detail::call_kernel<Op, Real, Tensors...>(operands,
+                                                   {.threads = threads,
+                                                    .maker = static_cast<const kernels::row_maker*>(maker),
+                                                    .arguments = *static_cast<const argument_table*>(constants)});
 }
 
-}  // namespace cairn
+}  // namespace cairn::graph

@@ -9,7 +9,7 @@
 #include "cairn/cost/parts.hpp"
 #include "cairn/kernel/simd.hpp"
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 /// Adds `part`, the sum of a section, to a total. Afterwards `part` is the rounding error of this addition; the next
 /// section begins with it. If the total is infinite or NaN, `part` becomes 0, so that the total stays the value that
@@ -22,7 +22,7 @@ template <class V>
 }
 
 /// Computes the sum of term(0) to term(n - 1), in sections of `Length` terms.
-template <class V, std::int64_t Length = section_terms>
+template <class V, std::int64_t Length = cost::section_terms>
 [[gnu::always_inline]] inline V sum_in_sections(std::int64_t n, auto term) {
   V total{}, part{};
   for (std::int64_t i = 0; i < n;) {
@@ -32,4 +32,4 @@ template <class V, std::int64_t Length = section_terms>
   return total;
 }
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

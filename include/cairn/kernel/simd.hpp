@@ -22,7 +22,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 // These are the names of friend functions of `lanes`. Without these declarations, only argument-dependent lookup would
 // find the friends. A class or an object of the same name outside of cairn, such as std::greater after
@@ -462,4 +462,4 @@ constexpr Real max(Real a, Real b) {
   return a > b ? a : b;
 }
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

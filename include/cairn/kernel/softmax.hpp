@@ -1,15 +1,13 @@
 // Softmax along an axis.
 #pragma once
 
-#include "cairn/op/softmax.hpp"
 #include "cairn/kernel/functions.hpp"
 #include "cairn/kernel/reduce.hpp"
+#include "cairn/op/softmax.hpp"
 
 #include <limits>
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// Both subtract the largest number first, so that no exp overflows:
 /// softmax(x) = exp(x - max) / sum exp(x - max), log_softmax(x) = x - max - log sum exp(x - max).
@@ -97,7 +95,7 @@ void normalize_row(const In* in, Out* out, int n) {
 
 /// Some columns of {n, stride} along the first axis, a register of columns at a time.
 template <normalized Form, class In, class Out>
-void normalize_columns(const In* in, Out* out, int n, std::int64_t stride, range columns) {
+void normalize_columns(const In* in, Out* out, int n, std::int64_t stride, cost::range columns) {
   using vec = lanes<sum_of<In>>;
   constexpr bool stores = Form == normalized::softmax && !std::is_same_v<Out, bf16>;
   for (std::int64_t j = columns.begin; j < columns.end; j += vec::width) {
@@ -145,10 +143,11 @@ void visit_axis(const around_axis& a, std::int64_t work, const launch& how, Visi
   const std::int64_t step = a.extent * a.inner;
   const bool many = a.outer > 1;
   shares{work * a.outer * step, many ? a.outer : a.inner, many ? 1 : lanes<sum_of<In>>::width}(
-      how.threads, [=, &a, &how](range own) {
+      how.threads, [=, &a, &how](cost::range own) {
         if (!many && a.inner > 1) return visit(std::int64_t{0}, own);
-        how.in_rows(own, step * static_cast<int>(sizeof(In)), [=, &a](range some) {
-          for (std::int64_t at = some.begin * step; at < some.end * step; at += step) visit(at, range{0, a.inner});
+        how.in_rows(own, step * static_cast<int>(sizeof(In)), [=, &a](cost::range some) {
+          for (std::int64_t at = some.begin * step; at < some.end * step; at += step)
+            visit(at, cost::range{0, a.inner});
         });
       });
 }
@@ -156,7 +155,7 @@ void visit_axis(const around_axis& a, std::int64_t work, const launch& how, Visi
 /// in == out is allowed.
 template <normalized Form, class In, class Out>
 [[gnu::noinline]] void normalize(const around_axis& a, const In* in, Out* out, const launch& how = {}) {
-  visit_axis<In>(a, normalizing, how, [=, &a](std::int64_t at, range columns) {
+  visit_axis<In>(a, normalizing, how, [=, &a](std::int64_t at, cost::range columns) {
     if (a.inner == 1) normalize_row<Form>(in + at, out + at, a.extent);
     else normalize_columns<Form>(in + at, out + at, a.extent, a.inner, columns);
   });
@@ -223,34 +222,36 @@ template <normalized Form, class G, class Y, class Out>
 [[gnu::noinline]] void normalized_slope(const around_axis& a, const G* g, const Y* y, Out* out,
                                         const launch& how = {}) {
   constexpr std::int64_t work = Form == normalized::log_softmax ? normalizing : normalizing - 200;
-  visit_axis<G>(a, work, how, [=, &a](std::int64_t at, range columns) {
+  visit_axis<G>(a, work, how, [=, &a](std::int64_t at, cost::range columns) {
     if (a.inner == 1) return slope_along<Form, true, G, Y, Out>{g + at, y + at, out + at, a.extent, 1}.run(0);
     const slope_along<Form, false, G, Y, Out> along{g + at, y + at, out + at, a.extent, a.inner};
     for (std::int64_t j = columns.begin; j < columns.end; j += lanes<sum_of<Out>>::width) along.run(j);
   });
 }
 
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <int Axis, class Numbers, class X>
-void compute(softmax_op<Axis>, signature<Numbers, X>, void* const* p, const kernel::launch& how) {
-  kernel::normalize<kernel::normalized::softmax>(kernel::around(X::shape, Axis),
-                                                 static_cast<const kernel::taken_of<Numbers, X>*>(p[1]),
-                                                 static_cast<kernel::made_of<Numbers>*>(p[0]), how);
+void compute(softmax_op<Axis>, signature<Numbers, X>, void* const* p, const kernels::launch& how) {
+  kernels::normalize<kernels::normalized::softmax>(kernels::around(X::shape, Axis),
+                                                   static_cast<const kernels::taken_of<Numbers, X>*>(p[1]),
+                                                   static_cast<kernels::made_of<Numbers>*>(p[0]), how);
 }
 template <int Axis, class Numbers, class X>
-void compute(log_softmax_op<Axis>, signature<Numbers, X>, void* const* p, const kernel::launch& how) {
-  kernel::normalize<kernel::normalized::log_softmax>(kernel::around(X::shape, Axis),
-                                                     static_cast<const kernel::taken_of<Numbers, X>*>(p[1]),
-                                                     static_cast<kernel::made_of<Numbers>*>(p[0]), how);
+void compute(log_softmax_op<Axis>, signature<Numbers, X>, void* const* p, const kernels::launch& how) {
+  kernels::normalize<kernels::normalized::log_softmax>(kernels::around(X::shape, Axis),
+                                                       static_cast<const kernels::taken_of<Numbers, X>*>(p[1]),
+                                                       static_cast<kernels::made_of<Numbers>*>(p[0]), how);
 }
 
 template <int Axis, bool OfLog, class Numbers, class G, class Y>
-void compute(softmax_slope_op<Axis, OfLog>, signature<Numbers, G, Y>, void* const* p, const kernel::launch& how) {
-  constexpr auto form = OfLog ? kernel::normalized::log_softmax : kernel::normalized::softmax;
-  kernel::normalized_slope<form>(kernel::around(G::shape, Axis), static_cast<const kernel::taken_of<Numbers, G>*>(p[1]),
-                                 static_cast<const kernel::taken_of<Numbers, Y>*>(p[2]),
-                                 static_cast<kernel::made_of<Numbers>*>(p[0]), how);
+void compute(softmax_slope_op<Axis, OfLog>, signature<Numbers, G, Y>, void* const* p, const kernels::launch& how) {
+  constexpr auto form = OfLog ? kernels::normalized::log_softmax : kernels::normalized::softmax;
+  kernels::normalized_slope<form>(
+      kernels::around(G::shape, Axis), static_cast<const kernels::taken_of<Numbers, G>*>(p[1]),
+      static_cast<const kernels::taken_of<Numbers, Y>*>(p[2]), static_cast<kernels::made_of<Numbers>*>(p[0]), how);
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

@@ -5,7 +5,7 @@
 #include "cairn/kernel/packed.hpp"
 #include "cairn/kernel/random.hpp"
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 /// Returns the random words of one register of elements, from element `first` of the stream on. There is one word for
 /// each float of the register.
@@ -43,4 +43,4 @@ using whole_lanes = packed<std::int32_t, lanes<float>::width>;
   return rounded_by(words_from(word(element), {.from = {std::uint64_t{word(high)} << 32 | word(low)}}), x);
 }
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

@@ -16,7 +16,7 @@
 #include <pthread.h>
 #endif
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 /// True if the program is compiled with OpenMP, so that it can use more than one thread.
 #ifdef _OPENMP
@@ -90,9 +90,9 @@ struct shares {
   template <class Body>
   void operator()(int threads, Body body) const {
     const int parts = threads == 1 ? 1 : std::min(parts_of(work, (extent + unit - 1) / unit), threads);
-    if (parts == 1) return body(range{0, extent});
-    in_parts(parts, [this, parts, &body](int part) { body(share(extent, unit, part, parts)); });
+    if (parts == 1) return body(cost::range{0, extent});
+    in_parts(parts, [this, parts, &body](int part) { body(cost::share(extent, unit, part, parts)); });
   }
 };
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

@@ -4,7 +4,7 @@
 
 #include "cairn/cost/parts.hpp"
 
-namespace cairn::kernel {
+namespace cairn::kernels {
 
 /// The functions that a kernel calls for each tile of its first result. The result is seen as {rows, columns}.
 /// - The kernel calls run(...) once the tile is complete. The arguments are the tile's numbers, the distance `stride`
@@ -33,13 +33,13 @@ struct tile_reader {
 /// fused loop computes the rows that the kernel reads. Each row is computed once, by the thread that reads the row. If
 /// `follows` is true, the fused loop follows the kernel through the rows.
 struct row_maker {
-  using make_pointer = void (*)(const void* table, void* const* operands, range rows);
+  using make_pointer = void (*)(const void* table, void* const* operands, cost::range rows);
   make_pointer make_rows;
   const void* table;
   void* const* operands;
   bool follows = false;
 
-  void make(range rows) const { make_rows(table, operands, rows); }
+  void make(cost::range rows) const { make_rows(table, operands, rows); }
 };
 
-}  // namespace cairn::kernel
+}  // namespace cairn::kernels

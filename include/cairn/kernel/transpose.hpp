@@ -1,15 +1,13 @@
 // This kernel copies a tensor with its axes in another order.
 #pragma once
 
-#include "cairn/op/transpose.hpp"
 #include "cairn/kernel/run.hpp"
 #include "cairn/kernel/simd.hpp"
+#include "cairn/op/transpose.hpp"
 
 #include <algorithm>
 
-namespace cairn {
-
-namespace kernel {
+namespace cairn::kernels {
 
 /// The axes of a permuted tensor, in the order of the result. For each axis, `from` is the distance of neighbouring
 /// elements in the argument, and `to` is their distance in the result.
@@ -109,13 +107,15 @@ template <class Number>
 template <shape From, auto Permutation>
 inline constexpr permutation permutation_of = permuted_axes(From, Permutation.data());
 
-}  // namespace kernel
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
 
 template <auto Permutation, class Real, class X>
 void compute(transpose_op<Permutation>, signature<Real, X>, void* const* p) {
   using number = stored_as<X::element.type, Real>;
-  kernel::transpose(kernel::permutation_of<X::shape, Permutation>, static_cast<const number*>(p[1]),
-                    static_cast<number*>(p[0]));
+  kernels::transpose(kernels::permutation_of<X::shape, Permutation>, static_cast<const number*>(p[1]),
+                     static_cast<number*>(p[0]));
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

@@ -4,9 +4,8 @@
 #include "cairn/lang/mistake.hpp"
 #include "cairn/lang/operation.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// Is true if E is a constant. A constant takes the type of the other arguments of an operation.
 template <class E>
 inline constexpr bool is_constant = false;
@@ -84,13 +83,12 @@ struct result_tensor {
   static constexpr cairn::shape shape = results_of<Op, A...>[I];
   static constexpr element_type element = results_of<Op, A...>[I].element;
 };
-}  // namespace detail
 
 /// An operation applied to expressions. As an expression, its value is the first result.
 template <class Op, class... A>
 struct expr : expression {
   using owner = owner_of<A...>;
-  static constexpr const auto& results = detail::results_of<Op, A...>;
+  static constexpr const auto& results = results_of<Op, A...>;
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
   static constexpr expression_traits traits = with_computation(
@@ -106,7 +104,6 @@ struct pick : expression {
   static constexpr expression_traits traits = E::traits;
 };
 
-namespace detail {
 /// Returns the text of an operation with its arguments, for example "add(x, fc1)". If the text is so long that clang
 /// would cut it, returns the name of the operation alone.
 template <class Op, class First, class... Rest>
@@ -229,7 +226,7 @@ inline constexpr verdict verdict_of = judge_application<Op, A...>();
 template <class Op, class Owner, class... A, std::size_t... I>
 constexpr auto wrong_kinds(std::index_sequence<I...>) {
   return mistake<
-      kind_mismatch, Owner, fact::operation<Op::name, tensor_fact<A>...>,
+      misuse::kind_mismatch, Owner, fact::operation<Op::name, tensor_fact<A>...>,
       fact::takes<typename shown_element<required_type(facts_of<A...>, sizeof...(A), I, demands_of<Op>)>::type...>>{};
 }
 
@@ -242,7 +239,7 @@ struct shown_argument {
 template <class Op, class Owner, int I, class... A>
 constexpr auto index_out_of_bounds() {
   constexpr int bound = std::array{A::element.bound...}[I];
-  return mistake<bound_above_extent, Owner, fact::operation<Op::name, tensor_fact<A>...>, fact::bound<bound>>{};
+  return mistake<misuse::bound_above_extent, Owner, fact::operation<Op::name, tensor_fact<A>...>, fact::bound<bound>>{};
 }
 
 /// Returns a fact that a message shows in addition to the arguments that have wrong shapes, or an empty tuple. The fact
@@ -259,7 +256,7 @@ constexpr auto reason_of_shapes() {
 /// The misuse that is reported if the shapes of the arguments do not fit.
 template <class Op>
 struct shape_rule_of {
-  using type = rule::unsaid;
+  using type = misuse::unsaid;
 };
 template <class Op>
   requires requires { typename Op::rule; }
@@ -297,8 +294,8 @@ constexpr auto mistake_found() {
   using what = fact::operation<Op::name, tensor_fact<A>...>;
   constexpr std::index_sequence_for<A...> each;
   if constexpr (Found.fault == verdict::kinds) return wrong_kinds<Op, Owner, A...>(each);
-  else if constexpr (Found.fault == verdict::types) return mistake<different_types, Owner, what>{};
-  else if constexpr (Found.fault == verdict::states) return mistake<no_state, Owner, what>{};
+  else if constexpr (Found.fault == verdict::types) return mistake<misuse::different_types, Owner, what>{};
+  else if constexpr (Found.fault == verdict::states) return mistake<misuse::no_state, Owner, what>{};
   else if constexpr (Found.fault == verdict::shapes) return wrong_shapes<Op, Owner, A...>(each);
   else return index_out_of_bounds<Op, Owner, Found.argument, A...>();
 }
@@ -309,18 +306,18 @@ constexpr auto made_silently(A... args) {
   using owner = owner_of<A...>;
   if constexpr (!an_operation_on<Op, A...>) {
     if constexpr ((wrong<A> || ...)) return pass_on<owner>(args...);
-    else return mistake<no_operation, owner, fact::operation<Op::name, tensor_fact<A>...>>{};
+    else return mistake<misuse::no_operation, owner, fact::operation<Op::name, tensor_fact<A>...>>{};
   } else if constexpr ((wrong<A> || ...)) {
     return in_place_of_results<result_count<Op, A...>>(pass_on<owner>(args...));
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
     using what = fact::operation<Op::name, tensor_fact<A>...>;
-    return in_place_of_results<result_count<Op, A...>>(mistake<captured_value, owner, what>{});
+    return in_place_of_results<result_count<Op, A...>>(mistake<misuse::captured_value, owner, what>{});
   } else if constexpr (verdict_of<Op, A...>.fault != verdict::sound) {
     return in_place_of_results<result_count<Op, A...>>(mistake_found<Op, owner, verdict_of<Op, A...>, A...>());
   } else if constexpr (expr<Op, A...>::traits.height > max_height) {
     using height = fact::height<expr<Op, A...>::traits.height>;
     return in_place_of_results<result_count<Op, A...>>(
-        mistake<expression_too_large, owner, fact::operation<Op::name, tensor_fact<A>...>, height>{});
+        mistake<misuse::expression_too_large, owner, fact::operation<Op::name, tensor_fact<A>...>, height>{});
   } else if constexpr (results_of<Op, A...>.size() > 1) {
     return tuple_of_results<expr<Op, A...>>(std::make_index_sequence<results_of<Op, A...>.size()>{});
   } else {
@@ -333,17 +330,17 @@ constexpr auto made_silently(A... args) {
 template <fixed_string Name, std::size_t Count, class Misuse>
 struct form_of {
   static constexpr fixed_string name = Name;
-  using misuse = Misuse;
+  using reported = Misuse;
   template <class... A>
   static constexpr bool fits = sizeof...(A) == Count;
 };
 template <fixed_string Name>
-using form_of_one = form_of<Name, 1, axes_as_arguments>;
+using form_of_one = form_of<Name, 1, misuse::axes_as_arguments>;
 template <fixed_string Name>
-using form_of_two = form_of<Name, 2, two_arguments>;
+using form_of_two = form_of<Name, 2, misuse::two_arguments>;
 /// Base of a form for which the arguments in <...> are missing or wrong. No number of arguments fits.
 template <fixed_string Name>
-using unfit_form = form_of<Name, std::size_t(-1), axes_as_arguments>;
+using unfit_form = form_of<Name, std::size_t(-1), misuse::axes_as_arguments>;
 /// A form that applies the operation Op.
 template <class Op>
 struct operation_form {
@@ -360,12 +357,12 @@ struct operation_form {
 /// them is a layer or a plain number.
 template <class Form, class... A>
 struct misuse_of {
-  using type = typename Form::misuse;
+  using type = typename Form::reported;
 };
 template <class Form, class... A>
   requires(Form::template fits<A...>)
 struct misuse_of<Form, A...> {
-  using type = std::conditional_t<(a_layer<A> || ...), layer_for_expression, raw_number>;
+  using type = std::conditional_t<(a_layer<A> || ...), misuse::layer_for_expression, misuse::raw_number>;
 };
 
 /// The type that a form makes of its arguments. The primary template has no member `type`, because compilers form the
@@ -385,26 +382,23 @@ struct application<Form, First, A...> {
   using silent = decltype(Form::of(First{}, A{}...));
   using type = surfaced<silent>;
 };
-}  // namespace detail
 
 /// The type of Form(args...), or the type of the mistake if the form does not take the arguments. A form has
 /// - `name`: the name that messages show,
 /// - `fits<A...>`: true if the number of arguments is right,
-/// - `misuse`: the misuse that is reported if the number is wrong,
+/// - `reported`: the misuse that is reported if the number is wrong,
 /// - `of(args...)`: makes a value from expressions.
 template <class Form, class... A>
-using applied = typename detail::application<Form, A...>::type;
+using applied = typename application<Form, A...>::type;
 
 /// The type of Op(args...), which is a tuple if Op has several results. If Op does not take the arguments, this is the
 /// type of the mistake.
 template <class Op, class... A>
-using made = applied<detail::operation_form<Op>, A...>;
-namespace detail {
+using made = applied<operation_form<Op>, A...>;
 /// The type of Op(args...) without a report of its mistake. A function that composes several operations uses this type
 /// and reports once for all of them: `surfaced<unreported<Op, ...>>`.
 template <class Op, class... A>
 using unreported = typename application<operation_form<Op>, A...>::silent;
-}  // namespace detail
 
 /// Returns the expression Op(args...), or a tuple if Op has several results.
 template <class Op, an_expression... A>
@@ -412,4 +406,8 @@ constexpr made<Op, A...> make(A...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::made, lang::make;
 }  // namespace cairn

@@ -3,9 +3,8 @@
 
 #include "cairn/lang/chain.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// A function object of the user as a layer. Reports a mistake if F cannot be called or has captures.
 template <class F>
 struct wrapped : layer_base {
@@ -15,9 +14,10 @@ struct wrapped : layer_base {
     if constexpr (call_check<F, A...>::has_body_error) {
       return rejected{};
     } else if constexpr (!call_check<F, A...>::invocable) {
-      return surfaced<mistake<not_callable, owner_of<A...>, fact::given<F>, fact::arguments<tensor_fact<A>...>>>{};
+      return surfaced<
+          mistake<misuse::not_callable, owner_of<A...>, fact::given<F>, fact::arguments<tensor_fact<A>...>>>{};
     } else if constexpr (!std::is_empty_v<F>) {
-      return surfaced<mistake<captures_values, owner_of<A...>, fact::given<F>>>{};
+      return surfaced<mistake<misuse::captures_values, owner_of<A...>, fact::given<F>>>{};
     } else {
       return F{}(x...);
     }
@@ -47,7 +47,7 @@ concept takes_nothing = requires { &F::operator(); } && std::is_invocable_v<cons
 /// arguments. Form has the `name` for messages, the template `call` for the value, and the template `layer`.
 template <class Form, class F, class... A>
 struct calling_as {
-  using type = misused<function_first, Form::name, F, A...>;
+  using type = misused<misuse::function_first, Form::name, F, A...>;
 };
 template <class Form, class F, an_expression... A>
   requires(!an_expression<F> && (sizeof...(A) > 0 || takes_nothing<F>))
@@ -61,7 +61,7 @@ struct calling_as<Form, F> {
 };
 template <class Form, an_expression E>
 struct calling_as<Form, E> {
-  using type = misused<expression_for_layer, Form::name, E>;
+  using type = misused<misuse::expression_for_layer, Form::name, E>;
 };
 
 template <fixed_string Name>
@@ -72,26 +72,25 @@ struct block_form {
   template <class F>
   using layer = block_layer<Name, opaque<F>>;
 };
-}  // namespace detail
 
 /// Makes a layer of a function object without captures. `|` takes the layer on either side.
 template <class F>
 constexpr auto layer(F) {
-  return detail::wrapped<F>{};
+  return wrapped<F>{};
 }
 
 /// Applies f to arguments and gives its parameters the prefix `Name.`. A block is like `ckpt`, but it is no segment:
 /// nothing in it is recomputed because of the block.
 template <fixed_string Name, class F, class... A>
   requires(sizeof...(A) > 0)
-constexpr typename detail::calling_as<detail::block_form<Name>, F, A...>::type block(F, A...) {
+constexpr typename calling_as<block_form<Name>, F, A...>::type block(F, A...) {
   return {};
 }
 
 /// Makes a layer of f and gives its parameters the prefix `Name.`. If f takes no arguments, returns the value of f()
 /// instead of a layer.
 template <fixed_string Name, class F>
-constexpr typename detail::calling_as<detail::block_form<Name>, F>::type block(F) {
+constexpr typename calling_as<block_form<Name>, F>::type block(F) {
   return {};
 }
 
@@ -101,4 +100,8 @@ constexpr nameless<"block", A...> block(A...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::block, lang::layer;
 }  // namespace cairn

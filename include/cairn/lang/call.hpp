@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace cairn {
+namespace cairn::lang {
 
 // A mark says what a call means for names and for the passes: whether it is a segment, how many times its body runs,
 // and which mistake its policies contain (`void`: none).
@@ -33,13 +33,12 @@ struct segment_mark {
   static constexpr fixed_string name = Name;
   static constexpr bool segment = true;
   static constexpr int times = 1;
-  using problem = typename detail::wrong_policies<Policy...>::type;
+  using problem = typename wrong_policies<Policy...>::type;
 };
 /// Segment number `Part` of the `Parts` segments that `ckpt_sequential` cuts a chain into. All have the same policies.
 template <fixed_string Name, int Part, int Parts, class... Policy>
 struct chain_mark : segment_mark<Name, Policy...> {};
 
-namespace detail {
 /// The type T that a function returned, as a fact. A class is not spelled out, because its name may be as long as the
 /// model.
 template <class T>
@@ -105,7 +104,6 @@ constexpr expression_traits traits_of_call(expression_traits t, const expression
   t.has_model_parts = true;
   return with_computation(t);
 }
-}  // namespace detail
 
 /// F applied to arguments. The body of the call is what F returns for placeholders: an expression or a tuple of
 /// expressions. The body has a scope of its own.
@@ -113,20 +111,19 @@ template <class Mark, class F, an_expression... A>
 struct call : expression {
   using owner = owner_of<A...>;
   static constexpr int level = merged_traits({A::traits...}).level + 1;
-  using applied = detail::application_of<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
-  using bodies = typename detail::as_tuple<typename applied::template result<>>::type;
+  using applied = application_of<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
+  using bodies = typename as_tuple<typename applied::template result<>>::type;
   using inner_owner = scope<level, F>;
 
-  using values = detail::body_facts<inner_owner, bodies>;
+  using values = body_facts<inner_owner, bodies>;
   static constexpr const auto& results = values::results;
   static constexpr const expression_traits& inside = values::traits;
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
   static constexpr expression_traits traits =
-      detail::traits_of_call(merged_traits({A::traits...}, false, (captured<owner, A> || ...)), inside, Mark::times);
+      traits_of_call(merged_traits({A::traits...}, false, (captured<owner, A> || ...)), inside, Mark::times);
 };
 
-namespace detail {
 template <class Mark, class F, class... A>
 inline constexpr auto known_as<call<Mark, F, A...>> = known_as<F>;
 template <class Mark, class F, class... A>
@@ -212,14 +209,15 @@ constexpr auto picks(std::index_sequence<I...>) {
 /// first element that is no expression.
 template <class Mark, class Owner, class F, class T>
 constexpr auto no_body(std::type_identity<T>) {
-  return mistake_in<Mark, not_a_layer, Owner, fact::given<F>, returned_fact<T>>();
+  return mistake_in<Mark, misuse::not_a_layer, Owner, fact::given<F>, returned_fact<T>>();
 }
 template <class Mark, class Owner, class F, class First, class... E>
 constexpr auto no_body(std::type_identity<std::tuple<First, E...>>) {
   constexpr std::array is_one{an_expression<First>, an_expression<E>...};
   constexpr auto at = std::ranges::find(is_one, false) - is_one.begin();
   using element = std::tuple_element_t<static_cast<std::size_t>(at), std::tuple<First, E...>>;
-  return mistake_in<Mark, no_expression_in_tuple, Owner, fact::given<F>, fact::element<at>, returned_fact<element>>();
+  return mistake_in<Mark, misuse::no_expression_in_tuple, Owner, fact::given<F>, fact::element<at>,
+                    returned_fact<element>>();
 }
 template <class Mark, class Owner, class F, class A, class B>
 constexpr auto no_body(std::type_identity<std::pair<A, B>>) {
@@ -254,36 +252,37 @@ constexpr auto called_silently(A... args) {
   } else if constexpr (!std::is_void_v<typename Mark::problem>) {
     return leave_call<Mark, owner>(typename Mark::problem{});
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
-    return mistake_in<Mark, captured_value, owner>();
+    return mistake_in<Mark, misuse::captured_value, owner>();
   } else if constexpr (applied::has_body_error) {
     return rejected{};
   } else if constexpr (!applied::invocable) {
-    return mistake_in<Mark, not_callable, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>();
+    return mistake_in<Mark, misuse::not_callable, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>();
   } else {
     using body = typename applied::template result<>;
     if constexpr (!std::is_empty_v<F>) {
-      return in_place_of_results<body_size<body>>(mistake_in<Mark, captures_values, owner, fact::given<F>>());
+      return in_place_of_results<body_size<body>>(mistake_in<Mark, misuse::captures_values, owner, fact::given<F>>());
     } else if constexpr (!a_body<body>) {
       return in_place_of_results<body_size<body>>(no_body<Mark, owner, F>(std::type_identity<body>{}));
     } else {
       using bodies = std::type_identity<typename as_tuple<body>::type>;
-      using problem = decltype(detail::first_mistake_in(bodies{}));
+      using problem = decltype(first_mistake_in(bodies{}));
       using made = call<Mark, F, A...>;
       if constexpr (!std::is_void_v<problem>) {
         return in_place_of_results<body_size<body>>(leave_call<Mark, owner>(problem{}));
-      } else if constexpr (!detail::uses_own_values_only<typename made::inner_owner>(bodies{}) ||
+      } else if constexpr (!uses_own_values_only<typename made::inner_owner>(bodies{}) ||
                            (Mark::segment && made::inside.recomputes_outside_value)) {
         return in_place_of_results<body_size<body>>(
             leave_call<Mark, owner>(capture_among<typename made::inner_owner, owner>(bodies{})));
       } else if constexpr (Mark::segment && made::inside.detached) {
-        return in_place_of_results<body_size<body>>(mistake_in<Mark, detached_in_segment, owner>());
+        return in_place_of_results<body_size<body>>(mistake_in<Mark, misuse::detached_in_segment, owner>());
       } else if constexpr (made::traits.height > max_height) {
         return in_place_of_results<body_size<body>>(
-            mistake_in<Mark, expression_too_large, owner, fact::height<made::traits.height>>());
+            mistake_in<Mark, misuse::expression_too_large, owner, fact::height<made::traits.height>>());
       } else if constexpr (Mark::segment &&
                            std::countr_one(made::inside.arguments_read) < static_cast<int>(sizeof...(A))) {
         return in_place_of_results<body_size<body>>(
-            mistake_in<Mark, unused_argument, owner, fact::argument<std::countr_one(made::inside.arguments_read)>,
+            mistake_in<Mark, misuse::unused_argument, owner,
+                       fact::argument<std::countr_one(made::inside.arguments_read)>,
                        fact::arguments<tensor_fact<A>...>>());
       } else if constexpr (is_tuple<body>) {
         return picks<made>(std::make_index_sequence<std::tuple_size_v<body>>{});
@@ -306,11 +305,10 @@ template <class L, class X>
 using layer_result_of = typename calling<stage_mark, L, X>::silent;
 template <class X, class L>
 struct piping;
-}  // namespace detail
 
 /// The type of F applied to arguments as a call with the given mark: an expression, or a tuple of expressions. A
 /// mistake is reported.
 template <class Mark, class F, class... A>
-using called = typename detail::calling<Mark, F, A...>::type;
+using called = typename calling<Mark, F, A...>::type;
 
-}  // namespace cairn
+}  // namespace cairn::lang

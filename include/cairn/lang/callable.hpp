@@ -13,7 +13,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace cairn::detail {
+namespace cairn::lang {
 
 /// Takes `Arguments` arguments of any type. It can be called as a function object, and as the gradient rule `vjp`.
 template <std::size_t Arguments>
@@ -167,4 +167,4 @@ struct vjp_call {
   using type = decltype(Rule::vjp(A{}...));
 };
 
-}  // namespace cairn::detail
+}  // namespace cairn::lang

@@ -5,7 +5,7 @@
 #include "cairn/lang/leaf.hpp"
 #include "cairn/lang/policy.hpp"
 
-namespace cairn::detail {
+namespace cairn::lang {
 
 /// An expression E that the body Owner uses.
 template <class Owner, class E>
@@ -100,7 +100,7 @@ template <class Owner, class... Facts>
 struct capture;
 template <class Owner, class... A, class... B>
 struct capture<Owner, std::tuple<A...>, std::tuple<B...>> {
-  using type = mistake<captured_value, Owner, A..., B...>;
+  using type = mistake<misuse::captured_value, Owner, A..., B...>;
 };
 /// Returns the mistake of a body `Inner` that uses a value which it must not use. E are the values that the body
 /// returns. The message shows the forbidden value and the input from which it is computed, if they are found.
@@ -108,11 +108,11 @@ template <class Inner, class Owner, class... E>
 constexpr auto capture_among(std::type_identity<std::tuple<E...>>) {
   using value = typename decltype(first_match<is_forbidden_value, seen_from<Inner, E>...>())::type;
   if constexpr (std::is_void_v<value>) {
-    return mistake<captured_value, Owner>{};
+    return mistake<misuse::captured_value, Owner>{};
   } else {
     using input = typename decltype(first_match<is_input_leaf, seen_from<top_scope, value>>())::type;
     return typename capture<Owner, typename operation_fact<value>::type, typename input_fact<input>::type>::type{};
   }
 }
 
-}  // namespace cairn::detail
+}  // namespace cairn::lang

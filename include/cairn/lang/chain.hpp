@@ -3,9 +3,8 @@
 
 #include "cairn/lang/call.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// A list of layers.
 template <class... L>
 struct chain_of {};
@@ -24,7 +23,6 @@ struct chain : layer_base {
     return {};
   }
 };
-}  // namespace detail
 
 /// The tensor of the last stage of a chain, and the traits of the whole chain.
 struct chain_traits {
@@ -47,7 +45,6 @@ struct chained : last_stage<Last> {
   using owner = typename X::owner;
 };
 
-namespace detail {
 /// The stages of a chain, as a std::tuple: each layer of L, applied to the tensor that the stage before returns.
 /// Together with the expression that the chain begins with, the stages are the parts of the chain.
 template <int Level, class Tensor, class... L>
@@ -146,7 +143,7 @@ struct stage_carry {
   constexpr auto operator<<(std::type_identity<L>) const {
     using stage = called<stage_mark, L, stage_input<Level, Tensor>>;
     if constexpr (!an_expression<stage>) {
-      return mistake<not_a_layer, stage_scope, fact::given<L>, fact::returned<std::tuple<>>>{};
+      return mistake<misuse::not_a_layer, stage_scope, fact::given<L>, fact::returned<std::tuple<>>>{};
     } else if constexpr (wrong<stage>) {
       return stage{};
     } else {
@@ -196,11 +193,11 @@ constexpr auto piped_silently(X x) {
   if constexpr (wrong<X>) {
     return x;
   } else if constexpr (requires { std::tuple_size<L>::value; }) {
-    return mistake<several_layers, typename X::owner, fact::given<fact::object>>{};
+    return mistake<misuse::several_layers, typename X::owner, fact::given<fact::object>>{};
   } else if constexpr (!std::is_class_v<L>) {
-    return mistake<not_callable, typename X::owner, fact::given<L>, fact::arguments<tensor_fact<X>>>{};
+    return mistake<misuse::not_callable, typename X::owner, fact::given<L>, fact::arguments<tensor_fact<X>>>{};
   } else if constexpr (!std::is_empty_v<L>) {
-    return mistake<captures_values, typename X::owner, fact::given<L>>{};
+    return mistake<misuse::captures_values, typename X::owner, fact::given<L>>{};
   } else {
     using layers = typename flattened<L>::type;
     using before = chain_so_far<X>;
@@ -217,18 +214,17 @@ struct piping<X, L> {
 };
 template <an_expression A, an_expression B>
 struct piping<A, B> {
-  using type = misused<piped_into_expression, "|", A, B>;
+  using type = misused<misuse::piped_into_expression, "|", A, B>;
 };
-}  // namespace detail
 
 /// Applies a layer: `images | nn::linear<"fc1", 256> | nn::relu`. The operator | binds weaker than + and *, so write
 /// `a + f(x)` and not `a + x | f`.
 template <an_expression X, class L>
-constexpr typename detail::piping<X, L>::type operator|(X, L) {
+constexpr typename piping<X, L>::type operator|(X, L) {
   return {};
 }
 template <a_layer L, an_expression X>
-constexpr misused<piped_into_expression, "|", L, X> operator|(L, X) {
+constexpr misused<misuse::piped_into_expression, "|", L, X> operator|(L, X) {
   return {};
 }
 
@@ -236,27 +232,27 @@ constexpr misused<piped_into_expression, "|", L, X> operator|(L, X) {
 // after |, also if another overload is chosen.
 template <an_expression X>
 constexpr auto operator|(X, function_name (&)(function_name)) {
-  return misused<function_for_layer, "|", X>{};
+  return misused<misuse::function_for_layer, "|", X>{};
 }
 template <a_layer L>
 constexpr auto operator|(L, function_name (&)(function_name)) {
-  return mistaken_layer<function_for_layer, fact::operation<"|", fact::layer>>{};
+  return mistaken_layer<misuse::function_for_layer, fact::operation<"|", fact::layer>>{};
 }
 
 template <an_expression... X, class L>
 constexpr auto operator|(std::tuple<X...>, L) {
-  return misused<several_piped, "|", X...>{};
+  return misused<misuse::several_piped, "|", X...>{};
 }
 template <an_expression A, an_expression B, class L>
 constexpr auto operator|(std::pair<A, B>, L) {
-  return misused<several_piped, "|", A, B>{};
+  return misused<misuse::several_piped, "|", A, B>{};
 }
 
 /// Makes one layer that applies A and then B.
 template <class A, class B>
   requires(!an_expression<A> && !an_expression<B> && (a_layer<A> || a_layer<B>))
 constexpr auto operator|(A, B) {
-  return detail::join_layers(typename detail::flattened<A>::type{}, typename detail::flattened<B>::type{});
+  return join_layers(typename flattened<A>::type{}, typename flattened<B>::type{});
 }
 
-}  // namespace cairn
+}  // namespace cairn::lang

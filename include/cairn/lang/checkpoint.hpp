@@ -5,9 +5,8 @@
 #include "cairn/lang/convert.hpp"
 #include "cairn/lang/repeat.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// A layer that is a segment.
 template <class OpaqueMark, class Opaque>
 struct segment_layer : layer_base {
@@ -68,7 +67,6 @@ struct segment_form<Name, boundaries<T>, Policy...> : segment_form<Name, Policy.
   template <class F>
   using layer = rounding_layer<T, opaque<mark>, opaque<F>>;
 };
-}  // namespace detail
 
 /// A segment: f applied to boundaries, as in torch.utils.checkpoint.checkpoint(f, a, b). The forward pass stores the
 /// boundaries. The backward pass recomputes from them the values of the interior that it reads. If f returns a
@@ -91,14 +89,14 @@ struct segment_form<Name, boundaries<T>, Policy...> : segment_form<Name, Policy.
 /// - policies that fit no value of the segment.
 template <fixed_string Name, class... Policy, class F, class... A>
   requires(sizeof...(A) > 0)
-constexpr typename detail::calling_as<detail::segment_form<Name, Policy...>, F, A...>::type ckpt(F, A...) {
+constexpr typename calling_as<segment_form<Name, Policy...>, F, A...>::type ckpt(F, A...) {
   return {};
 }
 
 /// Makes a checkpointed layer of a layer. If f takes no arguments, returns the value of a segment that reads parameters
 /// only.
 template <fixed_string Name, class... Policy, class F>
-constexpr typename detail::calling_as<detail::segment_form<Name, Policy...>, F>::type ckpt(F) {
+constexpr typename calling_as<segment_form<Name, Policy...>, F>::type ckpt(F) {
   return {};
 }
 
@@ -108,4 +106,8 @@ constexpr nameless<"ckpt", A...> ckpt(A...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::ckpt;
 }  // namespace cairn

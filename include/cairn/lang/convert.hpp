@@ -3,9 +3,8 @@
 
 #include "cairn/lang/apply.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// The type of elements that the C++ type T stands for. A type of a user has a member `dtype` with this type.
 template <class T>
 inline constexpr dtype dtype_of = T::dtype;
@@ -21,13 +20,12 @@ inline constexpr dtype dtype_of<std::uint8_t> = dtype::u8;
 template <class T>
 concept a_real_element =
     std::same_as<T, float> || std::same_as<T, double> || requires { requires kind_of(T::dtype) == kind::real; };
-}  // namespace detail
 
 /// Converts the numbers of the argument to the type `To`, and rounds them to it.
 template <dtype To>
 struct as_op : op {
   static constexpr fixed_string name = "as";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr bool elementwise = true, piecewise_constant = kind_of(To) != kind::real;
   static constexpr kind argument_kind(int) { return kind::any; }
   /// Whole numbers keep their bound if the new type has room for all numbers below the bound.
@@ -43,7 +41,6 @@ struct as_op : op {
   }
 };
 
-namespace detail {
 /// Returns x as a gradient rule computes with it. If the type of x is a rounded one, x is converted to real numbers of
 /// the type of the program.
 template <class X>
@@ -51,13 +48,12 @@ constexpr auto in_reals(X x) {
   if constexpr (is_rounded(X::element.type)) return make<as_op<dtype::real>>(x);
   else return x;
 }
-}  // namespace detail
 
 /// Converts the elements of x to the type T: float, double, bf16, std::int32_t, std::uint8_t or a type of your own.
 /// Real numbers are rounded to the nearest number of T. If T is a type of whole numbers, real numbers are cut off, and
 /// the result has no gradient. In a program over doubles nothing is rounded to bf16.
 template <class T, an_operand X>
-constexpr made<as_op<detail::dtype_of<T>>, X> as(X) {
+constexpr made<as_op<dtype_of<T>>, X> as(X) {
   return {};
 }
 /// Converts the elements of x to real numbers of the type of the program.
@@ -66,4 +62,8 @@ constexpr made<as_op<dtype::real>, X> as_real(X) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::as, lang::as_real;
 }  // namespace cairn

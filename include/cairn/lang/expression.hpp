@@ -3,22 +3,32 @@
 #pragma once
 
 #include "cairn/base/element.hpp"
-#include "cairn/misuse/table.hpp"
 #include "cairn/lang/opaque.hpp"
 #include "cairn/lang/scope.hpp"
+#include "cairn/misuse/table.hpp"
 
 #include <algorithm>
 #include <initializer_list>
 #include <utility>
 
+// Namespace cairn has only the names that docs/operations.md lists. Headers of lang/ and op/ define their names in
+// cairn::lang, and then declare the listed ones in cairn.
 namespace cairn {
+namespace lang {}
+/// The library's own namespace sees all names of the language.
+namespace detail {
+using namespace lang;
+}
+}  // namespace cairn
+
+namespace cairn::lang {
 
 /// Base of every expression. Argument-dependent lookup finds the operators through this base. The conversion to bool,
 /// as in `if (x)`, reports a mistake. The exception specification reports the mistake, because compilers read it where
 /// the operator is called. The body would be read too late for `?:`, for which g++ has an error of its own.
 struct expression {
   template <std::same_as<bool> T>
-  explicit constexpr operator T() const noexcept(truth_of_expression::found<std::false_type, T>{}) {
+  explicit constexpr operator T() const noexcept(misuse::truth_of_expression::found<std::false_type, T>{}) {
     return false;
   }
 };
@@ -54,15 +64,13 @@ struct tensor {
   static constexpr element_type element = E;
 };
 
-namespace detail {
 template <class E, std::size_t... Axis>
 tensor<E::element, E::shape.extent[Axis]...> as_tensor(std::index_sequence<Axis...>);
 template <class E>
 using axes_of_expression = std::make_index_sequence<static_cast<std::size_t>(E::shape.rank)>;
-}  // namespace detail
 /// The tensor that has the shape and the elements of E.
 template <class E>
-using tensor_of = decltype(detail::as_tensor<E>(detail::axes_of_expression<E>{}));
+using tensor_of = decltype(as_tensor<E>(axes_of_expression<E>{}));
 
 /// The properties of an expression that expressions made of it inherit, in addition to its tensor.
 struct expression_traits {
@@ -122,23 +130,20 @@ struct argument : expression {
       .level = Level, .trained = true, .arguments_read = std::uint64_t{1} << Index};
 };
 
-namespace detail {
 constexpr expression_traits with_short_name(expression_traits t) {
   t.spelled_nodes = 1;
   return t;
 }
-}  // namespace detail
 /// An expression under a short name. `Opaque` stands for the type with the long name.
 template <class Opaque>
-struct renamed : detail::revealed<Opaque> {
-  static constexpr expression_traits traits = detail::with_short_name(detail::revealed<Opaque>::traits);
+struct renamed : revealed<Opaque> {
+  static constexpr expression_traits traits = with_short_name(revealed<Opaque>::traits);
 };
 
 /// The most nodes that the name of a type may spell out before the expression gets a short name. It would cost
 /// compilers more to rename every expression than to read names of this length.
 inline constexpr int max_spelled = 16;
 
-namespace detail {
 template <class E>
 using under_short_name = renamed<opaque<E>>;
 
@@ -154,7 +159,6 @@ struct short_name_of<E> {
 /// E, or E under a short name. E gets a short name if it belongs to the top level or if its own name is too long.
 template <class E>
 using shortened = typename short_name_of<E>::type;
-}  // namespace detail
 
 /// The greatest height of an expression. Lowering recurses as deep as expressions nest, and compilers stop a constant
 /// evaluation at a depth of 512.
@@ -165,4 +169,8 @@ template <class Owner, class E>
 inline constexpr bool captured =
     !std::same_as<Owner, top_scope> && std::same_as<typename E::owner, top_scope> && E::traits.computes_from_input;
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::a_layer, lang::an_expression, lang::an_operand;
 }  // namespace cairn

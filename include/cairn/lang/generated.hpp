@@ -5,11 +5,11 @@
 
 #include <limits>
 
-namespace cairn {
+namespace cairn::lang {
 
 /// The leaf of a constant array. F computes an element from its position.
 template <class F, element_type E, int... Extents>
-struct generated_leaf : detail::leaf<E, Extents...> {
+struct generated_leaf : leaf<E, Extents...> {
   static constexpr expression_traits traits{};
 };
 
@@ -17,7 +17,7 @@ struct generated_leaf : detail::leaf<E, Extents...> {
 /// are copied for readers that cannot do so.
 struct generated_op : op {
   static constexpr fixed_string name = "generated";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr bool mapped = true, piecewise_constant = true;
   static constexpr kind argument_kind(int) { return kind::any; }
   static constexpr tensor_type result(const tensor_type& x) { return x; }
@@ -26,7 +26,6 @@ struct generated_op : op {
   static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
 };
 
-namespace detail {
 /// Computes `count` elements of an array with these extents, beginning at `position`.
 ///
 /// The function goes through the array row by row, so that F is called in one place only. The function is never
@@ -63,13 +62,13 @@ concept generates = std::is_empty_v<F> && std::is_default_constructible_v<F> && 
 /// in a body. The first expression that uses the array reports the mistake.
 template <class F, element_type E, std::int64_t... Extents>
 struct generated_as {
-  using type = mistake<function_of_positions, top_scope, fact::extents<Extents...>>;
+  using type = mistake<misuse::function_of_positions, top_scope, fact::extents<Extents...>>;
 };
 template <class F, element_type E, std::int64_t... Extents>
-  requires(!can_be_shape<Extents...>)
+  requires(!detail::can_be_shape<Extents...>)
 struct generated_as<F, E, Extents...> : checked_leaf<generated_op::name, void, Extents...> {};
 template <class F, element_type E, std::int64_t... Extents>
-  requires(can_be_shape<Extents...> && generates<F, Extents...>)
+  requires(detail::can_be_shape<Extents...> && generates<F, Extents...>)
 struct generated_as<F, E, Extents...> {
   using type = made<generated_op, generated_leaf<F, E, static_cast<int>(Extents)...>>;
 };
@@ -83,29 +82,31 @@ struct always_zero {
 struct allowed_until_here {
   constexpr double operator()(int i, int j) const { return j <= i ? 0 : -std::numeric_limits<double>::infinity(); }
 };
-}  // namespace detail
 
 /// A constant array of real numbers with the element f(i, j, ...) at each position:
 /// `generated<8, 8>([](int i, int j) { return i == j; })`. The array is never bound and never stored. Rejects functions
 /// that capture something, and functions that do not return a number.
 template <std::int64_t... Extents, class F>
-constexpr typename detail::generated_as<F, element_type{}, Extents...>::type generated(F) {
+constexpr typename generated_as<F, element_type{}, Extents...>::type generated(F) {
   return {};
 }
 
 /// An array of zeros, as torch.zeros.
 template <std::int64_t... Extents>
-inline constexpr typename detail::generated_as<detail::always_zero, element_type{}, Extents...>::type zeros{};
+inline constexpr typename generated_as<always_zero, element_type{}, Extents...>::type zeros{};
 
 /// The indices 0, 1, ..., N - 1, as torch.arange. To compute with them, write `as_real(arange<8>)`.
 template <std::int64_t N>
-inline constexpr
-    typename detail::generated_as<detail::own_position, index_below(static_cast<int>(N)), N>::type arange{};
+inline constexpr typename generated_as<own_position, index_below(static_cast<int>(N)), N>::type arange{};
 
 /// A mask {N, N} that is added to scores {..., N, N} before their softmax, so that row i reads only the columns 0 to i.
 /// The mask is 0 in these columns and minus infinity in the columns behind them, as
 /// torch.nn.Transformer.generate_square_subsequent_mask.
 template <std::int64_t N>
-inline constexpr typename detail::generated_as<detail::allowed_until_here, element_type{}, N, N>::type causal_mask{};
+inline constexpr typename generated_as<allowed_until_here, element_type{}, N, N>::type causal_mask{};
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::arange, lang::causal_mask, lang::generated, lang::zeros;
 }  // namespace cairn

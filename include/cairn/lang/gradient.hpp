@@ -3,9 +3,8 @@
 
 #include "cairn/lang/captured.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// owner_of<A...> as a class template, because g++ 12 does not accept every pack in the alias owner_of: the pack must
 /// be all of its arguments.
 template <class... A>
@@ -18,19 +17,17 @@ constexpr expression_traits traits_of_gradient(expression_traits t) {
   t.has_model_parts = true;
   return with_computation(t);
 }
-}  // namespace detail
 
 /// The gradient of the scalar F with respect to number I of X.
 template <int I, class F, class... X>
 struct derivative : expression {
   using by = std::tuple_element_t<static_cast<std::size_t>(I), std::tuple<X...>>;
-  using owner = typename detail::owner_among<F, X...>::type;
+  using owner = typename owner_among<F, X...>::type;
   static constexpr cairn::shape shape = by::shape;
   static constexpr element_type element = by::element;
-  static constexpr expression_traits traits = detail::traits_of_gradient(merged_traits({F::traits, X::traits...}));
+  static constexpr expression_traits traits = traits_of_gradient(merged_traits({F::traits, X::traits...}));
 };
 
-namespace detail {
 template <class Owner, int I, class F, class... X>
 struct subexpressions_of<Owner, derivative<I, F, X...>> {
   using type = std::tuple<seen_from<Owner, F>, seen_from<Owner, X>...>;
@@ -43,11 +40,11 @@ constexpr auto problem_of_gradient_of() {
   if constexpr (wrong<F> || (wrong<X> || ...)) {
     return pass_on<owner>(F{}, X{}...);
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
-    return mistake<captured_value, owner, what>{};
+    return mistake<misuse::captured_value, owner, what>{};
   } else if constexpr (kind_of(F::element.type) != kind::real || ((kind_of(X::element.type) != kind::real) || ...)) {
-    return mistake<kind_mismatch, owner, what, fact::takes<float, decltype(X::element, float{})...>>{};
+    return mistake<misuse::kind_mismatch, owner, what, fact::takes<float, decltype(X::element, float{})...>>{};
   } else if constexpr (F::shape.rank != 0) {
-    return mistake<rule::scalar_first, owner, what>{};
+    return mistake<misuse::scalar_first, owner, what>{};
   } else {
     return sound{};
   }
@@ -70,7 +67,6 @@ struct gradient_form {
     }
   }
 };
-}  // namespace detail
 
 /// The gradient of a scalar with respect to x, as torch.autograd.grad with create_graph:
 /// `loss + sum(square(grad(loss, x)))`. x is a leaf, or any value from which the scalar is computed. For several x the
@@ -81,13 +77,17 @@ struct gradient_form {
 /// does not depend on x.
 template <an_operand F, an_operand... X>
   requires(sizeof...(X) > 0)
-constexpr applied<detail::gradient_form, F, X...> grad(F, X...) {
+constexpr applied<gradient_form, F, X...> grad(F, X...) {
   return {};
 }
 /// Reports that the name of a leaf was given in place of the leaf.
 template <an_operand F, std::size_t N>
-constexpr misused<name_for_leaf, "grad", F> grad(F, const char (&)[N]) {
+constexpr misused<misuse::name_for_leaf, "grad", F> grad(F, const char (&)[N]) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::grad;
 }  // namespace cairn

@@ -3,14 +3,13 @@
 
 #include "cairn/lang/apply.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 template <fixed_string Name, int... Extents>
 struct input_leaf;
 template <fixed_string Name, int Bound, int... Extents>
 struct indices_leaf;
 
-namespace detail {
 template <element_type E, int... Extents>
 struct leaf : expression {
   using owner = top_scope;
@@ -24,10 +23,10 @@ struct leaf : expression {
 template <fixed_string Name, class Leaf, std::int64_t... Extents>
 struct checked_leaf {
   using what = fact::extents<Extents...>;
-  using type = surfaced<mistake<rule::positive_extents, top_scope, about<fact::in, Name>, what>>;
+  using type = surfaced<mistake<misuse::positive_extents, top_scope, about<fact::in, Name>, what>>;
 };
 template <fixed_string Name, class Leaf, std::int64_t... Extents>
-  requires can_be_shape<Extents...>
+  requires detail::can_be_shape<Extents...>
 struct checked_leaf<Name, Leaf, Extents...> {
   using type = Leaf;
 };
@@ -40,9 +39,9 @@ template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
 struct checked_indices
     : checked_leaf<Name, indices_leaf<Name, static_cast<int>(Bound), static_cast<int>(Extents)...>, Extents...> {};
 template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
-  requires(!is_extent(Bound))
+  requires(!detail::is_extent(Bound))
 struct checked_indices<Name, Bound, Extents...> {
-  using type = surfaced<mistake<rule::positive_bound, top_scope, about<fact::in, Name>, fact::bound<Bound>>>;
+  using type = surfaced<mistake<misuse::positive_bound, top_scope, about<fact::in, Name>, fact::bound<Bound>>>;
 };
 
 /// Computes the square root of x by Newton's iteration. std::sqrt is no constant expression in C++20.
@@ -52,8 +51,10 @@ constexpr double square_root(double x) {
   for (double next = root; (next = 0.5 * (root + x / root)) < root;) root = next;
   return root;
 }
-}  // namespace detail
 
+}  // namespace cairn::lang
+
+namespace cairn {
 /// How a parameter starts: all numbers are equal to `fill`, or they are drawn at random. `initial{}` is zeros.
 struct initial {
   enum class law : std::uint8_t {
@@ -76,23 +77,24 @@ struct initial {
   /// Uniform with bound sqrt(6 / fan in), for weights that a relu follows. As torch.nn.init.kaiming_uniform_ (He et
   /// al., 2015).
   static constexpr initial kaiming(std::int64_t fan_in) {
-    return uniform(detail::square_root(6 / static_cast<double>(fan_in)));
+    return uniform(lang::square_root(6 / static_cast<double>(fan_in)));
   }
   /// Uniform with bound sqrt(6 / (in + out)). As torch.nn.init.xavier_uniform_ (Glorot and Bengio, 2010).
   static constexpr initial xavier(std::int64_t in, std::int64_t out) { return kaiming(in + out); }
 
   friend constexpr bool operator==(const initial&, const initial&) = default;
 };
+}  // namespace cairn
+
+namespace cairn::lang {
 
 /// PyTorch's default for linear and convolution layers: uniform with bound 1 / sqrt(fan_in).
-constexpr initial fan_in(std::int64_t n) { return initial::uniform(1 / detail::square_root(static_cast<double>(n))); }
+constexpr initial fan_in(std::int64_t n) { return initial::uniform(1 / square_root(static_cast<double>(n))); }
 
-namespace detail {
 /// Returns the start of a parameter for a mention that does not say how the parameter starts. n is the fan in.
 constexpr initial unspecified_start(std::int64_t n) {
   return {.drawn = initial::law::unspecified, .width = fan_in(n).width};
 }
-}  // namespace detail
 
 /// Returns the fan in of a weight {out, in, ...}: the number of elements that feed one output. For a vector, returns
 /// its length.
@@ -107,29 +109,28 @@ constexpr std::int64_t fan_in_of() {
 }
 
 template <fixed_string Name, int... Extents>
-struct input_leaf : detail::leaf<element_type{}, Extents...> {
+struct input_leaf : leaf<element_type{}, Extents...> {
   static constexpr expression_traits traits{.has_input = true, .has_model_parts = true};
 };
 
 template <fixed_string Name, int Bound, int... Extents>
-struct indices_leaf : detail::leaf<index_below(Bound), Extents...> {
+struct indices_leaf : leaf<index_below(Bound), Extents...> {
   static constexpr expression_traits traits{.has_input = true, .has_model_parts = true};
 };
 
 template <fixed_string Name, bool Trainable, initial Init, int... Extents>
-struct parameter_leaf : detail::leaf<element_type{}, Extents...> {
+struct parameter_leaf : leaf<element_type{}, Extents...> {
   static constexpr expression_traits traits{.trained = Trainable, .has_model_parts = true};
 };
 
-namespace detail {
 /// The type of a parameter, or of the report of the mistake in its extents or in how it starts.
 template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
 struct checked_parameter
     : checked_leaf<Name, parameter_leaf<Name, Trainable, Init, static_cast<int>(Extents)...>, Extents...> {};
 template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
-  requires(can_be_shape<Extents...> && (Init.zero_row < -1 || Init.zero_row >= shape{Extents...}.extent[0]))
+  requires(detail::can_be_shape<Extents...> && (Init.zero_row < -1 || Init.zero_row >= shape{Extents...}.extent[0]))
 struct checked_parameter<Name, Trainable, Init, Extents...> {
-  using type = surfaced<mistake<rule::zero_row_of_parameter, top_scope, about<fact::in, Name>,
+  using type = surfaced<mistake<misuse::zero_row_of_parameter, top_scope, about<fact::in, Name>,
                                 fact::extents<Extents...>, fact::zero_row<Init.zero_row>>>;
 };
 template <initial Init>
@@ -137,24 +138,22 @@ struct initial_settings {
   static constexpr auto all = Init.settings();
 };
 template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
-  requires(can_be_shape<Extents...> && first_refused(initial_settings<Init>::all) < 2)
+  requires(detail::can_be_shape<Extents...> && detail::first_refused(initial_settings<Init>::all) < 2)
 struct checked_parameter<Name, Trainable, Init, Extents...> {
   using type = surfaced<decltype(problem_of_settings<initial_settings<Init>, top_scope, fact::in<Name>>())>;
 };
-}  // namespace detail
 
 template <fixed_string Name, int... Extents>
-struct cache_leaf : detail::leaf<element_type{}, Extents...> {};
+struct cache_leaf : leaf<element_type{}, Extents...> {};
 
 template <fixed_string Name>
-struct random_key_leaf : detail::leaf<element_type{dtype::key}> {};
+struct random_key_leaf : leaf<element_type{dtype::key}> {};
 
 template <double Value>
-struct constant_leaf : detail::leaf<element_type{}> {
+struct constant_leaf : leaf<element_type{}> {
   static constexpr expression_traits traits{};
 };
 
-namespace detail {
 template <fixed_string Name, int... Extents>
 inline constexpr auto known_as<input_leaf<Name, Extents...>> = Name;
 template <fixed_string Name, int Bound, int... Extents>
@@ -172,36 +171,34 @@ template <fixed_string Name, int... Extents>
 inline constexpr bool is_updatable<cache_leaf<Name, Extents...>> = true;
 template <fixed_string Name, int... Extents>
 inline constexpr bool is_cache<cache_leaf<Name, Extents...>> = true;
-}  // namespace detail
 
 /// An input of the program: real numbers that are bound at each training step. An input needs no gradient.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr typename detail::checked_input<Name, Extents...>::type input{};
+inline constexpr typename checked_input<Name, Extents...>::type input{};
 
 /// Indices: whole numbers in [0, Bound) of type std::int32_t, for example `indices<"tokens", 256, 8, 128>`. They are
 /// bound and checked at each training step.
 template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
-inline constexpr typename detail::checked_indices<Name, Bound, Extents...>::type indices{};
+inline constexpr typename checked_indices<Name, Bound, Extents...>::type indices{};
 
 /// Indices of classes: `labels<"y", 10, 128>` are 128 indices in [0, 10).
 template <fixed_string Name, std::int64_t Classes, std::int64_t... Extents>
-inline constexpr typename detail::checked_indices<Name, Classes, Extents...>::type labels{};
+inline constexpr typename checked_indices<Name, Classes, Extents...>::type labels{};
 
 /// A trainable parameter. It starts uniformly with bound 1 / sqrt(fan in). If a layer or `param_from` mentions a
 /// parameter of the same name, the parameter starts as that mention says.
 template <fixed_string Name, std::int64_t... Extents>
 inline constexpr
-    typename detail::checked_parameter<Name, true, detail::unspecified_start(fan_in_of<Extents...>()), Extents...>::type
-        param{};
+    typename checked_parameter<Name, true, unspecified_start(fan_in_of<Extents...>()), Extents...>::type param{};
 
 /// A trainable parameter that starts as `Init` says.
 template <fixed_string Name, initial Init, std::int64_t... Extents>
-inline constexpr typename detail::checked_parameter<Name, true, Init, Extents...>::type param_from{};
+inline constexpr typename checked_parameter<Name, true, Init, Extents...>::type param_from{};
 
 /// A parameter without a gradient. It starts like `param`.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr typename detail::checked_parameter<Name, false, detail::unspecified_start(fan_in_of<Extents...>()),
-                                                    Extents...>::type frozen{};
+inline constexpr
+    typename checked_parameter<Name, false, unspecified_start(fan_in_of<Extents...>()), Extents...>::type frozen{};
 
 /// The key of a random operation, which takes the key as an argument. A key has a name like a parameter. Kernels read a
 /// random_stream from it.
@@ -212,7 +209,6 @@ inline constexpr random_key_leaf<Name> random_key{};
 template <auto Value>
 inline constexpr constant_leaf<static_cast<double>(Value)> constant{};
 
-namespace detail {
 /// Returns the value of a decimal literal. The value is computed in long double, and rounded to double at the end.
 template <char... Digits>
 constexpr double parse() {
@@ -237,14 +233,17 @@ constexpr double parse() {
   for (int n = 0; n < (exponent < 0 ? -exponent : exponent); ++n) ten *= 10;
   return static_cast<double>(exponent < 0 ? mantissa / ten : mantissa * ten);
 }
-}  // namespace detail
+}  // namespace cairn::lang
 
+namespace cairn::inline literals {
 /// Constants written as decimal literals: `x * 0.5_c`.
-inline namespace literals {
 template <char... Digits>
-constexpr constant_leaf<detail::parse<Digits...>()> operator""_c() {
+constexpr lang::constant_leaf<lang::parse<Digits...>()> operator""_c() {
   return {};
 }
-}  // namespace literals
+}  // namespace cairn::inline literals
 
+namespace cairn {
+using lang::constant, lang::fan_in, lang::fan_in_of, lang::frozen, lang::indices, lang::input, lang::labels,
+    lang::param, lang::param_from, lang::random_key;
 }  // namespace cairn

@@ -3,15 +3,14 @@
 // outermost call reports the mistake, because this call is in the user's code, where the user can see it.
 #pragma once
 
-#include "cairn/misuse/table.hpp"
 #include "cairn/base/setting.hpp"
 #include "cairn/lang/expression.hpp"
+#include "cairn/misuse/table.hpp"
 
 #include <tuple>
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// The type of an element as messages print it.
 template <dtype T>
 struct shown_element {
@@ -26,12 +25,10 @@ struct as_array<T, First, Rest...> {
 };
 template <class E, std::size_t... Axis>
 as_array<E::element.type, E::shape.extent[Axis]...> shown_as(std::index_sequence<Axis...>);
-}  // namespace detail
 /// The type of a tensor as messages print it: `float[128][784]`, or `int[128]` for indices.
 template <class E>
-using tensor_fact = typename decltype(detail::shown_as<E>(detail::axes_of_expression<E>{}))::type;
+using tensor_fact = typename decltype(shown_as<E>(axes_of_expression<E>{}))::type;
 
-namespace detail {
 /// The name of a value in messages: the name of its leaf, of its layer, or of the operation that computes it. If the
 /// type of the value does not tell a name, the name is "...".
 template <class E>
@@ -39,7 +36,7 @@ inline constexpr auto known_as = fixed_string{"..."};
 template <class Opaque>
 inline constexpr auto known_as<renamed<Opaque>> = known_as<revealed<Opaque>>;
 template <int Level, int Index, class Tensor, class F>
-inline constexpr auto known_as<argument<Level, Index, Tensor, F>> = fixed_string{"argument "} + digits<Index>;
+inline constexpr auto known_as<argument<Level, Index, Tensor, F>> = fixed_string{"argument "} + detail::digits<Index>;
 
 template <a_layer L>
   requires requires { L::name; }
@@ -55,7 +52,6 @@ struct axes_origin {
 };
 template <class Opaque>
 struct axes_origin<renamed<Opaque>> : axes_origin<revealed<Opaque>> {};
-}  // namespace detail
 
 /// Replaces an expression after its mistake has been reported. All expressions made of it are silent.
 struct rejected : expression {
@@ -74,7 +70,6 @@ struct poison : rejected {
   using owner = Owner;
 };
 
-namespace detail {
 template <class E>
 inline constexpr bool is_poison = false;
 template <class M, class O, class P, class... F>
@@ -203,7 +198,6 @@ constexpr auto first_wrong(First first, Rest... rest) {
   if constexpr (__is_base_of(rejected, First)) return first;
   else return first_wrong(rest...);
 }
-}  // namespace detail
 
 /// E stands for a mistake. The mistake may have been reported or not.
 template <class E>
@@ -212,16 +206,16 @@ concept wrong = an_expression<E> && __is_base_of(rejected, E);
 /// The type that a call returns for E. Expressions without a mistake, and poisons inside a body, stay as they are. A
 /// poison at the top level becomes the report of its mistake.
 template <class E>
-using surfaced = typename detail::surfacing<E>::type;
+using surfaced = typename surfacing<E>::type;
 
 /// A fact about a name of any length.
 template <template <fixed_string...> class Fact, fixed_string Name>
-using about = typename decltype(detail::in_pieces<Fact, Name>())::type;
+using about = typename decltype(in_pieces<Fact, Name>())::type;
 
 /// Reports a mistake that no call returns: `static_assert(report_of<Problem>{}.shown)`. Reports nothing if Problem is
 /// `sound`.
 template <class Problem>
-using report_of = typename detail::reporting<Problem>::type;
+using report_of = typename reporting<Problem>::type;
 /// Stands for the absence of a mistake.
 struct sound {
   static constexpr bool shown = true;
@@ -238,7 +232,6 @@ constexpr auto first_problem(First first, Rest... rest) {
 template <class Misuse, class Owner, class... Facts>
 using mistake = poison<Misuse, Owner, fact::in<>, Facts...>;
 
-namespace detail {
 /// Returns the mistake in the first setting with a value that is not allowed, or `sound`. Listed::all is the array of
 /// settings.
 template <class Listed, class Owner, class Path, class... Facts>
@@ -249,22 +242,20 @@ constexpr auto problem_of_settings() {
     return sound{};
   } else {
     constexpr const setting& wrong = all[i];
-    return poison<
-        meaningless_setting, Owner, Path, Facts...,
-        fact::setting<fixed<wrong.name.size()>(wrong.name), wrong.value, fixed<wrong.range.size()>(wrong.range)>>{};
+    return poison<misuse::meaningless_setting, Owner, Path, Facts...,
+                  fact::setting<detail::fixed<wrong.name.size()>(wrong.name), wrong.value,
+                                detail::fixed<wrong.range.size()>(wrong.range)>>{};
   }
 }
-}  // namespace detail
 
 /// Returns the first mistake among the arguments of an expression in the body Owner. The mistake then belongs to Owner.
 template <class Owner, class... A>
 constexpr auto pass_on(A... args) {
-  using found = decltype(detail::first_wrong(args...));
-  if constexpr (detail::is_poison<found>) return typename detail::outward<found, Owner>::type{};
+  using found = decltype(first_wrong(args...));
+  if constexpr (is_poison<found>) return typename outward<found, Owner>::type{};
   else return rejected{};
 }
 
-namespace detail {
 /// Returns the mistake for `misused`, without reporting it.
 template <class Misuse, fixed_string Name, class... A>
 constexpr auto misused_silently() {
@@ -287,12 +278,11 @@ struct surfacing_at_once<poison<M, top_scope, Path, F...>> {
   static_assert(type{}.shown);
 };
 #endif
-}  // namespace detail
 
 /// The type that a call of the function `Name` with wrong arguments A returns. If there is a mistake among the
 /// arguments, that mistake is passed on. Otherwise the call itself is the mistake `Misuse`.
 template <class Misuse, fixed_string Name, class... A>
-using misused = surfaced<decltype(detail::misused_silently<Misuse, Name, A...>())>;
+using misused = surfaced<decltype(misused_silently<Misuse, Name, A...>())>;
 
 /// A layer that is a mistake. The mistake is reported where the layer is applied, because a layer does not know in
 /// which body it is made.
@@ -307,55 +297,51 @@ struct mistaken_layer : layer_base {
   }
 };
 
-namespace detail {
 template <class... A>
 struct unnamed_call {
   template <fixed_string Called>
-  using type = mistaken_layer<no_name, fact::operation<Called, typename showing<A>::type...>>;
+  using type = mistaken_layer<misuse::no_name, fact::operation<Called, typename showing<A>::type...>>;
 };
 template <class... A>
   requires((an_expression<A> || ...) || (std::is_invocable_v<const A&> && ...))
 struct unnamed_call<A...> {
   template <fixed_string Called>
-  using type = misused<no_name, Called, A...>;
+  using type = misused<misuse::no_name, Called, A...>;
 };
-}  // namespace detail
 /// The mistake of calling ckpt, block or repeat without a name. If the arguments contain an expression, or are nothing
 /// but functions without parameters, the mistake takes the place of a value; otherwise the place of a layer.
 template <fixed_string Called, class... A>
-using nameless = typename detail::unnamed_call<A...>::template type<Called>;
+using nameless = typename unnamed_call<A...>::template type<Called>;
 
-namespace detail {
 template <fixed_string Name, class L, class Made>
 struct checked_layer {
   using type = Made;
 };
 template <fixed_string Name, an_expression E, class Made>
 struct checked_layer<Name, E, Made> {
-  using type = misused<expression_for_layer, Name, E>;
+  using type = misused<misuse::expression_for_layer, Name, E>;
 };
 /// The type `Made` that the function `Name` makes of the layer L. If L is an expression, the mistake of giving an
 /// expression to the function.
 template <fixed_string Name, class L, class Made>
 using made_from_layer = typename checked_layer<Name, L, Made>::type;
-}  // namespace detail
 
-}  // namespace cairn
+}  // namespace cairn::lang
 
 template <class Report, std::size_t N>
-struct std::tuple_size<cairn::detail::reported_tuple<Report, N>> : std::integral_constant<std::size_t, N> {};
+struct std::tuple_size<cairn::lang::reported_tuple<Report, N>> : std::integral_constant<std::size_t, N> {};
 template <std::size_t I, class Report, std::size_t N>
-struct std::tuple_element<I, cairn::detail::reported_tuple<Report, N>> {
-  using type = cairn::detail::silent_element;
+struct std::tuple_element<I, cairn::lang::reported_tuple<Report, N>> {
+  using type = cairn::lang::silent_element;
 };
 
-namespace cairn::detail {
+namespace cairn::lang {
 /// Returns the mistake of taking the value e apart.
 template <class E>
 constexpr auto not_several(E e) {
   if constexpr (is_poison<E>) return e;
   else if constexpr (wrong<E>) return rejected{};
-  else return mistake<one_value, typename E::owner, fact::operation<"get", tensor_fact<E>>>{};
+  else return mistake<misuse::one_value, typename E::owner, fact::operation<"get", tensor_fact<E>>>{};
 }
 /// The mistake of taking one value apart with std::get. For anything that is no single value there is no member `type`,
 /// because compilers form return types before they look at constraints.
@@ -366,12 +352,12 @@ template <an_expression E>
 struct taken_apart<E> {
   using type = surfaced<decltype(not_several(E{}))>;
 };
-}  // namespace cairn::detail
+}  // namespace cairn::lang
 namespace std {
 /// Reports that std::get was called with one value. The overload is in namespace std, because `std::get` is looked up
 /// only there.
 template <std::size_t I, class E>
-constexpr typename cairn::detail::taken_apart<E>::type get(E) {
+constexpr typename cairn::lang::taken_apart<E>::type get(E) {
   return {};
 }
 }  // namespace std

@@ -7,7 +7,7 @@
 
 #include <type_traits>
 
-namespace cairn::detail {
+namespace cairn::lang {
 
 /// A lambda that stands for the type T.
 template <class T>
@@ -20,4 +20,4 @@ using opaque = std::remove_const_t<decltype(stand_in_lambda<T>)>;
 template <class Opaque>
 using revealed = typename decltype(Opaque{}())::type;
 
-}  // namespace cairn::detail
+}  // namespace cairn::lang

@@ -4,13 +4,12 @@
 #include "cairn/base/element.hpp"
 #include "cairn/base/fixed_string.hpp"
 #include "cairn/base/map.hpp"
-#include "cairn/misuse/table.hpp"
 #include "cairn/cost/parts.hpp"
+#include "cairn/misuse/table.hpp"
 
 #include <array>
 
 namespace cairn {
-
 /// Says whether the kernel of an operation can hand its first result to a fused loop in tiles.
 /// - `none`: the kernel has no tiles.
 /// - `complete`: the kernel hands out complete tiles, and does not use the memory of the result.
@@ -63,18 +62,18 @@ struct op {
   static constexpr bool mapped = false;
   /// The axes over which the operation sums its argument, if it does nothing else. The fused loop that computes the
   /// argument may then compute the sum.
-  static constexpr axis_set summed = 0;
-  /// Says whether the kernel can hand out its first result in tiles. If so, `compute` takes a kernel::launch, which has
-  /// a tile_reader. Here and below, `bytes` is the size of one number of the type in which the kernel computes, which
+  static constexpr detail::axis_set summed = 0;
+  /// Says whether the kernel can hand out its first result in tiles. If so, `compute` takes a kernels::launch, which
+  /// has a tile_reader. Here and below, `bytes` is the size of one number of the type in which the kernel computes, which
   /// is the type of its arguments.
   static constexpr tiling tiles(int /*bytes*/, const auto&...) { return tiling::none; }
   /// Returns true if the kernel reads its first argument row by row, along the last axis. A fused loop may then compute
-  /// each row just before the kernel reads it. `compute` takes a kernel::launch, which has a row_maker.
+  /// each row just before the kernel reads it. `compute` takes a kernels::launch, which has a row_maker.
   static constexpr bool takes_rows(const auto&...) { return false; }
   /// Returns true if the kernel goes through the rows once and computes one number for each row, in results {..., 1}.
   /// The rows are the rows of the first argument and of all arguments with the same number of elements. A fused loop
   /// that reads these results may then go through the rows right after the kernel, and write over them. `compute` takes
-  /// a kernel::launch, which has a row_maker.
+  /// a kernels::launch, which has a row_maker.
   static constexpr bool gives_rows(const auto&...) { return false; }
   /// The kernel may write the result into the memory of this argument, each element over one element; -1: of no
   /// argument.
@@ -86,7 +85,7 @@ struct op {
   /// result then read these pieces in place, where this is possible.
   static constexpr bool joins(const auto&...) { return false; }
   /// Returns true if the kernel can read argument number i piece by piece if the argument is a concatenation. `compute`
-  /// takes a kernel::launch, which has the pieces.
+  /// takes a kernels::launch, which has the pieces.
   static constexpr bool reads_pieces(int /*argument*/, const auto&...) { return false; }
   /// Returns true if the kernel takes argument number i as bf16, where real numbers are stored as bf16. Then
   /// - the type `Real` of the kernel is bf16.
@@ -140,7 +139,7 @@ struct op {
 /// arguments.
 struct elementwise_op : op {
   static constexpr bool elementwise = true;
-  using rule = rule::extents_equal_or_one;
+  using rule = misuse::extents_equal_or_one;
   static constexpr shape result(const shape& x, const auto&... more) {
     shape out = x;
     ((out = out.valid() ? broadcast(out, more) : out), ...);

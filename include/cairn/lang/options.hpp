@@ -12,7 +12,6 @@
 #include <type_traits>
 
 namespace cairn {
-
 /// The type of real numbers in the program, float or double: `program<loss, real<double>>`. The default is float.
 template <class Real>
 struct real {};
@@ -82,15 +81,16 @@ struct clip {};
 template <auto Value>
   requires(Value > 0)
 struct clip_value {};
+}  // namespace cairn
 
+namespace cairn::inline literals {
 /// Literals for numbers of bytes: `static_assert(train_step::memory().peak_bytes <= 4_MiB)`.
-inline namespace literals {
 consteval std::int64_t operator""_KiB(unsigned long long n) { return static_cast<std::int64_t>(n) << 10; }
 consteval std::int64_t operator""_MiB(unsigned long long n) { return static_cast<std::int64_t>(n) << 20; }
 consteval std::int64_t operator""_GiB(unsigned long long n) { return static_cast<std::int64_t>(n) << 30; }
-}  // namespace literals
+}  // namespace cairn::inline literals
 
-namespace detail {
+namespace cairn::lang {
 
 /// Returns true if `name` is the name `block`, or the name of something in that block.
 constexpr bool is_of_block(std::string_view block, std::string_view name) {
@@ -168,15 +168,15 @@ struct default_settings {
 template <class Option>
 struct option_settings : default_settings {
   static constexpr bool known = false;
-  using misuse = unknown_option;
+  using reported = misuse::unknown_option;
 };
 template <class Other>
-struct option_settings<cairn::real<Other>> : default_settings {
+struct option_settings<real<Other>> : default_settings {
   static constexpr bool known = false;
-  using misuse = other_numbers;
+  using reported = misuse::other_numbers;
 };
 template <std::floating_point Real>
-struct option_settings<cairn::real<Real>> : default_settings {
+struct option_settings<real<Real>> : default_settings {
   using real = Real;
   static constexpr unsigned single = 1;
 };
@@ -190,7 +190,7 @@ struct option_settings<mixed<bf16, stochastic_rounding>> : option_settings<mixed
   static constexpr bool rounds_parameters = true;
 };
 template <fixed_string... Name>
-struct option_settings<cairn::freeze<Name...>> : default_settings {
+struct option_settings<freeze<Name...>> : default_settings {
   using frozen = name_list<Name...>;
 };
 template <fixed_string... Name>
@@ -198,7 +198,7 @@ struct option_settings<wrt<Name...>> : default_settings {
   using wanted = name_list<Name...>;
 };
 template <fixed_string Name>
-struct option_settings<cairn::cotangent<Name>> : default_settings {
+struct option_settings<cotangent<Name>> : default_settings {
   using cotangent = name_list<Name>;
   static constexpr unsigned single = 2;
 };
@@ -211,31 +211,31 @@ struct option_settings<check_finite> : default_settings {};
 template <>
 struct option_settings<any_size> : default_settings {};
 template <int Most>
-struct option_settings<cairn::threads<Most>> : default_settings {
+struct option_settings<threads<Most>> : default_settings {
   static constexpr int threads = Most;
   static constexpr unsigned single = 4;
 };
 template <std::int64_t Bytes>
-struct option_settings<cairn::budget<Bytes>> : default_settings {
+struct option_settings<budget<Bytes>> : default_settings {
   static constexpr std::int64_t budget = Bytes;
 };
 template <std::int64_t Bytes>
-struct option_settings<cairn::fit<Bytes>> : default_settings {
+struct option_settings<fit<Bytes>> : default_settings {
   static constexpr std::int64_t fit = Bytes;
   static constexpr bool fits = true;
   static constexpr unsigned single = 16;
 };
 template <auto Rule, fixed_string... Name>
-struct option_settings<cairn::update<Rule, Name...>> : default_settings {
+struct option_settings<update<Rule, Name...>> : default_settings {
   using updates = rule_list<named_rule<name_list<Name...>, Rule>>;
 };
 template <auto Norm>
-struct option_settings<cairn::clip<Norm>> : default_settings {
+struct option_settings<clip<Norm>> : default_settings {
   static constexpr clip_limit clip{clipping::norm, Norm};
   static constexpr unsigned single = 8;
 };
 template <auto Value>
-struct option_settings<cairn::clip_value<Value>> : default_settings {
+struct option_settings<clip_value<Value>> : default_settings {
   static constexpr clip_limit clip{clipping::value, Value};
   static constexpr unsigned single = 8;
 };
@@ -264,7 +264,7 @@ struct request {
   using real = typename decltype((real_so_far<float>{} + ... + std::type_identity<Options>{}))::type;
   static constexpr bool mixes = (option_settings<Options>::mixes || ...);
   static constexpr bool rounds_parameters = (option_settings<Options>::rounds_parameters || ...);
-  using rounded = std::conditional_t<rounds_parameters, floats_and_weights_rounded, floats_rounded>;
+  using rounded = std::conditional_t<rounds_parameters, detail::floats_and_weights_rounded, detail::floats_rounded>;
   using numbers = std::conditional_t<mixes && std::is_same_v<real, float>, rounded, real>;
   template <class Option>
   static constexpr bool has = (std::same_as<Option, Options> || ...);
@@ -279,6 +279,5 @@ struct request {
   static constexpr clip_limit clip = (clip_limit{} + ... + option_settings<Options>::clip);
   static constexpr bool known = (option_settings<Options>::known && ...);
 };
-}  // namespace detail
 
-}  // namespace cairn
+}  // namespace cairn::lang

@@ -3,7 +3,7 @@
 
 #include "cairn/lang/apply.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 /// A list of the outputs of a program. The first output is differentiated.
 template <an_expression... E>
@@ -12,7 +12,6 @@ struct output_list {};
 /// The most outputs of a program.
 inline constexpr int max_outputs = 8;
 
-namespace detail {
 /// The report of a mistake in place of N outputs. A program can still be made of it, so that no second error follows.
 template <class Report, std::size_t N>
 struct reported_outputs : Report {};
@@ -21,7 +20,7 @@ struct reported_outputs : Report {};
 template <class First, class... Rest>
 struct listing {
   using shown = fact::operation<"outputs", typename showing<First>::type, typename showing<Rest>::type...>;
-  using found = surfaced<mistake<layer_for_expression, top_scope, shown>>;
+  using found = surfaced<mistake<misuse::layer_for_expression, top_scope, shown>>;
   using type = reported_outputs<found, 1 + sizeof...(Rest)>;
 };
 template <an_expression First, an_expression... Rest>
@@ -40,14 +39,17 @@ template <std::size_t... I>
 output_list<std::conditional_t<(I >= 0), rejected, void>...> rejected_outputs(std::index_sequence<I...>);
 template <class Report, std::size_t N>
 auto as_outputs(reported_outputs<Report, N>) -> decltype(rejected_outputs(std::make_index_sequence<N>{}));
-}  // namespace detail
 
 /// Gives a program several results: `outputs(loss, accuracy(logits, classes))`. The first one, a scalar, is
 /// differentiated. There are at most eight results.
 template <an_operand... E>
   requires(sizeof...(E) > 0 && sizeof...(E) <= max_outputs)
-constexpr typename detail::listing<E...>::type outputs(E...) {
+constexpr typename listing<E...>::type outputs(E...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::max_outputs, lang::outputs;
 }  // namespace cairn

@@ -6,7 +6,6 @@
 #include "cairn/lang/options.hpp"
 
 namespace cairn {
-
 /// A value that is computed inside the segment, and that a policy decides about.
 struct saveable {
   std::string_view operation;  ///< the name of the operation that computes the value, for example "matmul"
@@ -15,6 +14,9 @@ struct saveable {
   bool contraction = false;  ///< the operation is a matrix product or a similar contraction
   bool batched = false;      ///< the first two arguments of the operation have more than two axes each
 };
+}  // namespace cairn
+
+namespace cairn::lang {
 
 /// P is a policy of the user: a function object without state, with `constexpr bool operator()(const saveable&) const`.
 template <class P>
@@ -23,6 +25,9 @@ concept a_predicate = std::is_empty_v<P> && std::default_initializable<P> && req
   typename std::bool_constant<(static_cast<void>(P{}(saveable{})), true)>;  // the call must be a constant expression
 };
 
+}  // namespace cairn::lang
+
+namespace cairn {
 /// Policy: the segment may store the values that have one of these tags.
 template <fixed_string... Name>
   requires(sizeof...(Name) > 0)
@@ -57,21 +62,20 @@ struct allow_useless {};
 /// option `plain` the same rounding is done, so the bits are the same. Over doubles nothing is rounded to bf16.
 template <class T>
 struct boundaries {};
+}  // namespace cairn
 
-namespace detail {
+namespace cairn::lang {
+
 template <class P>
 inline constexpr bool names_tags = false;
 template <fixed_string... Name>
 inline constexpr bool names_tags<save<Name...>> = true;
 template <fixed_string... Name>
 inline constexpr bool names_tags<save_all_but<Name...>> = true;
-}  // namespace detail
 
 template <class P>
-concept a_policy =
-    detail::names_tags<P> || a_predicate<P> || std::same_as<P, save_nothing> || std::same_as<P, allow_useless>;
+concept a_policy = names_tags<P> || a_predicate<P> || std::same_as<P, save_nothing> || std::same_as<P, allow_useless>;
 
-namespace detail {
 /// Is true if policy P contradicts policy Q. There are three cases:
 /// - P is save_nothing or save_everything, so that Q has nothing left to decide.
 /// - P is a `save` and Q a `save_all_but` with a tag in common.
@@ -101,15 +105,15 @@ struct first_mistake<First, Rest...> : first_mistake<Rest...> {};
 template <class P>
 struct wrong_policy {
   static constexpr bool is_scan_policy = requires { P::stores_iterations; };
-  using what = std::conditional_t<option_settings<P>::known, option_for_policy,
-                                  std::conditional_t<is_scan_policy, policy_of_loop, no_policy>>;
+  using what = std::conditional_t<option_settings<P>::known, misuse::option_for_policy,
+                                  std::conditional_t<is_scan_policy, misuse::policy_of_loop, misuse::no_policy>>;
   using type = std::conditional_t<a_policy<P>, void, mistake<what, top_scope, fact::given<P>>>;
 };
 /// The mistake of giving policies P and Q to one segment, or void.
 template <class P, class Q>
 struct contradiction {
   using type = std::conditional_t<contradicting<P, Q> || contradicting<Q, P>,
-                                  mistake<contradicting_policies, top_scope, fact::policies<P, Q>>, void>;
+                                  mistake<misuse::contradicting_policies, top_scope, fact::policies<P, Q>>, void>;
 };
 /// The first mistake in the policies of a segment, or void.
 template <class... P>
@@ -118,7 +122,6 @@ struct wrong_policies {
 };
 template <class P, class... Q>
 struct wrong_policies<P, Q...> : first_mistake<wrong_policy<P>, contradiction<P, Q>..., wrong_policies<Q...>> {};
-}  // namespace detail
 
 /// Value X with a tag, by which policies select it.
 template <fixed_string Name, an_expression X>
@@ -129,7 +132,6 @@ struct tagged : expression {
   static constexpr expression_traits traits = merged_traits({X::traits});
 };
 
-namespace detail {
 template <fixed_string Name, class X>
 struct axes_origin<tagged<Name, X>> : axes_origin<X> {};
 
@@ -141,14 +143,17 @@ struct tag_form : form_of_one<"tag"> {
     else return shortened<tagged<Name, X>>{};
   }
 };
-}  // namespace detail
 
 /// Gives a value a tag for the policies of the segments around it (JAX's checkpoint_name):
 /// `tag<"scores">(matmul(q, k))`. The value and its gradient do not change, and the tag costs nothing. Blocks add no
 /// prefix to a tag. In a gradient rule a tag has no effect.
 template <fixed_string Name, an_operand X>
-constexpr applied<detail::tag_form<Name>, X> tag(X) {
+constexpr applied<tag_form<Name>, X> tag(X) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::a_policy, lang::a_predicate, lang::tag;
 }  // namespace cairn

@@ -3,9 +3,8 @@
 
 #include "cairn/lang/block.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// Applies N bodies one after another, without reporting mistakes. The caller reports the mistake.
 template <int N, fixed_string Name, class Body>
 struct repetition {
@@ -30,15 +29,15 @@ struct repetition {
     if constexpr ((wrong<X> || ...)) {
       return pass_on<owner>(X{}...);
     } else if constexpr (N < 1) {
-      return poison<no_iterations, owner, fact::in<Name>, fact::iterations<N>>{};
+      return poison<misuse::no_iterations, owner, fact::in<Name>, fact::iterations<N>>{};
     } else if constexpr (first::has_body_error) {
       return rejected{};
     } else if constexpr (!first::invocable) {
-      return poison<no_function_of_index, owner, fact::in<Name>, fact::given<Body>>{};
+      return poison<misuse::no_function_of_index, owner, fact::in<Name>, fact::given<Body>>{};
     } else if constexpr (wrong<layer_at<0>>) {
       return pass_on<owner>(layer_at<0>{});
     } else if constexpr (!std::is_class_v<layer_at<0>> || an_expression<layer_at<0>>) {
-      return poison<no_function_of_index, owner, fact::in<Name>, fact::returned<layer_at<0>>>{};
+      return poison<misuse::no_function_of_index, owner, fact::in<Name>, fact::returned<layer_at<0>>>{};
     } else if constexpr (all_alike(std::make_integer_sequence<int, N>{})) {
       using made = decltype(applied_once<repeat_mark<N, Name>, 0>(x));
       if constexpr (wrong<made> || same_tensors(made{}, x)) return made{};
@@ -72,7 +71,7 @@ struct repetition {
     else if constexpr (std::tuple_size_v<made> == sizeof...(X)) return made{};
     else
       return []<class... Y>(std::tuple<Y...>) {
-        return mistake_in<Mark, as_many_values, owner_of<X...>, fact::arguments<tensor_fact<X>...>,
+        return mistake_in<Mark, misuse::as_many_values, owner_of<X...>, fact::arguments<tensor_fact<X>...>,
                           fact::results<tensor_fact<Y>...>>();
       }(made{});
   }
@@ -106,7 +105,7 @@ struct repetition {
     }
   }
   template <int I>
-  static constexpr auto name_of = Name + fixed_string{"."} + digits<I>;
+  static constexpr auto name_of = Name + fixed_string{"."} + detail::digits<I>;
 };
 
 template <int N, fixed_string Name, class Body, class... X>
@@ -125,21 +124,20 @@ struct repeat_layer : layer_base {
 /// The type that `repeat` returns for a function of the index and values.
 template <int N, fixed_string Name, class Body, class... A>
 struct repeating {
-  using type =
-      surfaced<decltype(in_place_of_results<sizeof...(A)>(misused_silently<function_first, "repeat", Body, A...>()))>;
+  using type = surfaced<decltype(in_place_of_results<sizeof...(A)>(
+      misused_silently<misuse::function_first, "repeat", Body, A...>()))>;
 };
 template <int N, fixed_string Name, class Body, an_expression... A>
   requires(!an_expression<Body>)
 struct repeating<N, Name, Body, A...> {
   using type = repeated<N, Name, Body, A...>;
 };
-}  // namespace detail
 
 /// A layer that applies N layers one after another. Layer number i is body(i), where i is a std::integral_constant. Its
 /// parameters get the prefix `Name.i.`. If all layers have the same type and keep the shapes of their arguments, the
 /// repetition is one node in the type of the model, so that depth costs no compile time there.
 template <int N, fixed_string Name, class Body>
-constexpr detail::repeat_layer<N, Name, Body> repeat(Body) {
+constexpr repeat_layer<N, Name, Body> repeat(Body) {
   return {};
 }
 
@@ -148,7 +146,7 @@ constexpr detail::repeat_layer<N, Name, Body> repeat(Body) {
 ///
 ///   auto [h, c] = repeat<4, "layer">([](auto) { return cell; }, h0, c0);
 template <int N, fixed_string Name, class Body, class First, class... More>
-constexpr typename detail::repeating<N, Name, Body, First, More...>::type repeat(Body, First, More...) {
+constexpr typename repeating<N, Name, Body, First, More...>::type repeat(Body, First, More...) {
   return {};
 }
 
@@ -163,4 +161,8 @@ constexpr nameless<"repeat", A...> repeat(A...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::repeat;
 }  // namespace cairn

@@ -5,7 +5,7 @@
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/lang/gradient.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 /// The values that `carried(...)` returns as one argument of `scan`.
 template <an_operand... A>
@@ -26,7 +26,6 @@ constexpr each_values<A...> each(A...) {
   return {};
 }
 
-namespace detail {
 template <class... A>
 struct showing<carried_values<A...>> {
   using type = fact::carried<typename showing<A>::type...>;
@@ -64,7 +63,6 @@ template <std::int64_t Bytes, int T>
 struct scan_policy<fit<Bytes>, T> {
   static constexpr bool known = true, fits = Bytes >= 0, snapshots_in_user_memory = false;
 };
-}  // namespace detail
 
 /// T applications of the body F, as one node of the type. The parameters of the body get the prefix `Name.`, and all
 /// iterations share them.
@@ -77,12 +75,11 @@ struct scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same
   static constexpr int iterations = T;
   static constexpr fixed_string name = Name;
   static constexpr int level = merged_traits({C::traits..., E::traits..., Same::traits...}).level;
-  using body =
-      call<block_mark<Name>, F, detail::stage_input<level, tensor_of<C>>...,
-           detail::stage_input<level, detail::iteration_slice<E>>..., detail::stage_input<level, tensor_of<Same>>...>;
+  using body = call<block_mark<Name>, F, stage_input<level, tensor_of<C>>..., stage_input<level, iteration_slice<E>>...,
+                    stage_input<level, tensor_of<Same>>...>;
   using arguments = std::tuple<C..., E..., Same...>;
   /// The tensors of one iteration, in the order of the body's arguments.
-  using tensors = std::tuple<tensor_of<C>..., detail::iteration_slice<E>..., tensor_of<Same>...>;
+  using tensors = std::tuple<tensor_of<C>..., iteration_slice<E>..., tensor_of<Same>...>;
   static constexpr int carried_count = sizeof...(C), each_count = sizeof...(E), same_count = sizeof...(Same);
   static constexpr int result_count = static_cast<int>(body::results.size());
 
@@ -101,17 +98,16 @@ struct scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same
   static constexpr cairn::shape shape = results[0];
   static constexpr element_type element = results[0].element;
   static constexpr expression_traits traits = [] {
-    expression_traits out = detail::traits_of_call(
-        merged_traits({C::traits..., E::traits..., Same::traits...}, false,
-                      (captured<owner, C> || ... || false) || (captured<owner, E> || ... || false) ||
-                          (captured<owner, Same> || ... || false)),
-        body::inside, 1);
-    out.snapshots_in_user_memory |= detail::scan_policy<Policy, T>::snapshots_in_user_memory;
+    expression_traits out =
+        traits_of_call(merged_traits({C::traits..., E::traits..., Same::traits...}, false,
+                                     (captured<owner, C> || ... || false) || (captured<owner, E> || ... || false) ||
+                                         (captured<owner, Same> || ... || false)),
+                       body::inside, 1);
+    out.snapshots_in_user_memory |= scan_policy<Policy, T>::snapshots_in_user_memory;
     return out;
   }();
 };
 
-namespace detail {
 template <class Owner, int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
 struct subexpressions_of<Owner, scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>> {
   using scan_type = scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>;
@@ -162,26 +158,26 @@ constexpr auto scan_of_body(Once once, carried_values<C...>, each_values<E...>, 
   if constexpr (wrong_body<Once>) {
     return in_place_of_results<body_size<Once>>(pass_on<owner>(first_value(once)));
   } else if constexpr (body_size<Once> < sizeof...(C)) {
-    return mistake<too_few_in_loop, owner, fact::in<Name>, carries>{};
+    return mistake<misuse::too_few_in_loop, owner, fact::in<Name>, carries>{};
   } else {
     using scan_type = scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>;
     if constexpr (first_changed<scan_type, C...>() >= 0) {
       constexpr int changed = first_changed<scan_type, C...>();
       return in_place_of_results<body_size<Once>>(
-          mistake<changed_in_loop, owner, fact::in<Name>, carries, fact::argument<changed>,
+          mistake<misuse::changed_in_loop, owner, fact::in<Name>, carries, fact::argument<changed>,
                   fact::got<tensor_fact<pick<changed, typename scan_type::body>>>>{});
     } else if constexpr (scan_type::body::inside.recomputes_outside_value) {
       using bodies = std::type_identity<typename scan_type::body::bodies>;
       return in_place_of_results<body_size<Once>>(
           leave_call<block_mark<Name>, owner>(capture_among<typename scan_type::body::inner_owner, owner>(bodies{})));
     } else if constexpr (scan_type::body::inside.snapshots_in_user_memory) {
-      return in_place_of_results<body_size<Once>>(mistake<snapshots_in_loop, owner, fact::in<Name>>{});
+      return in_place_of_results<body_size<Once>>(mistake<misuse::snapshots_in_loop, owner, fact::in<Name>>{});
     } else if constexpr (std::ranges::any_of(scan_type::results,
                                              [](const shape& made) { return made.rank > max_rank; })) {
-      return in_place_of_results<body_size<Once>>(mistake<rule::one_axis_more, owner, fact::in<Name>>{});
+      return in_place_of_results<body_size<Once>>(mistake<misuse::one_axis_more, owner, fact::in<Name>>{});
     } else if constexpr (scan_type::traits.height > max_height) {
       return in_place_of_results<body_size<Once>>(
-          mistake<expression_too_large, owner, fact::in<Name>, fact::height<scan_type::traits.height>>{});
+          mistake<misuse::expression_too_large, owner, fact::in<Name>, fact::height<scan_type::traits.height>>{});
     } else {
       return results_of_scan<scan_type>();
     }
@@ -197,15 +193,15 @@ constexpr auto scanned_silently(carried_values<C...>, each_values<E...>, Same...
   if constexpr ((wrong<C> || ...) || (wrong<E> || ... || false) || (wrong<Same> || ... || false)) {
     return pass_on<owner>(C{}..., E{}..., Same{}...);
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
-    return mistake<captured_value, owner, fact::in<Name>, what>{};
+    return mistake<misuse::captured_value, owner, fact::in<Name>, what>{};
   } else if constexpr (T < 1) {
-    return mistake<no_steps, owner, fact::in<Name>, what, fact::iterations<T>>{};
+    return mistake<misuse::no_steps, owner, fact::in<Name>, what, fact::iterations<T>>{};
   } else if constexpr (!scan_policy<Policy, std::max(T, 1)>::known) {
-    return mistake<no_policy_of_loop, owner, fact::in<Name>, what, fact::given<Policy>>{};
+    return mistake<misuse::no_policy_of_loop, owner, fact::in<Name>, what, fact::given<Policy>>{};
   } else if constexpr (!scan_policy<Policy, std::max(T, 1)>::fits) {
-    return mistake<snapshots_of_steps, owner, fact::in<Name>, fact::given<Policy>, fact::iterations<T>>{};
+    return mistake<misuse::snapshots_of_steps, owner, fact::in<Name>, fact::given<Policy>, fact::iterations<T>>{};
   } else if constexpr (!((E::shape.rank > 0 && E::shape[0] == T) && ... && true)) {
-    return mistake<rule::steps_along_first_axis, owner, fact::in<Name>, fact::each<tensor_fact<E>...>,
+    return mistake<misuse::steps_along_first_axis, owner, fact::in<Name>, fact::each<tensor_fact<E>...>,
                    fact::iterations<T>>{};
   } else {
     constexpr int level = merged_traits({C::traits..., E::traits..., Same::traits...}).level;
@@ -219,7 +215,7 @@ constexpr auto scanned_silently(carried_values<C...>, each_values<E...>, Same...
 /// are a mistake.
 template <int T, fixed_string Name, class Policy, class F, class... A>
 struct scanning {
-  using type = misused<loop_of_values, "scan", F, A...>;
+  using type = misused<misuse::loop_of_values, "scan", F, A...>;
 };
 template <int T, fixed_string Name, class Policy, class F, an_expression... C, an_expression... Same>
   requires(!an_expression<F> && sizeof...(C) > 0)
@@ -234,7 +230,6 @@ struct scanning<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Sam
   using type =
       surfaced<decltype(scanned_silently<T, Name, Policy, F>(carried_values<C...>{}, each_values<E...>{}, Same{}...))>;
 };
-}  // namespace detail
 
 /// A scan of T iterations: `auto [h, ys] = scan<T, "step">(body, carried(h0), each(xs), a)`.
 ///
@@ -260,14 +255,18 @@ struct scanning<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Sam
 ///
 /// Rejects a scan with snapshots outside of the arena inside another scan.
 template <int T, fixed_string Name, class Policy = store_all, class F, class... A>
-constexpr typename detail::scanning<T, Name, Policy, F, A...>::type scan(F, A...) {
+constexpr typename scanning<T, Name, Policy, F, A...>::type scan(F, A...) {
   return {};
 }
 
 /// Reports that the name is missing.
 template <int T, class... A>
-constexpr misused<no_name, "scan", A...> scan(A...) {
+constexpr misused<misuse::no_name, "scan", A...> scan(A...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::carried, lang::each, lang::scan;
 }  // namespace cairn

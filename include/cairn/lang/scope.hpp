@@ -5,7 +5,7 @@
 
 #include <concepts>
 
-namespace cairn {
+namespace cairn::lang {
 
 /// The top level, outside of all bodies.
 struct top_scope {};
@@ -15,7 +15,6 @@ struct scope {};
 /// Stands for the body of an expression that is made of values of several bodies. Such an expression is a mistake.
 struct mixed_scopes {};
 
-namespace detail {
 /// The body of an expression that is made of a value of A and a value of B. Values of the top level fit into every
 /// body.
 template <class A, class B>
@@ -46,11 +45,10 @@ struct merged_scopes<Scope> {
 };
 template <class First, class Second, class... More>
 struct merged_scopes<First, Second, More...> : merged_scopes<typename merged_scope<First, Second>::type, More...> {};
-}  // namespace detail
 
 /// The body that all expressions A belong to, or mixed_scopes. Expressions of the top level do not count, unless all
 /// are.
 template <class... A>
-using owner_of = typename detail::merged_scopes<typename A::owner...>::type;
+using owner_of = typename merged_scopes<typename A::owner...>::type;
 
-}  // namespace cairn
+}  // namespace cairn::lang

@@ -3,7 +3,7 @@
 
 #include "cairn/lang/block.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 /// The result X of a layer, together with one of the parameters of the layer. A second layer with this parameter must
 /// be marked as shared.
@@ -15,7 +15,6 @@ struct layer_result : expression {
   static constexpr expression_traits traits = X::traits;
 };
 
-namespace detail {
 template <class Owner, class Parameter, class X>
 struct subexpressions_of<Owner, layer_result<Parameter, X>> {
   using type = std::tuple<seen_from<Owner, X>>;
@@ -53,15 +52,18 @@ struct shared_layer : layer_base {
     return {};
   }
 };
-}  // namespace detail
 
 /// Marks a layer that uses the parameters of another application of the same layer: `x | encoder` and
 /// `y | shared(encoder)`. If a layer, or a whole model, is applied several times, all applications except one must be
 /// marked as shared. The random operations of a shared layer draw numbers of their own.
 template <class F>
   requires std::is_class_v<F>
-constexpr detail::made_from_layer<"shared", F, detail::shared_layer<detail::opaque<F>>> shared(F) {
+constexpr made_from_layer<"shared", F, shared_layer<opaque<F>>> shared(F) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::shared;
 }  // namespace cairn

@@ -3,28 +3,26 @@
 
 #include "cairn/lang/leaf.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 /// A state: numbers that a program keeps from one training step to the next. A state gets no gradient. It begins as
 /// `Init` says. A training step and a predictor read the value that the last training step left.
 template <fixed_string Name, initial Init, std::int64_t... Extents>
-inline constexpr typename detail::checked_parameter<Name, false, Init, Extents...>::type state{};
+inline constexpr typename checked_parameter<Name, false, Init, Extents...>::type state{};
 
-namespace detail {
 template <fixed_string Name, std::int64_t... Extents>
 struct checked_cache : checked_leaf<Name, cache_leaf<Name, static_cast<int>(Extents)...>, Extents...> {};
-}  // namespace detail
 
 /// A cache: a state of a predictor, for example the keys and values of a text that the predictor continues. A cache
 /// begins as zeros, and gets the value of `updated` after each call. `predict.reset()` sets it to zeros. Programs
 /// reject caches.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr typename detail::checked_cache<Name, Extents...>::type cache{};
+inline constexpr typename checked_cache<Name, Extents...>::type cache{};
 
 /// The operation of `updated`: its value is argument 0. The state, argument 1, becomes argument 2.
 struct updated_op : op {
   static constexpr fixed_string name = "updated";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr shape result(const shape& value, const shape& state, const shape& next) {
     return state == next ? value : no_shape;
   }
@@ -35,7 +33,7 @@ struct updated_op : op {
 /// The operation of `in_training`: stands for argument 0 in a program, and for argument 1 in a predictor.
 struct in_training_op : op {
   static constexpr fixed_string name = "in_training";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr shape result(const shape& a, const shape& b) { return a == b ? a : no_shape; }
   static constexpr int stands_for(bool training) { return training ? 0 : 1; }
 };
@@ -56,4 +54,8 @@ constexpr made<in_training_op, A, B> in_training(A, B) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::cache, lang::in_training, lang::state, lang::updated;
 }  // namespace cairn

@@ -3,12 +3,12 @@
 
 #include "cairn/lang/apply.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 template <shape To>
 struct reshape_op : op {
   static constexpr fixed_string name = "reshape";
-  using rule = rule::same_number_of_elements;
+  using rule = misuse::same_number_of_elements;
   struct wanted {
     static constexpr cairn::shape shape = To;
     static constexpr element_type element{};
@@ -26,7 +26,6 @@ struct reshape_op : op {
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(make<reshape_op<decltype(x)::shape>>(g)); }
 };
 
-namespace detail {
 /// Returns the given extents as a shape. An extent of -1 is replaced by the number of elements divided by the product
 /// of the other extents, or by 0 if the quotient is no valid extent.
 template <shape From, std::int64_t... Extents>
@@ -36,7 +35,7 @@ constexpr shape inferred() {
   ((to.extent[to.rank++] = static_cast<int>(Extents), known *= Extents == -1 ? 1 : Extents), ...);
   for (int axis = 0; axis < to.rank; ++axis) {
     if (to.extent[axis] == -1 && known > 0)
-      to.extent[axis] = is_extent(From.count() / known) ? static_cast<int>(From.count() / known) : 0;
+      to.extent[axis] = detail::is_extent(From.count() / known) ? static_cast<int>(From.count() / known) : 0;
   }
   return to;
 }
@@ -46,24 +45,23 @@ struct reshape_form : form_of_one<"reshape"> {
   static constexpr auto of(X x) {
     using owner = owner_of<X>;
     if constexpr (wrong<X>) return pass_on<owner>(x);
-    else if constexpr (!can_be_shape<(Extents < 1 ? 1 : Extents)...>)
-      return mistake<rule::positive_extents, owner, fact::operation<"reshape", tensor_fact<X>>,
+    else if constexpr (!detail::can_be_shape<(Extents < 1 ? 1 : Extents)...>)
+      return mistake<misuse::positive_extents, owner, fact::operation<"reshape", tensor_fact<X>>,
                      fact::extents<Extents...>>{};
     else return made_silently<reshape_op<inferred<X::shape, Extents...>()>>(x);
   }
 };
-}  // namespace detail
 
 /// Returns the same elements in another shape, without moving data. One extent may be -1 and is then deduced. Rejects
 /// shapes with another number of elements.
 template <std::int64_t... Extents, an_operand X, class... Surplus>
-constexpr applied<detail::reshape_form<Extents...>, X, Surplus...> reshape(X, Surplus...) {
+constexpr applied<reshape_form<Extents...>, X, Surplus...> reshape(X, Surplus...) {
   return {};
 }
 
 struct detach_op : op {
   static constexpr fixed_string name = "detach";
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr bool view = true, detaches = true;
   static constexpr shape result(const shape& x) { return x; }
   static constexpr std::int64_t flops(auto) { return 0; }
@@ -76,4 +74,8 @@ constexpr made<detach_op, X> detach(X) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::detach, lang::reshape;
 }  // namespace cairn

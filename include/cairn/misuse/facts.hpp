@@ -3,11 +3,9 @@
 
 #include "cairn/base/fixed_string.hpp"
 
-namespace cairn {
-
 /// The facts that messages show. Tensors are array types: `float[128][784]` stands for real numbers, and `int[128]` for
 /// indices. A name is a pack of strings, because clang cuts long strings.
-namespace fact {
+namespace cairn::fact {
 template <fixed_string... Path>
 struct in;
 template <fixed_string Name, class... Tensors>
@@ -126,7 +124,9 @@ template <auto Bytes>
 struct as_block;
 template <auto Bytes>
 struct least_bytes;
-}  // namespace fact
+}  // namespace cairn::fact
+
+namespace cairn {
 
 /// Is always false, so that the static_assert of a misuse fails. Compilers print this name with the facts.
 template <class... Facts>

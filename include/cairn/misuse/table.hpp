@@ -13,12 +13,11 @@
 
 #include "cairn/misuse/facts.hpp"
 
-namespace cairn {
+namespace cairn::misuse {
 
 // clang-format off
 
-/// Shape rules: the conditions that operations put on the shapes of their arguments.
-namespace rule {
+// Shape rules: the conditions that operations put on the shapes of their arguments.
 struct extents_equal_or_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: extents, from the last on, must be equal or 1; change one"); } }; };
 struct inner_extents_equal { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -116,7 +115,6 @@ struct steps_along_first_axis { template <class Silent, class... Facts> struct f
   "batch first, write each(transpose<1, 0, 2>(x))"); } }; };
 struct one_axis_more { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: what the steps of scan collect gets one axis more, and a tensor has at most 6"); } }; };
-}  // namespace rule
 
 // Misuse by calls that fit no function.
 struct layer_for_expression { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -474,4 +472,4 @@ struct duplicate_input { template <class Silent, class... Facts> struct found : 
 
 // clang-format on
 
-}  // namespace cairn
+}  // namespace cairn::misuse

@@ -10,7 +10,7 @@ namespace cairn::nn {
 namespace detail {
 /// An operation as a layer, which is an object that can be passed around.
 template <class Op>
-struct operation_layer : layer_base {
+struct operation_layer : lang::layer_base {
   static constexpr fixed_string name = Op::name;
   template <an_expression X>
   constexpr made<Op, X> operator()(X) const {
@@ -19,51 +19,51 @@ struct operation_layer : layer_base {
 };
 /// A function of one expression as a layer, which is an object that can be passed around.
 template <class Form>
-struct form_layer : layer_base {
+struct form_layer : lang::layer_base {
   static constexpr auto name = Form::name;
   template <an_expression X>
-  constexpr applied<Form, X> operator()(X) const {
+  constexpr lang::applied<Form, X> operator()(X) const {
     return {};
   }
 };
 template <fixed_string Name>
-struct tag_layer : layer_base {
+struct tag_layer : lang::layer_base {
   template <an_expression X>
-  constexpr applied<cairn::detail::tag_form<Name>, X> operator()(X) const {
+  constexpr lang::applied<lang::tag_form<Name>, X> operator()(X) const {
     return {};
   }
 };
 template <class L>
-struct residual_layer : layer_base {
+struct residual_layer : lang::layer_base {
   template <an_expression X>
-  constexpr surfaced<cairn::detail::unreported<add_op, X, cairn::detail::layer_result_of<L, X>>> operator()(X) const {
+  constexpr lang::surfaced<lang::unreported<lang::add_op, X, lang::layer_result_of<L, X>>> operator()(X) const {
     return {};
   }
 };
 template <class L, class Shortcut>
-struct projected_layer : layer_base {
+struct projected_layer : lang::layer_base {
   template <an_expression X>
-  constexpr surfaced<cairn::detail::unreported<add_op, cairn::detail::layer_result_of<Shortcut, X>,
-                                               cairn::detail::layer_result_of<L, X>>>
+  constexpr lang::surfaced<
+      lang::unreported<lang::add_op, lang::layer_result_of<Shortcut, X>, lang::layer_result_of<L, X>>>
   operator()(X) const {
     return {};
   }
 };
 }  // namespace detail
 
-inline constexpr detail::operation_layer<exp_op> exp{};
-inline constexpr detail::operation_layer<gelu_op> gelu{};
+inline constexpr detail::operation_layer<lang::exp_op> exp{};
+inline constexpr detail::operation_layer<lang::gelu_op> gelu{};
 /// Computes x where x is positive, else Slope x. Without a Slope, `nn::leaky_relu<>` uses 0.01.
 template <auto Slope = 0.01>
-inline constexpr detail::form_layer<cairn::detail::leaky_relu_form<static_cast<double>(Slope)>> leaky_relu{};
-inline constexpr detail::operation_layer<log_softmax_op<-1>> log_softmax{};
-inline constexpr detail::operation_layer<relu_op> relu{};
-inline constexpr detail::operation_layer<sigmoid_op> sigmoid{};
-inline constexpr detail::operation_layer<silu_op> silu{};
-inline constexpr detail::operation_layer<softmax_op<-1>> softmax{};
-inline constexpr detail::operation_layer<softplus_op> softplus{};
-inline constexpr detail::operation_layer<square_op> square{};
-inline constexpr detail::operation_layer<tanh_op> tanh{};
+inline constexpr detail::form_layer<lang::leaky_relu_form<static_cast<double>(Slope)>> leaky_relu{};
+inline constexpr detail::operation_layer<lang::log_softmax_op<-1>> log_softmax{};
+inline constexpr detail::operation_layer<lang::relu_op> relu{};
+inline constexpr detail::operation_layer<lang::sigmoid_op> sigmoid{};
+inline constexpr detail::operation_layer<lang::silu_op> silu{};
+inline constexpr detail::operation_layer<lang::softmax_op<-1>> softmax{};
+inline constexpr detail::operation_layer<lang::softplus_op> softplus{};
+inline constexpr detail::operation_layer<lang::square_op> square{};
+inline constexpr detail::operation_layer<lang::tanh_op> tanh{};
 
 /// Gives the value at this point of a chain a name, to which policies can refer. The value itself does not change.
 template <fixed_string Name>
@@ -71,14 +71,14 @@ inline constexpr detail::tag_layer<Name> tag{};
 
 /// Computes x + f(x) (He et al., 2015). f must keep the shape of x.
 template <class L>
-constexpr cairn::detail::made_from_layer<"residual", L, detail::residual_layer<L>> residual(L) {
+constexpr lang::made_from_layer<"residual", L, detail::residual_layer<L>> residual(L) {
   return {};
 }
 /// Computes shortcut(x) + f(x). If f changes the shape of x, the shortcut must change it to the same shape, for example
 /// by a 1 x 1 convolution.
 template <class L, class Shortcut>
-constexpr cairn::detail::made_from_layer<
-    "residual", L, cairn::detail::made_from_layer<"residual", Shortcut, detail::projected_layer<L, Shortcut>>>
+constexpr lang::made_from_layer<"residual", L,
+                                lang::made_from_layer<"residual", Shortcut, detail::projected_layer<L, Shortcut>>>
 residual(L, Shortcut) {
   return {};
 }

@@ -1,8 +1,8 @@
 // Attention layers: attention with the linear layers before and after it.
 #pragma once
 
-#include "cairn/op/attention.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/op/attention.hpp"
 
 namespace cairn::nn {
 
@@ -13,17 +13,17 @@ template <fixed_string Kind, fixed_string Name, int Heads, attention_options O, 
 constexpr auto problem_of_heads(X x) {
   using problem = decltype(problem_of_features<Kind, Name>(x));
   constexpr int keys = O.key_heads == 0 ? Heads : O.key_heads;
-  if constexpr (!std::same_as<problem, sound>) {
+  if constexpr (!std::same_as<problem, lang::sound>) {
     return problem{};
   } else if constexpr (X::shape.rank != 3 || Heads < 1 || keys < 1 || X::shape[-1] % std::max(Heads, 1) != 0 ||
                        Heads % std::max(keys, 1) != 0) {
-    return poison<rule::heads_of_features, typename X::owner, fact::in<Name>, fact::operation<Kind, tensor_fact<X>>,
-                  fact::heads<Heads, keys>>{};
+    return lang::poison<misuse::heads_of_features, typename X::owner, fact::in<Name>,
+                        fact::operation<Kind, lang::tensor_fact<X>>, fact::heads<Heads, keys>>{};
   } else if constexpr (!(O.dropout >= 0 && O.dropout < 1)) {
-    return poison<rule::probability_below_one, typename X::owner, fact::in<Name>, fact::operation<Kind, tensor_fact<X>>,
-                  fact::probability<O.dropout>>{};
+    return lang::poison<misuse::probability_below_one, typename X::owner, fact::in<Name>,
+                        fact::operation<Kind, lang::tensor_fact<X>>, fact::probability<O.dropout>>{};
   } else {
-    return sound{};
+    return lang::sound{};
   }
 }
 
@@ -42,19 +42,19 @@ struct attention_heads {
   /// OnHeads replaces the keys, the shape of the mask is not checked here.
   template <fixed_string Kind, class X, class Memory, class Mask>
   static constexpr auto problem_of_mask(X, Memory, Mask mask) {
-    using owner = owner_of<X, Memory, Mask>;
-    using what = fact::operation<Kind, tensor_fact<X>, tensor_fact<Mask>>;
+    using owner = lang::owner_of<X, Memory, Mask>;
+    using what = fact::operation<Kind, lang::tensor_fact<X>, lang::tensor_fact<Mask>>;
     constexpr shape scores{X::shape[0], Heads, X::shape[1], Memory::shape[1]};
     constexpr int bound = Mask::element.bound;
-    if constexpr (wrong<Mask>) {
+    if constexpr (lang::wrong<Mask>) {
       return mask;
     } else if constexpr (has_default_heads && broadcast(Mask::shape, scores) != scores) {
-      return poison<rule::mask_of_scores, owner, fact::in<Name>, what,
-                    fact::extents<scores[0], scores[1], scores[2], scores[3]>>{};
+      return lang::poison<misuse::mask_of_scores, owner, fact::in<Name>, what,
+                          fact::extents<scores[0], scores[1], scores[2], scores[3]>>{};
     } else if constexpr (kind_of(Mask::element.type) == kind::whole && (bound < 1 || bound > 2)) {
-      return poison<bound_above_extent, owner, fact::in<Name>, what, fact::bound<bound>>{};
+      return lang::poison<misuse::bound_above_extent, owner, fact::in<Name>, what, fact::bound<bound>>{};
     } else {
-      return sound{};
+      return lang::sound{};
     }
   }
   /// Reshapes {N, T, ...} to {N, T, Count, depth}.
@@ -73,7 +73,8 @@ struct attention_heads {
       else return project(y());
     };
     if constexpr (has_default_heads) return attend_to(q, k, v);
-    else return std::apply(attend_to, typename cairn::detail::as_tuple<called<stage_mark, on_heads, Q, K, V>>::type{});
+    else
+      return std::apply(attend_to, typename lang::as_tuple<lang::called<lang::stage_mark, on_heads, Q, K, V>>::type{});
   }
 
  private:
@@ -81,8 +82,8 @@ struct attention_heads {
   /// mistake itself names only the function.
   template <class X>
   static constexpr auto project(X x) {
-    if constexpr (wrong<X>) {
-      return cairn::detail::leave_call<block_mark<Name>, typename X::owner>(x);
+    if constexpr (lang::wrong<X>) {
+      return lang::leave_call<lang::block_mark<Name>, typename X::owner>(x);
     } else {
       constexpr int features = X::shape[2] * X::shape[3];
       const auto weight = param_from<Name + fixed_string{".out_proj.weight"}, fan_in(features), features, features>;
@@ -95,11 +96,11 @@ struct attention_heads {
 /// Returns what is wrong with a memory that belongs to x, or sound if nothing is wrong.
 template <fixed_string Kind, fixed_string Name, class X, class Memory>
 constexpr auto problem_of_memory(X, Memory memory) {
-  using what = fact::operation<Kind, tensor_fact<X>, tensor_fact<Memory>>;
+  using what = fact::operation<Kind, lang::tensor_fact<X>, lang::tensor_fact<Memory>>;
   using problem = decltype(problem_of_heads<Kind, Name, 1, attention_options{}>(memory));
-  if constexpr (!std::same_as<problem, sound>) return problem{};
-  else if constexpr (X::shape[0] == Memory::shape[0]) return sound{};
-  else return poison<rule::queries_keys_values, owner_of<X, Memory>, fact::in<Name>, what>{};
+  if constexpr (!std::same_as<problem, lang::sound>) return problem{};
+  else if constexpr (X::shape[0] == Memory::shape[0]) return lang::sound{};
+  else return lang::poison<misuse::queries_keys_values, lang::owner_of<X, Memory>, fact::in<Name>, what>{};
 }
 
 /// Applies an attention layer to Values values and at most one mask. Outside of bodies, the application is a call with
@@ -108,18 +109,17 @@ template <class Layer, fixed_string Name, int Values, class... A>
 constexpr auto applied_with_mask(A... args) {
   constexpr int count = sizeof...(A);
   if constexpr (!(an_expression<A> && ...) || count < Values || count > Values + 1)
-    return cairn::detail::leave_call<block_mark<Name>, owner_of<cairn::detail::showing<A>...>>(
-        cairn::detail::misused_silently<one_mask, Layer::kind, A...>());
-  else if constexpr (std::same_as<owner_of<A...>, top_scope>)
-    return typename cairn::detail::calling<stage_mark, Layer, A...>::silent{};
+    return lang::leave_call<lang::block_mark<Name>, lang::owner_of<lang::showing<A>...>>(
+        lang::misused_silently<misuse::one_mask, Layer::kind, A...>());
+  else if constexpr (std::same_as<lang::owner_of<A...>, lang::top_scope>)
+    return typename lang::calling<lang::stage_mark, Layer, A...>::silent{};
   else return Layer::body(args...);
 }
 template <class Layer, fixed_string Name, int Values, class... A>
-using with_mask = surfaced<decltype(applied_with_mask<Layer, Name, Values>(std::declval<A>()...))>;
-}  // namespace detail
+using with_mask = lang::surfaced<decltype(applied_with_mask<Layer, Name, Values>(std::declval<A>()...))>;
 
 template <fixed_string Name, int Heads, attention_options O, auto OnHeads>
-struct self_attention_layer : layer_base {
+struct self_attention_layer : lang::layer_base {
   static constexpr auto name = Name;
   static constexpr fixed_string kind = "self_attention";
   template <an_expression X, class... More>
@@ -129,9 +129,9 @@ struct self_attention_layer : layer_base {
   template <class X, class... Mask>
   static constexpr auto body(X x, Mask... mask) {
     using heads = detail::attention_heads<Name, Heads, O, OnHeads>;
-    using problem = decltype(first_problem(detail::problem_of_heads<kind, Name, Heads, O>(x),
-                                           heads::template problem_of_mask<kind>(x, x, mask)...));
-    if constexpr (!std::same_as<problem, sound>) {
+    using problem = decltype(lang::first_problem(detail::problem_of_heads<kind, Name, Heads, O>(x),
+                                                 heads::template problem_of_mask<kind>(x, x, mask)...));
+    if constexpr (!std::same_as<problem, lang::sound>) {
       return problem{};
     } else {
       constexpr int features = X::shape[-1], keys = features / Heads * heads::key_heads, rows = features + 2 * keys;
@@ -142,13 +142,13 @@ struct self_attention_layer : layer_base {
       const auto y = heads::attend(heads::template split<Heads>(slice<-1, 0, features>(all)),
                                    heads::template split<heads::key_heads>(slice<-1, features, features + keys>(all)),
                                    heads::template split<heads::key_heads>(slice<-1, features + keys>(all)), mask...);
-      return cairn::detail::result_of_layer<Name>(weight, y);
+      return lang::result_of_layer<Name>(weight, y);
     }
   }
 };
 
 template <fixed_string Name, int Heads, attention_options O>
-struct cross_attention_layer : layer_base {
+struct cross_attention_layer : lang::layer_base {
   static constexpr auto name = Name;
   static constexpr fixed_string kind = "cross_attention";
   template <an_expression X, class... More>
@@ -158,10 +158,10 @@ struct cross_attention_layer : layer_base {
   template <class X, class Memory, class... Mask>
   static constexpr auto body(X x, Memory memory, Mask... mask) {
     using heads = detail::attention_heads<Name, Heads, O>;
-    using problem = decltype(first_problem(detail::problem_of_heads<kind, Name, Heads, O>(x),
-                                           detail::problem_of_memory<kind, Name>(x, memory),
-                                           heads::template problem_of_mask<kind>(x, memory, mask)...));
-    if constexpr (!std::same_as<problem, sound>) {
+    using problem = decltype(lang::first_problem(detail::problem_of_heads<kind, Name, Heads, O>(x),
+                                                 detail::problem_of_memory<kind, Name>(x, memory),
+                                                 heads::template problem_of_mask<kind>(x, memory, mask)...));
+    if constexpr (!std::same_as<problem, lang::sound>) {
       return problem{};
     } else {
       constexpr int features = X::shape[-1], keys = features / Heads * heads::key_heads;
@@ -173,7 +173,7 @@ struct cross_attention_layer : layer_base {
                                                   slice<0, features, features + keys>(bias)),
           heads::template split<heads::key_heads>(matmul(memory, transpose(v)) + slice<0, features + keys>(bias)),
           mask...);
-      return cairn::detail::result_of_layer<Name>(bias, y);
+      return lang::result_of_layer<Name>(bias, y);
     }
   }
 
@@ -197,6 +197,7 @@ struct cross_attention_layer : layer_base {
     }
   }
 };
+}  // namespace detail
 
 /// Self-attention of x {N, T, features} with Heads heads: `nn::self_attention<"attn", 8, nn::causal>`. Options can be
 /// given instead of `nn::causal`: `nn::attention_options{.causal = true, .key_heads = 2, .dropout = 0.1}`.
@@ -217,9 +218,8 @@ struct cross_attention_layer : layer_base {
 /// - heads that do not divide the features, or key heads that do not divide the heads
 /// - a mask that does not broadcast to {N, Heads, T, T}, unless there is an OnHeads
 /// - a dropout outside of [0, 1)
-template <fixed_string Name, int Heads, attention_options O = attention_options{},
-          auto OnHeads = detail::same_heads{}>
-inline constexpr self_attention_layer<Name, Heads, O, OnHeads> self_attention{};
+template <fixed_string Name, int Heads, attention_options O = attention_options{}, auto OnHeads = detail::same_heads{}>
+inline constexpr detail::self_attention_layer<Name, Heads, O, OnHeads> self_attention{};
 /// Cross-attention of x {N, T, features} to a memory {N, S, any features}: `nn::cross_attention<"attn", 8>(x, memory)`.
 /// If the memory has another number of features than x, the weights are `Name.q_proj_weight`, `Name.k_proj_weight` and
 /// `Name.v_proj_weight`, as in PyTorch.
@@ -229,6 +229,6 @@ inline constexpr self_attention_layer<Name, Heads, O, OnHeads> self_attention{};
 ///
 /// Rejects: what self_attention rejects; a memory with another N than x.
 template <fixed_string Name, int Heads, attention_options O = attention_options{}>
-inline constexpr cross_attention_layer<Name, Heads, O> cross_attention{};
+inline constexpr detail::cross_attention_layer<Name, Heads, O> cross_attention{};
 
 }  // namespace cairn::nn

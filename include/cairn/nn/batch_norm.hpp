@@ -1,10 +1,10 @@
 // Batch normalization.
 #pragma once
 
-#include "cairn/op/moments.hpp"
 #include "cairn/lang/shared.hpp"
 #include "cairn/lang/state.hpp"
 #include "cairn/nn/features.hpp"
+#include "cairn/op/moments.hpp"
 
 namespace cairn::nn {
 
@@ -21,16 +21,15 @@ template <batch_norm_options O>
 struct batch_norm_settings {
   static constexpr std::array all{setting::at_most_one("momentum", O.momentum), setting::not_negative("eps", O.eps)};
 };
-}  // namespace detail
 
 template <fixed_string Name, batch_norm_options O>
-struct batch_norm_layer : layer_base {
+struct batch_norm_layer : lang::layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
     using problem = decltype(detail::problem_of_features<"batch_norm", Name, detail::batch_norm_settings<O>>(x));
-    if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<problem>{};
+    if constexpr (!std::same_as<problem, lang::sound>) {
+      return lang::surfaced<problem>{};
     } else {
       return normalized(x);
     }
@@ -46,15 +45,16 @@ struct batch_norm_layer : layer_base {
     const auto running_mean = state<Name + fixed_string{".running_mean"}, initial{}, features>;
     const auto running_var = state<Name + fixed_string{".running_var"}, initial{.fill = 1}, features>;
 
-    const auto [m, s, v] = make<moments_op<O.eps>>(x);  // half the mean, twice the scale, and the variance
+    const auto [m, s, v] = make<lang::moments_op<O.eps>>(x);  // half the mean, twice the scale, and the variance
     constexpr auto stays = constant<1 - O.momentum>;
     const auto mean = in_training(updated(m, running_mean, running_mean * stays + m * constant<2 * O.momentum>),
                                   running_mean * 0.5_c);
     const auto scale = in_training(updated(s, running_var, running_var * stays + v * constant<O.momentum * unbiased>),
                                    2_c / sqrt(running_var + constant<O.eps>));
-    return cairn::detail::result_of_layer<Name>(weight, make<normalized_op<features>>(x, mean, scale, weight, bias));
+    return lang::result_of_layer<Name>(weight, make<lang::normalized_op<features>>(x, mean, scale, weight, bias));
   }
 };
+}  // namespace detail
 
 /// Normalizes each feature of x {..., features} over all rows (Ioffe and Szegedy, 2015). It subtracts the mean, divides
 /// by the standard deviation, multiplies by `Name.weight` and adds `Name.bias`.
@@ -68,6 +68,6 @@ struct batch_norm_layer : layer_base {
 /// Rejects: fewer than two axes; a momentum outside of 0 to 1; a negative eps; in a program,
 /// one full name for two batch norms.
 template <fixed_string Name, batch_norm_options O = batch_norm_options{}>
-inline constexpr batch_norm_layer<Name, O> batch_norm{};
+inline constexpr detail::batch_norm_layer<Name, O> batch_norm{};
 
 }  // namespace cairn::nn

@@ -1,34 +1,36 @@
 // Convolutions as layers.
 #pragma once
 
-#include "cairn/op/convolution.hpp"
 #include "cairn/lang/shared.hpp"
 #include "cairn/nn/features.hpp"
+#include "cairn/op/convolution.hpp"
 
 namespace cairn::nn {
 
+namespace detail {
 template <class Form, fixed_string Name, int Out, int Extent, bool Bias>
-struct convolution_layer : layer_base {
+struct convolution_layer : lang::layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
     using problem = decltype(detail::problem_of_features<Form::name, Name>(x));
-    if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<problem>{};
+    if constexpr (!std::same_as<problem, lang::sound>) {
+      return lang::surfaced<problem>{};
     } else if constexpr (Out < 1 || Extent < 1) {
-      return surfaced<poison<rule::positive_extents, typename X::owner, fact::in<Name>,
-                             fact::operation<Form::name, tensor_fact<X>>, fact::extents<Out, Extent>>>{};
+      return lang::surfaced<
+          lang::poison<misuse::positive_extents, typename X::owner, fact::in<Name>,
+                       fact::operation<Form::name, lang::tensor_fact<X>>, fact::extents<Out, Extent>>>{};
     } else if constexpr (constexpr int fault = Form::broken_rule(X::shape, filters<X>); fault != 0) {
       using rule = std::tuple_element_t<fault, typename Form::rules>;
-      return surfaced<poison<rule, typename X::owner, fact::in<Name>, fact::operation<Form::name, tensor_fact<X>>,
-                             fact::extents<Out, Extent>, typename Form::asked>>{};
+      return lang::surfaced<
+          lang::poison<rule, typename X::owner, fact::in<Name>, fact::operation<Form::name, lang::tensor_fact<X>>,
+                       fact::extents<Out, Extent>, typename Form::asked>>{};
     } else {
       constexpr initial start = fan_in(filters<X>.count() / filters<X>[0]);
       const auto weight = weight_of<filters<X>, start>(std::make_index_sequence<filters<X>.rank>{});
-      const auto y = applied<Form, X, std::remove_const_t<decltype(weight)>>{};
-      if constexpr (!Bias) return cairn::detail::result_of_layer<Name>(weight, y);
-      else
-        return cairn::detail::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
+      const auto y = lang::applied<Form, X, std::remove_const_t<decltype(weight)>>{};
+      if constexpr (!Bias) return lang::result_of_layer<Name>(weight, y);
+      else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
     }
   }
 
@@ -40,30 +42,30 @@ struct convolution_layer : layer_base {
     return param_from<Name + fixed_string{".weight"}, Start, Filters.extent[Axis]...>;
   }
 };
+}  // namespace detail
 
 /// Convolves images {N, H, W, C} with Out filters of Extent x Extent pixels:
 /// `nn::conv2d<"conv1", 64, 3, nn::window{.stride = 2, .padding = 1}>`. The parameters are `Name.weight`
 /// {Out, C / groups, Extent, Extent} and `Name.bias` {Out}. Their initialization is that of PyTorch.
 /// Rejects: what the function conv2d rejects; groups that do not divide Out; an Out or Extent below 1.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
-inline constexpr convolution_layer<cairn::detail::conv2d_form<By>, Name, Out, Extent, true> conv2d{};
+inline constexpr detail::convolution_layer<lang::conv2d_form<By>, Name, Out, Extent, true> conv2d{};
 /// Convolves images without a bias, for example before a batch norm.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
-inline constexpr convolution_layer<cairn::detail::conv2d_form<By>, Name, Out, Extent, false> conv2d_without_bias{};
+inline constexpr detail::convolution_layer<lang::conv2d_form<By>, Name, Out, Extent, false> conv2d_without_bias{};
 /// Convolves rows {N, L, C}: {N, L', Out}. The weight is `Name.weight` {Out, C / groups, Extent}.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
-inline constexpr convolution_layer<cairn::detail::conv1d_form<By>, Name, Out, Extent, true> conv1d{};
+inline constexpr detail::convolution_layer<lang::conv1d_form<By>, Name, Out, Extent, true> conv1d{};
 /// Convolves rows without a bias.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
-inline constexpr convolution_layer<cairn::detail::conv1d_form<By>, Name, Out, Extent, false> conv1d_without_bias{};
+inline constexpr detail::convolution_layer<lang::conv1d_form<By>, Name, Out, Extent, false> conv1d_without_bias{};
 /// Convolves images to larger ones, as the function conv_transpose2d does. The weight is `Name.weight`
 /// {C, Out / groups, Extent, Extent}.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
-inline constexpr convolution_layer<cairn::detail::conv_transpose2d_form<By>, Name, Out, Extent, true>
-    conv_transpose2d{};
+inline constexpr detail::convolution_layer<lang::conv_transpose2d_form<By>, Name, Out, Extent, true> conv_transpose2d{};
 /// Convolves images to larger ones without a bias.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
-inline constexpr convolution_layer<cairn::detail::conv_transpose2d_form<By>, Name, Out, Extent, false>
+inline constexpr detail::convolution_layer<lang::conv_transpose2d_form<By>, Name, Out, Extent, false>
     conv_transpose2d_without_bias{};
 
 }  // namespace cairn::nn

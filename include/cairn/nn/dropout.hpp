@@ -6,17 +6,19 @@
 
 namespace cairn::nn {
 
+namespace detail {
 template <fixed_string Name, double P>
-struct dropout_layer : layer_base {
+struct dropout_layer : lang::layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
-  constexpr made<dropout_op<P, true>, X, random_key_leaf<Name>> operator()(X) const {
+  constexpr made<lang::dropout_op<P, true>, X, lang::random_key_leaf<Name>> operator()(X) const {
     return {};
   }
 };
+}  // namespace detail
 
 /// Drops elements with probability P in training (Srivastava et al., 2014): `nn::dropout<"d1", 0.1>`.
 template <fixed_string Name, auto P = 0.5>
-inline constexpr dropout_layer<Name, static_cast<double>(P)> dropout{};
+inline constexpr detail::dropout_layer<Name, static_cast<double>(P)> dropout{};
 
 }  // namespace cairn::nn

@@ -1,8 +1,8 @@
 // Embeddings: tables of vectors, in which indices look up rows.
 #pragma once
 
-#include "cairn/op/gather.hpp"
 #include "cairn/lang/shared.hpp"
+#include "cairn/op/gather.hpp"
 
 #include <limits>
 
@@ -17,24 +17,26 @@ struct embedding_options {
   friend constexpr bool operator==(const embedding_options&, const embedding_options&) = default;
 };
 
+namespace detail {
 template <fixed_string Name, std::int64_t Features, embedding_options O>
-struct embedding_layer : layer_base {
+struct embedding_layer : lang::layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
     using owner = typename X::owner;
-    using what = fact::operation<fixed_string{"embedding"}, tensor_fact<X>>;
+    using what = fact::operation<fixed_string{"embedding"}, lang::tensor_fact<X>>;
     constexpr int rows = X::element.bound;
-    if constexpr (wrong<X>) return surfaced<X>{};
+    if constexpr (lang::wrong<X>) return lang::surfaced<X>{};
     else if constexpr (kind_of(X::element.type) != kind::whole)
-      return surfaced<poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<int>>>{};
+      return lang::surfaced<lang::poison<misuse::kind_mismatch, owner, fact::in<Name>, what, fact::takes<int>>>{};
     else if constexpr (!cairn::detail::is_extent(Features))
-      return surfaced<poison<rule::positive_extents, owner, fact::in<Name>, what, fact::extents<Features>>>{};
+      return lang::surfaced<
+          lang::poison<misuse::positive_extents, owner, fact::in<Name>, what, fact::extents<Features>>>{};
     else if constexpr (rows < 1)
-      return surfaced<poison<rule::padding_in_table, owner, fact::in<Name>, what, fact::bound<rows>>>{};
+      return lang::surfaced<lang::poison<misuse::padding_in_table, owner, fact::in<Name>, what, fact::bound<rows>>>{};
     else if constexpr (padded && (O.padding_idx < -rows || O.padding_idx >= rows))
-      return surfaced<poison<rule::padding_in_table, owner, fact::in<Name>, what, fact::bound<rows>,
-                             fact::padding<O.padding_idx>>>{};
+      return lang::surfaced<lang::poison<misuse::padding_in_table, owner, fact::in<Name>, what, fact::bound<rows>,
+                                         fact::padding<O.padding_idx>>>{};
     else return looked_up<rows>(x);
   }
 
@@ -50,9 +52,10 @@ struct embedding_layer : layer_base {
       return rows;
     }();
     const auto weight = param_from<Name + fixed_string{".weight"}, start, Rows, Features>;
-    return cairn::detail::result_of_layer<Name>(weight, make<gather_op<0, padding>>(weight, x));
+    return lang::result_of_layer<Name>(weight, make<lang::gather_op<0, padding>>(weight, x));
   }
 };
+}  // namespace detail
 
 /// Looks up the row of `Name.weight` {bound, Features} for each index, as nn.Embedding does. The result is
 /// {..., Features}. The rows start normally distributed with a standard deviation of 1. Options change this:
@@ -60,6 +63,6 @@ struct embedding_layer : layer_base {
 /// `arange<256> | nn::embedding<"wpe", 64>`.
 /// Rejects: real numbers; indices without a bound; a padding index that is not a row; a number of Features below 1.
 template <fixed_string Name, std::int64_t Features, embedding_options O = embedding_options{}>
-inline constexpr embedding_layer<Name, Features, O> embedding{};
+inline constexpr detail::embedding_layer<Name, Features, O> embedding{};
 
 }  // namespace cairn::nn

@@ -16,15 +16,15 @@ struct norm_settings {
 template <fixed_string Kind, fixed_string Name, class Settings = norm_settings<>, class X>
 constexpr auto problem_of_features(X x) {
   using owner = typename X::owner;
-  using what = fact::operation<Kind, tensor_fact<X>>;
-  if constexpr (wrong<X>) {
+  using what = fact::operation<Kind, lang::tensor_fact<X>>;
+  if constexpr (lang::wrong<X>) {
     return x;
   } else if constexpr (kind_of(X::element.type) != kind::real) {
-    return poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>{};
+    return lang::poison<misuse::kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>{};
   } else if constexpr (2 > X::shape.rank) {
-    return poison<rule::at_least_two_axes, owner, fact::in<Name>, what>{};
+    return lang::poison<misuse::at_least_two_axes, owner, fact::in<Name>, what>{};
   } else {
-    return cairn::detail::problem_of_settings<Settings, owner, fact::in<Name>>();
+    return lang::problem_of_settings<Settings, owner, fact::in<Name>>();
   }
 }
 

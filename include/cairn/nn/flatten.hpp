@@ -2,18 +2,19 @@
 #pragma once
 
 #include "cairn/lang/shared.hpp"
-#include "cairn/op/transpose.hpp"
 #include "cairn/lang/view.hpp"
 #include "cairn/nn/features.hpp"
+#include "cairn/op/transpose.hpp"
 
 namespace cairn::nn {
 
-struct flatten_layer : layer_base {
+namespace detail {
+struct flatten_layer : lang::layer_base {
   static constexpr fixed_string name = "flatten";
   template <an_expression X>
   constexpr auto operator()(X x) const {
     using problem = decltype(detail::problem_of_features<"flatten", "flatten">(x));
-    if constexpr (!std::same_as<problem, sound>) return surfaced<problem>{};
+    if constexpr (!std::same_as<problem, lang::sound>) return lang::surfaced<problem>{};
     else if constexpr (X::shape.rank == 2) return x;
     else return in_rows(x, std::make_integer_sequence<int, X::shape.rank - 2>{});
   }
@@ -24,10 +25,11 @@ struct flatten_layer : layer_base {
     return reshape<X::shape[0], -1>(transpose<0, X::shape.rank - 1, Axis + 1 ...>(x));
   }
 };
+}  // namespace detail
 
 /// Flattens {N, ..., channels} to {N, channels * ...} and copies the elements. The features have the order in which
 /// nn.Flatten puts PyTorch's images, which have the channels first. The weights of a linear layer that follows
 /// therefore have the same order as in PyTorch. Rejects: fewer than two axes.
-inline constexpr flatten_layer flatten{};
+inline constexpr detail::flatten_layer flatten{};
 
 }  // namespace cairn::nn

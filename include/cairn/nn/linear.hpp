@@ -1,60 +1,62 @@
 // Fully connected layers.
 #pragma once
 
-#include "cairn/op/matmul.hpp"
 #include "cairn/lang/shared.hpp"
 #include "cairn/nn/features.hpp"
+#include "cairn/op/matmul.hpp"
 
 namespace cairn::nn {
 
+namespace detail {
 template <fixed_string Name, std::int64_t Out, bool Bias>
-struct linear_layer : layer_base {
+struct linear_layer : lang::layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
     using problem = decltype(detail::problem_of_features<"linear", Name>(x));
-    if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<problem>{};
+    if constexpr (!std::same_as<problem, lang::sound>) {
+      return lang::surfaced<problem>{};
     } else if constexpr (!cairn::detail::is_extent(Out)) {
-      return surfaced<poison<rule::positive_extents, typename X::owner, fact::in<Name>,
-                             fact::operation<"linear", tensor_fact<X>>, fact::extents<Out>>>{};
+      return lang::surfaced<lang::poison<misuse::positive_extents, typename X::owner, fact::in<Name>,
+                                         fact::operation<"linear", lang::tensor_fact<X>>, fact::extents<Out>>>{};
     } else {
       constexpr int in = X::shape[-1];
       constexpr initial start = fan_in(in);
       const auto weight = param_from<Name + fixed_string{".weight"}, start, Out, in>;
       const auto y = matmul(x, transpose(weight));
-      if constexpr (!Bias) return cairn::detail::result_of_layer<Name>(weight, y);
-      else
-        return cairn::detail::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
+      if constexpr (!Bias) return lang::result_of_layer<Name>(weight, y);
+      else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
     }
   }
 };
 
 template <fixed_string Weight, std::int64_t Out>
-struct tied_linear_layer : layer_base {
+struct tied_linear_layer : lang::layer_base {
   static constexpr fixed_string name = Weight;
   template <an_expression X>
   constexpr auto operator()(X x) const {
     using problem = decltype(detail::problem_of_features<"tied_linear", Weight>(x));
-    if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<problem>{};
+    if constexpr (!std::same_as<problem, lang::sound>) {
+      return lang::surfaced<problem>{};
     } else if constexpr (!std::string_view(Weight).starts_with('/')) {
-      return surfaced<mistake<weight_of_other_layer, typename X::owner, about<fact::parameter, Weight>>>{};
+      return lang::surfaced<
+          lang::mistake<misuse::weight_of_other_layer, typename X::owner, lang::about<fact::parameter, Weight>>>{};
     } else {
       return matmul(x, transpose(param<Weight, Out, X::shape[-1]>));
     }
   }
 };
+}  // namespace detail
 
 /// Computes x W^T + b for x {..., rows, in}, with the parameters W = `Name.weight` {Out, in} and b = `Name.bias` {Out}.
 /// The initialization is that of PyTorch: both parameters are uniform with bound `1 / sqrt(in)`. Rejects: fewer than
 /// two axes; an Out below 1.
 template <fixed_string Name, std::int64_t Out>
-inline constexpr linear_layer<Name, Out, true> linear{};
+inline constexpr detail::linear_layer<Name, Out, true> linear{};
 
 /// Computes x W^T, without a bias.
 template <fixed_string Name, std::int64_t Out>
-inline constexpr linear_layer<Name, Out, false> linear_without_bias{};
+inline constexpr detail::linear_layer<Name, Out, false> linear_without_bias{};
 
 /// Computes x W^T, where W {Out, features} is the parameter of another layer, for example of an embedding with Out
 /// rows: `nn::tied_linear<"/wte.weight", 50000>`. Both layers share one parameter, and its gradient is the sum of both
@@ -62,6 +64,6 @@ inline constexpr linear_layer<Name, Out, false> linear_without_bias{};
 /// Rejects: a name that does not start with /, because the block around the layer would turn this name into another
 /// parameter.
 template <fixed_string Weight, std::int64_t Out>
-inline constexpr tied_linear_layer<Weight, Out> tied_linear{};
+inline constexpr detail::tied_linear_layer<Weight, Out> tied_linear{};
 
 }  // namespace cairn::nn

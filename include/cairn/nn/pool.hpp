@@ -2,9 +2,9 @@
 #pragma once
 
 #include "cairn/cost/window.hpp"
+#include "cairn/nn/activation.hpp"
 #include "cairn/op/pool.hpp"
 #include "cairn/op/reduce.hpp"
-#include "cairn/nn/activation.hpp"
 
 namespace cairn {
 
@@ -18,7 +18,7 @@ inline constexpr pooling pooling_of{Extent, W.stride == 0 ? Extent : W.stride, W
 template <fixed_string Name, class X>
 constexpr auto problem_of_image(X) {
   if constexpr (wrong<X> || X::shape.rank == 4) return sound{};
-  else return mistake<rule::image, typename X::owner, fact::operation<Name, tensor_fact<X>>>{};
+  else return mistake<misuse::image, typename X::owner, fact::operation<Name, tensor_fact<X>>>{};
 }
 template <fixed_string Name, nn::window W, class Op, class X>
 constexpr auto pooled(X x) {
@@ -27,7 +27,8 @@ constexpr auto pooled(X x) {
     return problem{};
   } else if constexpr (!wrong<X> && (W.dilation != 1 || W.groups != 1)) {
     using what = fact::operation<Name, tensor_fact<X>>;
-    return mistake<settings_of_pool, typename X::owner, what, fact::dilation<W.dilation>, fact::groups<W.groups>>{};
+    return mistake<misuse::settings_of_pool, typename X::owner, what, fact::dilation<W.dilation>,
+                   fact::groups<W.groups>>{};
   } else if constexpr (result_count<Op, X> > 1) {
     return std::get<0>(made_silently<Op>(x));
   } else {
@@ -52,8 +53,8 @@ struct avg_pool_form : form_of_one<"avg_pool2d"> {
 template <int Factor>
 struct upsample_form : form_of_one<"upsample2d"> {
   template <class X>
-  static constexpr bool has_extents =
-      is_extent(std::int64_t{Factor} * X::shape[1]) && is_extent(std::int64_t{Factor} * X::shape[2]);
+  static constexpr bool has_extents = cairn::detail::is_extent(std::int64_t{Factor} * X::shape[1]) &&
+                                      cairn::detail::is_extent(std::int64_t{Factor} * X::shape[2]);
   template <class X>
   static constexpr auto of(X x) {
     using problem = decltype(problem_of_image<"upsample2d">(x));
@@ -61,7 +62,7 @@ struct upsample_form : form_of_one<"upsample2d"> {
       return problem{};
     } else if constexpr (!wrong<X> && !has_extents<X>) {
       using what = fact::operation<"upsample2d", tensor_fact<X>>;
-      return mistake<rule::factor_of_pixels, typename X::owner, what, fact::factor<Factor>>{};
+      return mistake<misuse::factor_of_pixels, typename X::owner, what, fact::factor<Factor>>{};
     } else {
       constexpr int height = Factor * X::shape[1], width = Factor * X::shape[2];
       return made_silently<window_spread_op<pooling{Factor}, false, height, width>>(x);
@@ -85,13 +86,13 @@ struct global_average_form : form_of_one<"global_average"> {
 /// Rejects: an x that does not have four axes; a window larger than the padded image; padding of more than half of the
 /// window; dilation and groups.
 template <int Extent, nn::window W = nn::window{}, an_operand X, class... Surplus>
-constexpr applied<detail::max_pool_form<Extent, W>, X, Surplus...> max_pool2d(X, Surplus...) {
+constexpr lang::applied<detail::max_pool_form<Extent, W>, X, Surplus...> max_pool2d(X, Surplus...) {
   return {};
 }
 
 /// Computes the mean of each window, as F.avg_pool2d does. Padding counts as zeros. Rejects what max_pool2d rejects.
 template <int Extent, nn::window W = nn::window{}, an_operand X, class... Surplus>
-constexpr applied<detail::avg_pool_form<Extent, W>, X, Surplus...> avg_pool2d(X, Surplus...) {
+constexpr lang::applied<detail::avg_pool_form<Extent, W>, X, Surplus...> avg_pool2d(X, Surplus...) {
   return {};
 }
 
@@ -99,13 +100,13 @@ constexpr applied<detail::avg_pool_form<Extent, W>, X, Surplus...> avg_pool2d(X,
 /// F.interpolate(x, scale_factor=Factor) with mode='nearest'. Rejects: an x that does not have four axes; a factor
 /// below 1; a height or width of the result of 2^31 or more.
 template <int Factor, an_operand X, class... Surplus>
-constexpr applied<detail::upsample_form<Factor>, X, Surplus...> upsample2d(X, Surplus...) {
+constexpr lang::applied<detail::upsample_form<Factor>, X, Surplus...> upsample2d(X, Surplus...) {
   return {};
 }
 
 /// Computes the mean over height and width of x {N, H, W, C}: {N, C}. Rejects: an x that does not have four axes.
 template <an_operand X, class... Surplus>
-constexpr applied<detail::global_average_form, X, Surplus...> global_average(X, Surplus...) {
+constexpr lang::applied<detail::global_average_form, X, Surplus...> global_average(X, Surplus...) {
   return {};
 }
 

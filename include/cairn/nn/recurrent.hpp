@@ -1,12 +1,12 @@
 // Recurrent layers, which are scans over time, and cells, which compute one iteration of these scans.
 #pragma once
 
-#include "cairn/op/concatenate.hpp"
-#include "cairn/op/dropout.hpp"
 #include "cairn/lang/generated.hpp"
-#include "cairn/op/matmul.hpp"
 #include "cairn/lang/scan.hpp"
 #include "cairn/lang/shared.hpp"
+#include "cairn/op/concatenate.hpp"
+#include "cairn/op/dropout.hpp"
+#include "cairn/op/matmul.hpp"
 
 namespace cairn::nn {
 
@@ -51,24 +51,24 @@ struct lstm_units {
 /// States.
 template <class Units, fixed_string Name, int Rank, shape States, int Hidden, int... Layers, class X, class... S>
 constexpr auto problem_of_units(X x, S... states) {
-  using owner = owner_of<X, S...>;
-  using what = fact::operation<Units::name, tensor_fact<X>, tensor_fact<S>...>;
-  if constexpr (wrong<X> || (wrong<S> || ...)) {
+  using owner = lang::owner_of<X, S...>;
+  using what = fact::operation<Units::name, lang::tensor_fact<X>, lang::tensor_fact<S>...>;
+  if constexpr (lang::wrong<X> || (lang::wrong<S> || ...)) {
     return pass_on<owner>(x, states...);
   } else if constexpr (kind_of(X::element.type) != kind::real || ((kind_of(S::element.type) != kind::real) || ...)) {
-    return poison<kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>{};
+    return lang::poison<misuse::kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>{};
   } else if constexpr (X::shape.rank != Rank) {
-    return poison<rule::steps_of_features, owner, fact::in<Name>, what>{};
+    return lang::poison<misuse::steps_of_features, owner, fact::in<Name>, what>{};
   } else if constexpr (Hidden < 1) {
-    return poison<rule::positive_extents, owner, fact::in<Name>, what, fact::extents<Hidden>>{};
+    return lang::poison<misuse::positive_extents, owner, fact::in<Name>, what, fact::extents<Hidden>>{};
   } else if constexpr (((Layers < 1) || ...)) {
-    return poison<no_layers, owner, fact::in<Name>, what, fact::layers<Layers>...>{};
+    return lang::poison<misuse::no_layers, owner, fact::in<Name>, what, fact::layers<Layers>...>{};
   } else if constexpr (sizeof...(S) != 0 && sizeof...(S) != Units::states) {
-    return poison<states_or_none, owner, fact::in<Name>, what>{};
+    return lang::poison<misuse::states_or_none, owner, fact::in<Name>, what>{};
   } else if constexpr (((S::shape != States) || ...)) {
-    return poison<rule::states_of_units, owner, fact::in<Name>, what, fact::extents<Hidden, Layers...>>{};
+    return lang::poison<misuse::states_of_units, owner, fact::in<Name>, what, fact::extents<Hidden, Layers...>>{};
   } else {
-    return sound{};
+    return lang::sound{};
   }
 }
 
@@ -84,17 +84,16 @@ struct unit_parameters {
   static constexpr auto weight_hh = one<"weight_hh", rows, Hidden>;
   static constexpr auto bias_ih = one<"bias_ih", rows>, bias_hh = one<"bias_hh", rows>;
 };
-}  // namespace detail
 
 template <class Units, fixed_string Name, int Hidden>
-struct recurrent_cell_layer : layer_base {
+struct recurrent_cell_layer : lang::layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X, an_expression... S>
   constexpr auto operator()(X x, S... states) const {
     constexpr int examples = X::shape.rank > 0 ? X::shape[0] : 0;
     using problem = decltype(detail::problem_of_units<Units, Name, 2, shape{examples, Hidden}, Hidden>(x, states...));
-    if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<decltype(cairn::detail::in_place_of_results<Units::states>(problem{}))>{};
+    if constexpr (!std::same_as<problem, lang::sound>) {
+      return lang::surfaced<decltype(lang::in_place_of_results<Units::states>(problem{}))>{};
     } else if constexpr (sizeof...(S) == 0) {
       constexpr auto zero = zeros<examples, Hidden>;
       if constexpr (Units::states == 1) return (*this)(x, zero);
@@ -102,7 +101,7 @@ struct recurrent_cell_layer : layer_base {
     } else {
       using parameters = detail::unit_parameters<Units, Name, "", Hidden, X::shape[-1]>;
       const auto h = std::get<0>(std::tuple{states...});
-      const auto from_x = cairn::detail::result_of_layer<Name>(
+      const auto from_x = lang::result_of_layer<Name>(
           parameters::weight_ih, matmul(x, transpose(parameters::weight_ih)) + parameters::bias_ih);
       const auto next =
           Units::next_states(from_x, matmul(h, transpose(parameters::weight_hh)) + parameters::bias_hh, states...);
@@ -113,20 +112,20 @@ struct recurrent_cell_layer : layer_base {
 };
 
 template <class Units, fixed_string Name, int Hidden, recurrent_options O, class Policy>
-struct recurrent_layer : layer_base {
+struct recurrent_layer : lang::layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X, an_expression... S>
   constexpr auto operator()(X x, S... states) const {
     constexpr int examples = X::shape.rank > 0 ? X::shape[0] : 0;
     using problem = decltype(detail::problem_of_units<Units, Name, 3, shape{layers, examples, Hidden}, Hidden, layers>(
         x, states...));
-    if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<decltype(cairn::detail::in_place_of_results<1 + sizeof...(S)>(problem{}))>{};
+    if constexpr (!std::same_as<problem, lang::sound>) {
+      return lang::surfaced<decltype(lang::in_place_of_results<1 + sizeof...(S)>(problem{}))>{};
     } else if constexpr (!(O.dropout >= 0 && O.dropout < 1)) {
-      using what = fact::operation<Units::name, tensor_fact<X>, tensor_fact<S>...>;
-      using wrong_dropout = poison<rule::probability_below_one, owner_of<X, S...>, fact::in<Name>, what,
-                                   fact::probability<O.dropout>>;
-      return surfaced<decltype(cairn::detail::in_place_of_results<1 + sizeof...(S)>(wrong_dropout{}))>{};
+      using what = fact::operation<Units::name, lang::tensor_fact<X>, lang::tensor_fact<S>...>;
+      using wrong_dropout = lang::poison<misuse::probability_below_one, lang::owner_of<X, S...>, fact::in<Name>, what,
+                                         fact::probability<O.dropout>>;
+      return lang::surfaced<decltype(lang::in_place_of_results<1 + sizeof...(S)>(wrong_dropout{}))>{};
     } else if constexpr (sizeof...(S) == 0) {
       constexpr auto zero = zeros<layers, examples, Hidden>;
       if constexpr (Units::states == 1) return std::get<0>((*this)(x, zero));
@@ -153,14 +152,15 @@ struct recurrent_layer : layer_base {
   /// the last layer. Then follows, for each state, a tuple of the final states of the layers from L on.
   template <int L, class X, class... S>
   static constexpr auto apply_layers_from(X xs, S... begin) {
-    if constexpr (wrong<X>) {
+    if constexpr (lang::wrong<X>) {
       return std::tuple{xs, (static_cast<void>(begin), std::tuple{xs})...};
     } else if constexpr (L == layers) {
       return std::tuple{xs, (static_cast<void>(begin), std::tuple<>{})...};
     } else {
-      using parameters = detail::unit_parameters<Units, Name, fixed_string{"_l"} + digits<L>, Hidden, X::shape[-1]>;
+      using parameters =
+          detail::unit_parameters<Units, Name, fixed_string{"_l"} + ::cairn::detail::digits<L>, Hidden, X::shape[-1]>;
       constexpr int examples = X::shape[1];
-      const auto from_x = cairn::detail::result_of_layer<Name>(
+      const auto from_x = lang::result_of_layer<Name>(
           parameters::weight_ih, matmul(xs, transpose(parameters::weight_ih)) + parameters::bias_ih);
       const auto made =
           scan<X::shape[0], Name, Policy>(iteration{}, carried(reshape<examples, Hidden>(slice<0, L, L + 1>(begin))...),
@@ -179,13 +179,14 @@ struct recurrent_layer : layer_base {
   template <int L>
   static constexpr auto dropped(auto ys) {
     if constexpr (L + 1 == layers || O.dropout == 0) return ys;
-    else return dropout<Name + fixed_string{".dropout_l"} + digits<L>, O.dropout>(ys);
+    else return dropout<Name + fixed_string{".dropout_l"} + ::cairn::detail::digits<L>, O.dropout>(ys);
   }
   static constexpr auto stacked = []<class... H>(H... last) {
     if constexpr (sizeof...(H) > 1) return stack<0>(last...);
     else return (reshape<1, H::shape[0], Hidden>(last), ...);
   };
 };
+}  // namespace detail
 
 /// Recurrent units (Elman, 1990) on x {N, T, features}: h' = tanh(W x + b + W' h + b'). The result {N, T, Hidden} is
 /// what the last of num_layers layers computes in each time step.
@@ -202,24 +203,24 @@ struct recurrent_layer : layer_base {
 /// Rejects: states of other shapes; a Hidden or num_layers below 1; a dropout outside of [0, 1); what scan rejects; in
 /// a program, one full name for two layers.
 template <fixed_string Name, int Hidden, recurrent_options O = recurrent_options{}, class Policy = store_all>
-inline constexpr recurrent_layer<detail::rnn_units, Name, Hidden, O, Policy> rnn{};
+inline constexpr detail::recurrent_layer<detail::rnn_units, Name, Hidden, O, Policy> rnn{};
 /// Gated recurrent units (Cho et al., 2014), as in nn.GRU. The gates are r, z and n, in this order.
 template <fixed_string Name, int Hidden, recurrent_options O = recurrent_options{}, class Policy = store_all>
-inline constexpr recurrent_layer<detail::gru_units, Name, Hidden, O, Policy> gru{};
+inline constexpr detail::recurrent_layer<detail::gru_units, Name, Hidden, O, Policy> gru{};
 /// Long short-term memory (Hochreiter and Schmidhuber, 1997), as in nn.LSTM. The gates are i, f, g and o, in this
 /// order. There are two states: `auto [ys, h, c] = lstm<"n", 64>(x, h0, c0)`.
 template <fixed_string Name, int Hidden, recurrent_options O = recurrent_options{}, class Policy = store_all>
-inline constexpr recurrent_layer<detail::lstm_units, Name, Hidden, O, Policy> lstm{};
+inline constexpr detail::recurrent_layer<detail::lstm_units, Name, Hidden, O, Policy> lstm{};
 
 /// Recurrent cells compute one iteration on x {N, features} and states {N, Hidden}, for use in the body of `repeat` or
 /// scan: `const auto [h1, c1] = nn::lstm_cell<"cell", 64>(x, h, c);`. Without states, the states are zeros. The results
 /// are the next states. The parameters have the names of nn.RNNCell, nn.GRUCell and nn.LSTMCell: `Name.weight_ih`,
 /// `Name.weight_hh`, `Name.bias_ih` and `Name.bias_hh`.
 template <fixed_string Name, int Hidden>
-inline constexpr recurrent_cell_layer<detail::rnn_units, Name, Hidden> rnn_cell{};
+inline constexpr detail::recurrent_cell_layer<detail::rnn_units, Name, Hidden> rnn_cell{};
 template <fixed_string Name, int Hidden>
-inline constexpr recurrent_cell_layer<detail::gru_units, Name, Hidden> gru_cell{};
+inline constexpr detail::recurrent_cell_layer<detail::gru_units, Name, Hidden> gru_cell{};
 template <fixed_string Name, int Hidden>
-inline constexpr recurrent_cell_layer<detail::lstm_units, Name, Hidden> lstm_cell{};
+inline constexpr detail::recurrent_cell_layer<detail::lstm_units, Name, Hidden> lstm_cell{};
 
 }  // namespace cairn::nn

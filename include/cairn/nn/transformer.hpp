@@ -23,8 +23,9 @@ struct transformer_options {
   friend constexpr bool operator==(const transformer_options&, const transformer_options&) = default;
 };
 
+namespace detail {
 template <int Heads, transformer_options O, auto Activation, auto OnHeads>
-struct transformer_block_layer : layer_base {
+struct transformer_block_layer : lang::layer_base {
   static constexpr fixed_string name = "transformer_block", kind = name;
   template <an_expression X, class... More>
   constexpr detail::with_mask<transformer_block_layer, "self_attn", 1, X, More...> operator()(X, More...) const {
@@ -34,7 +35,7 @@ struct transformer_block_layer : layer_base {
   static constexpr auto body(X x, Mask... mask) {
     constexpr attention_options heads{O.causal, O.key_heads, O.dropout};
     using problem = decltype(detail::problem_of_heads<"transformer_block", "self_attn", Heads, heads>(x));
-    if constexpr (!std::same_as<problem, sound>) {
+    if constexpr (!std::same_as<problem, lang::sound>) {
       return problem{};
     } else {
       constexpr int features = X::shape[-1], inner = O.dim_feedforward == 0 ? 4 * features : O.dim_feedforward;
@@ -64,13 +65,13 @@ struct transformer_block_layer : layer_base {
 };
 
 template <fixed_string Name, int Hidden>
-struct swiglu_layer : layer_base {
+struct swiglu_layer : lang::layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X>
   constexpr auto operator()(X x) const {
     using problem = decltype(detail::problem_of_features<"swiglu", Name>(x));
-    if constexpr (!std::same_as<problem, sound>) {
-      return surfaced<problem>{};
+    if constexpr (!std::same_as<problem, lang::sound>) {
+      return lang::surfaced<problem>{};
     } else {
       const auto gate = x | linear_without_bias<Name + fixed_string{".w1"}, Hidden> | silu;
       const auto up = x | linear_without_bias<Name + fixed_string{".w3"}, Hidden>;
@@ -78,6 +79,7 @@ struct swiglu_layer : layer_base {
     }
   }
 };
+}  // namespace detail
 
 /// Self-attention and two linear layers, each with a norm and a residual connection, on x {N, T, features}. The
 /// parameters have the names of nn.TransformerEncoderLayer: `self_attn.in_proj_weight`, `linear1.weight`,
@@ -94,12 +96,12 @@ struct swiglu_layer : layer_base {
 /// Rejects what self_attention rejects.
 template <int Heads, transformer_options O = transformer_options{}, auto Activation = gelu,
           auto OnHeads = detail::same_heads{}>
-inline constexpr transformer_block_layer<Heads, O, Activation, OnHeads> transformer_block{};
+inline constexpr detail::transformer_block_layer<Heads, O, Activation, OnHeads> transformer_block{};
 
 /// Computes `w2(silu(w1(x)) * w3(x))`, where w1, w2 and w3 are linear layers without a bias (Shazeer, 2020). This is
 /// the feed-forward layer of Llama. The parameters are `Name.w1.weight` {Hidden, features}, `Name.w3.weight`
 /// {Hidden, features} and `Name.w2.weight` {features, Hidden}.
 template <fixed_string Name, int Hidden>
-inline constexpr swiglu_layer<Name, Hidden> swiglu{};
+inline constexpr detail::swiglu_layer<Name, Hidden> swiglu{};
 
 }  // namespace cairn::nn

@@ -3,16 +3,14 @@
 #pragma once
 
 #include "cairn/cost/attention.hpp"
+#include "cairn/lang/generated.hpp"
+#include "cairn/lang/state.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/dropout.hpp"
-#include "cairn/lang/generated.hpp"
 #include "cairn/op/matmul.hpp"
 #include "cairn/op/slice.hpp"
-#include "cairn/lang/state.hpp"
 
-namespace cairn {
-
-namespace nn {
+namespace cairn::nn {
 /// Marks causal attention: query t looks at the keys 0 to t only, as with is_causal of PyTorch:
 /// `nn::attention(q, k, v, nn::causal)`. In place of a layer's options, the mark means options that set causal and
 /// nothing else.
@@ -24,9 +22,10 @@ struct causal_t {
   }
 };
 inline constexpr causal_t causal{};
-}  // namespace nn
+}  // namespace cairn::nn
 
-namespace detail {
+namespace cairn::lang {
+
 /// Base of attention and its gradients: the arguments of attention.
 /// - Queries are {N, T, H, D}.
 /// - Keys and values are {N, S, K, D}, where the number of key heads K divides H. The last extent of the values may
@@ -36,17 +35,17 @@ namespace detail {
 ///
 /// The mask and the key are the options. They begin at argument number `FirstOption`. The rows of the first
 /// `StridedArguments` arguments may lie apart in memory.
-template <attending By, int FirstOption, int StridedArguments>
+template <cost::attending By, int FirstOption, int StridedArguments>
 struct attention_base : op {
-  using rule = rule::queries_keys_values;
+  using rule = misuse::queries_keys_values;
   static constexpr bool contraction = true;
-  static constexpr bool masked = By.mask != masking::none;
+  static constexpr bool masked = By.mask != cost::masking::none;
   static constexpr int option_count = int{masked} + int{By.dropout > 0};
 
   static constexpr kind argument_kind(int i) {
     if (i < FirstOption) return kind::real;
     if (i > FirstOption || !masked) return kind::key;
-    return By.mask == masking::whole ? kind::whole : kind::real;
+    return By.mask == cost::masking::whole ? kind::whole : kind::real;
   }
   static constexpr int extent_indexed(int i, const auto&...) { return argument_kind(i) == kind::whole ? 2 : 0; }
   static constexpr int reads_rows(int i) { return i < StridedArguments ? 2 : 0; }
@@ -56,7 +55,7 @@ struct attention_base : op {
     return q[0] == k[0] && q[3] == k[3] && shape(k[0], k[1], k[2]) == shape(v[0], v[1], v[2]) &&
            mask_fits(shape(q[0], q[2], q[1], k[1]), more...);
   }
-  static constexpr attention_extents extents(const shape& q, const shape& k, const shape& v) {
+  static constexpr cost::attention_extents extents(const shape& q, const shape& k, const shape& v) {
     return {q, k, v, By.causal};
   }
   /// Returns the gradients of arguments and options. The gradient of a mask that is added to scores is the gradient of
@@ -80,7 +79,7 @@ constexpr double scale_of_scores(const shape& q) { return 1 / square_root(q[3]);
 /// Attention that is composed of other operations and stores its scores. It serves gradients of gradients, and
 /// gradients of masks. Heads that share keys have an axis of their own: queries are {N, key heads, sharing, T, D}, and
 /// keys are {N, key heads, 1, S, D}.
-template <attending By, shape Q, shape K>
+template <cost::attending By, shape Q, shape K>
 struct composed_attention {
   static constexpr int batch = Q[0], queries = Q[1], heads = Q[2], keys = K[1], key_heads = K[2];
   static constexpr int sharing = heads / key_heads;
@@ -111,7 +110,7 @@ struct composed_attention {
 
   /// Returns the gradient of a mask from the gradient of the scores. A mask of truth values gets no gradient.
   static constexpr auto mask_gradient(auto of_scores) {
-    if constexpr (By.mask == masking::real) return reshape<batch, heads, queries, keys>(of_scores);
+    if constexpr (By.mask == cost::masking::real) return reshape<batch, heads, queries, keys>(of_scores);
     else return no_gradient{};
   }
 
@@ -144,13 +143,13 @@ struct composed_attention {
   /// minus infinity where it is 0.
   template <class Mask>
   static constexpr auto masked(auto scores, Mask mask, auto...) {
-    if constexpr (By.mask == masking::none) {
+    if constexpr (By.mask == cost::masking::none) {
       return scores;
     } else {
       constexpr auto extent = [](int back) { return back <= Mask::shape.rank ? Mask::shape[-back] : 1; };
       constexpr bool each = extent(3) > 1;
       const auto m = reshape<extent(4), each ? key_heads : 1, each ? sharing : 1, extent(2), extent(1)>(mask);
-      if constexpr (By.mask == masking::real) return scores + m;
+      if constexpr (By.mask == cost::masking::real) return scores + m;
       else return where(m, scores, constant<-std::numeric_limits<double>::infinity()>);
     }
   }
@@ -158,20 +157,19 @@ struct composed_attention {
   /// Draws the random numbers of dropout. The draws of a row begin at a multiple of the count of numbers that kernels
   /// draw at once.
   static constexpr auto drawn(auto key) {
-    constexpr shape all{batch, key_heads, sharing, queries, static_cast<int>(drawn_keys(keys))};
+    constexpr shape all{batch, key_heads, sharing, queries, static_cast<int>(cost::drawn_keys(keys))};
     return slice<-1, 0, keys>(make<dropout_op<By.dropout, false>>(make<expand_op<all>>(constant<1>), key));
   }
 };
-}  // namespace detail
 
 /// Computes the gradients of queries, keys and values. The arguments are:
 /// - the gradient of the result, then queries, keys and values
 /// - `largest` and `log_total`, the two parts of the logsumexp of each row of scores
 /// - `delta`, the number that the softmax subtracts from the gradient of each weight of a row
 /// - the options
-template <attending By>
-struct attention_gradients_op : detail::attention_base<By, 7, 4> {
-  using tensors = detail::attention_base<By, 7, 4>;
+template <cost::attending By>
+struct attention_gradients_op : attention_base<By, 7, 4> {
+  using tensors = attention_base<By, 7, 4>;
   static constexpr fixed_string name = "attention_gradients";
   static constexpr bool makes_bf16(int, const auto&...) { return true; }
   static constexpr std::array<shape, 3> result(const shape& g, const shape& q, const shape& k, const shape& v,
@@ -186,8 +184,8 @@ struct attention_gradients_op : detail::attention_base<By, 7, 4> {
   }
   static constexpr workspace scratch(int bytes, const shape&, const shape& q, const shape& k, const shape& v,
                                      const auto&...) {
-    const attention_extents of = tensors::extents(q, k, v);
-    const attention_tiles cut{of, bytes};
+    const cost::attention_extents of = tensors::extents(q, k, v);
+    const cost::attention_tiles cut{of, bytes};
     return {cut.backward(of).end, parts_of(flops(q, q, k, v), std::int64_t{of.shared_heads()} * cut.key_tiles(of))};
   }
   /// Differentiates the three gradients. Let p be the weights, s their gradients minus `delta`, and w = p s. A
@@ -197,7 +195,7 @@ struct attention_gradients_op : detail::attention_base<By, 7, 4> {
     requires(sizeof...(Options) == tensors::option_count)
   static constexpr auto vjp(auto of_q, auto of_k, auto of_v, auto, auto, auto, G g, Q q, K k, auto v, auto largest,
                             auto log_total, auto delta, Options... options) {
-    using composed = detail::composed_attention<By, Q::shape, K::shape>;
+    using composed = composed_attention<By, Q::shape, K::shape>;
     constexpr auto scale = composed::scale;
     const auto gs = composed::group_queries(g);
     const auto qs = composed::group_queries(q * scale);
@@ -231,9 +229,9 @@ struct attention_gradients_op : detail::attention_base<By, 7, 4> {
 /// the weights relative to the largest score. A single number would lose the digits of this log next to a large score.
 ///
 /// If a query may not look at any key, its row of the result is 0, and so are both parts of its logsumexp.
-template <attending By>
-struct attention_op : detail::attention_base<By, 3, 3> {
-  using tensors = detail::attention_base<By, 3, 3>;
+template <cost::attending By>
+struct attention_op : attention_base<By, 3, 3> {
+  using tensors = attention_base<By, 3, 3>;
   static constexpr fixed_string name = "attention";
   static constexpr bool sums(int result) { return result > 0; }
   static constexpr bool makes_bf16(int result, const auto&...) { return result == 0; }
@@ -246,8 +244,8 @@ struct attention_op : detail::attention_base<By, 3, 3> {
     return tensors::extents(q, k, v).pairs() * (2 * q[3] + 2 * v[3] + 5);
   }
   static constexpr workspace scratch(int bytes, const shape& q, const shape& k, const shape& v, const auto&...) {
-    const attention_extents of = tensors::extents(q, k, v);
-    const attention_tiles cut{of, bytes};
+    const cost::attention_extents of = tensors::extents(q, k, v);
+    const cost::attention_tiles cut{of, bytes};
     return {cut.forward(of).end, parts_of(flops(q, k, v), std::int64_t{of.shared_heads()} * cut.query_tiles(of))};
   }
   template <class... Options>
@@ -269,10 +267,10 @@ struct attention_op : detail::attention_base<By, 3, 3> {
   template <class Q, class K>
   static constexpr auto gradients_for_delta(auto delta, auto g, auto largest, auto log_total, Q q, K k, auto v,
                                             auto... options) {
-    using composed = detail::composed_attention<By, Q::shape, K::shape>;
+    using composed = composed_attention<By, Q::shape, K::shape>;
     const auto [of_q, of_k, of_v] = make<attention_gradients_op<By>>(g, q, k, v, largest, log_total, delta, options...);
     const auto mask_gradient = [&] {
-      if constexpr (By.mask != masking::real) return no_gradient{};
+      if constexpr (By.mask != cost::masking::real) return no_gradient{};
       else
         return composed::mask_gradient(composed::weights(q, k, largest, log_total, options...) *
                                        composed::weight_slope(g, v, delta, options...));
@@ -281,13 +279,12 @@ struct attention_op : detail::attention_base<By, 3, 3> {
   }
 };
 
-namespace detail {
 /// The form of attention. After queries, keys and values, `causal` and a mask may follow, at most one of each. P is the
 /// probability with which weights are dropped. Key is the key from which the random numbers are drawn.
 template <double P, class... Key>
 struct attention_form {
   static constexpr fixed_string name = "attention";
-  using misuse = queries_keys_and_values;
+  using reported = misuse::queries_keys_and_values;
   template <class A>
   static constexpr bool is_causal = std::same_as<A, nn::causal_t>;
   template <class... A>
@@ -302,7 +299,7 @@ struct attention_form {
   static constexpr auto of(Q q, K k, V v, More... more) {
     constexpr bool causal = (is_causal<More> || ...);
     if constexpr (!(P >= 0 && P < 1))
-      return mistake<rule::probability_below_one, owner_of<Q, K, V>,
+      return mistake<misuse::probability_below_one, owner_of<Q, K, V>,
                      fact::operation<name, tensor_fact<Q>, tensor_fact<K>, tensor_fact<V>>, fact::probability<P>>{};
     else return masked<causal>(std::tuple_cat(std::tuple{q, k, v}, mask(more)...));
   }
@@ -313,16 +310,16 @@ struct attention_form {
 
   template <bool Causal, class Q, class K, class V, class... Mask>
   static constexpr auto masked(std::tuple<Q, K, V, Mask...>) {
-    constexpr masking with = [] {
-      if constexpr (sizeof...(Mask) == 0) return masking::none;
-      else return (kind_of(Mask::element.type), ...) == kind::whole ? masking::whole : masking::real;
+    constexpr cost::masking with = [] {
+      if constexpr (sizeof...(Mask) == 0) return cost::masking::none;
+      else return (kind_of(Mask::element.type), ...) == kind::whole ? cost::masking::whole : cost::masking::real;
     }();
-    constexpr attending exact{Causal, with, 0};
+    constexpr cost::attending exact{Causal, with, 0};
     const auto y = first(made_silently<attention_op<exact>>(Q{}, K{}, V{}, Mask{}...));
     if constexpr (P == 0 || wrong<decltype(y)>) return y;
     else
       return made_silently<in_training_op>(
-          first(made_silently<attention_op<attending{Causal, with, P}>>(Q{}, K{}, V{}, Mask{}..., Key{}...)), y);
+          first(made_silently<attention_op<cost::attending{Causal, with, P}>>(Q{}, K{}, V{}, Mask{}..., Key{}...)), y);
   }
   template <class... R>
   static constexpr auto first(std::tuple<R...> results) {
@@ -330,9 +327,10 @@ struct attention_form {
   }
   static constexpr auto first(an_expression auto mistake) { return mistake; }
 };
-}  // namespace detail
 
-namespace nn {
+}  // namespace cairn::lang
+
+namespace cairn::nn {
 /// Computes `softmax(q k' / sqrt(D)) v` for queries {N, T, H, D} and keys and values {N, S, heads, D}. The result is
 /// {N, T, H, D}. This is F.scaled_dot_product_attention, with the axes in the order in which a linear layer makes them.
 /// If there are fewer heads of keys than of queries, neighbouring heads of queries share one head of keys.
@@ -344,16 +342,15 @@ namespace nn {
 /// Rejects: other shapes; a mask of indices that are not truth values; `causal` or a mask twice.
 template <class... A>
   requires(an_operand<A> || ...)
-constexpr applied<cairn::detail::attention_form<0.0>, A...> attention(A...) {
+constexpr lang::applied<lang::attention_form<0.0>, A...> attention(A...) {
   return {};
 }
 /// Computes attention, and drops each weight with probability P. The random numbers are drawn and named as in
 /// `dropout`: `nn::attention<"drop", 0.1>(q, k, v)`. A predictor drops no weights.
 template <fixed_string Name, auto P, class... A>
   requires(an_operand<A> || ...)
-constexpr applied<cairn::detail::attention_form<static_cast<double>(P), random_key_leaf<Name>>, A...> attention(A...) {
+constexpr lang::applied<lang::attention_form<static_cast<double>(P), lang::random_key_leaf<Name>>, A...> attention(
+    A...) {
   return {};
 }
-}  // namespace nn
-
-}  // namespace cairn
+}  // namespace cairn::nn

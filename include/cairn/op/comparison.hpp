@@ -4,11 +4,10 @@
 #include "cairn/lang/convert.hpp"
 #include "cairn/op/elementwise.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 enum class comparison : std::uint8_t { less, less_equal, equal, not_equal };
 
-namespace detail {
 template <comparison Which>
 inline constexpr auto name_of = fixed_string{"less"};
 template <>
@@ -17,13 +16,12 @@ template <>
 inline constexpr auto name_of<comparison::equal> = fixed_string{"equal"};
 template <>
 inline constexpr auto name_of<comparison::not_equal> = fixed_string{"not_equal"};
-}  // namespace detail
 
 /// Compares real numbers or whole numbers. The results are truth values: std::uint8_t below 2. If an argument is NaN,
 /// not_equal is true and all other comparisons are false.
 template <comparison Which>
 struct compare_op : elementwise_op {
-  static constexpr fixed_string name = detail::name_of<Which>;
+  static constexpr fixed_string name = name_of<Which>;
   static constexpr bool piecewise_constant = true;
   static constexpr kind argument_kind(int) { return kind::any; }
   static constexpr tensor_type result(const shape& a, const shape& b) {
@@ -47,7 +45,6 @@ struct where_op : elementwise_op {
   }
 };
 
-namespace detail {
 template <class E>
 inline constexpr bool is_whole = kind_of(E::element.type) == kind::whole;
 
@@ -68,38 +65,37 @@ struct comparing_form {
 };
 template <comparison Which, class A, class B>
 using compared = applied<comparing_form<Which>, A, B>;
-}  // namespace detail
 
 // The comparison operators work elementwise, with broadcasting. They compare real numbers of one type, or whole numbers
 // of one type. A constant can be compared with either. Comparisons have no gradient.
 template <class A, class B>
   requires some_operands<A, B>
-constexpr detail::compared<comparison::less, A, B> operator<(A, B) {
+constexpr compared<comparison::less, A, B> operator<(A, B) {
   return {};
 }
 template <class A, class B>
   requires some_operands<A, B>
-constexpr detail::compared<comparison::less, B, A> operator>(A, B) {
+constexpr compared<comparison::less, B, A> operator>(A, B) {
   return {};
 }
 template <class A, class B>
   requires some_operands<A, B>
-constexpr detail::compared<comparison::less_equal, A, B> operator<=(A, B) {
+constexpr compared<comparison::less_equal, A, B> operator<=(A, B) {
   return {};
 }
 template <class A, class B>
   requires some_operands<A, B>
-constexpr detail::compared<comparison::less_equal, B, A> operator>=(A, B) {
+constexpr compared<comparison::less_equal, B, A> operator>=(A, B) {
   return {};
 }
 template <class A, class B>
   requires some_operands<A, B>
-constexpr detail::compared<comparison::equal, A, B> operator==(A, B) {
+constexpr compared<comparison::equal, A, B> operator==(A, B) {
   return {};
 }
 template <class A, class B>
   requires some_operands<A, B>
-constexpr detail::compared<comparison::not_equal, A, B> operator!=(A, B) {
+constexpr compared<comparison::not_equal, A, B> operator!=(A, B) {
   return {};
 }
 
@@ -113,10 +109,9 @@ constexpr made<where_op, C, A, B> where(C, A, B) {
   return {};
 }
 
-namespace detail {
 /// The form of clamp. Where x reaches a constant bound, x gets no gradient. Where x equals a computed bound, the bound
 /// gets half of the gradient.
-struct clamp_form : form_of<"clamp", 3, two_arguments> {
+struct clamp_form : form_of<"clamp", 3, misuse::two_arguments> {
   static constexpr auto of(an_expression auto x, an_expression auto least, an_expression auto most) {
     return bounded<minimum_op, true>(bounded<maximum_op, false>(x, least), most);
   }
@@ -146,22 +141,25 @@ struct leaky_relu_form : form_of_one<"leaky_relu"> {
     }
   }
 };
-}  // namespace detail
 
 /// Limits x to the range from `least` to `most`, as torch.clamp does: `clamp(x, 0_c, 6_c)`. If `least` is larger than
 /// `most`, the result is `most`. Where x equals a constant bound, x gets no gradient, as in PyTorch 2.15.
 template <class X, class A, class B>
   requires some_operands<X, A, B>
-constexpr applied<detail::clamp_form, X, A, B> clamp(X, A, B) {
+constexpr applied<clamp_form, X, A, B> clamp(X, A, B) {
   return {};
 }
 
 /// Returns x where x is positive, else Slope x, as F.leaky_relu does: `leaky_relu<0.2>(x)`. Rejects: a Slope that is
 /// not finite.
 template <auto Slope = 0.01, an_operand X>
-constexpr applied<detail::leaky_relu_form<static_cast<double>(Slope)>, X> leaky_relu(X) {
+constexpr applied<leaky_relu_form<static_cast<double>(Slope)>, X> leaky_relu(X) {
   return {};
 }
 function_name leaky_relu(function_name);
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::clamp, lang::leaky_relu, lang::where;
 }  // namespace cairn

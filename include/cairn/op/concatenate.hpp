@@ -1,25 +1,25 @@
 // Concatenation and stacking: tensors are joined along an axis.
 #pragma once
 
-#include "cairn/op/slice.hpp"
 #include "cairn/lang/view.hpp"
+#include "cairn/op/slice.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 /// Joins the arguments one after the other along an axis.
 template <int Axis>
 struct concatenate_op : op {
   static constexpr fixed_string name = "concatenate";
-  using rule = rule::equal_but_along_axis;
+  using rule = misuse::equal_but_along_axis;
   using asked = fact::axes<Axis>;
   static constexpr kind argument_kind(int) { return kind::any; }
   static constexpr bool takes_bf16(int) { return true; }
   static constexpr tensor_type result(const tensor_type& first, const auto&... more) {
-    std::int64_t extent = detail::extent_along(first, Axis);
-    ((extent += detail::extent_along(more, Axis)), ...);
+    std::int64_t extent = extent_along(first, Axis);
+    ((extent += extent_along(more, Axis)), ...);
     if (!detail::is_extent(extent)) return no_shape;
     const auto in_whole = [=](const tensor_type& x) -> shape {
-      return detail::extent_along(x, Axis) > 0 ? detail::with_extent(x, Axis, static_cast<int>(extent)) : no_shape;
+      return extent_along(x, Axis) > 0 ? with_extent(x, Axis, static_cast<int>(extent)) : no_shape;
     };
     const tensor_type whole{in_whole(first), detail::joined_elements(first.element, more.element...)};
     const bool alike = ((in_whole(more) == whole && more.element.type == first.element.type) && ...);
@@ -46,13 +46,12 @@ struct concatenate_op : op {
   }();
 };
 
-namespace detail {
 template <int... Axes>
 struct concatenate_form : unfit_form<"concatenate"> {};
 template <int Axis>
 struct concatenate_form<Axis> {
   static constexpr fixed_string name = "concatenate";
-  using misuse = two_or_more_arguments;
+  using reported = misuse::two_or_more_arguments;
   template <class... A>
   static constexpr bool fits = sizeof...(A) > 1;
   /// A message shows only the first argument and the first argument that does not fit it, however many there are.
@@ -85,7 +84,7 @@ struct stack_form<Axis> : concatenate_form<Axis> {
     if constexpr (wrong<First> || (wrong<More> || ...)) {
       return pass_on<owner>(first, more...);
     } else if constexpr (!apart.valid()) {
-      return mistake<rule::new_axis, owner, fact::operation<"stack", tensor_fact<First>>, fact::axes<Axis>>{};
+      return mistake<misuse::new_axis, owner, fact::operation<"stack", tensor_fact<First>>, fact::axes<Axis>>{};
     } else if constexpr (!((More::shape == First::shape) && ...)) {
       return first_problem(stacked_beside<First>(more)...);
     } else {
@@ -100,16 +99,15 @@ struct stack_form<Axis> : concatenate_form<Axis> {
   static constexpr auto stacked_beside(X) {
     using what = fact::operation<"stack", tensor_fact<First>, tensor_fact<X>>;
     if constexpr (X::shape == First::shape) return sound{};
-    else return mistake<rule::equal_shapes, owner_of<First, X>, what>{};
+    else return mistake<misuse::equal_shapes, owner_of<First, X>, what>{};
   }
 };
-}  // namespace detail
 
 /// Joins two or more expressions one after the other along an axis, as torch.cat does: `concatenate<-1>(a, b, c)`. A
 /// negative axis counts from the last axis. All other extents must be equal.
 template <int... Axes, class... A>
   requires some_operands<A...>
-constexpr applied<detail::concatenate_form<Axes...>, A...> concatenate(A...) {
+constexpr applied<concatenate_form<Axes...>, A...> concatenate(A...) {
   return {};
 }
 
@@ -118,8 +116,12 @@ constexpr applied<detail::concatenate_form<Axes...>, A...> concatenate(A...) {
 /// Rejects: different shapes; an axis that the result cannot have.
 template <int... Axes, class... A>
   requires some_operands<A...>
-constexpr applied<detail::stack_form<Axes...>, A...> stack(A...) {
+constexpr applied<stack_form<Axes...>, A...> stack(A...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::concatenate, lang::stack;
 }  // namespace cairn

@@ -3,16 +3,15 @@
 
 #include "cairn/cost/convolution.hpp"
 #include "cairn/cost/window.hpp"
-#include "cairn/op/matmul.hpp"
 #include "cairn/lang/view.hpp"
+#include "cairn/op/matmul.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// Base of the three operations of this file. Each operation is linear in each of its arguments. The gradients of one
 /// operation are computed by the other two.
 struct convolving : op {
-  using rule = rule::filter_of_images;
+  using rule = misuse::filter_of_images;
   static constexpr bool contraction = true;
   static constexpr bool takes_bf16(int) { return true; }
 };
@@ -22,23 +21,22 @@ struct filtering : convolving {
   static constexpr bool takes_bf16(int i) { return i == 0; }
   static constexpr bool takes_weights(int) { return true; }
 };
-}  // namespace detail
 
 /// Computes the gradient of a convolution's images, which have Rows rows and Columns columns. In a forward pass, the
 /// operation is a transposed convolution. Its arguments are the gradient of the convolution's result, {N, H', W', O},
 /// and the filter, {O, channels of a group, rows, columns}.
-template <motion Moves, int Rows, int Columns>
+template <cost::motion Moves, int Rows, int Columns>
 struct convolution_back_op;
 /// Computes the gradient of a convolution's filter, which has Rows rows and Columns columns. The arguments are the
 /// images and the gradient of the convolution's result.
-template <motion Moves, int Rows, int Columns>
+template <cost::motion Moves, int Rows, int Columns>
 struct filter_gradient_op;
 
 /// Convolves images {N, H, W, C} with a filter {O, C / groups, rows, columns}: {N, H', W', O}.
-template <motion Moves>
-struct convolution_op : detail::filtering {
+template <cost::motion Moves>
+struct convolution_op : filtering {
   static constexpr fixed_string name = "convolution";
-  static constexpr correlation of(const shape& x, const shape& w) { return {Moves, x, w, result(x, w)}; }
+  static constexpr cost::correlation of(const shape& x, const shape& w) { return {Moves, x, w, result(x, w)}; }
   static constexpr shape result(const shape& x, const shape& w) {
     if (x.rank != 4 || w.rank != 4 || x[3] != w[1] * Moves.groups || w[0] % Moves.groups != 0) return no_shape;
     const int rows = Moves.result(0, x[1], w[2]), columns = Moves.result(1, x[2], w[3]);
@@ -48,7 +46,7 @@ struct convolution_op : detail::filtering {
   static constexpr tiling tiles(int bytes, const shape& x, const shape& w) {
     return tiling_of(cut_of(of(x, w), 0, bytes));
   }
-  static constexpr tiling tiling_of(const sweep_cut& cut) {
+  static constexpr tiling tiling_of(const cost::sweep_cut& cut) {
     return cut.block_runs < cut.runs || cut.block_length < cut.length ? tiling::summed_in_result : tiling::complete;
   }
   static constexpr workspace scratch(int bytes, const shape& x, const shape& w) {
@@ -66,10 +64,10 @@ struct convolution_op : detail::filtering {
   }
 };
 
-template <motion Moves, int Rows, int Columns>
-struct convolution_back_op : detail::filtering {
+template <cost::motion Moves, int Rows, int Columns>
+struct convolution_back_op : filtering {
   static constexpr fixed_string name = "convolution_back";
-  static constexpr correlation of(const shape& g, const shape& w) { return {Moves, g, w, result(g, w), true}; }
+  static constexpr cost::correlation of(const shape& g, const shape& w) { return {Moves, g, w, result(g, w), true}; }
   static constexpr shape result(const shape& g, const shape& w) {
     if (g.rank != 4 || w.rank != 4 || g[3] != w[0] || w[0] % Moves.groups != 0) return no_shape;
     const bool fits = Moves.result(0, Rows, w[2]) == g[1] && Moves.result(1, Columns, w[3]) == g[2];
@@ -90,10 +88,10 @@ struct convolution_back_op : detail::filtering {
   }
 };
 
-template <motion Moves, int Rows, int Columns>
-struct filter_gradient_op : detail::convolving {
+template <cost::motion Moves, int Rows, int Columns>
+struct filter_gradient_op : convolving {
   static constexpr fixed_string name = "filter_gradient";
-  static constexpr correlation of(const shape& x, const shape& g) { return {Moves, x, result(x, g), g}; }
+  static constexpr cost::correlation of(const shape& x, const shape& g) { return {Moves, x, result(x, g), g}; }
   static constexpr shape result(const shape& x, const shape& g) {
     if (x.rank != 4 || g.rank != 4 || x[3] % Moves.groups != 0 || g[3] % Moves.groups != 0) return no_shape;
     const bool fits = Moves.result(0, x[1], Rows) == g[1] && Moves.result(1, x[2], Columns) == g[2] && x[0] == g[0];
@@ -113,14 +111,13 @@ struct filter_gradient_op : detail::convolving {
   }
 };
 
-namespace detail {
 constexpr int stride_of(nn::window by) { return by.stride == 0 ? 1 : by.stride; }
 /// The motion of the window `By` over images. With two axes, the window moves along both axes of an image. With one
 /// axis, the images are rows: a row counts as an image of height 1, and the window moves along the width alone.
 template <nn::window By, int Axes>
-inline constexpr motion motion_of = [] {
+inline constexpr cost::motion motion_of = [] {
   // Without std::max, clang would warn about remainders by 0, although groups below 1 are rejected later.
-  motion out{.groups = std::max(By.groups, 1)};
+  cost::motion out{.groups = std::max(By.groups, 1)};
   for (int axis = 2 - Axes; axis < 2; ++axis) {
     out.stride[axis] = stride_of(By);
     out.padding[axis] = By.padding;
@@ -147,13 +144,14 @@ struct with_rule : Form {
 /// convolution, which computes the gradient of a convolution's images.
 template <fixed_string Name, nn::window By, int Axes, bool Transposed>
 struct convolution_form : form_of_two<Name> {
-  using filters_rule = std::conditional_t<Transposed, rule::transposed_filter,
-                                          std::conditional_t<Axes == 1, rule::filter_of_rows, rule::filter_of_images>>;
-  using room_rule = std::conditional_t<Transposed, rule::some_image_left, rule::filter_in_image>;
+  using filters_rule =
+      std::conditional_t<Transposed, misuse::transposed_filter,
+                         std::conditional_t<Axes == 1, misuse::filter_of_rows, misuse::filter_of_images>>;
+  using room_rule = std::conditional_t<Transposed, misuse::some_image_left, misuse::filter_in_image>;
   using asked = fact::stride_pad_dilate_groups<stride_of(By), By.padding, By.dilation, By.groups>;
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   static constexpr int axes = Axes;
-  static constexpr const motion& moves = motion_of<By, Axes>;
+  static constexpr const cost::motion& moves = motion_of<By, Axes>;
   /// Returns the shape of the filters of a layer that reads `in` channels and makes `out` channels. The second extent
   /// is 0 if the groups do not divide the channels on that side.
   static constexpr shape filters(int in, int out, int extent) {
@@ -171,7 +169,7 @@ struct convolution_form : form_of_two<Name> {
     const bool fits = x[3] == w[0] && w[0] % moves.groups == 0 && extent(0) > 0 && extent(1) > 0;
     return fits ? shape{x[0], extent(0), extent(1), w[1] * moves.groups} : no_shape;
   }
-  using rules = std::tuple<sound, rule::window_of_filter, filters_rule, rule::groups_divide, room_rule>;
+  using rules = std::tuple<sound, misuse::window_of_filter, filters_rule, misuse::groups_divide, room_rule>;
   /// Returns the index in `rules` of the rule that arguments of these shapes break. Returns 0 if the arguments fit.
   /// Filters have PyTorch's layout. A second extent of 0 means that the filters belong to a layer and that groups do
   /// not divide the channels which the layer makes.
@@ -185,14 +183,14 @@ struct convolution_form : form_of_two<Name> {
   template <an_expression X, an_expression W>
   static constexpr auto of(X x, W w) {
     if constexpr (wrong<X> || wrong<W> || kind_of(X::element.type) != kind::real) {
-      return made_silently<convolution_op<motion{}>>(x, w);
+      return made_silently<convolution_op<cost::motion{}>>(x, w);
     } else if constexpr (constexpr int fault = broken_rule(X::shape, W::shape); fault != 0) {
       using broken_form = with_rule<convolution_form, std::tuple_element_t<fault, rules>>;
       return wrong_shapes<broken_form, owner_of<X, W>, X, W>(std::index_sequence_for<X, W>{});
     } else {
       constexpr shape images = as_images(X::shape), stored = as_filters(W::shape);
       constexpr shape result = result_shape(images, stored);
-      if constexpr (!Transposed && moves == motion{} && stored[2] == 1 && stored[3] == 1) {
+      if constexpr (!Transposed && moves == cost::motion{} && stored[2] == 1 && stored[3] == 1) {
         return made_silently<matmul_op<false, true>>(x, reshaped<shape{stored[0], stored[1]}>(w));
       } else {
         using op =
@@ -209,7 +207,6 @@ template <nn::window By>
 using conv1d_form = convolution_form<"conv1d", By, 1, false>;
 template <nn::window By>
 using conv_transpose2d_form = convolution_form<"conv_transpose2d", By, 2, true>;
-}  // namespace detail
 
 /// Convolves images {N, H, W, C} with filters {O, C / groups, rows, columns}: {N, H', W', O}. This is torch.conv2d with
 /// channels last: `conv2d<nn::window{.stride = 2, .padding = 1}>(x, w)`.
@@ -217,13 +214,13 @@ using conv_transpose2d_form = convolution_form<"conv_transpose2d", By, 2, true>;
 /// padded image; a stride or padding below 0; dilation or groups below 1.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
-constexpr applied<detail::conv2d_form<By>, A...> conv2d(A...) {
+constexpr applied<conv2d_form<By>, A...> conv2d(A...) {
   return {};
 }
 /// Convolves rows {N, L, C} with filters {O, C / groups, extent}: {N, L', O}. Rejects what conv2d rejects.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
-constexpr applied<detail::conv1d_form<By>, A...> conv1d(A...) {
+constexpr applied<conv1d_form<By>, A...> conv1d(A...) {
   return {};
 }
 /// Computes the gradient of conv2d with respect to its images, as torch.conv_transpose2d does. Images are {N, H, W, C},
@@ -233,8 +230,12 @@ constexpr applied<detail::conv1d_form<By>, A...> conv1d(A...) {
 /// Rejects: what conv2d rejects; padding that leaves no image.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
-constexpr applied<detail::conv_transpose2d_form<By>, A...> conv_transpose2d(A...) {
+constexpr applied<conv_transpose2d_form<By>, A...> conv_transpose2d(A...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::conv1d, lang::conv2d, lang::conv_transpose2d;
 }  // namespace cairn

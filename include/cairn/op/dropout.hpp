@@ -4,7 +4,7 @@
 
 #include "cairn/lang/leaf.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 /// Computes x / (1 - P), or 0 with probability P, by random numbers that are drawn from the key. The gradient rule
 /// draws the same numbers a second time and drops the same elements of the cotangent, so no draws are stored. `Forward`
@@ -12,7 +12,7 @@ namespace cairn {
 template <double P, bool Forward>
 struct dropout_op : op {
   static constexpr fixed_string name = "dropout";
-  using rule = rule::probability_below_one;
+  using rule = misuse::probability_below_one;
   using asked = fact::probability<P>;
   static constexpr int overwrites(int) { return 0; }
   static constexpr bool takes_bf16(int i) { return i == 0; }
@@ -36,4 +36,8 @@ constexpr made<dropout_op<static_cast<double>(P), true>, X, random_key_leaf<Name
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::dropout;
 }  // namespace cairn

@@ -6,13 +6,11 @@
 
 #include <numbers>
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 inline constexpr auto one = constant<1>;
 inline constexpr auto two = constant<2>;
 inline constexpr auto half = constant<0.5>;
-}  // namespace detail
 
 struct add_op : elementwise_op {
   static constexpr fixed_string name = "add";
@@ -77,7 +75,7 @@ struct log_op : elementwise_op {
 /// Computes log(1 + x). Small x lose no digits.
 struct log1p_op : elementwise_op {
   static constexpr fixed_string name = "log1p";
-  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g / (detail::one + x)); }
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g / (one + x)); }
 };
 struct sin_op : elementwise_op {
   static constexpr fixed_string name = "sin";
@@ -90,18 +88,18 @@ struct cos_op : elementwise_op {
 constexpr auto sin_op::vjp(auto g, auto, auto x) { return gradients(g * make<cos_op>(x)); }
 struct sqrt_op : elementwise_op {
   static constexpr fixed_string name = "sqrt";
-  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * detail::half / y); }
+  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * half / y); }
 };
 struct square_op : elementwise_op {
   static constexpr fixed_string name = "square";
-  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * detail::two * x); }
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * two * x); }
 };
 struct tanh_op;
 /// Computes the derivative of tanh from the argument x. The derivative could also be computed from the result y as
 /// `1 - y^2`, but this is 0 wherever y is rounded to 1. A result in bf16 is rounded to 1 from about x = 3.5 on.
 struct tanh_slope_op : elementwise_op {
   static constexpr fixed_string name = "tanh_slope";
-  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * detail::two * y * make<tanh_op>(x))); }
+  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * two * y * make<tanh_op>(x))); }
 };
 struct tanh_op : elementwise_op {
   static constexpr fixed_string name = "tanh";
@@ -110,7 +108,7 @@ struct tanh_op : elementwise_op {
 /// Computes the derivative of the sigmoid from the argument, for the same reason as tanh_slope_op.
 struct sigmoid_slope_op : elementwise_op {
   static constexpr fixed_string name = "sigmoid_slope";
-  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * y * make<tanh_op>(detail::half * x))); }
+  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * y * make<tanh_op>(half * x))); }
 };
 struct sigmoid_op : elementwise_op {
   static constexpr fixed_string name = "sigmoid";
@@ -120,7 +118,7 @@ struct sigmoid_op : elementwise_op {
 struct silu_slope_op : elementwise_op {
   static constexpr fixed_string name = "silu_slope";
   static constexpr auto vjp(auto g, auto, auto x) {
-    return gradients(g * make<sigmoid_slope_op>(x) * (detail::two - x * make<tanh_op>(detail::half * x)));
+    return gradients(g * make<sigmoid_slope_op>(x) * (two - x * make<tanh_op>(half * x)));
   }
 };
 struct silu_op : elementwise_op {
@@ -163,7 +161,7 @@ struct gelu_slope_op : elementwise_op {
   static constexpr fixed_string name = "gelu_slope";
   static constexpr auto vjp(auto g, auto, auto x) {
     constexpr auto density_at_zero = constant<0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2>;
-    return gradients(g * density_at_zero * make<exp_op>(x * x * constant<-0.5>) * (detail::two - x * x));
+    return gradients(g * density_at_zero * make<exp_op>(x * x * constant<-0.5>) * (two - x * x));
   }
 };
 /// Computes x Phi(x) exactly, without the tanh approximation, as PyTorch does by default (Hendrycks and Gimpel, 2016).
@@ -301,15 +299,13 @@ constexpr made<minimum_op, A, B> minimum(A, B) {
   return {};
 }
 
-namespace detail {
 struct rsqrt_form : form_of_one<"rsqrt"> {
   static constexpr auto of(an_expression auto x) { return made_silently<div_op>(one, made_silently<sqrt_op>(x)); }
 };
-}  // namespace detail
 
 /// Computes 1 / sqrt(x).
 template <an_operand X>
-constexpr applied<detail::rsqrt_form, X> rsqrt(X) {
+constexpr applied<rsqrt_form, X> rsqrt(X) {
   return {};
 }
 function_name rsqrt(function_name);
@@ -320,21 +316,18 @@ constexpr made<silu_op, X> silu(X) {
 }
 function_name silu(function_name);
 
-namespace detail {
 template <double Exponent, class X>
 constexpr auto power_of(X x);
-}  // namespace detail
 
 /// Raises x to a constant power. If the power is not a whole number, the result is NaN where x is negative.
 template <double Exponent>
 struct pow_op : elementwise_op {
   static constexpr fixed_string name = "pow";
   static constexpr auto vjp(auto g, auto, auto x) {
-    return gradients(g * constant<Exponent> * detail::power_of<Exponent - 1>(x));
+    return gradients(g * constant<Exponent> * power_of<Exponent - 1>(x));
   }
 };
 
-namespace detail {
 template <double Exponent, class X>
 constexpr auto power_of(X x) {
   if constexpr (Exponent == 0.5) return made_silently<sqrt_op>(x);
@@ -349,7 +342,7 @@ template <class X, double E>
 inline constexpr bool is_power<X, constant_leaf<E>> = true;
 struct power_form {
   static constexpr fixed_string name = "pow";
-  using misuse = exponent_of_power;
+  using reported = misuse::exponent_of_power;
   template <class... A>
   static constexpr bool fits = is_power<A...>;
   template <an_expression X, double E>
@@ -358,14 +351,19 @@ struct power_form {
     else return power_of<E>(x);
   }
 };
-}  // namespace detail
 
 /// Raises each element to a constant power: `pow(x, 3_c)`. If the power is not a whole number, negative elements give
 /// NaN, as in PyTorch.
 /// Rejects: a power that is not a constant, that is 0, or that is outside of [-64, 64].
 template <an_operand X, class E>
-constexpr applied<detail::power_form, X, E> pow(X, E) {
+constexpr applied<power_form, X, E> pow(X, E) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::abs, lang::cos, lang::exp, lang::gelu, lang::log, lang::log1p, lang::maximum, lang::minimum, lang::pow,
+    lang::relu, lang::rsqrt, lang::sigmoid, lang::sign, lang::silu, lang::sin, lang::softplus, lang::sqrt, lang::square,
+    lang::tanh;
 }  // namespace cairn

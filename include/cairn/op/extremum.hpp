@@ -3,17 +3,17 @@
 
 #include "cairn/op/reduce.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 enum class extremum : bool { largest, smallest };
 
 /// Computes the extremum over a set of axes. If Keep is true, the axes remain with extent 1. If Keep is false, the axes
 /// vanish. If several elements equal the extremum, each gets the same share of the gradient, as in maximum, torch.amax
 /// and jnp.max. If an element is NaN, the result is NaN.
-template <extremum Which, axis_set Axes, bool Keep>
+template <extremum Which, detail::axis_set Axes, bool Keep>
 struct extremum_op : op {
   static constexpr fixed_string name = Which == extremum::largest ? "max" : "min";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   // The extremum is one of the numbers of x, so it is stored in the type of x. The gradient rule looks for elements
   // that equal the extremum. A rounded extremum would equal no element of x.
   static constexpr bool takes_bf16(int) { return true; }
@@ -32,24 +32,23 @@ struct extremum_op : op {
 template <extremum Which, int Axis, bool Keep>
 struct position_op : op {
   static constexpr fixed_string name = Which == extremum::largest ? "argmax" : "argmin";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   using asked = fact::axes<Axis>;
   static constexpr bool piecewise_constant = true;
   static constexpr tensor_type result(const shape& x) {
     if (Axis >= x.rank || Axis < -x.rank) return no_shape;
-    return {reduced(x, detail::axis_bit(x, Axis), Keep), index_below(x[Axis])};
+    return {reduced(x, axis_bit(x, Axis), Keep), index_below(x[Axis])};
   }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
 };
 
-namespace detail {
-template <axis_set Axes, bool Keep>
+template <detail::axis_set Axes, bool Keep>
 using max_op = extremum_op<extremum::largest, Axes, Keep>;
-template <axis_set Axes, bool Keep>
+template <detail::axis_set Axes, bool Keep>
 using min_op = extremum_op<extremum::smallest, Axes, Keep>;
 
-template <template <axis_set, bool> class Op, int... Axes>
-struct extremum_form : reducing_form<Op<0, false>::name, one_argument_reduced> {
+template <template <detail::axis_set, bool> class Op, int... Axes>
+struct extremum_form : reducing_form<Op<0, false>::name, misuse::one_argument_reduced> {
   template <class X>
   static constexpr auto of(X x) {
     return reduced_over<Op, false, Axes...>(x);
@@ -72,32 +71,35 @@ struct position_form<Which, Axis> : reducing_form<position_op<Which, Axis, false
     return made_silently<position_op<Which, Axis, true>>(x);
   }
 };
-}  // namespace detail
 
 /// Computes the largest element over the given axes, or over all axes if none is given: `max<-1>(x)`,
 /// `max<-1>(x, keepdim)`. Equal elements share the gradient.
 template <int... Axes, an_operand X, class... Keep>
-constexpr applied<detail::extremum_form<detail::max_op, Axes...>, X, Keep...> max(X, Keep...) {
+constexpr applied<extremum_form<max_op, Axes...>, X, Keep...> max(X, Keep...) {
   return {};
 }
 /// Computes the smallest element over the given axes, or over all axes if none is given. Equal elements share the
 /// gradient.
 template <int... Axes, an_operand X, class... Keep>
-constexpr applied<detail::extremum_form<detail::min_op, Axes...>, X, Keep...> min(X, Keep...) {
+constexpr applied<extremum_form<min_op, Axes...>, X, Keep...> min(X, Keep...) {
   return {};
 }
 
 /// Computes the position of the largest element along an axis: `argmax<-1>(logits)`. The result consists of indices. If
 /// several elements are the largest, the position is that of the first.
 template <int... Axis, an_operand X, class... Keep>
-constexpr applied<detail::position_form<extremum::largest, Axis...>, X, Keep...> argmax(X, Keep...) {
+constexpr applied<position_form<extremum::largest, Axis...>, X, Keep...> argmax(X, Keep...) {
   return {};
 }
 /// Computes the position of the smallest element along an axis. If several elements are the smallest, the position is
 /// that of the first.
 template <int... Axis, an_operand X, class... Keep>
-constexpr applied<detail::position_form<extremum::smallest, Axis...>, X, Keep...> argmin(X, Keep...) {
+constexpr applied<position_form<extremum::smallest, Axis...>, X, Keep...> argmin(X, Keep...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::argmax, lang::argmin, lang::max, lang::min;
 }  // namespace cairn

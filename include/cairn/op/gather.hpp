@@ -1,14 +1,13 @@
 // Gather, scatter-add and one-hot: operations that read a table, or add to a table, at given indices.
 #pragma once
 
-#include "cairn/op/comparison.hpp"
 #include "cairn/lang/convert.hpp"
-#include "cairn/op/slice.hpp"
 #include "cairn/lang/view.hpp"
+#include "cairn/op/comparison.hpp"
+#include "cairn/op/slice.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// Returns the shape `s`, in which `count` axes, from axis number `at` on, are replaced by the axes of `by`. Returns
 /// no_shape if the result would have more than max_rank axes.
 constexpr shape with_axes_replaced(const shape& s, int at, int count, const shape& by) {
@@ -19,7 +18,6 @@ constexpr shape with_axes_replaced(const shape& s, int at, int count, const shap
   for (int axis = at + count; axis < s.rank; ++axis) out.extent[out.rank++] = s.extent[axis];
   return out;
 }
-}  // namespace detail
 
 /// Adds each part of x to the position along an axis to which the index of this part points. The axes of the indices
 /// are replaced by an axis of extent Extent. Parts with the index Padding are left out.
@@ -30,7 +28,7 @@ struct scatter_add_op;
 template <int Axis, int Padding = -1>
 struct gather_op : op {
   static constexpr fixed_string name = "gather";
-  using rule = rule::indices_for_axis;
+  using rule = misuse::indices_for_axis;
   using asked = fact::axes<Axis>;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::any; }
   static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
@@ -38,29 +36,29 @@ struct gather_op : op {
   static constexpr int extent_indexed(int i, const shape& table, const shape&) { return i == 1 ? table[Axis] : 0; }
   static constexpr int axis_of(const shape& table) { return Axis < 0 ? table.rank + Axis : Axis; }
   static constexpr tensor_type result(const tensor_type& table, const shape& indices) {
-    if (detail::extent_along(table, Axis) == 0) return no_shape;
-    return {detail::with_axes_replaced(table, axis_of(table), 1, indices), table.element};
+    if (extent_along(table, Axis) == 0) return no_shape;
+    return {with_axes_replaced(table, axis_of(table), 1, indices), table.element};
   }
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto table, auto indices) {
     constexpr shape from = decltype(table)::shape;
     using added = scatter_add_op<axis_of(from), from[Axis], Padding>;
-    return gradients(make<added>(detail::in_reals(g), indices), no_gradient{});
+    return gradients(make<added>(in_reals(g), indices), no_gradient{});
   }
 };
 
 template <int Axis, int Extent, int Padding>
 struct scatter_add_op : op {
   static constexpr fixed_string name = "scatter_add";
-  using rule = rule::indices_for_axis;
+  using rule = misuse::indices_for_axis;
   using asked = fact::axes<Axis>;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
   static constexpr bool takes_bf16(int i) { return i == 0; }
   static constexpr bool sums(int) { return true; }
   static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? Extent : 0; }
   static constexpr shape result(const shape& x, const shape& indices) {
-    const bool fits = x.rank >= Axis + indices.rank && detail::with_axes_replaced(x, Axis, indices.rank, indices) == x;
-    return fits ? detail::with_axes_replaced(x, Axis, indices.rank, shape{Extent}) : no_shape;
+    const bool fits = x.rank >= Axis + indices.rank && with_axes_replaced(x, Axis, indices.rank, indices) == x;
+    return fits ? with_axes_replaced(x, Axis, indices.rank, shape{Extent}) : no_shape;
   }
   /// Returns the workspace, in which each entry takes 4 bytes. It holds the indices, ordered by the positions to which
   /// they point, and the ends of buckets of positions. There are at most as many buckets as indices.
@@ -74,7 +72,7 @@ struct scatter_add_op : op {
     if constexpr (Padding < 0) {
       return gradients(found, no_gradient{});
     } else {
-      constexpr axis_set of_indices = ((axis_set{1} << decltype(indices)::shape.rank) - 1) << Axis;
+      constexpr detail::axis_set of_indices = ((detail::axis_set{1} << decltype(indices)::shape.rank) - 1) << Axis;
       constexpr shape broadcast_shape = reduced(decltype(x)::shape, ~of_indices, true);
       const auto counts = make<reshape_op<broadcast_shape>>(indices) != constant<Padding>;
       return gradients(where(counts, found, constant<0>), no_gradient{});
@@ -85,18 +83,17 @@ struct scatter_add_op : op {
 /// Computes rows of zeros, with a one at the index of each row.
 struct one_hot_op : op {
   static constexpr fixed_string name = "one_hot";
-  using rule = rule::bound_as_extent;
+  using rule = misuse::bound_as_extent;
   static constexpr kind argument_kind(int) { return kind::whole; }
   static constexpr bool makes_bf16(int, const shape&) { return true; }
   static constexpr shape result(const tensor_type& indices) {
     const int bound = indices.element.bound;
-    return bound > 0 ? detail::with_axes_replaced(indices, indices.rank, 0, shape{bound}) : no_shape;
+    return bound > 0 ? with_axes_replaced(indices, indices.rank, 0, shape{bound}) : no_shape;
   }
   static constexpr std::int64_t flops(const shape&) { return 0; }
   static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
 };
 
-namespace detail {
 template <int... Axes>
 struct gather_form : unfit_form<"gather"> {};
 template <int Axis>
@@ -106,14 +103,13 @@ struct gather_form<Axis> : form_of_two<"gather"> {
     return made_silently<gather_op<Axis>>(table, indices);
   }
 };
-}  // namespace detail
 
 /// Reads the parts of a table at indices along an axis, as numpy.take does. The result has the shape of the table, in
 /// which the axes of the indices replace the given axis. `gather<0>(table, tokens)` looks up rows. The bound of the
 /// indices must not exceed the extent of the axis.
 template <int... Axes, class... A>
   requires some_operands<A...>
-constexpr applied<detail::gather_form<Axes...>, A...> gather(A...) {
+constexpr applied<gather_form<Axes...>, A...> gather(A...) {
   return {};
 }
 
@@ -123,4 +119,8 @@ constexpr made<one_hot_op, X> one_hot(X) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::gather, lang::one_hot;
 }  // namespace cairn

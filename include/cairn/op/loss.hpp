@@ -1,14 +1,12 @@
 // Losses. A loss is a scalar, averaged over the batch.
 #pragma once
 
+#include "cairn/lang/generated.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/gather.hpp"
-#include "cairn/lang/generated.hpp"
 #include "cairn/op/softmax.hpp"
 
-namespace cairn {
-
-namespace nn {
+namespace cairn::nn {
 
 /// Options of cross_entropy, with PyTorch's names and defaults.
 struct cross_entropy_options {
@@ -20,29 +18,29 @@ struct cross_entropy_options {
   friend constexpr bool operator==(const cross_entropy_options&, const cross_entropy_options&) = default;
 };
 
-}  // namespace nn
+}  // namespace cairn::nn
 
-namespace detail {
+namespace cairn::lang {
+
 /// Base of operations on logits {..., classes} and labels {...}, one label for each row of logits.
 struct labelled : op {
-  using rule = rule::one_label_per_row;
+  using rule = misuse::one_label_per_row;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
   static constexpr int extent_indexed(int i, const shape& logits, const shape&) { return i == 1 ? logits[-1] : 0; }
   static constexpr bool takes_bf16(int i) { return i == 0; }
   static constexpr bool sums(int) { return true; }
   static constexpr bool takes_rows(const shape&, const shape&) { return true; }
   static constexpr bool fits(const shape& logits, const shape& labels) {
-    return logits.rank > 0 && reduced(logits, axis_set{1} << (logits.rank - 1), false) == labels;
+    return logits.rank > 0 && reduced(logits, detail::axis_set{1} << (logits.rank - 1), false) == labels;
   }
   static constexpr shape result(const shape& logits, const shape& labels) {
     return fits(logits, labels) ? shape{} : no_shape;
   }
   static constexpr std::int64_t flops(const shape& logits, const shape&) { return 5 * logits.count(); }
 };
-}  // namespace detail
 
 /// Computes softmax(logits), minus 1 at the label. This is the gradient of a row's cross entropy.
-struct softmax_error_op : detail::labelled {
+struct softmax_error_op : labelled {
   static constexpr fixed_string name = "softmax_error";
   static constexpr bool sums(int) { return false; }
   static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
@@ -54,14 +52,13 @@ struct softmax_error_op : detail::labelled {
     return gradients(make<softmax_slope_op<-1, false>>(g, softmax(logits)), no_gradient{});
   }
 };
-struct cross_entropy_op : detail::labelled {
+struct cross_entropy_op : labelled {
   static constexpr fixed_string name = "cross_entropy";
   static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
     constexpr double rows = static_cast<double>(decltype(labels)::shape.count());
     return gradients(make<softmax_error_op>(logits, labels) * (g * constant<1 / rows>), no_gradient{});
   }
 };
-namespace detail {
 /// Base of operations on logits and labels that compute one number for each row.
 struct labelled_row : labelled {
   static constexpr shape result(const shape& logits, const shape& labels) {
@@ -69,19 +66,18 @@ struct labelled_row : labelled {
   }
   /// Reshapes one number for each row, {...}, to {..., 1}, so that the numbers broadcast to the logits.
   template <class Logits>
-  using column_reshape = reshape_op<reduced(Logits::shape, axis_set{1} << (Logits::shape.rank - 1), true)>;
+  using column_reshape = reshape_op<reduced(Logits::shape, detail::axis_set{1} << (Logits::shape.rank - 1), true)>;
 };
-}  // namespace detail
 
 /// Computes the cross entropy of each row.
-struct row_cross_entropy_op : detail::labelled_row {
+struct row_cross_entropy_op : labelled_row {
   static constexpr fixed_string name = "cross_entropy";
   static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
     return gradients(make<softmax_error_op>(logits, labels) * make<column_reshape<decltype(logits)>>(g), no_gradient{});
   }
 };
 /// Computes for each row the logit at the label.
-struct label_logit_op : detail::labelled_row {
+struct label_logit_op : labelled_row {
   static constexpr fixed_string name = "label_logit";
   // The kernel reads only one number of each row.
   static constexpr bool takes_rows(const shape&, const shape&) { return false; }
@@ -100,13 +96,12 @@ struct capped_label_op : elementwise_op {
   static constexpr int extent_indexed(int, const auto&) { return Last + 1; }
   static constexpr tensor_type result(const tensor_type& labels) { return {labels, {labels.element.type, Classes}}; }
 };
-struct accuracy_op : detail::labelled {
+struct accuracy_op : labelled {
   static constexpr fixed_string name = "accuracy";
   static constexpr bool detaches = true;
   static constexpr auto vjp(auto, auto, auto, auto) { return gradients(no_gradient{}, no_gradient{}); }
 };
 
-namespace detail {
 template <class Op>
 struct labelled_form : form_of_two<Op::name> {
   template <an_expression Logits, an_expression Labels>
@@ -117,9 +112,9 @@ struct labelled_form : form_of_two<Op::name> {
 /// The form of cross entropy with options and weights. If rows have weights, the result is the sum of the weighted
 /// losses, divided by the sum of the weights.
 template <nn::cross_entropy_options... Given>
-struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
+struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
   static constexpr nn::cross_entropy_options O{Given...};
-  using rule = rule::weights_of_classes_and_rows;
+  using rule = misuse::weights_of_classes_and_rows;
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   template <class... A>
   static constexpr bool fits = sizeof...(A) >= 2 && sizeof...(A) <= 4;
@@ -147,7 +142,7 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
                                    kind_of(Labels::element.type) == kind::real && Logits::shape == Labels::shape;
   template <class Logits, class Labels>
   static constexpr auto refused_targets(Logits, Labels) {
-    return mistake<soft_targets, owner_of<Logits, Labels>,
+    return mistake<misuse::soft_targets, owner_of<Logits, Labels>,
                    fact::operation<"cross_entropy", tensor_fact<Logits>, tensor_fact<Labels>>>{};
   }
   template <class owner, class Logits, class Labels, class ByClass, class ByRow>
@@ -156,7 +151,7 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
     if constexpr (wrong<decltype(loss)> || wrong<ByClass> || wrong<ByRow>)
       return pass_on<owner>(loss, by_class, by_row);
     else if constexpr (!(O.label_smoothing >= 0 && O.label_smoothing <= 1))
-      return mistake<share_of_classes, owner,
+      return mistake<misuse::share_of_classes, owner,
                      fact::operation<"cross_entropy", tensor_fact<Logits>, tensor_fact<Labels>>,
                      fact::label_smoothing<O.label_smoothing>>{};
     else if constexpr (fits_or_none(ByClass::shape, shape{Logits::shape[-1]}) &&
@@ -243,7 +238,7 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, two_arguments> {
 /// compared with each element of the tensor.
 template <class Loss>
 struct pairwise_form : form_of_two<Loss::name> {
-  using rule = rule::equal_shapes;
+  using rule = misuse::equal_shapes;
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   template <an_expression A, an_expression B>
   static constexpr auto of(A a, B b) {
@@ -277,7 +272,7 @@ struct huber_form : pairwise_form<huber_loss<Delta>> {
   static constexpr auto of(A a, B b) {
     if constexpr (wrong<A> || wrong<B> || Delta > 0) return pairwise_form<huber_loss<Delta>>::of(a, b);
     else
-      return mistake<delta_of_huber, owner_of<A, B>, fact::operation<"huber", tensor_fact<A>, tensor_fact<B>>,
+      return mistake<misuse::delta_of_huber, owner_of<A, B>, fact::operation<"huber", tensor_fact<A>, tensor_fact<B>>,
                      fact::delta<Delta>>{};
   }
 };
@@ -292,7 +287,6 @@ struct binary_cross_entropy_loss {
     return made_silently<add_op>(made_silently<mul_op>(target, yes), made_silently<mul_op>(other, no));
   }
 };
-}  // namespace detail
 
 /// Computes the mean over the rows of `-log(softmax(logits)[label])`, as F.cross_entropy does. Logits are
 /// {..., classes}, and labels are {...}.
@@ -312,12 +306,12 @@ struct binary_cross_entropy_loss {
 /// - label_smoothing outside of [0, 1]
 template <class... A>
   requires some_operands<A...>
-constexpr applied<detail::cross_entropy_form<>, A...> cross_entropy(A...) {
+constexpr applied<cross_entropy_form<>, A...> cross_entropy(A...) {
   return {};
 }
 template <nn::cross_entropy_options O, class... A>
   requires some_operands<A...>
-constexpr applied<detail::cross_entropy_form<O>, A...> cross_entropy(A...) {
+constexpr applied<cross_entropy_form<O>, A...> cross_entropy(A...) {
   return {};
 }
 
@@ -325,7 +319,7 @@ constexpr applied<detail::cross_entropy_form<O>, A...> cross_entropy(A...) {
 /// first one counts. The result has no gradient.
 template <class... A>
   requires some_operands<A...>
-constexpr applied<detail::labelled_form<accuracy_op>, A...> accuracy(A...) {
+constexpr applied<labelled_form<accuracy_op>, A...> accuracy(A...) {
   return {};
 }
 
@@ -335,26 +329,29 @@ constexpr applied<detail::labelled_form<accuracy_op>, A...> accuracy(A...) {
 /// Computes the mean of squared differences, as F.mse_loss does.
 template <class... A>
   requires some_operands<A...>
-constexpr applied<detail::pairwise_form<detail::mse_loss>, A...> mse(A...) {
+constexpr applied<pairwise_form<mse_loss>, A...> mse(A...) {
   return {};
 }
+}  // namespace cairn::lang
 
+namespace cairn::nn {
 // `l1` is in nn, because models use this name for layers.
-namespace nn {
 /// Computes the mean of absolute differences, as F.l1_loss does.
 template <class... A>
-  requires some_operands<A...>
-constexpr applied<cairn::detail::pairwise_form<cairn::detail::l1_loss>, A...> l1(A...) {
+  requires lang::some_operands<A...>
+constexpr lang::applied<lang::pairwise_form<lang::l1_loss>, A...> l1(A...) {
   return {};
 }
-}  // namespace nn
+}  // namespace cairn::nn
+
+namespace cairn::lang {
 
 /// Computes the mean of Huber losses, as F.huber_loss does. The loss of a difference d is `d^2 / 2` if |d| is at most
 /// Delta, and `Delta (|d| - Delta / 2)` if |d| is larger.
 /// Rejects: what mse rejects; a Delta that is not above 0.
 template <auto Delta = 1.0, class... A>
   requires some_operands<A...>
-constexpr applied<detail::huber_form<static_cast<double>(Delta)>, A...> huber(A...) {
+constexpr applied<huber_form<static_cast<double>(Delta)>, A...> huber(A...) {
   return {};
 }
 
@@ -362,9 +359,12 @@ constexpr applied<detail::huber_form<static_cast<double>(Delta)>, A...> huber(A.
 /// does. Large logits do not overflow.
 template <class... A>
   requires some_operands<A...>
-constexpr applied<detail::pairwise_form<detail::binary_cross_entropy_loss>, A...> binary_cross_entropy_with_logits(
-    A...) {
+constexpr applied<pairwise_form<binary_cross_entropy_loss>, A...> binary_cross_entropy_with_logits(A...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::accuracy, lang::binary_cross_entropy_with_logits, lang::cross_entropy, lang::huber, lang::mse;
 }  // namespace cairn

@@ -5,14 +5,14 @@
 #include "cairn/op/reduce.hpp"
 #include "cairn/op/transpose.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 /// Multiplies matrices: {..., m, k} x {..., k, n} -> {..., m, n}. If TransposeA is true, the first argument is
 /// {..., k, m}. If TransposeB is true, the second argument is {..., n, k}. Leading axes broadcast.
 template <bool TransposeA, bool TransposeB>
 struct matmul_op : op {
   static constexpr fixed_string name = "matmul";
-  using rule = rule::inner_extents_equal;
+  using rule = misuse::inner_extents_equal;
   static constexpr bool contraction = true;
   static constexpr bool takes_bf16(int) { return true; }
   static constexpr shape shown(std::size_t i, shape s) {
@@ -38,18 +38,18 @@ struct matmul_op : op {
     return !TransposeA && a.rank > 2 && b.rank == 2 && std::in_range<int>(a.count() / inner(a));
   }
   /// Returns the product that is computed for each index of the remaining leading axes.
-  static constexpr cairn::product one(const shape& a, const shape& b) {
+  static constexpr cost::product one(const shape& a, const shape& b) {
     const std::int64_t m = folds_leading_axes(a, b) ? a.count() / inner(a) : rows(a);
     return {static_cast<int>(m), columns(b), inner(a), TransposeA, TransposeB};
   }
   /// Returns the number of products, one for each index of the remaining leading axes.
   static constexpr std::int64_t products(const shape& a, const shape& b) {
-    const cairn::product each = one(a, b);
+    const cost::product each = one(a, b);
     return result(a, b).count() / (std::int64_t{each.m} * each.n);
   }
 
   static constexpr tiling tiles(int bytes, const shape& a, const shape& b) {
-    const cairn::product each = one(a, b);
+    const cost::product each = one(a, b);
     if (products(a, b) > 1 || blocking_of(each, bytes).open_sums > 0) return tiling::none;
     return each.k > blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
@@ -93,7 +93,6 @@ struct matmul_op : op {
   }
 };
 
-namespace detail {
 template <class E>
 struct untransposed {
   using type = E;
@@ -108,14 +107,17 @@ struct untransposed<expr<transpose_op<Permutation>, A>> {
 template <class Opaque>
   requires untransposed<revealed<Opaque>>::folded
 struct untransposed<renamed<Opaque>> : untransposed<revealed<Opaque>> {};
-}  // namespace detail
 
 /// Matrix product over the last two axes. Leading axes broadcast. `matmul(x, transpose(w))` reads w in place.
 template <an_operand A, an_operand B>
-constexpr made<matmul_op<detail::untransposed<A>::folded, detail::untransposed<B>::folded>,
-               typename detail::untransposed<A>::type, typename detail::untransposed<B>::type>
+constexpr made<matmul_op<untransposed<A>::folded, untransposed<B>::folded>, typename untransposed<A>::type,
+               typename untransposed<B>::type>
 matmul(A, B) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::matmul;
 }  // namespace cairn

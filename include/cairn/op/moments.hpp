@@ -3,9 +3,8 @@
 
 #include "cairn/op/norm.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// Base of both operations. A variance is computed from the squares of distances to the mean of some rows, so large
 /// means cost no digits. Finite numbers do not overflow, with one exception: a variance that is too large for its type
 /// is infinite.
@@ -25,14 +24,13 @@ struct column_statistics : op {
     return (2 * sections_of(rows) + 2) * std::int64_t{columns} * sums_in(bytes);
   }
 };
-}  // namespace detail
 
 /// Computes three results from x {..., features}, each with one number for each feature: half the mean,
 /// `2 / sqrt(variance + eps)`, and the variance. The variance is the mean square of the distances from the mean.
 template <double Eps>
-struct moments_op : detail::column_statistics {
+struct moments_op : column_statistics {
   static constexpr fixed_string name = "moments";
-  using rule = rule::at_least_two_axes;
+  using rule = misuse::at_least_two_axes;
   static constexpr std::array<shape, 3> result(const shape& x) {
     const shape features = x.rank < 2 ? no_shape : shape{x[-1]};
     return {features, features, features};
@@ -43,12 +41,11 @@ struct moments_op : detail::column_statistics {
   static constexpr bool reads_pieces(int, const shape&) { return true; }
   static constexpr auto vjp(auto of_mean, auto of_scale, auto of_variance, auto mean, auto scale, auto, auto x) {
     constexpr auto share = constant<1 / static_cast<double>(rows(decltype(x)::shape))>;
-    const auto distance_slope = of_variance * constant<8> - detail::scale_slope_cubed(of_scale, scale);
-    return gradients((of_mean + distance_slope * (x * detail::half - mean)) * (detail::half * share));
+    const auto distance_slope = of_variance * constant<8> - scale_slope_cubed(of_scale, scale);
+    return gradients((of_mean + distance_slope * (x * half - mean)) * (half * share));
   }
 };
 
-namespace detail {
 /// Repeats the number of each group for all features of the group: {N, groups, 1} -> {N, 1, features}.
 template <int Features, class V>
 constexpr auto for_features(V v) {
@@ -56,14 +53,13 @@ constexpr auto for_features(V v) {
   if constexpr (each == V::shape) return make<reshape_op<together>>(v);
   else return make<reshape_op<together>>(make<expand_op<each>>(v));
 }
-}  // namespace detail
 
 /// Computes two results from x {N, rows, features}, each {N, groups, 1}: half the mean of each group of features, and
 /// `2 / sqrt(variance + eps)`.
 template <int Groups, double Eps>
-struct group_moments_op : detail::column_statistics {
+struct group_moments_op : column_statistics {
   static constexpr fixed_string name = "group_moments";
-  using rule = rule::at_least_two_axes;
+  using rule = misuse::at_least_two_axes;
   static constexpr std::array<shape, 2> result(const shape& x) {
     const shape groups = x.rank != 3 ? no_shape : shape{x[0], Groups, 1};
     return {groups, groups};
@@ -75,10 +71,10 @@ struct group_moments_op : detail::column_statistics {
   static constexpr auto vjp(auto of_mean, auto of_scale, auto mean, auto scale, auto x) {
     constexpr shape from = decltype(x)::shape;
     constexpr auto share = constant<static_cast<double>(Groups) / (static_cast<double>(from[1]) * from[2])>;
-    const auto distance_slope = detail::for_features<from[2]>(detail::scale_slope_cubed(of_scale, scale));
-    const auto distance = x * detail::half - detail::for_features<from[2]>(mean);
-    return gradients((detail::for_features<from[2]>(of_mean) - distance_slope * distance) * (detail::half * share));
+    const auto distance_slope = for_features<from[2]>(scale_slope_cubed(of_scale, scale));
+    const auto distance = x * half - for_features<from[2]>(mean);
+    return gradients((for_features<from[2]>(of_mean) - distance_slope * distance) * (half * share));
   }
 };
 
-}  // namespace cairn
+}  // namespace cairn::lang

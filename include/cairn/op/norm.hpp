@@ -13,9 +13,8 @@
 
 #include "cairn/op/reduce.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// Base of operations on rows {..., columns}. Each of their results is {..., 1} and has one number for each row.
 struct row_operation : op {
   static constexpr bool sums(int) { return true; }
@@ -23,7 +22,7 @@ struct row_operation : op {
   static constexpr int exact = 0;
   static constexpr bool gives_rows(const shape&, const auto&...) { return true; }
   static constexpr shape one_number_per_row(const shape& x) {
-    return x.rank == 0 ? no_shape : reduced(x, axis_set{1} << (x.rank - 1), true);
+    return x.rank == 0 ? no_shape : reduced(x, detail::axis_set{1} << (x.rank - 1), true);
   }
 };
 template <class X>
@@ -32,39 +31,37 @@ inline constexpr auto share_of_row = constant<1.0 / X::shape[-1]>;
 /// Returns the gradient of a scale times the third power of the scale. The order of the factors makes large and small
 /// numbers meet, so that intermediate products stay in range.
 constexpr auto scale_slope_cubed(auto of_scale, auto scale) { return scale * (scale * (scale * of_scale)); }
-}  // namespace detail
 
 /// Computes half the mean of each row, and `2 / sqrt(variance + eps)`. Large means cost no digits, and finite numbers
 /// do not overflow.
 template <double Eps>
-struct row_moments_op : detail::row_operation {
+struct row_moments_op : row_operation {
   static constexpr fixed_string name = "row_moments";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr bool takes_rows(const shape&) { return true; }
   static constexpr std::array<shape, 2> result(const shape& x) {
     return {one_number_per_row(x), one_number_per_row(x)};
   }
   static constexpr std::int64_t flops(const shape& x) { return 5 * x.count(); }
   static constexpr auto vjp(auto of_mean, auto of_scale, auto mean, auto scale, auto x) {
-    const auto distance_slope = (x * detail::half - mean) * detail::scale_slope_cubed(of_scale, scale);
-    return gradients((of_mean - distance_slope) * detail::half * detail::share_of_row<decltype(x)>);
+    const auto distance_slope = (x * half - mean) * scale_slope_cubed(of_scale, scale);
+    return gradients((of_mean - distance_slope) * half * share_of_row<decltype(x)>);
   }
 };
 /// Computes `2 / sqrt(mean square + eps)` of each row. Without Eps, eps is the machine epsilon of the type in which the
 /// kernel computes.
 template <double... Eps>
-struct row_scale_op : detail::row_operation {
+struct row_scale_op : row_operation {
   static constexpr fixed_string name = "row_scale";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr bool takes_rows(const shape&) { return true; }
   static constexpr shape result(const shape& x) { return one_number_per_row(x); }
   static constexpr std::int64_t flops(const shape& x) { return 2 * x.count(); }
   static constexpr auto vjp(auto g, auto scale, auto x) {
-    return gradients(x * detail::scale_slope_cubed(g, scale) * constant<-0.25> * detail::share_of_row<decltype(x)>);
+    return gradients(x * scale_slope_cubed(g, scale) * constant<-0.25> * share_of_row<decltype(x)>);
   }
 };
 
-namespace detail {
 /// Base of operations that compute the sums in the gradients of `(x - mean) scale weight + bias`. Some sums run over
 /// each row, other sums run over all rows. The sums over all rows are made in sections, which are the same for any
 /// number of threads.
@@ -85,14 +82,13 @@ struct norm_sums_operation : row_operation {
     return {.each = 2 * columns, .parts = cairn::parts_of(work(g), sections(g)), .block = all, .all = all};
   }
 };
-}  // namespace detail
 
 /// Computes four results from g, x, mean, scale and weight:
 /// - `mean_slope`: the mean over each row of g weight
 /// - `mean_slope_times_x`: the mean over each row of g weight times the normalized x
 /// - the gradient of weight
 /// - the gradient of bias
-struct normalized_sums_op : detail::norm_sums_operation {
+struct normalized_sums_op : norm_sums_operation {
   static constexpr fixed_string name = "normalized_sums";
   static constexpr std::array<shape, 4> result(const shape& g, const shape&, const shape&, const shape&, const shape&) {
     return {one_number_per_row(g), one_number_per_row(g), shape{g[-1]}, shape{g[-1]}};
@@ -100,17 +96,17 @@ struct normalized_sums_op : detail::norm_sums_operation {
   static constexpr std::int64_t flops(const shape& g, const auto&...) { return 8 * g.count(); }
   static constexpr auto vjp(auto of_mean_slope, auto of_mean_slope_times_x, auto of_weight, auto of_bias, auto, auto,
                             auto, auto, auto g, auto x, auto mean, auto scale, auto weight) {
-    const auto distance = x * detail::half - mean;
-    const auto in_row = (of_mean_slope + distance * scale * of_mean_slope_times_x) * detail::share_of_row<decltype(x)>;
-    const auto by_normal = g * (of_mean_slope_times_x * detail::share_of_row<decltype(x)> * weight + of_weight);
-    return gradients(in_row * weight + distance * scale * of_weight + of_bias, by_normal * scale * detail::half,
+    const auto distance = x * half - mean;
+    const auto in_row = (of_mean_slope + distance * scale * of_mean_slope_times_x) * share_of_row<decltype(x)>;
+    const auto by_normal = g * (of_mean_slope_times_x * share_of_row<decltype(x)> * weight + of_weight);
+    return gradients(in_row * weight + distance * scale * of_weight + of_bias, by_normal * scale * half,
                      -(by_normal * scale), by_normal * distance, g * in_row);
   }
 };
 /// Computes two results from g, x, scale and weight, for normalizations that have neither mean nor bias. The first
 /// result, `mean_slope_times_x`, is the mean over each row of g weight times the normalized x. The second result is the
 /// gradient of weight.
-struct scaled_sums_op : detail::norm_sums_operation {
+struct scaled_sums_op : norm_sums_operation {
   static constexpr fixed_string name = "scaled_sums";
   static constexpr std::array<shape, 2> result(const shape& g, const shape&, const shape&, const shape&) {
     return {one_number_per_row(g), shape{g[-1]}};
@@ -118,10 +114,10 @@ struct scaled_sums_op : detail::norm_sums_operation {
   static constexpr std::int64_t flops(const shape& g, const auto&...) { return 5 * g.count(); }
   static constexpr auto vjp(auto of_mean_slope_times_x, auto of_weight, auto, auto, auto g, auto x, auto scale,
                             auto weight) {
-    const auto normal = x * detail::half * scale;
-    const auto mean_slope_times_x = of_mean_slope_times_x * detail::share_of_row<decltype(x)>;
+    const auto normal = x * half * scale;
+    const auto mean_slope_times_x = of_mean_slope_times_x * share_of_row<decltype(x)>;
     const auto by_normal = mean_slope_times_x * weight + of_weight;
-    return gradients(normal * by_normal, g * by_normal * scale * detail::half, g * by_normal * x * detail::half,
+    return gradients(normal * by_normal, g * by_normal * scale * half, g * by_normal * x * half,
                      g * normal * mean_slope_times_x);
   }
 };
@@ -134,10 +130,10 @@ struct normalized_slope_op : elementwise_op {
   static constexpr fixed_string name = "normalized_slope";
   static constexpr auto vjp(auto h, auto y, auto g, auto x, auto mean, auto scale, auto weight, auto,
                             auto mean_slope_times_x) {
-    const auto normal = (x * detail::half - mean) * scale;
-    const auto by_scale = h * (scale * detail::half);
+    const auto normal = (x * half - mean) * scale;
+    const auto by_scale = h * (scale * half);
     const auto by_distance = by_scale * mean_slope_times_x * scale;
-    return gradients(by_scale * weight, -by_distance * detail::half, by_distance,
+    return gradients(by_scale * weight, -by_distance * half, by_distance,
                      (h * y - by_scale * normal * mean_slope_times_x) / scale, by_scale * g, -by_scale,
                      -(by_scale * normal));
   }
@@ -146,19 +142,18 @@ struct normalized_slope_op : elementwise_op {
 struct times_normalized_op : elementwise_op {
   static constexpr fixed_string name = "times_normalized";
   static constexpr auto vjp(auto h, auto, auto g, auto x, auto mean, auto scale) {
-    const auto distance = x * detail::half - mean;
+    const auto distance = x * half - mean;
     const auto by_distance = h * g * scale;
-    return gradients(h * (distance * scale), by_distance * detail::half, -by_distance, h * g * distance);
+    return gradients(h * (distance * scale), by_distance * half, -by_distance, h * g * distance);
   }
 };
 
-namespace detail {
 inline constexpr auto zero = constant<0>;
 
 /// Sums v over the axes along which `moments` is broadcast to the shape of v. The result has the shape of `moments`.
 template <class Moments, class V>
 constexpr auto summed_like(V v, Moments) {
-  constexpr axis_set axes = stretched_axes(Moments::shape, V::shape);
+  constexpr detail::axis_set axes = detail::stretched_axes(Moments::shape, V::shape);
   return make<reshape_op<Moments::shape>>(make<sum_op<axes, true>>(v));
 }
 /// Sums v {..., features} over the features of each group. The result has the shape of v: each feature holds the sum of
@@ -169,11 +164,10 @@ constexpr auto summed_in_groups(V v) {
     return v;
   } else {
     constexpr shape apart{static_cast<int>(V::shape.count() / V::shape[-1]), Groups, V::shape[-1] / Groups};
-    const auto of_group = make<sum_op<axis_set{4}, true>>(make<reshape_op<apart>>(v));
+    const auto of_group = make<sum_op<detail::axis_set{4}, true>>(make<reshape_op<apart>>(v));
     return make<reshape_op<V::shape>>(make<expand_op<apart>>(of_group));
   }
 }
-}  // namespace detail
 
 /// Computes `(x - mean) scale weight + bias` for x {..., features}, weight {features} and bias {features}. The
 /// arguments `mean` and `scale` are half the mean and twice the scale of x:
@@ -194,10 +188,10 @@ struct normalized_op : elementwise_op {
       constexpr shape each = decltype(mean)::shape;
       constexpr std::int64_t groups = each.count() / each[-1] * Groups;
       constexpr auto share = constant<static_cast<double>(groups) / static_cast<double>(decltype(x)::shape.count())>;
-      const auto of_bias = detail::summed_like(g, mean);
-      const auto of_weight = detail::summed_like(make<times_normalized_op>(g, x, mean, scale), mean);
-      const auto mean_slope = detail::summed_in_groups<Groups>(of_bias * weight) * share;
-      const auto mean_slope_times_x = detail::summed_in_groups<Groups>(of_weight * weight) * share;
+      const auto of_bias = summed_like(g, mean);
+      const auto of_weight = summed_like(make<times_normalized_op>(g, x, mean, scale), mean);
+      const auto mean_slope = summed_in_groups<Groups>(of_bias * weight) * share;
+      const auto mean_slope_times_x = summed_in_groups<Groups>(of_weight * weight) * share;
       return gradients(make<normalized_slope_op>(g, x, mean, scale, weight, mean_slope, mean_slope_times_x),
                        no_gradient{}, no_gradient{}, of_weight, of_bias);
     }
@@ -209,9 +203,9 @@ struct scaled_op : elementwise_op {
   static constexpr bool in_other_gradients(int argument) { return argument == 1; }
   static constexpr auto vjp(auto g, auto, auto x, auto scale, auto weight) {
     const auto [mean_slope_times_x, of_weight] = make<scaled_sums_op>(g, x, scale, weight);
-    return gradients(make<normalized_slope_op>(g, x, detail::zero, scale, weight, detail::zero, mean_slope_times_x),
-                     no_gradient{}, of_weight);
+    return gradients(make<normalized_slope_op>(g, x, zero, scale, weight, zero, mean_slope_times_x), no_gradient{},
+                     of_weight);
   }
 };
 
-}  // namespace cairn
+}  // namespace cairn::lang

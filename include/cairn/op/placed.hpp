@@ -4,9 +4,8 @@
 #include "cairn/lang/convert.hpp"
 #include "cairn/op/slice.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// Returns zeros with the shape and the element type of a tensor.
 template <class Tensor>
 constexpr auto zeros_like(Tensor) {
@@ -14,7 +13,6 @@ constexpr auto zeros_like(Tensor) {
   if constexpr (Tensor::element.type == dtype::real) return make<expand_op<Tensor::shape>>(number);
   else return make<expand_op<Tensor::shape>>(make<as_op<Tensor::element.type>>(number));
 }
-}  // namespace detail
 
 /// Returns a table in which rows along an axis, from an index on, are replaced by other rows.
 template <int Axis>
@@ -24,26 +22,26 @@ struct placed_op;
 template <int Axis, int Rows>
 struct rows_at_op : op {
   static constexpr fixed_string name = "rows_at";
-  using rule = rule::rows_of_table;
+  using rule = misuse::rows_of_table;
   using asked = fact::axes<Axis>;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::any; }
   static constexpr int extent_indexed(int i, const shape& table, const shape&) {
     return i == 1 ? table[Axis] - Rows + 1 : 0;
   }
   static constexpr tensor_type result(const tensor_type& table, const shape& at) {
-    const bool fits = at.count() == 1 && detail::extent_along(table, Axis) >= Rows;
-    return fits ? detail::with_extent(table, Axis, Rows) : no_shape;
+    const bool fits = at.count() == 1 && extent_along(table, Axis) >= Rows;
+    return fits ? with_extent(table, Axis, Rows) : no_shape;
   }
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto table, auto at) {
-    return gradients(make<placed_op<Axis>>(detail::zeros_like(table), at, g), no_gradient{});
+    return gradients(make<placed_op<Axis>>(zeros_like(table), at, g), no_gradient{});
   }
 };
 
 template <int Axis>
 struct placed_op : op {
   static constexpr fixed_string name = "placed";
-  using rule = rule::rows_of_table;
+  using rule = misuse::rows_of_table;
   using asked = fact::axes<Axis>;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::any; }
   static constexpr int extent_indexed(int i, const shape& table, const shape&, const shape& rows) {
@@ -51,26 +49,24 @@ struct placed_op : op {
   }
   static constexpr int overwrites(int /*result*/) { return 0; }
   static constexpr tensor_type result(const tensor_type& table, const shape& at, const tensor_type& rows) {
-    const int some = detail::extent_along(rows, Axis);
-    const bool fits = at.count() == 1 && some > 0 && some <= detail::extent_along(table, Axis) &&
-                      detail::with_extent(table, Axis, some) == rows && table.element.type == rows.element.type;
+    const int some = extent_along(rows, Axis);
+    const bool fits = at.count() == 1 && some > 0 && some <= extent_along(table, Axis) &&
+                      with_extent(table, Axis, some) == rows && table.element.type == rows.element.type;
     return {fits ? table : no_shape, detail::joined_elements(table.element, rows.element)};
   }
   static constexpr std::int64_t flops(const shape&, const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto, auto at, auto rows) {
     constexpr int some = decltype(rows)::shape[Axis];
-    return gradients(make<placed_op>(g, at, detail::zeros_like(rows)), no_gradient{},
-                     make<rows_at_op<Axis, some>>(g, at));
+    return gradients(make<placed_op>(g, at, zeros_like(rows)), no_gradient{}, make<rows_at_op<Axis, some>>(g, at));
   }
 };
 
-namespace detail {
 template <int... Axes>
 struct placed_form : unfit_form<"placed"> {};
 template <int Axis>
 struct placed_form<Axis> {
   static constexpr fixed_string name = "placed";
-  using misuse = table_index_and_rows;
+  using reported = misuse::table_index_and_rows;
   template <class... A>
   static constexpr bool fits = sizeof...(A) == 3;
   template <an_expression Table, an_expression At, an_expression Rows>
@@ -78,7 +74,6 @@ struct placed_form<Axis> {
     return made_silently<placed_op<Axis>>(table, at, rows);
   }
 };
-}  // namespace detail
 
 /// Returns a table in which `rows` replace the table's own rows along an axis, from an index on:
 /// `placed<0>(table, at, row)`, as JAX's dynamic_update_slice does. The index must leave room for the rows. Table and
@@ -86,8 +81,12 @@ struct placed_form<Axis> {
 /// into the cache in place.
 template <int... Axes, class... A>
   requires some_operands<A...>
-constexpr applied<detail::placed_form<Axes...>, A...> placed(A...) {
+constexpr applied<placed_form<Axes...>, A...> placed(A...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::placed;
 }  // namespace cairn

@@ -3,7 +3,7 @@
 
 #include "cairn/lang/apply.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 /// The square windows of a pool. `extent` is the side of a window in pixels. `stride` is the distance between
 /// neighbouring windows in pixels. The first window begins `padding` pixels outside of the image.
@@ -32,10 +32,9 @@ struct pooling {
   friend constexpr bool operator==(const pooling&, const pooling&) = default;
 };
 
-namespace detail {
 template <pooling P>
 struct pooling_op : op {
-  using rule = rule::window_in_image;
+  using rule = misuse::window_in_image;
   using asked = fact::window<P.extent, P.stride, P.padding>;
   static constexpr bool takes_bf16(int i) { return i == 0; }
   static constexpr bool makes_bf16(int result, const auto&...) { return result == 0; }
@@ -47,7 +46,6 @@ constexpr shape unpooled(shape g, int height, int width) {
   g.extent[2] = width;
   return g;
 }
-}  // namespace detail
 
 /// Adds each number to one pixel of the window that the number belongs to. The second argument holds the position of
 /// this pixel in the window. The result is an image of Height x Width pixels.
@@ -56,7 +54,7 @@ struct window_scatter_op;
 
 /// Reads one number from each window of an image: the number at the given position of that window.
 template <pooling P>
-struct window_gather_op : detail::pooling_op<P> {
+struct window_gather_op : pooling_op<P> {
   static constexpr fixed_string name = "pool_at";
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
   static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? P.position_count() : 0; }
@@ -69,12 +67,12 @@ struct window_gather_op : detail::pooling_op<P> {
 };
 
 template <pooling P, int Height, int Width>
-struct window_scatter_op : detail::pooling_op<P> {
+struct window_scatter_op : pooling_op<P> {
   static constexpr fixed_string name = "unpool";
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
   static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? P.position_count() : 0; }
   static constexpr shape result(const shape& x, const shape& at) {
-    const shape whole = detail::unpooled(x, Height, Width);
+    const shape whole = unpooled(x, Height, Width);
     return x == at && P.result(whole) == x ? whole : no_shape;
   }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
@@ -87,7 +85,7 @@ struct window_scatter_op : detail::pooling_op<P> {
 /// equal, the position is that of the first. If a window contains NaN, the result is NaN. Pixels outside of the image
 /// do not count.
 template <pooling P>
-struct max_pool_op : detail::pooling_op<P> {
+struct max_pool_op : pooling_op<P> {
   static constexpr fixed_string name = "max_pool2d";
   static constexpr std::array<tensor_type, 2> result(const tensor_type& x) {
     const shape to = P.result(x);
@@ -109,7 +107,7 @@ struct window_spread_op;
 /// Computes the sum of each window, or its mean if Mean is true. Pixels outside of the image count as zeros, in a mean
 /// too.
 template <pooling P, bool Mean>
-struct sum_pool_op : detail::pooling_op<P> {
+struct sum_pool_op : pooling_op<P> {
   static constexpr auto name = [] {
     if constexpr (Mean) return fixed_string{"avg_pool2d"};
     else return fixed_string{"sum_pool2d"};
@@ -123,17 +121,17 @@ struct sum_pool_op : detail::pooling_op<P> {
 };
 
 template <pooling P, bool Mean, int Height, int Width>
-struct window_spread_op : detail::pooling_op<P> {
+struct window_spread_op : pooling_op<P> {
   static constexpr auto name = [] {
     if constexpr (Mean) return fixed_string{"spread_pool2d"};
     else return fixed_string{"upsample2d"};
   }();
   static constexpr shape result(const shape& g) {
-    const shape whole = detail::unpooled(g, Height, Width);
+    const shape whole = unpooled(g, Height, Width);
     return P.result(whole) == g ? whole : no_shape;
   }
   static constexpr std::int64_t flops(const shape& g) { return g.count() * P.position_count(); }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(make<sum_pool_op<P, Mean>>(g)); }
 };
 
-}  // namespace cairn
+}  // namespace cairn::lang

@@ -1,20 +1,20 @@
 // Sums, means and variances over axes.
 #pragma once
 
-#include "cairn/op/elementwise.hpp"
 #include "cairn/lang/view.hpp"
+#include "cairn/op/elementwise.hpp"
 
 #include <limits>
 
-namespace cairn {
+namespace cairn::lang {
 
 /// Sums over a set of axes. If Keep is true, the axes remain with extent 1. If Keep is false, the axes vanish. If no
 /// axis remains, the result is a scalar with an empty shape.
-template <axis_set Axes, bool Keep>
+template <detail::axis_set Axes, bool Keep>
 struct sum_op : op {
   static constexpr fixed_string name = "sum";
-  using rule = rule::axes_exist;
-  static constexpr axis_set summed = Axes;
+  using rule = misuse::axes_exist;
+  static constexpr detail::axis_set summed = Axes;
   static constexpr bool sums(int) { return true; }
   static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
@@ -39,28 +39,27 @@ inline constexpr keepdim_t keepdim{};
 struct biased_t {};
 inline constexpr biased_t biased{};
 
-namespace detail {
 /// Returns the bit of an axis. If the axis does not exist, returns a bit that is above all axes of any shape.
-constexpr axis_set axis_bit(const shape& s, int axis) {
+constexpr detail::axis_set axis_bit(const shape& s, int axis) {
   const int at = axis < 0 ? s.rank + axis : axis;
-  return axis_set{1} << (at >= 0 && at < s.rank ? at : 31);
+  return detail::axis_set{1} << (at >= 0 && at < s.rank ? at : 31);
 }
 /// Returns the set of the named axes, or the set of all axes if none is named.
 template <shape S, int... Axes>
-constexpr axis_set axes_of() {
-  if constexpr (sizeof...(Axes) == 0) return (axis_set{1} << S.rank) - 1;
+constexpr detail::axis_set axes_of() {
+  if constexpr (sizeof...(Axes) == 0) return (detail::axis_set{1} << S.rank) - 1;
   else return (0U | ... | axis_bit(S, Axes));
 }
 
 /// Applies a reduction over axes as the user wrote them. Returns a mistake if an axis does not exist.
-template <template <axis_set, bool> class Op, bool Keep, int... Axes, class X>
+template <template <detail::axis_set, bool> class Op, bool Keep, int... Axes, class X>
 constexpr auto reduced_over(X x) {
-  constexpr axis_set axes = axes_of<X::shape, Axes...>();
+  constexpr detail::axis_set axes = axes_of<X::shape, Axes...>();
   if constexpr (wrong<X> || kind_of(X::element.type) != kind::real || axes >> X::shape.rank == 0) {
     return made_silently<Op<axes, Keep>>(x);
   } else {
     using what = fact::operation<Op<axes, Keep>::name, tensor_fact<X>>;
-    return mistake<rule::axes_exist, typename X::owner, what, fact::axes<Axes...>>{};
+    return mistake<misuse::axes_exist, typename X::owner, what, fact::axes<Axes...>>{};
   }
 }
 template <bool Keep, int... Axes, class X>
@@ -76,10 +75,10 @@ constexpr auto averaged(X x) {
 
 /// Base of forms that take one expression and reduce its axes. The reduced axes are kept if `keepdim` follows the
 /// expression.
-template <fixed_string Name, class Misuse = axes_as_arguments>
+template <fixed_string Name, class Misuse = misuse::axes_as_arguments>
 struct reducing_form {
   static constexpr fixed_string name = Name;
-  using misuse = Misuse;
+  using reported = Misuse;
   template <class, class... Keep>
   static constexpr bool fits = sizeof...(Keep) < 2 && (std::same_as<Keep, keepdim_t> && ...);
 };
@@ -121,18 +120,17 @@ struct var_form : reducing_form<"var"> {
     return made_silently<mul_op>(total, constant<share>);
   }
 };
-}  // namespace detail
 
 /// Sums over the given axes, or over all axes if none is given: `sum<-1>(x)`, `sum<-1>(x, keepdim)`. Negative axes
 /// count from the last axis.
 template <int... Axes, an_operand X, class... Keep>
-constexpr applied<detail::sum_form<Axes...>, X, Keep...> sum(X, Keep...) {
+constexpr applied<sum_form<Axes...>, X, Keep...> sum(X, Keep...) {
   return {};
 }
 
 /// Computes the mean over the given axes, or over all axes if none is given.
 template <int... Axes, an_operand X, class... Keep>
-constexpr applied<detail::mean_form<Axes...>, X, Keep...> mean(X, Keep...) {
+constexpr applied<mean_form<Axes...>, X, Keep...> mean(X, Keep...) {
   return {};
 }
 
@@ -140,8 +138,12 @@ constexpr applied<detail::mean_form<Axes...>, X, Keep...> mean(X, Keep...) {
 /// count of numbers minus 1, so the variance of a single number is NaN. With `biased` the divisor is the count. With
 /// `keepdim` the axes are kept. Either option or both may follow x.
 template <int... Axes, an_operand X, class... Option>
-constexpr applied<detail::var_form<Axes...>, X, Option...> var(X, Option...) {
+constexpr applied<var_form<Axes...>, X, Option...> var(X, Option...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::biased, lang::keepdim, lang::mean, lang::sum, lang::var;
 }  // namespace cairn

@@ -1,12 +1,12 @@
 // Waves of positions (sines and cosines), and rotary embeddings: pairs of features that are rotated by these waves.
 #pragma once
 
-#include "cairn/op/concatenate.hpp"
 #include "cairn/lang/generated.hpp"
+#include "cairn/op/concatenate.hpp"
 #include "cairn/op/reduce.hpp"
 #include "cairn/op/slice.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
 /// Computes the waves of positions p {...}, which are whole numbers. The result is {..., Columns}. The angle number j
 /// is p / Base^(2 j / Columns). If Halves is true, the cosines of all angles come first and the sines of all angles
@@ -32,25 +32,24 @@ struct waves_op : op {
 template <bool Back>
 struct rotated_op : op {
   static constexpr fixed_string name = "rotary";
-  using rule = rule::pairs_of_features;
+  using rule = misuse::pairs_of_features;
   static constexpr int overwrites(int) { return 0; }
   static constexpr shape result(const shape& x, const shape& waves) {
     if (x.rank < 3 || x[-1] % 2 != 0) return no_shape;
-    const shape without_heads = reduced(x, axis_set{1} << (x.rank - 2), false);
+    const shape without_heads = reduced(x, detail::axis_set{1} << (x.rank - 2), false);
     return waves == without_heads || waves == shape{x[-3], x[-1]} ? x : no_shape;
   }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return 3 * x.count(); }
   static constexpr auto vjp(auto g, auto, auto x, auto waves) {
     const auto [g1, g2] = split<-1, 2>(g);
     const auto [x1, x2] = split<-1, 2>(x);
-    const auto of_sine = constant<Back ? -1 : 1> * (g2 * x1 - g1 * x2);
+    const auto of_sine = constant < Back ? -1 : 1 > *(g2 * x1 - g1 * x2);
     return gradients(make<rotated_op<!Back>>(g, waves), sum<-2>(concatenate<-1>(g1 * x1 + g2 * x2, of_sine)));
   }
 };
 
-namespace detail {
 template <double Base>
-struct rotary_form : form_of<"rotary", 2, two_arguments> {
+struct rotary_form : form_of<"rotary", 2, misuse::two_arguments> {
   template <class... A>
   static constexpr bool fits = sizeof...(A) == 1 || sizeof...(A) == 2;
 
@@ -70,18 +69,17 @@ struct rotary_form : form_of<"rotary", 2, two_arguments> {
   }
   static constexpr std::array all{setting("base", Base, Base > 0 && setting::is_finite(Base), "above 0, finite")};
 };
-}  // namespace detail
 
-namespace nn {
+}  // namespace cairn::lang
+
+namespace cairn::nn {
 /// Rotates pairs of features of x {..., T, H, D}, as in GPT-NeoX and Llama (Su et al., 2021): `nn::rotary<500000>(q)`,
 /// `nn::rotary(k, positions)`. A pair consists of the features j and D / 2 + j and is rotated by the angle
 /// `p / Base^(2 j / D)`. The positions p are whole numbers, {T} or {..., T}. Without positions, p runs from 0 to T - 1.
 /// Rejects: an odd D; other shapes; a Base that is not finite and above 0.
 template <auto Base = 10000.0, class... A>
-  requires some_operands<A...>
-constexpr applied<cairn::detail::rotary_form<static_cast<double>(Base)>, A...> rotary(A...) {
+  requires lang::some_operands<A...>
+constexpr lang::applied<lang::rotary_form<static_cast<double>(Base)>, A...> rotary(A...) {
   return {};
 }
-}  // namespace nn
-
-}  // namespace cairn
+}  // namespace cairn::nn

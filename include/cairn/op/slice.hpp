@@ -3,9 +3,8 @@
 
 #include "cairn/op/reduce.hpp"
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 /// Returns the extent of an axis, or 0 if the axis does not exist. A negative axis counts from the last axis.
 constexpr int extent_along(const shape& s, int axis) { return axis < s.rank && axis >= -s.rank ? s[axis] : 0; }
 constexpr tensor_type with_extent(tensor_type t, int axis, int extent) {
@@ -14,7 +13,6 @@ constexpr tensor_type with_extent(tensor_type t, int axis, int extent) {
 }
 /// Returns true if `axis` is axis number `at` of a tensor. A negative `axis` counts from the last axis.
 constexpr bool is_axis(const shape& s, int axis, int at) { return (axis < 0 ? s.rank + axis : axis) == at; }
-}  // namespace detail
 
 /// Puts zeros before and after the argument along an axis. The result has extent Extent along this axis, and the
 /// argument begins at index Begin.
@@ -25,19 +23,17 @@ struct pad_op;
 template <int Axis, int Begin, int End>
 struct slice_op : op {
   static constexpr fixed_string name = "slice";
-  using rule = rule::part_of_axis;
+  using rule = misuse::part_of_axis;
   using asked = fact::slice<Axis, Begin, End>;
   static constexpr bool mapped = true;
   static constexpr kind argument_kind(int) { return kind::any; }
-  static constexpr int begin(const shape& x) { return Begin < 0 ? detail::extent_along(x, Axis) + Begin : Begin; }
-  static constexpr int end(const shape& x) { return End < 0 ? detail::extent_along(x, Axis) + End : End; }
+  static constexpr int begin(const shape& x) { return Begin < 0 ? extent_along(x, Axis) + Begin : Begin; }
+  static constexpr int end(const shape& x) { return End < 0 ? extent_along(x, Axis) + End : End; }
   static constexpr tensor_type result(const tensor_type& x) {
-    const bool fits = begin(x) >= 0 && begin(x) < end(x) && end(x) <= detail::extent_along(x, Axis);
-    return fits ? detail::with_extent(x, Axis, end(x) - begin(x)) : no_shape;
+    const bool fits = begin(x) >= 0 && begin(x) < end(x) && end(x) <= extent_along(x, Axis);
+    return fits ? with_extent(x, Axis, end(x) - begin(x)) : no_shape;
   }
-  static constexpr axis_map map(const shape& x, int axis) {
-    return {.begin = detail::is_axis(x, Axis, axis) ? begin(x) : 0};
-  }
+  static constexpr axis_map map(const shape& x, int axis) { return {.begin = is_axis(x, Axis, axis) ? begin(x) : 0}; }
   static constexpr std::int64_t flops(auto) { return 0; }
   static constexpr auto vjp(auto g, auto, auto x) {
     constexpr shape from = decltype(x)::shape;
@@ -48,16 +44,16 @@ struct slice_op : op {
 template <int Axis, int Begin, int Extent>
 struct pad_op : op {
   static constexpr fixed_string name = "pad";
-  using rule = rule::part_of_axis;
+  using rule = misuse::part_of_axis;
   static constexpr bool mapped = true;
   static constexpr kind argument_kind(int) { return kind::any; }
   static constexpr tensor_type result(const tensor_type& x) {
-    const int extent = detail::extent_along(x, Axis);
-    return extent > 0 && Begin >= 0 && Begin + extent <= Extent ? detail::with_extent(x, Axis, Extent) : no_shape;
+    const int extent = extent_along(x, Axis);
+    return extent > 0 && Begin >= 0 && Begin + extent <= Extent ? with_extent(x, Axis, Extent) : no_shape;
   }
   static constexpr axis_map map(const shape& x, int axis) {
-    if (!detail::is_axis(x, Axis, axis)) return {};
-    return {.begin = -Begin, .outside = edge::zero};
+    if (!is_axis(x, Axis, axis)) return {};
+    return {.begin = -Begin, .outside = nn::edge::zero};
   }
   static constexpr std::int64_t flops(auto) { return 0; }
   static constexpr auto vjp(auto g, auto, auto x) {
@@ -66,10 +62,10 @@ struct pad_op : op {
 };
 
 /// Reverses the order of the elements along each of the axes.
-template <axis_set Axes>
+template <detail::axis_set Axes>
 struct flip_op : op {
   static constexpr fixed_string name = "flip";
-  using rule = rule::axes_exist;
+  using rule = misuse::axes_exist;
   static constexpr bool mapped = true;
   static constexpr kind argument_kind(int) { return kind::any; }
   static constexpr tensor_type result(const tensor_type& x) { return Axes >> x.rank == 0 ? x : no_shape; }
@@ -81,7 +77,6 @@ struct flip_op : op {
   static constexpr auto vjp(auto g, auto, auto) { return gradients(make<flip_op>(g)); }
 };
 
-namespace detail {
 template <int... Bounds>
 struct slice_form : unfit_form<"slice"> {};
 template <int Axis, int Begin, int End>
@@ -112,7 +107,7 @@ struct split_form<Axis, Parts> : form_of_one<"split"> {
     } else if constexpr (extent == 0 || Parts < 1 || extent % static_cast<int>(parts) != 0) {
       using what = fact::operation<"split", tensor_fact<X>>;
       return in_place_of_results<parts>(
-          mistake<rule::equal_parts, typename X::owner, what, fact::axes<Axis>, fact::parts<Parts>>{});
+          mistake<misuse::equal_parts, typename X::owner, what, fact::axes<Axis>, fact::parts<Parts>>{});
     } else {
       constexpr int each = extent / Parts;
       return [=]<int... I>(std::integer_sequence<int, I...>) {
@@ -130,11 +125,11 @@ struct pad_form<Axis, Before, After> : form_of_one<"pad"> {
   static constexpr auto of(X x) {
     constexpr int extent = extent_along(X::shape, Axis);
     constexpr std::int64_t whole = std::int64_t{Before} + extent + After;
-    if constexpr (wrong<X> || (extent > 0 && Before >= 0 && After >= 0 && is_extent(whole))) {
+    if constexpr (wrong<X> || (extent > 0 && Before >= 0 && After >= 0 && detail::is_extent(whole))) {
       return made_silently<pad_op<Axis, Before, static_cast<int>(whole)>>(x);
     } else {
       using what = fact::operation<"pad", tensor_fact<X>>;
-      return mistake<rule::zeros_around_axis, typename X::owner, what, fact::pad<Axis, Before, After>>{};
+      return mistake<misuse::zeros_around_axis, typename X::owner, what, fact::pad<Axis, Before, After>>{};
     }
   }
 };
@@ -145,22 +140,21 @@ template <int First, int... More>
 struct flip_form<First, More...> : form_of_one<"flip"> {
   template <class X>
   static constexpr auto of(X x) {
-    constexpr axis_set axes = axes_of<X::shape, First, More...>();
+    constexpr detail::axis_set axes = axes_of<X::shape, First, More...>();
     if constexpr (wrong<X> || axes >> X::shape.rank == 0) {
       return made_silently<flip_op<axes>>(x);
     } else {
       using what = fact::operation<"flip", tensor_fact<X>>;
-      return mistake<rule::axes_exist, typename X::owner, what, fact::axes<First, More...>>{};
+      return mistake<misuse::axes_exist, typename X::owner, what, fact::axes<First, More...>>{};
     }
   }
 };
-}  // namespace detail
 
 /// Takes the elements [Begin, End) along an axis, as x[:, Begin:End] in Python: `slice<1, 0, 4>(x)`. Without End, takes
 /// all elements from Begin on, as x[:, Begin:]. A negative axis counts from the last axis. Negative bounds count from
 /// the end of the axis.
 template <int... Bounds, an_operand X, class... Surplus>
-constexpr applied<detail::slice_form<Bounds...>, X, Surplus...> slice(X, Surplus...) {
+constexpr applied<slice_form<Bounds...>, X, Surplus...> slice(X, Surplus...) {
   return {};
 }
 
@@ -168,7 +162,7 @@ constexpr applied<detail::slice_form<Bounds...>, X, Surplus...> slice(X, Surplus
 /// `auto [q, k, v] = split<-1, 3>(x);`.
 /// Rejects: an axis that does not exist; an extent that is not a multiple of the number of parts.
 template <int... Numbers, an_operand X, class... Surplus>
-constexpr applied<detail::split_form<Numbers...>, X, Surplus...> split(X, Surplus...) {
+constexpr applied<split_form<Numbers...>, X, Surplus...> split(X, Surplus...) {
   return {};
 }
 
@@ -176,15 +170,19 @@ constexpr applied<detail::split_form<Numbers...>, X, Surplus...> split(X, Surplu
 /// elements of axis 1. To pad several axes, call pad several times.
 /// Rejects: an axis that does not exist; negative numbers of zeros.
 template <int... Numbers, an_operand X, class... Surplus>
-constexpr applied<detail::pad_form<Numbers...>, X, Surplus...> pad(X, Surplus...) {
+constexpr applied<pad_form<Numbers...>, X, Surplus...> pad(X, Surplus...) {
   return {};
 }
 
 /// Reverses the order of the elements along one or more axes, as torch.flip does: `flip<1>(x)`. Rejects: axes that do
 /// not exist.
 template <int... Axes, an_operand X, class... Surplus>
-constexpr applied<detail::flip_form<Axes...>, X, Surplus...> flip(X, Surplus...) {
+constexpr applied<flip_form<Axes...>, X, Surplus...> flip(X, Surplus...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::flip, lang::pad, lang::slice, lang::split;
 }  // namespace cairn

@@ -5,33 +5,31 @@
 
 #include <array>
 
-namespace cairn {
+namespace cairn::lang {
 
-namespace detail {
 template <auto Permutation, std::size_t... Axis>
 fact::axes<Permutation[Axis]...> axes_of_permutation(std::index_sequence<Axis...>);
-}  // namespace detail
 
 /// Permutes axes: axis i of the result is axis Permutation[i] of the argument.
 template <auto Permutation>
 struct transpose_op : op {
   static constexpr fixed_string name = "transpose";
-  using rule = rule::axes_in_new_order;
-  using asked = decltype(detail::axes_of_permutation<Permutation>(std::make_index_sequence<Permutation.size()>{}));
+  using rule = misuse::axes_in_new_order;
+  using asked = decltype(axes_of_permutation<Permutation>(std::make_index_sequence<Permutation.size()>{}));
   static constexpr kind argument_kind(int) { return kind::any; }
   static constexpr bool takes_bf16(int) { return true; }
   static constexpr int exact = 0;
   static constexpr tensor_type result(const tensor_type& from) {
     tensor_type to = from;
     if (from.rank != static_cast<int>(Permutation.size())) return no_shape;
-    axis_set seen = 0;
+    detail::axis_set seen = 0;
     for (int axis = 0; axis < to.rank; ++axis) {
       const int source = Permutation[static_cast<std::size_t>(axis)];
       if (source < 0 || source >= from.rank) return no_shape;
-      seen |= axis_set{1} << source;
+      seen |= detail::axis_set{1} << source;
       to.extent[axis] = from.extent[source];
     }
-    return seen + 1 == axis_set{1} << to.rank ? to : no_shape;
+    return seen + 1 == detail::axis_set{1} << to.rank ? to : no_shape;
   }
   static constexpr std::int64_t flops(auto) { return 0; }
   static constexpr auto inverse = [] {
@@ -45,7 +43,6 @@ struct transpose_op : op {
   static constexpr auto vjp(auto g, auto, auto) { return gradients(make<transpose_op<inverse>>(g)); }
 };
 
-namespace detail {
 template <int Rank>
 constexpr auto swap_last_two() {
   std::array<int, static_cast<std::size_t>(std::max(Rank, 2))> axes{};
@@ -65,13 +62,16 @@ struct transpose_form : form_of_one<"transpose"> {
     return made_silently<transpose_op<permutation<X::shape.rank, Axes...>()>>(x);
   }
 };
-}  // namespace detail
 
 /// Permutes axes: `transpose<1, 0, 2>(x)`. Without a list of axes, swaps the last two axes. If the last two axes alone
 /// are swapped, a matrix product reads x in place.
 template <int... Axes, an_operand X, class... Surplus>
-constexpr applied<detail::transpose_form<Axes...>, X, Surplus...> transpose(X, Surplus...) {
+constexpr applied<transpose_form<Axes...>, X, Surplus...> transpose(X, Surplus...) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::transpose;
 }  // namespace cairn

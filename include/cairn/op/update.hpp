@@ -3,8 +3,8 @@
 // step both use the same `next`, so both compute the same bits.
 #pragma once
 
-#include "cairn/op/elementwise.hpp"
 #include "cairn/lang/options.hpp"
+#include "cairn/op/elementwise.hpp"
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <string_view>
 #include <tuple>
 
-namespace cairn {
+namespace cairn::lang {
 
 // An update rule is an object of options, which may be a template argument. It has these members:
 //
@@ -59,23 +59,25 @@ constexpr made<squarable_op, X> squarable(X) {
   return {};
 }
 
+}  // namespace cairn::lang
+
+namespace cairn {
 /// Options of one training step.
 struct train_options {
   std::optional<double> lr = {};  ///< learning rate; without a value, each update rule uses its own `lr`
 };
+}  // namespace cairn
 
-namespace detail {
+namespace cairn::lang {
+
 struct rules {};
-}  // namespace detail
 /// Placeholder for number I among the arguments of an update rule. Update rules are bodies: a mistake in an update rule
 /// is reported where the rule is used.
 template <int I>
 struct rule_number : tensor<element_type{}>, expression {
-  using owner = scope<0, detail::rules>;
+  using owner = scope<0, rules>;
   static constexpr expression_traits traits{};
 };
-
-namespace detail {
 
 template <class Rule>
 constexpr int moments_of(const Rule& rule) {
@@ -127,7 +129,6 @@ inline constexpr bool all_elementwise<Moments, std::tuple<E...>> =
 template <class Rule, int Moments>
 concept computes_next_values =
     Moments >= 0 && all_elementwise<Moments, decltype(next_values<Rule, Moments, clipping::off>())>;
-}  // namespace detail
 
 /// A type that update<...> and optimizers take as an update rule. The concept does not check `next`.
 template <class Rule>
@@ -137,7 +138,6 @@ concept an_update_rule = requires(const Rule& rule) {
   rule.numbers(0.0, std::int64_t{1})[0];
 };
 
-namespace detail {
 /// Returns the first mistake in the expressions of a tuple, or sound if the tuple contains no mistake.
 template <class... E>
 constexpr auto mistake_among(std::tuple<E...>*) {
@@ -167,10 +167,11 @@ constexpr bool names_differ() {
 /// is no update rule, or `next` contains a mistake, or two moments have one name.
 template <class Rule, int Moments>
 constexpr auto problem_of_rule() {
-  using no_update_rule = mistake<not_an_update_rule, top_scope, fact::given<Rule>>;
+  using no_update_rule = mistake<misuse::not_an_update_rule, top_scope, fact::given<Rule>>;
   if constexpr (!an_update_rule<Rule>) return no_update_rule{};
   else if constexpr (computes_next_values<Rule, Moments> && names_differ<Rule, Moments>()) return sound{};
-  else if constexpr (computes_next_values<Rule, Moments>) return mistake<moments_alike, top_scope, fact::given<Rule>>{};
+  else if constexpr (computes_next_values<Rule, Moments>)
+    return mistake<misuse::moments_alike, top_scope, fact::given<Rule>>{};
   else return first_problem(mistake_in_next<Rule, Moments>(), no_update_rule{});
 }
 /// Returns the settings of an update rule. The first setting is the learning rate.
@@ -202,15 +203,18 @@ constexpr int moments_if_rule() {
 }
 /// Number of arguments of an update from which stochastic rounding draws.
 inline constexpr int stochastic_argument_count = 3;
-}  // namespace detail
 
 /// An update rule as an operation. The results are the next values of the parameter and of the moments. If Stochastic
 /// is true, the parameter is bf16 and is rounded stochastically. The last three arguments
 /// (`stochastic_argument_count`) are then the index of each element of the parameter and the two words of a key.
-template <class Rule, int Moments, detail::clipping Clip, bool Stochastic = false>
+template <class Rule, int Moments, clipping Clip, bool Stochastic = false>
 struct update_op : elementwise_op {
   static constexpr fixed_string name = "update";
-  using values = decltype(detail::next_values<Rule, Moments, Clip>());
+  using values = decltype(next_values<Rule, Moments, Clip>());
 };
 
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::an_update_rule, lang::saturated, lang::squarable;
 }  // namespace cairn

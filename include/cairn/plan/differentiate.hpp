@@ -72,7 +72,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaves, const st
   graph::mark_wanted(b, g.node_count - 1, wanted);
   for (int i = 0; i < g.leaf_count; ++i) {
     out.earlier[i] = none;
-    if (!same_address(earlier, nullptr) && summed[i])
+    if (!detail::same_address(earlier, nullptr) && summed[i])
       gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
   }
   for (int i = 0; i < start_count; ++i) {

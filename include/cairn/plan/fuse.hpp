@@ -86,7 +86,7 @@ struct fuser {
   constexpr const graph::operation& op_of(int v) const { return *s.nodes[v].op; }
   constexpr const graph::result_info& result_of(int v) const { return *s.nodes[v].result; }
   constexpr bool same_shape(int v, int w) const {
-    return same_address(result_of(v).same_shape, result_of(w).same_shape);
+    return cairn::detail::same_address(result_of(v).same_shape, result_of(w).same_shape);
   }
 
   constexpr void add_member(int v) {
@@ -235,7 +235,7 @@ struct fuser {
   }
   constexpr bool is_one_number_per_row(int kernel, int result) const {
     const shape& rows = result_of(s.argument(kernel, 0)).extents;
-    return result_of(result).extents == reduced(rows, axis_set{1} << (rows.rank - 1), true);
+    return result_of(result).extents == reduced(rows, cairn::detail::axis_set{1} << (rows.rank - 1), true);
   }
   /// Returns true if a fused loop that contains `v` may read `a`, which an earlier plan step computes.
   constexpr bool can_read_outside(int v, int a) const {

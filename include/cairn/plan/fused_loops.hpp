@@ -27,7 +27,7 @@ struct loop_input {
 
   constexpr bool same_code(const loop_input& other) const {
     return type == other.type && how == other.how && in_pieces == other.in_pieces &&
-           same_address(generate, other.generate) &&
+           ::cairn::detail::same_address(generate, other.generate) &&
            (how != access::constant ||  // the comparison is bitwise, because -0 and 0 are different constants
             std::bit_cast<std::uint64_t>(immediate) == std::bit_cast<std::uint64_t>(other.immediate));
   }
@@ -96,9 +96,10 @@ struct loop_writer {
     out.inputs[out.input_count] = {v,
                                    f.memory_root[a],
                                    s.nodes[a].result->element.type,
-                                   constant                                          ? access::constant
-                                   : !map && !same_address(source.generate, nullptr) ? access::generated
-                                                                                     : access::contiguous,
+                                   constant ? access::constant
+                                   : !map && !::cairn::detail::same_address(source.generate, nullptr)
+                                       ? access::generated
+                                       : access::contiguous,
                                    map,
                                    f.in_pieces[v],
                                    false,
@@ -111,7 +112,7 @@ struct loop_writer {
   /// Merges neighbouring axes that every operand treats alike, and drops axes of extent 1 along which no operand is
   /// mapped. There are two exceptions: axes that a sum runs over are not merged with other axes, and a fused loop that
   /// shares its plan step with a kernel keeps its columns separate.
-  constexpr void merge_axes(const plan_step& st, loop& l, axis_set summed) {
+  constexpr void merge_axes(const plan_step& st, loop& l, ::cairn::detail::axis_set summed) {
     const graph::result_info& whole = s.result(f.members[st.loop_begin]);
     const shape& extents = whole.extents;
     bool flat = summed == 0 && st.kernel == none && whole.count <= most_extent;
@@ -159,10 +160,10 @@ struct loop_writer {
       for (int k = 0; k < rank && in.through_map; ++k)
         needs_map |= axis_of_operand(s, in, extents, l.last_axis[k]).needs_map;
       const std::int64_t step = rank == 0 ? 1 : axis_of_operand(s, in, extents, l.last_axis[rank - 1]).stride;
-      in.how = needs_map || (step != 0 && step != 1) ? access::mapped
-               : step == 0                           ? access::repeated
-               : !same_address(in.generate, nullptr) ? access::generated
-                                                     : access::contiguous;
+      in.how = needs_map || (step != 0 && step != 1)                  ? access::mapped
+               : step == 0                                            ? access::repeated
+               : !::cairn::detail::same_address(in.generate, nullptr) ? access::generated
+                                                                      : access::contiguous;
     }
     const bool along_rows = rank > 0 && (summed >> l.last_axis[rank - 1] & 1U) != 0;
     if (summed != 0) l.sum = rank == 1 ? sums::all : along_rows ? sums::rows : sums::columns;
@@ -171,7 +172,7 @@ struct loop_writer {
   /// Writes the code of a fused loop. Returns a hash, which differs for most fused loops with different code.
   constexpr std::uint32_t write(const plan_step& st, loop& l) {
     std::uint32_t hash = 0;
-    axis_set summed = 0;
+    cairn::detail::axis_set summed = 0;
     l.input_begin = out.input_count;
     for (int m = st.loop_begin; m < st.loop_end; ++m) {
       const int v = f.members[m];
@@ -180,7 +181,7 @@ struct loop_writer {
       const int count = computed ? n.op->argument_count : 0;
       out.code[m] = {computed ? n.op->lanes : nullptr, n.result->element.type, out.argument_count, count,
                      f.external[v]};
-      hash = mix(hash, n.op->hash + f.external[v]);
+      hash = cairn::detail::mix(hash, n.op->hash + f.external[v]);
       summed |= n.op->summed;
       for (int i = 0; i < count; ++i) {
         const int a = s.arguments[n.first + i];

@@ -15,7 +15,7 @@ enum class result_bases : std::uint8_t { together, apart, apart_and_stored };
 
 /// The purpose for which a model is lowered.
 template <class Numbers, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent,
-          class Updates = cairn::detail::no_rules>
+          class Updates = lang::no_rules>
 struct purpose {
   using numbers = Numbers;
   using frozen = Frozen;
@@ -26,17 +26,17 @@ struct purpose {
   static constexpr auto clip = Updates::clip;
   static constexpr bool updates_parameters = updates::count > 0;
   /// True if the gradients of parameters are still in memory after a training step.
-  static constexpr bool keeps_gradients = !updates_parameters || clip.how == cairn::detail::clipping::norm;
+  static constexpr bool keeps_gradients = !updates_parameters || clip.how == lang::clipping::norm;
   static constexpr bool trains = Trains, accumulates = Accumulates;
 };
 
 /// Returns the leaf for the cotangent of an output, if the cotangent has a name.
 template <class Output>
-constexpr graph::no_leaf cotangent_of(cairn::detail::name_list<>) {
+constexpr graph::no_leaf cotangent_of(lang::name_list<>) {
   return {};
 }
 template <class Output, fixed_string Name, fixed_string... Others>
-constexpr graph::cotangent_leaf<Name, tensor_of<Output>> cotangent_of(cairn::detail::name_list<Name, Others...>) {
+constexpr graph::cotangent_leaf<Name, lang::tensor_of<Output>> cotangent_of(lang::name_list<Name, Others...>) {
   return {};
 }
 
@@ -75,8 +75,7 @@ inline constexpr auto earlier_gradients = [] {
 
 /// Returns the index of the update rule of each leaf, or none. If several rules are for a leaf, the last one counts.
 template <class Graph, class Chosen, class... Names, auto... Rule>
-constexpr auto choose_rules(const Graph& g, const Chosen& chosen,
-                            cairn::detail::rule_list<cairn::detail::named_rule<Names, Rule>...>) {
+constexpr auto choose_rules(const Graph& g, const Chosen& chosen, lang::rule_list<lang::named_rule<Names, Rule>...>) {
   struct {
     int of[Graph::size.leaves + 1] = {};
   } out;
@@ -94,7 +93,7 @@ constexpr auto choose_rules(const Graph& g, const Chosen& chosen,
 template <class Purpose, class Outputs>
 inline constexpr graph::sizes counted{};
 template <class Purpose, class First, class... Rest>
-inline constexpr graph::sizes counted<Purpose, output_list<First, Rest...>> = [](graph::sizes size) {
+inline constexpr graph::sizes counted<Purpose, lang::output_list<First, Rest...>> = [](graph::sizes size) {
   size.nodes *= 1 + std::max({First::traits.order, Rest::traits.order...});
   return size;
 }(graph::counted_sizes<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
@@ -103,11 +102,11 @@ inline constexpr graph::sizes counted<Purpose, output_list<First, Rest...>> = []
 template <class Purpose, class Outputs>
 struct model;
 template <class Purpose, class First, class... Rest>
-struct model<Purpose, output_list<First, Rest...>> {
+struct model<Purpose, lang::output_list<First, Rest...>> {
   using purpose = Purpose;
   using numbers = typename Purpose::numbers;
   using real = cairn::detail::real_type_of<numbers>;
-  using outputs = output_list<First, Rest...>;
+  using outputs = lang::output_list<First, Rest...>;
   /// How many times the model itself differentiates: 0 without a gradient in the model, 2 for a gradient of a gradient.
   static constexpr int order = std::max({First::traits.order, Rest::traits.order...});
   using target = graph::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
@@ -120,9 +119,10 @@ struct model<Purpose, output_list<First, Rest...>> {
   static constexpr auto rules = choose_rules(graph, chosen, typename Purpose::updates{});
   static constexpr auto gradient = [] {
     constexpr graph::sizes size = gradient_size(graph);
-    constexpr const graph::operation* one = &graph::leaf_operation<constant_leaf<1.0>, numbers, tensor<First::element>>;
+    constexpr const graph::operation* one =
+        &graph::leaf_operation<lang::constant_leaf<1.0>, numbers, lang::tensor<First::element>>;
     constexpr start from{graph.outputs[0], graph.cotangent,
-                         &graph::sum_of_two<graph::target<numbers, 0, true>, tensor_of<First>>};
+                         &graph::sum_of_two<graph::target<numbers, 0, true>, lang::tensor_of<First>>};
     if constexpr (Purpose::accumulates) {
       constexpr graph::sizes more = [](graph::sizes s, int leaves) {
         s.nodes += leaves + 1;

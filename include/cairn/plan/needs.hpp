@@ -69,7 +69,7 @@ struct need_finder {
   /// recomputed from them. The program would then do work that the search's costs do not contain, because the search
   /// takes its costs from the unplaced program.
   constexpr bool may_be_cheap(int v) const {
-    return segments.of[v] != 0 || same_address(cheap_unplaced, nullptr) || cheap_unplaced[v];
+    return segments.of[v] != 0 || ::cairn::detail::same_address(cheap_unplaced, nullptr) || cheap_unplaced[v];
   }
 
   /// Marks the values on which an output or a gradient depends. If one result of an operation is live, all are.

@@ -189,7 +189,8 @@ struct address_finder {
       for (int i = 0; i < n.op->argument_count; ++i) find_constant(f.memory_root[s.arguments[n.first + i]]);
     }
     for (int i = 0; i < l.input_count; ++i) {
-      if (l.inputs[i].through_map || !same_address(l.inputs[i].generate, nullptr)) find_constant(l.inputs[i].source);
+      if (l.inputs[i].through_map || !cairn::detail::same_address(l.inputs[i].generate, nullptr))
+        find_constant(l.inputs[i].source);
     }
     for (int i = 0; i < s.output_count; ++i) find_constant(f.memory_root[s.outputs[i]]);
     for (int i = 0; i < g.leaf_count; ++i) {

@@ -88,7 +88,8 @@ struct reader_finder {
     const graph::operation& op = op_of(v);
     if (op.what == graph::role::elementwise)
       return s.argument(v, i) == map &&
-             (same_address(s.nodes[v].result->same_shape, s.nodes[map].result->same_shape) || !extends_beyond_one(map));
+             (cairn::detail::same_address(s.nodes[v].result->same_shape, s.nodes[map].result->same_shape) ||
+              !extends_beyond_one(map));
     if (op.what != graph::role::kernel || s.op(s.root(s.argument(map, 0))).what == graph::role::generated) return false;
     const std::int64_t row = row_length(s, v, i);
     return row > 0 && row_stride(s, map, row) != 0;
@@ -151,7 +152,7 @@ struct reader_finder {
   constexpr bool reads_pieces(int v, int i, int concatenation) const {
     const graph::operation& op = op_of(v);
     if (op.what == graph::role::elementwise)
-      return same_address(s.nodes[v].result->same_shape, s.nodes[concatenation].result->same_shape);
+      return cairn::detail::same_address(s.nodes[v].result->same_shape, s.nodes[concatenation].result->same_shape);
     return op.what == graph::role::kernel && op.may_read_pieces(i);
   }
   /// Finds the concatenations that are read in place. All readers must be able to read pieces, no piece may be a

@@ -14,7 +14,7 @@ namespace cairn::plan {
 template <class Scan, class Target>
 struct body_model {
   struct purpose {
-    using frozen = cairn::detail::name_list<>;
+    using frozen = lang::name_list<>;
     static constexpr bool trains = Target::training, updates_parameters = false;
   };
   using real = typename Target::real;
@@ -229,7 +229,7 @@ struct body_plan {
     for (int i = 0; i < facts::arguments; ++i) {
       const auto& made = g.leaf_op(i).results[0].as_float();
       const bool summed = facts::summed.by_leaf[i] && s.gradient[i] != none;
-      const bool opens = Scan::iterations > section_terms && summed && made.element.type == dtype::real;
+      const bool opens = Scan::iterations > cost::section_terms && summed && made.element.type == dtype::real;
       out.at[i] = opens ? std::exchange(out.bytes, out.bytes + aligned(made.bytes)) : none;
     }
     return out;
@@ -274,13 +274,13 @@ struct body_plan {
     return most;
   }
 
-  static constexpr scan_figures figures = [] {
+  static constexpr graph::scan_figures figures = [] {
     using policy = typename Scan::policy;
     constexpr int iterations = Scan::iterations;
     constexpr loop_counts counts = policy::template counts<iterations>;
     const std::int64_t recorded_iterations = policy::stores_iterations ? 0 : iterations,
                        recomputed_iterations = counts.evaluations - iterations - recorded_iterations;
-    scan_figures out;
+    graph::scan_figures out;
     if constexpr (policy::stores_iterations) {
       out.stored_bytes = stored_bytes(iterations);
     } else {
@@ -303,7 +303,7 @@ struct body_plan {
 
 }  // namespace cairn::plan
 
-namespace cairn {
+namespace cairn::graph {
 
 template <class Scan, class Target>
 constexpr scan_figures scan_hooks<Scan, Target>::figures() {
@@ -329,4 +329,4 @@ constexpr std::int64_t scan_hooks<Scan, Target>::workspace_bytes(int threads) {
   return body_plan::workspace_parts_of(Backward).bytes() + body_plan::workspace_of_steps(Backward, threads);
 }
 
-}  // namespace cairn
+}  // namespace cairn::graph

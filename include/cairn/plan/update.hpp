@@ -17,7 +17,7 @@ constexpr graph::sizes size_with_updates(const Schedule& s) {
   graph::sizes size{.nodes = s.node_count + 1 + all::rules.numbers, .arguments = s.argument_count + 1};
   for (int i = 0; i < Model::graph.leaf_count; ++i) {
     if (Model::rules.of[i] == none) continue;
-    size.nodes += 1 + 2 * all::rule(i).moments + (all::rounds ? cairn::detail::stochastic_argument_count : 0);
+    size.nodes += 1 + 2 * all::rule(i).moments + (all::rounds ? lang::stochastic_argument_count : 0);
     size.arguments += all::arguments(i);
     size.updates += 1 + all::rule(i).moments;
   }

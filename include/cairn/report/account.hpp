@@ -1,8 +1,8 @@
 // The compiled program as plain data, for reports. The data has no expression types and no kernels.
 #pragma once
 
-#include "cairn/check/model.hpp"
 #include "cairn/base/macros_aside.hpp"
+#include "cairn/check/model.hpp"
 
 #include <span>
 #include <utility>
@@ -44,12 +44,14 @@ struct value {
   std::int64_t offset;  ///< offset in the arena in bytes, or none
 };
 
+namespace detail {
 /// A segment of the program, with the index of the segment around it. Segment 0 is the program outside of segments,
 /// with depth 0.
 struct segment_entry {
   int parent, depth;
   std::string_view name;
 };
+}  // namespace detail
 
 /// A plan step.
 struct step {
@@ -64,8 +66,8 @@ struct step {
 /// The account of a program's training step. Its members are views of tables that are compile-time constants.
 struct account {
   std::string_view names;
-  std::span<const segment_entry> segments;  ///< the first entry is the program outside of segments
-  std::span<const segment_plan> plans;      ///< one for each segment, so without the first entry of `segments`
+  std::span<const detail::segment_entry> segments;  ///< the first entry is the program outside of segments
+  std::span<const segment_plan> plans;              ///< one for each segment, so without the first entry of `segments`
   std::span<const graph::leaf> leaves;
   std::span<const graph::tag> tags;
   std::span<const value> values;   ///< in the order in which they are computed
@@ -83,7 +85,7 @@ struct account {
   int argument(int number, int i) const {
     return arguments[static_cast<std::size_t>((*this)[number].first_argument + i)];
   }
-  const segment_entry& segment(int number) const { return segments[static_cast<std::size_t>(number)]; }
+  const detail::segment_entry& segment(int number) const { return segments[static_cast<std::size_t>(number)]; }
   const graph::leaf& leaf(int number) const { return leaves[static_cast<std::size_t>(number)]; }
   const graph::tag& tag(int number) const { return tags[static_cast<std::size_t>(number)]; }
   /// Returns the value that a view shows, or the value itself if it is no view.

@@ -3,18 +3,20 @@
 // values that the backward pass recomputes.
 #pragma once
 
-#include "cairn/check/model.hpp"
 #include "cairn/base/macros_aside.hpp"
+#include "cairn/check/model.hpp"
 #include "cairn/kernel/kernels.hpp"  // the tables point to the kernels
 #include "cairn/report/print.hpp"
 #include "cairn/report/stream.hpp"
 
 namespace cairn::dump {
 
+namespace detail {
+
 /// Returns the path of a segment.
 template <class Compiled>
 std::string_view path_of(int segment) {
-  return detail::segment_names<Compiled>::of(segment);
+  return cairn::detail::segment_names<Compiled>::of(segment);
 }
 
 /// Writes the graph of the model as the user wrote it.
@@ -27,7 +29,7 @@ void graph(std::ostream& out) {
     int leaf = g.leaf_count;
     while (leaf-- > 0 && g.leaves[leaf].node != v) {
     }
-    report::print(out << "  ", g, g, v, leaf, path_of<Compiled>(Compiled::segments.of[v]));
+    report::detail::print(out << "  ", g, g, v, leaf, path_of<Compiled>(Compiled::segments.of[v]));
   }
   out << "  results:";
   for (int i = 0; i < g.result_count; ++i) out << " %" << g.outputs[i];
@@ -46,7 +48,7 @@ void gradient(std::ostream& out) {
   const auto& d = Compiled::gradient;
   out << "gradient: " << d.node_count - d.turn << " values more\n";
   for (int v = d.turn; v < d.node_count; ++v)
-    report::print(out << "  ", g, d, v, graph::none, path_of<Compiled>(Compiled::segments.of[v]));
+    report::detail::print(out << "  ", g, d, v, graph::none, path_of<Compiled>(Compiled::segments.of[v]));
   for (int i = 0; i < g.leaf_count; ++i) {
     if (d.gradient[i] != graph::none) out << "  of " << g.name(g.leaves[i]) << ": %" << d.gradient[i] << '\n';
   }
@@ -66,11 +68,11 @@ void schedule(std::ostream& out) {
     while (leaf-- > 0 && s.leaf_value[leaf] != v) {
     }
     const bool computed = s.op(v).argument_count > 0;
-    report::print_column(out, 11,
-                         s.recomputes[v] != graph::none ? "  again"
-                         : computed && s.stored[v]      ? "  stored"
-                                                        : "");
-    report::print(out, g, s, v, leaf, path_of<Compiled>(Compiled::segments.of[s.origin[v]]));
+    report::detail::print_column(out, 11,
+                                 s.recomputes[v] != graph::none ? "  again"
+                                 : computed && s.stored[v]      ? "  stored"
+                                                                : "");
+    report::detail::print(out, g, s, v, leaf, path_of<Compiled>(Compiled::segments.of[s.origin[v]]));
   }
 }
 
@@ -87,13 +89,13 @@ void steps(std::ostream& out) {
     const plan::plan_step& st = f.steps[i];
     for (int m = st.begin; m < st.end; ++m) {
       const int v = f.members[m];
-      if (m > st.begin) report::print_column(out, 15, "");
-      else report::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.has_loop() ? "loop" : "kernel");
+      if (m > st.begin) report::detail::print_column(out, 15, "");
+      else report::detail::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.has_loop() ? "loop" : "kernel");
       const bool again = s.recomputes[v] != graph::none,
                  shared = m == st.begin && st.has_loop() && l.of[i].same_as != i;
-      report::print_column(
+      report::detail::print_column(
           out, again || shared ? 34 : 0, f.external[v] ? "> %" : "  %", v, " = ",
-          report::formula_of<std::remove_cvref_t<decltype(Compiled::graph)>, std::remove_cvref_t<decltype(s)>>{
+          report::detail::formula_of<std::remove_cvref_t<decltype(Compiled::graph)>, std::remove_cvref_t<decltype(s)>>{
               Compiled::graph, s, v, graph::none});
       if (again) out << (shared ? "again, " : "again");
       if (shared) out << "code of step " << l.of[i].same_as;
@@ -111,11 +113,11 @@ void memory(std::ostream& out) {
   const auto& f = Compiled::steps;
   const auto& a = Compiled::layout;
   const auto row = [&](const plan::address& at, std::int64_t bytes, int first, int last) {
-    report::print_column(out, 10, bytes);
+    report::detail::print_column(out, 10, bytes);
     const char* const where = at.base == plan::arena_base       ? "arena + "
                               : at.base == plan::elsewhere_base ? "elsewhere + "
                                                                 : "gradients + ";
-    report::print_column(out, 18, where, at.offset);
+    report::detail::print_column(out, 18, where, at.offset);
     for (int i = 0; i < f.step_count; ++i) out << (i == f.turn ? "|" : "") << (first <= i && i <= last ? '#' : '.');
     out << '\n';
   };
@@ -124,12 +126,12 @@ void memory(std::ostream& out) {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int v = f.members[m];
       if (!f.external[v]) continue;
-      report::print_column(out, 24, "  %", v, ' ', s.op(v).name);
+      report::detail::print_column(out, 24, "  %", v, ' ', s.op(v).name);
       row(a.of[v], s.result(v).bytes, i, Compiled::ranges.last[v]);
     }
     const std::int64_t workspace_bytes = plan::workspace_of(s, f.steps[i], Compiled::threads);
     if (workspace_bytes == 0) continue;
-    report::print_column(out, 24, "  scratch of step ", i);
+    report::detail::print_column(out, 24, "  scratch of step ", i);
     row({plan::arena_base, a.workspace[i]}, workspace_bytes, i, i);
   }
 }
@@ -138,7 +140,7 @@ void memory(std::ostream& out) {
 template <class Compiled>
 void bytes(std::ostream& out) {
   const report::detail::plain_numbers guard(out);
-  constexpr memory_plan m = detail::memory_in<Compiled>;
+  constexpr memory_plan m = cairn::detail::memory_in<Compiled>;
   out << "bytes: " << m.stored_bytes << " stored at the turn, " << m.peak_bytes << " in the arena at the peak, "
       << m.parameter_bytes << " of parameters, " << m.gradient_bytes << " of gradients";
   if (m.moment_bytes > 0) out << ", " << m.moment_bytes << " of moments";
@@ -146,16 +148,19 @@ void bytes(std::ostream& out) {
   out << '\n';
 }
 
+}  // namespace detail
+
 /// Writes all of this for the training step of a loss. The options are the same as for `program`.
 template <auto Loss, class... Options>
 void all(std::ostream& out) {
-  using compiled = detail::compiled_of<Loss, true, Options...>;
-  static_assert(detail::checked<Loss, Options...>());
-  for (const auto part : {graph<compiled>, gradient<compiled>, schedule<compiled>, steps<compiled>, memory<compiled>}) {
+  using compiled = cairn::detail::compiled_of<Loss, true, Options...>;
+  static_assert(cairn::detail::checked<Loss, Options...>());
+  for (const auto part : {detail::graph<compiled>, detail::gradient<compiled>, detail::schedule<compiled>,
+                          detail::steps<compiled>, detail::memory<compiled>}) {
     part(out);
     out << '\n';
   }
-  bytes<compiled>(out);
+  detail::bytes<compiled>(out);
 }
 
 }  // namespace cairn::dump

@@ -11,6 +11,7 @@
 
 namespace cairn::report {
 
+namespace detail {
 /// Writes the parts one after another, and then blanks up to a width of `width` characters.
 void print_column(std::ostream& out, int width, const auto&... parts) {
   std::ostringstream text;
@@ -79,6 +80,7 @@ void print(std::ostream& out, const Graph& g, const Values& values, int number, 
   print_column(out, path.empty() ? 0 : width, extents_of{made.extents, made.element.type});
   out << path << '\n';
 }
+}  // namespace detail
 
 }  // namespace cairn::report
 

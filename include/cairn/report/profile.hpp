@@ -40,7 +40,7 @@ profiled profile(Program& step, const Bound&... inputs) {
   const account a = account_of<Program>();
   std::vector<double> seconds;
   step.step_by_step([&](auto run) { seconds = detail::time_steps(run, a.steps.size(), Rounds); }, inputs...);
-  const int threads = kernel::threads_at_hand(Program::threads);
+  const int threads = kernels::threads_at_hand(Program::threads);
   profiled measured = detail::profile_of(a, seconds, roof_of<typename Program::real_type>(threads), Rounds, threads);
   if constexpr (!Program::segments().empty()) measured.peak = Program::peak();
   return measured;

@@ -51,7 +51,7 @@ inline double best_rate(int threads, double work, auto body) {
   double best = 0;
   const auto start = clock::now();
   for (int runs = 0; runs < 5 || seconds_between(start, clock::now()) < 0.05; ++runs) {
-    kernel::in_parts(threads, [&](int part) {
+    kernels::in_parts(threads, [&](int part) {
       const auto begin = clock::now();
       body(part);
       rates[static_cast<std::size_t>(part)] = work / seconds_between(begin, clock::now());
@@ -65,7 +65,7 @@ inline double best_rate(int threads, double work, auto body) {
 /// on processors that start two of them per cycle, and small enough to fit into 16 registers.
 template <class Real, std::size_t... Chain>
 [[gnu::noinline]] Real multiply_adds(int rounds, std::index_sequence<Chain...>) {
-  using numbers = kernel::lanes<Real>;
+  using numbers = kernels::lanes<Real>;
   volatile Real start = 1;  // read again for each chain, because the compiler would otherwise merge the chains
   numbers sums[]{numbers::fill(static_cast<Real>(Chain) + start)...};
   const numbers factor = numbers::fill(Real(0.999)), term = numbers::fill(Real(0.001));
@@ -75,7 +75,7 @@ template <class Real, std::size_t... Chain>
 template <class Real>
 double measure_flops(int threads) {
   static constexpr int chains = 12, rounds = 20'000;
-  return best_rate(threads, 2.0 * kernel::lanes<Real>::width * chains * rounds, [](int) {
+  return best_rate(threads, 2.0 * kernels::lanes<Real>::width * chains * rounds, [](int) {
     [[maybe_unused]] volatile const Real used = multiply_adds<Real>(rounds, std::make_index_sequence<chains>{});
   });
 }
@@ -84,8 +84,8 @@ double measure_flops(int threads) {
 /// a register's numbers.
 template <class Real>
 [[gnu::noinline]] void triad(Real* a, const Real* b, const Real* c, Real x, std::int64_t count) {
-  using kernel::fused;
-  using numbers = kernel::lanes<Real>;
+  using kernels::fused;
+  using numbers = kernels::lanes<Real>;
   for (std::int64_t i = 0; i < count; i += numbers::width)
     fused(numbers::load(c + i), numbers::fill(x), numbers::load(b + i)).store(a + i);
 }
@@ -98,8 +98,8 @@ std::vector<reach> measure_memory(int threads) {
     return bytes / 3 / threads / 64 * 64 / static_cast<std::int64_t>(sizeof(Real));
   };
   const std::unique_ptr<Real[]> all(new Real[largest / sizeof(Real)]);
-  kernel::in_parts(threads,
-                   [&](int part) { std::fill_n(all.get() + 3 * count(largest) * part, 3 * count(largest), Real{1}); });
+  kernels::in_parts(threads,
+                    [&](int part) { std::fill_n(all.get() + 3 * count(largest) * part, 3 * count(largest), Real{1}); });
   std::vector<reach> found;
   for (std::int64_t bytes = largest; bytes >= smallest * threads; bytes /= 4) {
     const std::int64_t n = count(bytes), times = std::max<std::int64_t>(each * threads / bytes, 1);

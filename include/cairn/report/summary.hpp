@@ -2,11 +2,11 @@
 #pragma once
 
 #include "cairn/base/type_name.hpp"
-#include "cairn/run/program.hpp"
 #include "cairn/report/account.hpp"
 #include "cairn/report/print.hpp"
 #include "cairn/report/stream.hpp"
 #include "cairn/report/tables.hpp"
+#include "cairn/run/program.hpp"
 
 #include <map>
 #include <sstream>
@@ -137,15 +137,14 @@ std::vector<layer_summary> summed_layers() {
 }
 
 template <class... Names, auto... Rule>
-void print_rules(std::ostream& out, cairn::detail::rule_list<cairn::detail::named_rule<Names, Rule>...>) {
+void print_rules(std::ostream& out, lang::rule_list<lang::named_rule<Names, Rule>...>) {
   [[maybe_unused]] int number = 0;
   [[maybe_unused]] const auto print = [&](std::string_view name, std::span<const setting> settings) {
     out << "rule " << ++number << ": " << name;
     for (const setting& one : settings) out << (&one == settings.data() ? " " : ", ") << one.name << ' ' << one.value;
     out << '\n';
   };
-  (print(cairn::detail::type_name<std::remove_const_t<decltype(Rule)>>(), cairn::detail::rule_settings<Rule>::all),
-   ...);
+  (print(cairn::detail::type_name<std::remove_const_t<decltype(Rule)>>(), lang::rule_settings<Rule>::all), ...);
 }
 }  // namespace detail
 

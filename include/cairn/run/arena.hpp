@@ -127,7 +127,6 @@ inline std::size_t common_bytes(std::span<const std::byte> a, std::span<const st
 inline void refuse_shared_bytes(std::size_t bytes) {
   if (bytes > 0) refuse(memory_error("bytes of memory that the program or predictor already uses", 0, bytes));
 }
-}  // namespace detail
 
 /// A block of zeroed, aligned bytes. The block allocates and owns the bytes, or the bytes are the caller's. A block
 /// that was moved from has no bytes.
@@ -202,5 +201,6 @@ class memory_block {
   // The owner's copy of the status. If there is no record, it is the only one.
   detail::parameter_status status_ = detail::parameter_status::not_known_written;
 };
+}  // namespace detail
 
 }  // namespace cairn

@@ -119,7 +119,6 @@ concept shaped_array = requires(const A& a) {
   a.shape();
   a.data();
 } && (std::ranges::contiguous_range<A> || requires(const A& a) { a.strides(); });
-}  // namespace detail
 
 /// An array that is bound to the input `Name`. `Array` is a C array type if the extents are static, and `T[]` if they
 /// are dynamic.
@@ -151,7 +150,6 @@ struct bound {
   }
 };
 
-namespace detail {
 template <class A>
 concept bindable_array =
     shaped_array<A> || std::is_array_v<typename as_c_array<A>::type> || std::ranges::contiguous_range<A>;
@@ -168,8 +166,8 @@ concept owning_container = bindable_array<A> && std::is_object_v<A> && !std::is_
 template <fixed_string Name, class A>
 auto bind(const A& array) {
   if constexpr (!detail::bindable_array<A>) {
-    return surfaced<
-        mistake<no_array, top_scope, about<fact::input, Name>, fact::given<typename detail::showing<A>::type>>>{};
+    return lang::surfaced<lang::mistake<misuse::no_array, lang::top_scope, lang::about<fact::input, Name>,
+                                        fact::given<typename lang::showing<A>::type>>>{};
   } else if constexpr (detail::shaped_array<A>) {
     using element = std::remove_cvref_t<decltype(*array.data())>;
     detail::array_extents extents;
@@ -184,16 +182,17 @@ auto bind(const A& array) {
         const auto own = static_cast<std::int64_t>(array.strides()[static_cast<std::size_t>(axis)]);
         row_major &= own == stride || extents.extent[axis] == 1;
       }
-      return bound<Name, element[]>{array.data() + array.data_offset(), extents, row_major};
+      return detail::bound<Name, element[]>{array.data() + array.data_offset(), extents, row_major};
     } else {
-      return bound<Name, element[]>{array.data(), extents};
+      return detail::bound<Name, element[]>{array.data(), extents};
     }
   } else if constexpr (std::is_array_v<typename detail::as_c_array<A>::type>) {
-    using given = bound<Name, typename detail::as_c_array<A>::type>;
+    using given = detail::bound<Name, typename detail::as_c_array<A>::type>;
     return given{reinterpret_cast<const typename given::element*>(std::ranges::data(array))};
   } else {
     using element = std::remove_cvref_t<std::ranges::range_value_t<A>>;
-    return bound<Name, element[]>{std::ranges::data(array), {1, {static_cast<std::int64_t>(std::ranges::size(array))}}};
+    return detail::bound<Name, element[]>{std::ranges::data(array),
+                                          {1, {static_cast<std::int64_t>(std::ranges::size(array))}}};
   }
 }
 
@@ -228,7 +227,7 @@ namespace detail {
 /// name in one call give one error.
 template <class...>
 struct binding_without_name {
-  using type = surfaced<mistake<array_without_name, top_scope, fact::operation<"bind">>>;
+  using type = surfaced<mistake<misuse::array_without_name, top_scope, fact::operation<"bind">>>;
 };
 }  // namespace detail
 

@@ -3,15 +3,15 @@
 // constants of the model and the late copies are tables, too. The schedule and the graph are gone at run time.
 #pragma once
 
-#include "cairn/run/step_tables.hpp"
 #include "cairn/kernel/kernels.hpp"
+#include "cairn/run/step_tables.hpp"
 
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstring>
 
-namespace cairn {
+namespace cairn::detail {
 
 /// One plan step at run time. Its operands are [first_operand, end_operand) of the operand table.
 struct runtime_step {
@@ -38,7 +38,7 @@ struct executable {
 
   // The kernels of fused loops. Plan steps with equal code share the kernel of the first of these plan steps.
 
-  static constexpr kernel::loop_operand operand_of(int i) {
+  static constexpr kernels::loop_operand operand_of(int i) {
     const plan::loop_input& in = l.inputs[i];
     return {in.type, in.how, in.in_pieces, in.how == graph::access::constant ? in.immediate : 0, in.generate};
   }
@@ -52,11 +52,11 @@ struct executable {
                                                      std::integer_sequence<int, A...>) {
     constexpr plan::plan_step st = f.steps[Step];
     constexpr int inputs = l.of[Step].input_begin, arguments = l.code[st.loop_begin].first;
-    using loop = kernel::loop<real, l.of[Step].sum, st.loop_reads_tiles, kernel::list_of<operand_of(inputs + I)...>,
-                              kernel::list_of<value_of(st.loop_begin + O, arguments)...>,
-                              kernel::list_of<l.arguments[arguments + A]...>>;
-    if constexpr (st.loop_reads_tiles) return &kernel::run_with_tiles<loop>;
-    else if constexpr (st.kernel != graph::none) return &kernel::run_with_rows<loop, st.loop_reads_rows>;
+    using loop = kernels::loop<real, l.of[Step].sum, st.loop_reads_tiles, kernels::list_of<operand_of(inputs + I)...>,
+                               kernels::list_of<value_of(st.loop_begin + O, arguments)...>,
+                               kernels::list_of<l.arguments[arguments + A]...>>;
+    if constexpr (st.loop_reads_tiles) return &kernels::run_with_tiles<loop>;
+    else if constexpr (st.kernel != graph::none) return &kernels::run_with_rows<loop, st.loop_reads_rows>;
     else return &loop::run;
   }
   template <int Step>
@@ -212,7 +212,7 @@ struct executable {
   /// Runs the plan steps [begin, end). `bases` are the bases of plan/places.hpp, followed by the addresses of the
   /// leaves.
   static void run(std::byte* const* bases, int begin = 0, int end = f.step_count) {
-    run(bases, begin, end, kernel::threads_at_hand(Compiled::threads));
+    run(bases, begin, end, kernels::threads_at_hand(Compiled::threads));
   }
   /// Runs the plan steps [begin, end) on `threads` threads.
   static void run(std::byte* const* bases, int begin, int end, int threads) {
@@ -234,5 +234,4 @@ struct executable {
     }
   }
 };
-
-}  // namespace cairn
+}  // namespace cairn::detail

@@ -2,16 +2,16 @@
 // code for files (cairn/file/saving.hpp) reads the table to save a program, and to resume training from a file.
 #pragma once
 
+#include "cairn/base/philox.hpp"
 #include "cairn/check/figures.hpp"
 #include "cairn/check/use.hpp"
-#include "cairn/base/philox.hpp"
 
 #include <concepts>
 #include <cstddef>
 #include <span>
 #include <string>
 
-namespace cairn {
+namespace cairn::detail {
 
 /// One tensor that a program or predictor keeps between training steps: a parameter, a state, or a moment of a
 /// parameter.
@@ -54,8 +54,6 @@ struct kept_run {
     return count(one) * (one.type == dtype::bf16 ? sizeof(bf16) : real_bytes);
   }
 };
-
-namespace detail {
 
 template <class Compiled>
 inline constexpr auto kept_tensors = [] {
@@ -108,7 +106,7 @@ constexpr auto problem_of_moment() {
   if constexpr (index_of_kept<Compiled>(Name, Moment) < kept_tensors<Compiled>.size()) return sound{};
   else if constexpr (!std::same_as<decltype(problem_of_parameter<Compiled, Name>()), sound>)
     return problem_of_parameter<Compiled, Name>();
-  else return mistake<no_moment, top_scope, about<fact::parameter, Name>, fact::operation<Moment>>{};
+  else return mistake<misuse::no_moment, top_scope, about<fact::parameter, Name>, fact::operation<Moment>>{};
 }
 
 /// Saves and loads a program. The template is defined in cairn/file/saving.hpp, which users include if they need it.
@@ -118,10 +116,10 @@ struct kept_files;
 /// Returns the mistake of saving or loading without a path or without cairn/file/saving.hpp, or sound.
 template <class Path>
 constexpr auto problem_of_files() {
-  if constexpr (!std::convertible_to<const Path&, std::string>) return mistake<no_path, top_scope, fact::given<Path>>{};
+  if constexpr (!std::convertible_to<const Path&, std::string>)
+    return mistake<misuse::no_path, top_scope, fact::given<Path>>{};
   else if constexpr (requires { sizeof(kept_files<Path>); }) return sound{};
-  else return mistake<files_not_included, top_scope, fact::operation<"save, load">>{};
+  else return mistake<misuse::files_not_included, top_scope, fact::operation<"save, load">>{};
 }
 
-}  // namespace detail
-}  // namespace cairn
+}  // namespace cairn::detail

@@ -1,13 +1,13 @@
 // The memory of a program or predictor, and how both run their plans.
 #pragma once
 
-#include "cairn/check/use.hpp"
 #include "cairn/base/hash.hpp"
 #include "cairn/base/philox.hpp"
 #include "cairn/base/tensor_view.hpp"
+#include "cairn/check/use.hpp"
+#include "cairn/kernel/amx.hpp"
 #include "cairn/run/arena.hpp"
 #include "cairn/run/executable.hpp"
-#include "cairn/kernel/amx.hpp"
 
 #include <array>
 #include <cmath>
@@ -102,7 +102,7 @@ class machine {
   /// Throws program_error if products of bf16 are compiled for AMX and the system does not permit the use of AMX's tile
   /// registers.
   machine() {
-    if constexpr (multiplies_tiles && has_bf16_product) kernel::request_tile_registers();
+    if constexpr (multiplies_tiles && has_bf16_product) kernels::request_tile_registers();
   }
 
   std::byte* const* bases() const { return bases_; }

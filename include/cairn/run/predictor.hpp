@@ -16,7 +16,7 @@ template <auto Output, class... Options>
 class predictor {
   using compiled = detail::compiled_of<Output, false, Options...>;
   using machine = detail::machine<compiled>;
-  static_assert(report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
+  static_assert(lang::report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
 
  public:
   using real_type = typename compiled::real;
@@ -37,8 +37,9 @@ class predictor {
   /// in the caller's memory, the first predictor of the program allocates 64 more bytes.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
-  explicit predictor(program<Trained, TrainedOptions...>& trained) : predictor(trained, memory_block(bytes_needed)) {
-    static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
+  explicit predictor(program<Trained, TrainedOptions...>& trained)
+      : predictor(trained, detail::memory_block(bytes_needed)) {
+    static_assert(lang::report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
   /// Uses the first memory().peak_bytes + memory().cache_bytes bytes of the caller's memory, and allocates nothing.
   /// Throws memory_error if the memory is too small or not aligned, or if the program has parameters, states, moments
@@ -47,8 +48,8 @@ class predictor {
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
-      : predictor(trained, memory_block(checked_memory(trained, given), bytes_needed)) {
-    static_assert(report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
+      : predictor(trained, detail::memory_block(checked_memory(trained, given), bytes_needed)) {
+    static_assert(lang::report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
 
   /// Reads parameters and states of its own from a file that a program saved or that PyTorch wrote. Example:
@@ -59,10 +60,10 @@ class predictor {
     requires std::convertible_to<const Path&, std::string>
   explicit predictor(const Path& path) : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {
     using problem = decltype(detail::problem_of_files<Path>());
-    static_assert(report_of<problem>{}.shown);
+    static_assert(lang::report_of<problem>{}.shown);
     set_addresses();
     machine_.set_leaf_addresses(memory_.data() + bytes_needed);
-    if constexpr (std::same_as<problem, sound>)
+    if constexpr (std::same_as<problem, lang::sound>)
       detail::kept_files<Path>::load({detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), nullptr},
                                      path);
   }
@@ -79,10 +80,10 @@ class predictor {
   template <fixed_string Name>
   auto cache() & {
     using problem = decltype(detail::problem_of_cache<compiled, Name>());
-    static_assert(report_of<problem>{}.shown);
+    static_assert(lang::report_of<problem>{}.shown);
     memory_.check();
     constexpr int i = compiled::graph.find(graph::role::cache, Name);
-    if constexpr (std::same_as<problem, sound>)
+    if constexpr (std::same_as<problem, lang::sound>)
       return detail::view_of<machine::extents_of(i)>(reinterpret_cast<real_type*>(machine_.leaf_base(i)));
     else return detail::view_stand_in<real_type>{};
   }
@@ -93,8 +94,8 @@ class predictor {
   /// Sets caches to zero: all caches, or the caches of the given names. A name can also be the name of a block.
   template <fixed_string... Names>
   void reset() {
-    using problem = decltype(first_problem(detail::problem_of_caches<compiled, Names>()...));
-    static_assert(report_of<problem>{}.shown);
+    using problem = decltype(lang::first_problem(detail::problem_of_caches<compiled, Names>()...));
+    static_assert(lang::report_of<problem>{}.shown);
     memory_.check();
     for (int i = 0; i < machine::leaf_count; ++i) {
       if (detail::caches_named<compiled, Names...>[static_cast<std::size_t>(i)])
@@ -110,7 +111,7 @@ class predictor {
   template <class... Bound>
   auto operator()(const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
-    static_assert(report_of<problem>{}.shown);
+    static_assert(lang::report_of<problem>{}.shown);
     memory_.check();
     program_share_.check();
     if (!program_share_.is_written()) detail::check_written(unchecked_leaves_, parameters_);
@@ -120,8 +121,8 @@ class predictor {
           program_error("cairn: an exception left a call of this predictor while it updated caches: some are updated, "
                         "others are not; call reset()"));
     machine_.check_snapshots();
-    const kernel::default_float_mode mode;
-    if constexpr (std::same_as<problem, sound>) {
+    const kernels::default_float_mode mode;
+    if constexpr (std::same_as<problem, lang::sound>) {
       machine_.bind_inputs(inputs...);
       caches_half_updated_ = memory().cache_bytes > 0;
       machine_.run(0, machine::step_count);
@@ -167,10 +168,10 @@ class predictor {
   using sharing_with = decltype(detail::problem_of_sharing<compiled, typename Program::compiled>());
 
   template <auto Trained, class... TrainedOptions>
-  predictor(program<Trained, TrainedOptions...>& trained, memory_block memory) : memory_(std::move(memory)) {
+  predictor(program<Trained, TrainedOptions...>& trained, detail::memory_block memory) : memory_(std::move(memory)) {
     using owner = program<Trained, TrainedOptions...>;
     set_addresses();
-    if constexpr (std::same_as<sharing_with<owner>, sound>) {
+    if constexpr (std::same_as<sharing_with<owner>, lang::sound>) {
       trained.memory_.check();
       program_share_ = trained.memory_.share(memory_.has_record());
       parameters_ = trained.memory_.data();
@@ -183,7 +184,7 @@ class predictor {
     }
   }
 
-  memory_block memory_;
+  detail::memory_block memory_;
   machine machine_;
   // The share in the memory of the program. It knows whether the program still exists. It is empty if the predictor has
   // parameters of its own, or if the caller gave memory to both the program and the predictor.
@@ -200,7 +201,7 @@ class predictor {
 template <auto Output, class... Options>
   requires(!detail::runs<Output, false, Options...>)
 class predictor<Output, Options...> : public detail::predictor_stand_in<Output, Options...> {
-  static_assert(report_of<decltype(detail::problem_of_program<Output, false, Options...>())>{}.shown);
+  static_assert(lang::report_of<decltype(detail::problem_of_program<Output, false, Options...>())>{}.shown);
   using detail::predictor_stand_in<Output, Options...>::predictor_stand_in;
 };
 

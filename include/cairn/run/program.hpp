@@ -1,6 +1,7 @@
 // The program: a training step of a model.
 #pragma once
 
+#include "cairn/kernel/float_mode.hpp"
 #include "cairn/run/arena.hpp"
 #include "cairn/run/bind.hpp"
 #include "cairn/run/finite.hpp"
@@ -9,7 +10,6 @@
 #include "cairn/run/stand_in.hpp"
 #include "cairn/run/temporary.hpp"
 #include "cairn/run/unwritten.hpp"
-#include "cairn/kernel/float_mode.hpp"
 
 #include <cstring>
 #include <vector>
@@ -23,8 +23,8 @@ struct trained_blocks;
 /// Returns the mistake of asking for several threads in a program that is compiled without OpenMP, or sound.
 template <int Threads>
 constexpr auto problem_of_threads() {
-  if constexpr (Threads == 1 || kernel::threads_exist) return sound{};
-  else return mistake<threads_without_openmp, top_scope, fact::threads<Threads>>{};
+  if constexpr (Threads == 1 || kernels::threads_exist) return sound{};
+  else return mistake<misuse::threads_without_openmp, top_scope, fact::threads<Threads>>{};
 }
 }  // namespace detail
 
@@ -48,7 +48,7 @@ class program {
   using machine = detail::machine<compiled>;
   static constexpr bool accumulates = compiled::model::purpose::accumulates;
   static constexpr auto clip = compiled::model::purpose::clip;
-  static_assert(report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
+  static_assert(lang::report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
 
  public:
   using real_type = typename compiled::real;
@@ -81,14 +81,14 @@ class program {
 
   /// Allocates memory().total_bytes() bytes once, and 64 bytes in front of them. The 64 bytes hold the record by which
   /// predictors and optimizers learn whether the program still exists.
-  program() : program(memory_block(bytes_needed)) {}
+  program() : program(detail::memory_block(bytes_needed)) {}
   /// Uses the first memory().total_bytes() bytes of the caller's memory, and allocates nothing. The memory must
   /// outlive the program. Throws memory_error if the memory is too small, or does not start at a multiple of 64 bytes.
-  explicit program(std::span<std::byte> given) : program(memory_block(given, bytes_needed)) {}
+  explicit program(std::span<std::byte> given) : program(detail::memory_block(given, bytes_needed)) {}
   /// Reports the mistake of making a program from a program of another type.
-  template <auto Other, class... Others, class Problem = program_of_program>
+  template <auto Other, class... Others, class Problem = misuse::program_of_program>
   explicit program(const program<Other, Others...>&) : program() {
-    static_assert(report_of<mistake<Problem, top_scope>>{}.shown);
+    static_assert(lang::report_of<lang::mistake<Problem, lang::top_scope>>{}.shown);
   }
 
   /// Makes scans with two_level<P, S, snapshots::elsewhere> store their snapshots in the first
@@ -102,7 +102,7 @@ class program {
   /// following training steps draw the same numbers. Sets moments and accumulated gradients to zero.
   void init(seed s) {
     memory_.check();
-    const kernel::default_float_mode mode;
+    const kernels::default_float_mode mode;
     position_ = {{s, 0}, 0};
     memory_.set_status(detail::parameter_status::written);
     if constexpr (accumulates) zero_grad();
@@ -131,10 +131,10 @@ class program {
   template <class... Bound>
   auto value_and_grad(const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_step<compiled, false, Bound...>());
-    static_assert(report_of<problem>{}.shown);
-    const kernel::default_float_mode mode;
+    static_assert(lang::report_of<problem>{}.shown);
+    const kernels::default_float_mode mode;
     begin_step<problem>(inputs...);
-    if constexpr (std::same_as<problem, sound>) machine_.run(0, machine::step_count);
+    if constexpr (std::same_as<problem, lang::sound>) machine_.run(0, machine::step_count);
     machine_.copy_to_final_addresses([](int) { return true; });
     if constexpr (checks_finite) {
       check_loss();
@@ -165,12 +165,12 @@ class program {
   template <class... Bound>
   auto train(const train_options& given, const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());
-    static_assert(report_of<problem>{}.shown);
-    const kernel::default_float_mode mode;
+    static_assert(lang::report_of<problem>{}.shown);
+    const kernels::default_float_mode mode;
     detail::check_settings("train", std::array{setting::not_negative("lr", given.lr.value_or(0))});
     if (!position_.exchanged.empty()) refuse_exchanged("before training goes on");
     begin_step<problem>(inputs...);
-    if constexpr (std::same_as<problem, sound>) {
+    if constexpr (std::same_as<problem, lang::sound>) {
       set_rule_numbers(given);
       machine_.run(0, machine::turn);
       if constexpr (checks_finite) check_loss();
@@ -204,15 +204,15 @@ class program {
   template <class Use, class... Bound>
   void step_by_step(Use use, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, updates_parameters, Bound...>());
-    static_assert(report_of<problem>{}.shown);
-    const training_position position = position_;
+    static_assert(lang::report_of<problem>{}.shown);
+    const detail::training_position position = position_;
     begin_step<problem>(inputs...);
-    if constexpr (std::same_as<problem, sound>) {
+    if constexpr (std::same_as<problem, lang::sound>) {
       const std::vector<std::byte> before(memory_.data(), machine_.base(plan::arena_base));
       // Restores everything even if `use` throws.
       struct as_before {
         program& of;
-        const training_position& position;
+        const detail::training_position& position;
         const std::vector<std::byte>& bytes;
         ~as_before() {
           std::ranges::copy(bytes, of.memory_.data());
@@ -221,7 +221,7 @@ class program {
       } const guard{*this, position, before};
       if constexpr (updates_parameters) set_rule_numbers({});
       use([this](int i) {
-        const kernel::default_float_mode mode;
+        const kernels::default_float_mode mode;
         machine_.run(i, i + 1);
       });
     }
@@ -258,10 +258,10 @@ class program {
   template <class... Bound>
   void set(const Bound&... arrays) {
     using problem = decltype(detail::problem_of_writing<compiled, Bound...>());
-    static_assert(report_of<problem>{}.shown);
-    if constexpr (std::same_as<problem, sound>) {
+    static_assert(lang::report_of<problem>{}.shown);
+    if constexpr (std::same_as<problem, lang::sound>) {
       memory_.check();
-      const kernel::default_float_mode mode;
+      const kernels::default_float_mode mode;
       (arrays.check(machine::extents_of(detail::written_leaf<compiled, Bound>), 0, "parameter"), ...);
       (check_disjoint<Bound::name, detail::written_leaf<compiled, Bound>...>(
            arrays.bytes(machine::extents_of(detail::written_leaf<compiled, Bound>))),
@@ -274,9 +274,9 @@ class program {
   template <fixed_string Name>
   auto param() & {
     using problem = decltype(detail::problem_of_parameter<compiled, Name>());
-    static_assert(report_of<problem>{}.shown);
+    static_assert(lang::report_of<problem>{}.shown);
     constexpr int i = compiled::graph.find(graph::role::parameter, Name);
-    if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(numbers_at<i>());
+    if constexpr (std::same_as<problem, lang::sound>) return detail::view_of<machine::extents_of(i)>(numbers_at<i>());
     else return detail::view_stand_in<real_type>{};
   }
   /// Returns the gradient of a trained parameter or of an input in wrt<...>. It is the gradient of the last training
@@ -284,9 +284,9 @@ class program {
   template <fixed_string Name>
   auto grad() & {
     using problem = decltype(detail::problem_of_gradient<compiled, Name>());
-    static_assert(report_of<problem>{}.shown);
+    static_assert(lang::report_of<problem>{}.shown);
     constexpr int i = detail::gradient_leaf<compiled, Name>;
-    if constexpr (std::same_as<problem, sound>) return detail::view_of<machine::extents_of(i)>(gradient_at(i));
+    if constexpr (std::same_as<problem, lang::sound>) return detail::view_of<machine::extents_of(i)>(gradient_at(i));
     else return detail::view_stand_in<real_type>{};
   }
   /// Returns the same view as `param` of a program that is not const, for reading only.
@@ -313,9 +313,9 @@ class program {
   template <fixed_string Name, fixed_string Moment>
   auto moment() & {
     using problem = decltype(detail::problem_of_moment<compiled, Name, Moment>());
-    static_assert(report_of<problem>{}.shown);
-    if constexpr (std::same_as<problem, sound>) {
-      constexpr const kept_tensor& found =
+    static_assert(lang::report_of<problem>{}.shown);
+    if constexpr (std::same_as<problem, lang::sound>) {
+      constexpr const detail::kept_tensor& found =
           detail::kept_tensors<compiled>[detail::index_of_kept<compiled>(Name, Moment)];
       return detail::view_of<found.extents>(reinterpret_cast<real_type*>(checked_machine().at(found.at)));
     } else {
@@ -329,7 +329,7 @@ class program {
   /// Returns true if an update rule keeps a moment of this name.
   static constexpr bool has_moment(std::string_view name) {
     return std::ranges::any_of(detail::kept_tensors<compiled>,
-                               [=](const kept_tensor& t) { return t.moment == name && !name.empty(); });
+                               [=](const detail::kept_tensor& t) { return t.moment == name && !name.empty(); });
   }
   /// Throws program_error if `exchange` can never exchange this moment: because no update rule keeps it, or because
   /// parameters are stored as bf16.
@@ -349,15 +349,17 @@ class program {
     check_exchange(moment);
     if (!position_.exchanged.empty() && position_.exchanged != moment)
       refuse_exchanged(detail::text_of({"before exchange(\"", moment, "\")"}));
-    for (const kept_tensor& one : detail::kept_tensors<compiled>) {
+    for (const detail::kept_tensor& one : detail::kept_tensors<compiled>) {
       if (one.moment != moment) continue;
       const auto count = static_cast<std::size_t>(one.extents.count());
       real_type* const numbers = reinterpret_cast<real_type*>(checked_machine().at(one.at));
-      const kept_tensor& parameter = detail::kept_tensors<compiled>[detail::index_of_kept<compiled>(one.name, {})];
+      const detail::kept_tensor& parameter =
+          detail::kept_tensors<compiled>[detail::index_of_kept<compiled>(one.name, {})];
       std::swap_ranges(numbers, numbers + count, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
     }
-    position_.exchanged =
-        position_.exchanged.empty() ? kept_run::moment_in(detail::kept_tensors<compiled>, moment) : std::string_view{};
+    position_.exchanged = position_.exchanged.empty()
+                              ? detail::kept_run::moment_in(detail::kept_tensors<compiled>, moment)
+                              : std::string_view{};
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
@@ -422,8 +424,8 @@ class program {
   auto gradients()
     requires(!keeps_gradients)
   {
-    using problem = mistake<updates_itself, top_scope, fact::operation<"gradients", Number>>;
-    static_assert(report_of<problem>{}.shown);
+    using problem = lang::mistake<misuse::updates_itself, lang::top_scope, fact::operation<"gradients", Number>>;
+    static_assert(lang::report_of<problem>{}.shown);
     return std::span<Number>{};
   }
   /// Returns the random state, which determines the random numbers of the next training step. Callers can store the
@@ -438,9 +440,9 @@ class program {
   template <class Path>
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());
-    static_assert(report_of<problem>{}.shown);
+    static_assert(lang::report_of<problem>{}.shown);
     check_usable();
-    if constexpr (std::same_as<problem, sound>) detail::kept_files<Path>::save(kept(), path, texts...);
+    if constexpr (std::same_as<problem, lang::sound>) detail::kept_files<Path>::save(kept(), path, texts...);
   }
   /// Reads a file that `save` wrote, and returns the texts in the file. Also reads parameters and states from a file
   /// that PyTorch wrote. With partly{"encoder"}, reads only the parameters and states of this block. Throws
@@ -449,10 +451,10 @@ class program {
   template <class Path>
   auto load(const Path& path, const auto&... part) {
     using problem = decltype(detail::problem_of_files<Path>());
-    static_assert(report_of<problem>{}.shown);
+    static_assert(lang::report_of<problem>{}.shown);
     memory_.check();
-    if constexpr (std::same_as<problem, sound>) {
-      const kernel::default_float_mode mode;
+    if constexpr (std::same_as<problem, lang::sound>) {
+      const kernels::default_float_mode mode;
       auto texts = detail::kept_files<Path>::load(kept(), path, part...);
       if constexpr (sizeof...(part) == 0) memory_.set_status(detail::parameter_status::written);
       else memory_.note_write();
@@ -478,14 +480,14 @@ class program {
       static_cast<std::size_t>(compiled::addresses.trained_bytes) / sizeof(parameter_type);
 
   static constexpr const auto& rules = graph::rules_of<typename compiled::model>;
-  static constexpr bool checks_finite = detail::request<Options...>::template has<check_finite>;
+  static constexpr bool checks_finite = lang::request<Options...>::template has<check_finite>;
   static constexpr std::span all_leaves{machine::leaves.data(), static_cast<std::size_t>(machine::leaf_count)};
 
   template <class Problem, class... Bound>
   void begin_step(const Bound&... inputs) {
     check_usable();
     machine_.check_snapshots();
-    if constexpr (std::same_as<Problem, sound>) {
+    if constexpr (std::same_as<Problem, lang::sound>) {
       machine_.bind_inputs(inputs...);
       machine_.set_random_streams(position_.random.from, position_.random.step++);
     }
@@ -509,7 +511,7 @@ class program {
     const auto& [from, next] = position_.random;
     for (int i = 0; i < machine::leaf_count; ++i) {
       // The number of this training step is next - 1, because begin_step has already counted the step.
-      const random_stream stream{from, hash64_of(".rounding", machine::leaf(i).long_hash), next - 1};
+      const random_stream stream{from, cairn::detail::hash64_of(".rounding", machine::leaf(i).long_hash), next - 1};
       const auto words = stream(0);
       std::copy_n(words.begin(), 2, keys_.begin() + 2 * i);
     }
@@ -519,8 +521,8 @@ class program {
   /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
   void set_clip_factor() {
     machine_.copy_to_final_addresses([](int base) { return base == plan::gradient_base; });
-    gradient_norm_ = kernel::length_of(gradients().data(), static_cast<std::int64_t>(padded_count),
-                                       kernel::threads_at_hand(threads));
+    gradient_norm_ = kernels::length_of(gradients().data(), static_cast<std::int64_t>(padded_count),
+                                        kernels::threads_at_hand(threads));
     if constexpr (checks_finite) check_gradients();
     // If the norm is NaN, the comparison is false, so the factor is NaN, too, as in PyTorch. With the
     // comparison length > clip.at, NaN would count as a small norm.
@@ -528,7 +530,7 @@ class program {
     rule_numbers_[rules.numbers - 1] = static_cast<real_type>(length <= clip.at ? 1 : clip.at / length);
   }
   static void for_each_rule(auto visit) {
-    []<class... Names, auto... Rule>(detail::rule_list<detail::named_rule<Names, Rule>...>, auto& each) {
+    []<class... Names, auto... Rule>(lang::rule_list<lang::named_rule<Names, Rule>...>, auto& each) {
       (each(Rule), ...);
     }(typename compiled::model::purpose::updates{}, visit);
   }
@@ -555,7 +557,7 @@ class program {
                                           position_.exchanged, "\") or a file that was saved then; call exchange(\"",
                                           position_.exchanged, "\") once more ", before})));
   }
-  kept_run kept() { return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &position_}; }
+  detail::kept_run kept() { return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &position_}; }
   machine& checked_machine() {
     memory_.check();
     return machine_;
@@ -623,7 +625,7 @@ class program {
     }(std::make_integer_sequence<int, machine::leaf_count>{});
   }
 
-  explicit program(memory_block block) : memory_(std::move(block)) {
+  explicit program(detail::memory_block block) : memory_(std::move(block)) {
     std::byte* const at = memory_.data();
     machine_.base(plan::moment_base) = at + memory().parameter_bytes;
     machine_.base(plan::gradient_base) = machine_.base(plan::moment_base) + memory().moment_bytes;
@@ -632,15 +634,16 @@ class program {
     detail::mark_unwritten(all_leaves, at);
   }
 
-  memory_block memory_;
+  detail::memory_block memory_;
   machine machine_;
-  training_position position_;
+  detail::training_position position_;
   double gradient_norm_ = 0;
   std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> rule_numbers_{};
   std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
   bool found_written_ = false;  // true after the first check that parameters are written
 };
 
+namespace detail {
 /// Runs a training step of any program. A program that updates its parameters trains at the learning rates of its
 /// update rules.
 template <class Program, class... Bound>
@@ -648,12 +651,13 @@ auto one_step(Program& step, const Bound&... inputs) {
   if constexpr (Program::updates_parameters) return step.train(inputs...);
   else return step.value_and_grad(inputs...);
 }
+}  // namespace detail
 
 /// Reports the mistake if no program can be made of `Output`, and accepts every use, so that no second error follows.
 template <auto Output, class... Options>
   requires(!detail::runs<Output, true, Options...>)
 class program<Output, Options...> : public detail::program_stand_in<Output, Options...> {
-  static_assert(report_of<decltype(detail::problem_of_program<Output, true, Options...>())>{}.shown);
+  static_assert(lang::report_of<decltype(detail::problem_of_program<Output, true, Options...>())>{}.shown);
   using detail::program_stand_in<Output, Options...>::program_stand_in;
 };
 

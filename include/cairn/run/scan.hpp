@@ -4,9 +4,9 @@
 
 #include "cairn/base/hash.hpp"
 #include "cairn/base/philox.hpp"
-#include "cairn/run/executable.hpp"
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/plan/scan.hpp"
+#include "cairn/run/executable.hpp"
 
 #include <charconv>
 #include <cstring>
@@ -46,7 +46,7 @@ class scan_runner {
         if (g.cotangents[r] != graph::none) cotangents_[r] = next();
       }
       for (int r = 0; r < g.output_count; ++r) {
-        if (scan_hooks<Scan, Target>::backward_reads(r)) results_[r] = next();
+        if (graph::scan_hooks<Scan, Target>::backward_reads(r)) results_[r] = next();
       }
     } else {
       for (std::byte*& result : results_) result = next();
@@ -281,7 +281,7 @@ class scan_runner {
     current_gradients_ = next;
     // A section of a sum has at most section_terms iterations, and ends with an iteration whose index is a multiple of
     // section_terms. The last section ends with iteration 0.
-    if (t % section_terms == 0) end_section();
+    if (t % cost::section_terms == 0) end_section();
   }
   /// Adds the sums of the open section to the total gradients, and begins a new section.
   void end_section() const {
@@ -292,8 +292,8 @@ class scan_runner {
       auto* const open = reinterpret_cast<real*>(open_sums_ + body_plan::open_sums.at[i]);
       const std::int64_t n = g.leaf_op(i).results[0].count;
       // Four numbers are read or written for each number of a sum. Each counts as 40 operations, as in a fused loop.
-      kernel::shares{4 * 40 * n, n, kernel::lanes<real>::width}(threads_, [=](range own) {
-        kernel::join_columns<kernel::adding>(open + own.begin, total + own.begin, own.end - own.begin);
+      kernels::shares{4 * 40 * n, n, kernels::lanes<real>::width}(threads_, [=](cost::range own) {
+        kernels::join_columns<kernels::adding>(open + own.begin, total + own.begin, own.end - own.begin);
       });
     }
   }
@@ -373,8 +373,8 @@ class scan_runner {
 
 template <class Scan, class Target>
 template <bool Backward>
-void scan_hooks<Scan, Target>::run(const void*, void* const* operands, int threads) {
-  detail::scan_runner<Scan, Target, Backward> runner(operands, threads);
+void graph::scan_hooks<Scan, Target>::run(const void*, void* const* operands, int threads) {
+  ::cairn::detail::scan_runner<Scan, Target, Backward> runner(operands, threads);
   if constexpr (Backward) runner.backward();
   else runner.forward();
 }

@@ -5,7 +5,7 @@
 #include "cairn/kernel/loop.hpp"
 #include "cairn/plan/compile.hpp"
 
-namespace cairn {
+namespace cairn::detail {
 
 template <class Compiled>
 struct step_tables {
@@ -241,7 +241,7 @@ struct step_tables {
   }
   static constexpr auto tables = [] {
     struct {
-      kernel::step_table of[totals.tables + 1] = {};
+      kernels::step_table of[totals.tables + 1] = {};
       /// index of the table of each plan step; none if the plan step has no table
       int table_of_step[f.step_count + 1] = {};
     } out;
@@ -253,7 +253,7 @@ struct step_tables {
       out.table_of_step[i] = graph::none;
       if (n.tables == before.tables) continue;
       out.table_of_step[i] = before.tables;
-      kernel::step_table& made = out.of[before.tables];
+      kernels::step_table& made = out.of[before.tables];
       if (st.has_loop()) made.loop = table_of(i, before);
       read_position all[plan::max_loop_inputs] = {};
       if (st.has_loop()) made.loop_operands = begin_reading(i, all);
@@ -268,11 +268,10 @@ struct step_tables {
   /// Returns the table that the kernel of a plan step takes, or null if the kernel takes none.
   static constexpr const void* constants_of(int step) {
     if (tables.table_of_step[step] == graph::none) return nullptr;
-    const kernel::step_table& own = tables.of[tables.table_of_step[step]];
+    const kernels::step_table& own = tables.of[tables.table_of_step[step]];
     if (!f.steps[step].has_loop()) return &own.arguments;
     if (f.steps[step].kernel == graph::none) return &own.loop;
     return &own;
   }
 };
-
-}  // namespace cairn
+}  // namespace cairn::detail

@@ -19,7 +19,7 @@ inline constexpr bool has_view<std::tuple<Results...>> = (has_view<Results> || .
 /// Returns the result of a call of a temporary program or predictor. Rejects: a result with a view in it.
 template <class Result>
 auto reject_views(Result result) {
-  using problem = mistake<view_of_temporary, top_scope, fact::given<Result>>;
+  using problem = mistake<misuse::view_of_temporary, top_scope, fact::given<Result>>;
   static_assert(report_of<std::conditional_t<has_view<Result>, problem, sound>>{}.shown);
   return result;
 }

@@ -181,7 +181,7 @@ constexpr const auto& candidate<Candidate>::placement() {
   else if constexpr (Candidate == saving_blocks)
     return placement_by_region<found::blocks, equal_ranges<found::measured, 1, true>>;
   else if constexpr (Candidate == square_root_blocks) {
-    constexpr int length = static_cast<int>(cairn::detail::square_root(found::placeable));
+    constexpr int length = static_cast<int>(lang::square_root(found::placeable));
     return placement_by_region<found::blocks, equal_ranges<found::measured, length>>;
   } else return candidates<Model, BlockLevels, Threads>::template placement<Candidate>();
 }

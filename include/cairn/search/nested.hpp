@@ -73,7 +73,7 @@ struct list_writer {
     static_assert(((Room - 1) & (Room - 2)) == 0 && Room <= choice::most_placements);
     const double first = static_cast<double>(std::max<std::int64_t>(least, 1));
     double factor = std::max(static_cast<double>(most), first) / first, budget = first;
-    for (int n = 1; n < Room - 1; n *= 2) factor = cairn::detail::square_root(factor);
+    for (int n = 1; n < Room - 1; n *= 2) factor = lang::square_root(factor);
     for (count = 0; count < Room; ++count, budget *= factor) budgets[count] = static_cast<std::int64_t>(budget);
     budgets[Room - 1] = most;
   }

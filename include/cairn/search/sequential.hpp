@@ -14,10 +14,10 @@ namespace hana = boost::hana;
 /// segment's interior. The cost of a cut itself does not count: this is the value between two segments, which is
 /// stored.
 struct by_bytes {
-  static constexpr std::int64_t of(const stage_work& w) { return w.bytes; }
+  static constexpr std::int64_t of(const graph::stage_work& w) { return w.bytes; }
 };
 struct by_flops {
-  static constexpr std::int64_t of(const stage_work& w) { return w.flops; }
+  static constexpr std::int64_t of(const graph::stage_work& w) { return w.flops; }
 };
 template <class T>
 concept a_measure = std::same_as<T, by_bytes> || std::same_as<T, by_flops>;
@@ -98,7 +98,7 @@ struct cost_fold {
   template <class L>
   constexpr auto operator<<(std::type_identity<L>) const {
     using stage = call<stage_mark, L, stage_input<Level, Tensor>>;
-    *next = By::of(stage_work_of<stage>());
+    *next = By::of(graph::stage_work_of<stage>());
     return cost_fold<By, Level, tensor_of<stage>>{next + 1};
   }
 };
@@ -121,27 +121,32 @@ struct chain_by_cost<N, By, std::tuple<L...>, Policy...> : layer_base {
   }
 };
 
+}  // namespace detail
+
 template <class... L>
-struct showing<boost::hana::tuple<L...>> {
+struct lang::showing<boost::hana::tuple<L...>> {
   using type = fact::layers<sizeof...(L)>;
-  using owner = top_scope;
+  using owner = lang::top_scope;
 };
+
+namespace detail {
 
 /// Computes the result type of ckpt_sequential from its arguments. `By` is void if the cuts count layers.
 template <int N, class By, class Given, class... Policy>
 struct sequencing;
 template <int N, class By, class... A, class... Policy>
 struct sequencing<N, By, std::tuple<A...>, Policy...> {
-  using type = mistaken_layer<no_tuple_of_layers, fact::operation<"ckpt_sequential", typename showing<A>::type...>>;
+  using type =
+      mistaken_layer<misuse::no_tuple_of_layers, fact::operation<"ckpt_sequential", typename showing<A>::type...>>;
 };
 template <int N, class By, class... A, class... Policy>
   requires(an_expression<A> || ...)
 struct sequencing<N, By, std::tuple<A...>, Policy...> {
-  using type = misused<no_tuple_of_layers, "ckpt_sequential", A...>;
+  using type = misused<misuse::no_tuple_of_layers, "ckpt_sequential", A...>;
 };
 template <int N, class By, class... L, class... Policy>
 struct sequencing<N, By, std::tuple<boost::hana::tuple<L...>>, Policy...> {
-  using type = mistaken_layer<segments_without_layers, fact::segments<N>, fact::layers<sizeof...(L)>>;
+  using type = mistaken_layer<misuse::segments_without_layers, fact::segments<N>, fact::layers<sizeof...(L)>>;
 };
 template <int N, class By, class... L, class... Policy>
   requires(N >= 1 && N <= static_cast<int>(sizeof...(L)))

@@ -11,10 +11,10 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
-#include "cairn/run/predictor.hpp"
-#include "cairn/testing/value_runner.hpp"
 #include "cairn/report/account.hpp"
 #include "cairn/report/roof.hpp"
+#include "cairn/run/predictor.hpp"
+#include "cairn/testing/value_runner.hpp"
 #pragma GCC diagnostic pop
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace detail {
 /// Returns the processor's limits. They are measured at the first call.
 template <class Real, int Threads>
 const report::roof& processor_limits() {
-  static const report::roof limits = report::roof_of<Real>(kernel::threads_at_hand(Threads));
+  static const report::roof limits = report::roof_of<Real>(kernels::threads_at_hand(Threads));
   return limits;
 }
 
@@ -151,7 +151,7 @@ void benchmark_segment(benchmark::State& state, Program& step, std::string_view 
 /// predictor rejects. A value with random operations needs a program.
 template <auto Output, class... Options>
 void benchmark_value(benchmark::State& state) {
-  static_assert(report_of<decltype(detail::problem_of_program<Output, false, Options...>())>{}.shown);
+  static_assert(lang::report_of<decltype(detail::problem_of_program<Output, false, Options...>())>{}.shown);
   if constexpr (detail::runs<Output, false, Options...>) {
     using compiled = detail::compiled_of<Output, false, Options...>;
     const auto& limits = detail::processor_limits<typename compiled::real, compiled::threads>();

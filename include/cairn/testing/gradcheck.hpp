@@ -93,12 +93,12 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
 template <auto Loss, class... Options, class... Bound>
 [[nodiscard]] gradient_deviation gradcheck(seed s, const Bound&... inputs) {
   using step = program<Loss, real<double>, Options...>;
-  static_assert(report_of<decltype(detail::problem_of_program<Loss, true, real<double>, Options...>())>{}.shown);
+  static_assert(lang::report_of<decltype(detail::problem_of_program<Loss, true, real<double>, Options...>())>{}.shown);
   if constexpr (detail::runs<Loss, true, real<double>, Options...>) {
     using compiled = detail::compiled_of<Loss, true, real<double>, Options...>;
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
-    static_assert(report_of<problem>{}.shown);
-    if constexpr (std::same_as<problem, sound>) return detail::worst_deviation<compiled>(step(), s, inputs...);
+    static_assert(lang::report_of<problem>{}.shown);
+    if constexpr (std::same_as<problem, lang::sound>) return detail::worst_deviation<compiled>(step(), s, inputs...);
   }
   return {};
 }

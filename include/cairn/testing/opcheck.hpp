@@ -10,10 +10,10 @@
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wsign-conversion"  // extents are ints, sizes of std are not
 #include "cairn/base/decimal.hpp"
-#include "cairn/testing/kernel_trial.hpp"
-#include "cairn/run/predictor.hpp"
 #include "cairn/lang/convert.hpp"
+#include "cairn/run/predictor.hpp"
 #include "cairn/testing/gradcheck.hpp"
+#include "cairn/testing/kernel_trial.hpp"
 #pragma GCC diagnostic pop
 
 #include <concepts>
@@ -366,7 +366,7 @@ template <class Op, auto... Leaves>
   const auto applied = make<Op>(Leaves...);  // reports a wrong application of the operation
   std::string fault;
   if constexpr (!detail::is_mistake<std::remove_const_t<decltype(applied)>>) {
-    if constexpr (detail::has_kernel<Op>) {
+    if constexpr (lang::has_kernel<Op>) {
       fault = detail::kernel_fault<Op, float, std::remove_const_t<decltype(Leaves)>...>(s);
       if (fault.empty()) fault = detail::kernel_fault<Op, double, std::remove_const_t<decltype(Leaves)>...>(s);
       if (fault.empty()) fault = detail::mixed_kernel_fault<Op, std::remove_const_t<decltype(Leaves)>...>(s);

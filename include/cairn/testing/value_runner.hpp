@@ -1,9 +1,9 @@
 // Compiles a value of the language by itself, with arrays of its own for all leaves. Benchmarks of values run it.
 #pragma once
 
+#include "cairn/kernel/float_mode.hpp"
 #include "cairn/run/arena.hpp"
 #include "cairn/run/machine.hpp"
-#include "cairn/kernel/float_mode.hpp"
 
 #include <cstdint>
 #include <span>
@@ -21,7 +21,7 @@ class value_runner {
  public:
   explicit value_runner(seed s)
       : arena_(static_cast<std::size_t>(Compiled::layout.peak_bytes)), snapshots_(machine::elsewhere_bytes) {
-    const kernel::default_float_mode mode;
+    const kernels::default_float_mode mode;
     machine_.base(plan::arena_base) = arena_.data();
     machine_.base(plan::elsewhere_base) = snapshots_.data();
     machine_.bind_inputs();
@@ -34,7 +34,7 @@ class value_runner {
     }
   }
   void operator()() {
-    const kernel::default_float_mode mode;
+    const kernels::default_float_mode mode;
     machine_.run(0, machine::step_count);
   }
 

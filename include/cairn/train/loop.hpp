@@ -109,7 +109,7 @@ inline loop_state state_in(const std::string& path, const file::metadata& texts)
     const std::string text = found == texts.end() ? "nothing" : found->second;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
     if (error != std::errc{} || end != text.data() + text.size())
-      refuse(file::format_error(path, file::text_of({"a number as ", name}), file::detail::shown(text)));
+      refuse(file::format_error(path, cairn::detail::text_of({"a number as ", name}), file::detail::shown(text)));
   });
   constexpr std::int64_t most = std::int64_t{1} << 62;  // leaves room to count further steps
   const bool counts = s.epoch >= 0 && s.epoch < std::numeric_limits<int>::max() && s.position >= 0 &&
@@ -163,7 +163,7 @@ class loop {
       for (const std::string& left : {folder_->best(), folder_->log()}) {
         if (std::filesystem::exists(left))
           refuse(file::file_error(options_.folder, "a step-*.safetensors to go on from, or an empty folder",
-                                  file::text_of({left, " alone"})));
+                                  cairn::detail::text_of({left, " alone"})));
       }
       log_.emplace(folder_->log(), 0);
     } else if (options_.resume) {
@@ -352,7 +352,7 @@ class loop {
   double gradient_norm() {
     if constexpr (!Program::keeps_gradients) return not_a_number;
     else if constexpr (Program::updates_parameters) return program_.gradient_norm();
-    else return kernel::length_of(program_.gradients().data(), std::ssize(program_.gradients()), 1);
+    else return kernels::length_of(program_.gradients().data(), std::ssize(program_.gradients()), 1);
   }
   void write_row(double loss, double validation) {
     if (!log_) return;
@@ -365,7 +365,7 @@ class loop {
   loop_options options_;
   std::optional<run_folder> folder_;
   file::detail::descriptor lock_;  ///< keeps other runs out of the folder
-  std::optional<run_log> log_;
+  std::optional<detail::run_log> log_;
   loop_state state_;
   file::metadata facts_, saved_;  ///< what the run is, and what the file says from which the run is resumed
   double rate_ = 0;               ///< learning rate of the last training step

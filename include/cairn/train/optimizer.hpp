@@ -3,11 +3,11 @@
 #pragma once
 
 #include "cairn/base/type_name.hpp"
-#include "cairn/run/stand_in.hpp"
-#include "cairn/lang/mistake.hpp"
 #include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 #include "cairn/kernel/update.hpp"
+#include "cairn/lang/mistake.hpp"
+#include "cairn/run/stand_in.hpp"
 #include "cairn/train/rules.hpp"
 
 #include <cstddef>
@@ -24,12 +24,12 @@ namespace detail {
 /// count) for the rest. The threads divide the registers among themselves.
 template <class Real, class Body>
 void for_each_register(std::size_t n, int threads, Body body) {
-  constexpr std::size_t width = kernel::lanes<Real>::width;
+  constexpr std::size_t width = kernels::lanes<Real>::width;
   constexpr std::int64_t moved = 6;  // arrays read or written; moving one number counts as 40 operations
   const auto count = static_cast<std::int64_t>(n);
-  const int parts = std::min(cairn::parts_of(40 * moved * count, threads), kernel::threads_at_hand(threads));
-  kernel::in_parts(parts, [=](int part) {
-    const range own = share(count, width, part, parts);
+  const int parts = std::min(cairn::parts_of(40 * moved * count, threads), kernels::threads_at_hand(threads));
+  kernels::in_parts(parts, [=](int part) {
+    const cost::range own = cost::share(count, width, part, parts);
     std::size_t i = static_cast<std::size_t>(own.begin);
     const std::size_t end = static_cast<std::size_t>(own.end);
     for (; i + width <= end; i += width) body(i);
@@ -68,11 +68,11 @@ std::span<const Real> gradients_of(Program& program) {
 template <class Real, class Program>
 constexpr auto problem_of_training() {
   if constexpr (requires { requires Program::updates_parameters; })
-    return mistake<updates_itself, top_scope, fact::operation<"optimizer", Real>>{};
+    return mistake<misuse::updates_itself, top_scope, fact::operation<"optimizer", Real>>{};
   else if constexpr (requires { requires std::same_as<typename Program::parameter_type, bf16>; })
-    return mistake<rounded_beside, top_scope, fact::given<typename Program::parameter_type>>{};
+    return mistake<misuse::rounded_beside, top_scope, fact::given<typename Program::parameter_type>>{};
   else if constexpr (has_gradients_of<Program, Real>) return sound{};
-  else return mistake<no_program_to_train, top_scope, fact::operation<"optimizer", Real>>{};
+  else return mistake<misuse::no_program_to_train, top_scope, fact::operation<"optimizer", Real>>{};
 }
 
 /// The arrays that an optimizer reads and writes. After a move, the source has no parameters.
@@ -110,7 +110,7 @@ struct real_of<Program> {
 };
 
 template <class Number>
-using not_options = mistake<options_in_braces, top_scope, fact::given<Number>>;
+using not_options = mistake<misuse::options_in_braces, top_scope, fact::given<Number>>;
 
 }  // namespace detail
 
@@ -127,16 +127,16 @@ class rule_optimizer {
  public:
   template <class Program>
   explicit rule_optimizer(Program& program, Rule rule = {})
-      : of_(program, detail::moments_of(rule) > 0), rule_(rule), threads_(detail::threads_of<Program>()) {
-    static_assert(report_of<decltype(detail::problem_of_training<Real, Program>())>{}.shown);
-    detail::check_settings(detail::type_name<Rule>(), detail::settings_of(rule));
-    for (int k = 0; k < detail::moments_of(rule); ++k)
+      : of_(program, lang::moments_of(rule) > 0), rule_(rule), threads_(detail::threads_of<Program>()) {
+    static_assert(lang::report_of<decltype(detail::problem_of_training<Real, Program>())>{}.shown);
+    detail::check_settings(detail::type_name<Rule>(), lang::settings_of(rule));
+    for (int k = 0; k < lang::moments_of(rule); ++k)
       moments_[static_cast<std::size_t>(k)].resize(of_.parameters.size());
   }
   template <class Program, class Number>
     requires std::is_arithmetic_v<Number>
   rule_optimizer(Program& program, Number) : rule_optimizer(program) {
-    static_assert(report_of<detail::not_options<Number>>{}.shown);
+    static_assert(lang::report_of<detail::not_options<Number>>{}.shown);
   }
 
   rule_optimizer(const rule_optimizer&) = default;
@@ -172,29 +172,29 @@ class rule_optimizer {
   /// destroyed or assigned over, and then nothing has changed.
   void update() {
     of_.memory.check();
-    const kernel::default_float_mode mode;
+    const kernels::default_float_mode mode;
     const auto numbers = rule_.numbers(rule_.lr, ++steps_);
     constexpr std::size_t most = Rule::moments.size();
     [&]<std::size_t... Count>(std::index_sequence<Count...>) {
-      (void)((detail::moments_of(rule_) == static_cast<int>(Count) && (update_with<Count>(numbers), true)) || ...);
+      (void)((lang::moments_of(rule_) == static_cast<int>(Count) && (update_with<Count>(numbers), true)) || ...);
     }(std::make_index_sequence<most + 1>{});
   }
 
  private:
-  using lanes = kernel::lanes<Real>;
+  using lanes = kernels::lanes<Real>;
 
   template <std::size_t Moments, class Numbers>
   void update_with(const Numbers& numbers) noexcept {
-    if constexpr (detail::computes_next_values<Rule, static_cast<int>(Moments)>) {
+    if constexpr (lang::computes_next_values<Rule, static_cast<int>(Moments)>) {
       [&]<std::size_t... N, std::size_t... M>(std::index_sequence<N...>, std::index_sequence<M...>) {
         const std::array<lanes, sizeof...(N)> number{lanes::fill(static_cast<Real>(numbers[N]))...};
         const std::array<Real*, Moments> moment{moments_[M].data()...};
         Real* const parameter = of_.parameters.data();
         const Real* const gradient = of_.gradients.data();
         detail::for_each_register<Real>(of_.parameters.size(), threads_, [=](std::size_t i, auto... count) {
-          const auto next = kernel::updated_by<Rule, Moments>(lanes::load(parameter + i, count...),
-                                                              lanes::load(gradient + i, count...), number[N]...,
-                                                              lanes::load(moment[M] + i, count...)...);
+          const auto next = kernels::updated_by<Rule, Moments>(lanes::load(parameter + i, count...),
+                                                               lanes::load(gradient + i, count...), number[N]...,
+                                                               lanes::load(moment[M] + i, count...)...);
           next[0].store(parameter + i, count...);
           (next[M + 1].store(moment[M] + i, count...), ...);
         });
@@ -212,11 +212,11 @@ class rule_optimizer {
 /// Reports a type that is no update rule. The class then stands in for an optimizer, so that the code that uses it
 /// compiles without further errors.
 template <class Real, class Rule>
-  requires(!std::same_as<decltype(detail::problem_of_rule<Rule, detail::most_moments<Rule>()>()), sound>)
+  requires(!std::same_as<decltype(lang::problem_of_rule<Rule, lang::most_moments<Rule>()>()), lang::sound>)
 class rule_optimizer<Real, Rule> {
  public:
   explicit rule_optimizer(const auto&, Rule = {}) {
-    static_assert(report_of<decltype(detail::problem_of_rule<Rule, detail::most_moments<Rule>()>())>{}.shown);
+    static_assert(lang::report_of<decltype(lang::problem_of_rule<Rule, lang::most_moments<Rule>()>())>{}.shown);
   }
   double lr() const { return 0; }
   void lr(double) {}

@@ -74,6 +74,7 @@ inline std::string progress_line(const epoch_plan& plan, std::int64_t done, doub
   return line;
 }
 
+namespace detail {
 /// The clock and the terminal that `progress` uses. Tests replace them by their own.
 struct outside_world {
   static double seconds() {
@@ -86,11 +87,12 @@ struct outside_world {
     return ioctl(fileno(file), TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col : 80;
   }
 };
+}  // namespace detail
 
 /// Shows the progress of one epoch. Create it as `progress bar{{.epoch = 0, .epochs = 5, .steps = 468}}`, and call
 /// `bar.advance(loss)` after each training step. The loss that it shows is the mean over the epoch so far. The
 /// constructor throws std::invalid_argument if a setting of the plan has a value that is not allowed.
-template <class World = outside_world>
+template <class World = detail::outside_world>
 class progress {
  public:
   explicit progress(const epoch_plan& plan, std::FILE* file = stderr)

@@ -89,22 +89,22 @@ struct averaged {
   double lr = rule.lr;
 
   constexpr auto settings() const {
-    const auto of_rule = detail::settings_of(rule);
+    const auto of_rule = lang::settings_of(rule);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return std::array{setting::below_one("decay", decay), of_rule[I]...};
-    }(std::make_index_sequence<std::tuple_size_v<decltype(detail::settings_of(rule))>>{});
+    }(std::make_index_sequence<std::tuple_size_v<decltype(lang::settings_of(rule))>>{});
   }
-  static constexpr std::size_t count = static_cast<std::size_t>(detail::numbers_of<Rule>);
+  static constexpr std::size_t count = static_cast<std::size_t>(lang::numbers_of<Rule>);
   template <std::size_t Values>  // counts the rule's numbers, the average, and the moments of the rule
   static constexpr bool goes_on =
-      Values > count&& detail::computes_next_values<Rule, static_cast<int>(Values - count) - 1>;
+      Values > count&& lang::computes_next_values<Rule, static_cast<int>(Values - count) - 1>;
 
   static constexpr auto moments = [] {
     std::array<std::string_view, Rule::moments.size() + 1> all{"average"};
     for (std::size_t k = 0; k < Rule::moments.size(); ++k) all[k + 1] = Rule::moments[k];
     return all;
   }();
-  constexpr int moment_count() const { return 1 + detail::moments_of(rule); }
+  constexpr int moment_count() const { return 1 + lang::moments_of(rule); }
   /// Returns the weight of this step's parameter in the average, followed by the numbers of the rule. The weight
   /// corrects the bias of an average that begins at 0: in the first step it is 1, so the average is then the parameter
   /// itself.

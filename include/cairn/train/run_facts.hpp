@@ -4,8 +4,8 @@
 
 #include "cairn/base/decimal.hpp"
 #include "cairn/base/type_name.hpp"
-#include "cairn/run/program.hpp"
 #include "cairn/file/header.hpp"
+#include "cairn/run/program.hpp"
 
 #include <concepts>
 #include <cstdint>
@@ -21,22 +21,21 @@ using cairn::detail::exact, cairn::detail::significant, cairn::detail::text_of;
 template <class Rule>
 std::string text_of_rule(const Rule& rule) {
   std::string text = text_of({cairn::detail::type_name<Rule>(), " "});
-  for (int i = 0; i < cairn::detail::moments_of(rule); ++i)
-    text += text_of({rule.moments[static_cast<std::size_t>(i)], " "});
+  for (int i = 0; i < lang::moments_of(rule); ++i) text += text_of({rule.moments[static_cast<std::size_t>(i)], " "});
   text += text_of({"with ", exact(rule.lr)});
   // Every option of the usual rules has an influence on one of these numbers in the second step.
   for (const double number : rule.numbers(1, 2)) text += text_of({", ", exact(number)});
   return text;
 }
 template <fixed_string... Name, auto... Rule>
-std::string text_of_rules(cairn::detail::named_rule<cairn::detail::name_list<Name...>, Rule...>) {
+std::string text_of_rules(lang::named_rule<lang::name_list<Name...>, Rule...>) {
   std::string text;
   ((text += text_of({Name, " "})), ...);
   ((text += text_of_rule(Rule)), ...);
   return text;
 }
 template <class... Named>
-std::string text_of_rules(cairn::detail::rule_list<Named...>) {
+std::string text_of_rules(lang::rule_list<Named...>) {
   std::string text;
   ((text += text_of({text.empty() ? "" : "; ", text_of_rules(Named{})})), ...);
   return text;
@@ -59,8 +58,8 @@ file::metadata facts_of(const program<Output, Options...>&) {
                          cairn::detail::text_of(model::graph.leaf_op(i).results[0].extents)});
   }
   std::string rules = text_of_rules(typename model::purpose::updates{});
-  if constexpr (constexpr auto clip = model::purpose::clip; clip.how != cairn::detail::clipping::off)
-    rules += text_of({"; clip", clip.how == cairn::detail::clipping::value ? "_value " : " ", exact(clip.at)});
+  if constexpr (constexpr auto clip = model::purpose::clip; clip.how != lang::clipping::off)
+    rules += text_of({"; clip", clip.how == lang::clipping::value ? "_value " : " ", exact(clip.at)});
   return {{"run.inputs", inputs}, {"run.optimizer", rules}};
 }
 

@@ -55,7 +55,7 @@ class run_folder {
   std::string path_at_step(std::int64_t step) const {
     const std::string digits = std::to_string(step);
     const std::size_t zeros = digits.size() < 10 ? 10 - digits.size() : 0;
-    return (path_ / file::text_of({before_, std::string(zeros, '0'), digits, after_})).string();
+    return (path_ / cairn::detail::text_of({before_, std::string(zeros, '0'), digits, after_})).string();
   }
   std::string best() const { return (path_ / best_).string(); }
   std::string log() const { return (path_ / log_).string(); }
@@ -117,6 +117,7 @@ class run_folder {
   std::filesystem::path path_;
 };
 
+namespace detail {
 /// A row of the log, written after `log_every` training steps or at the end of an epoch. Only a row at the end of an
 /// epoch has a validation. A number that does not exist is NaN.
 struct log_row {
@@ -132,7 +133,7 @@ class run_log {
   /// Reads the log of a run that goes on from `step`. Rows up to `step` stay. Later rows are dropped, because the run
   /// will write them again. Rows that a crash left incomplete are dropped, too. Throws file::file_error if the path
   /// holds something that cannot be read or is not the log of a run. The file itself changes only in begin().
-  run_log(const std::string& path, std::int64_t step) : path_(path), text_(file::text_of({titles_, "\n"})) {
+  run_log(const std::string& path, std::int64_t step) : path_(path), text_(cairn::detail::text_of({titles_, "\n"})) {
     std::error_code error;
     if (!std::filesystem::exists(path, error)) return;
     if (!std::filesystem::is_regular_file(path, error)) refuse(file::format_error(path, "a log", "no file"));
@@ -158,14 +159,14 @@ class run_log {
   void begin() {
     if (text_.empty()) return;
     const std::span<const std::byte> whole = std::as_bytes(std::span(text_));
-    file::replace(path_, {&whole, 1});
+    file::detail::replace(path_, {&whole, 1});
     text_.clear();
   }
   /// Appends a row. If this fails, leaves the log as it was and throws file::write_error.
   void write(const log_row& row) {
-    std::string text = file::text_of({std::to_string(row.step), ",", std::to_string(row.epoch)});
+    std::string text = cairn::detail::text_of({std::to_string(row.step), ",", std::to_string(row.epoch)});
     for (const double number : {row.rate, row.loss, row.gradient_norm, row.validation, row.seconds})
-      text += file::text_of({",", number == number ? cairn::detail::significant(number, 9) : ""});
+      text += cairn::detail::text_of({",", number == number ? cairn::detail::significant(number, 9) : ""});
     text += '\n';
     file::detail::descriptor out(path_, O_WRONLY | O_APPEND | O_CREAT, 0666);
     if (!out) refuse(file::write_error(path_, "a file to append to", errno));
@@ -195,5 +196,6 @@ class run_log {
   std::string text_;  ///< the titles and the rows that stay, until begin() has written them
   std::int64_t rows_ = 0;
 };
+}  // namespace detail
 
 }  // namespace cairn::train
