@@ -64,8 +64,8 @@ struct op {
   /// argument may then compute the sum.
   static constexpr detail::axis_set summed = 0;
   /// Says whether the kernel can hand out its first result in tiles. If so, `compute` takes a kernels::launch, which
-  /// has a tile_reader. Here and below, `bytes` is the size of one number of the type in which the kernel computes, which
-  /// is the type of its arguments.
+  /// has a tile_reader. Here and below, `bytes` is the size of one number of the type in which the kernel computes,
+  /// which is the type of its arguments.
   static constexpr tiling tiles(int /*bytes*/, const auto&...) { return tiling::none; }
   /// Returns true if the kernel reads its first argument row by row, along the last axis. A fused loop may then compute
   /// each row just before the kernel reads it. `compute` takes a kernels::launch, which has a row_maker.
