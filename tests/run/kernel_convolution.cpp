@@ -49,12 +49,12 @@ struct one_kernel {
   kernel_pointer run;
   workspace working;
 };
-struct kernels {
+struct kernels_of_form {
   one_kernel forward, back, of_filter;
 };
 
 template <class In, class Real>
-void check_of(const kernels& run, const cost::motion& moves, const shape& image, const shape& filter,
+void check_of(const kernels_of_form& run, const cost::motion& moves, const shape& image, const shape& filter,
               const shape& result) {
   const auto x = operand<In, Real>(image), w = operand<In, Real>(filter), g = operand<In, Real>(result);
   sums<Real> y(result.count()), of_x(image.count()), of_w(filter.count());
