@@ -77,8 +77,10 @@ def compare(name, threads, programs, module):
 
 def main():
     commit, *wanted = sys.argv[1:]
-    check_out(commit)
     folders = sorted(path.parent for path in (peers.bench / "scenario").glob("*/tensors.py"))
+    if unknown := set(wanted) - {folder.name for folder in folders}:
+        sys.exit(f"no scenario with tensors: {' '.join(sorted(unknown))}; there are {' '.join(f.name for f in folders)}")
+    check_out(commit)
     peers.compile_program(peers.bench / "heap.cpp", peers.build / "heap.so", "-shared", "-fPIC")
     print(f"{'scenario':12} {'threads and form':26} {'ms before':>10}{'ms now':>9}{'ratio':>9}{'MiB before':>11}{'now':>9}")
     ratios = []
