@@ -264,12 +264,13 @@ constexpr auto called_silently(A... args) {
     } else if constexpr (!a_body<body>) {
       return in_place_of_results<body_size<body>>(no_body<Mark, owner, F>(std::type_identity<body>{}));
     } else {
+      // The functions are called with a qualified name, because argument-dependent lookup would complete the tuple.
       using bodies = std::type_identity<typename as_tuple<body>::type>;
-      using problem = decltype(first_mistake_in(bodies{}));
+      using problem = decltype(lang::first_mistake_in(bodies{}));
       using made = call<Mark, F, A...>;
       if constexpr (!std::is_void_v<problem>) {
         return in_place_of_results<body_size<body>>(leave_call<Mark, owner>(problem{}));
-      } else if constexpr (!uses_own_values_only<typename made::inner_owner>(bodies{}) ||
+      } else if constexpr (!lang::uses_own_values_only<typename made::inner_owner>(bodies{}) ||
                            (Mark::segment && made::inside.recomputes_outside_value)) {
         return in_place_of_results<body_size<body>>(
             leave_call<Mark, owner>(capture_among<typename made::inner_owner, owner>(bodies{})));
