@@ -66,7 +66,7 @@ void compute(running_sum_op<FromEnd>, signature<Real, X>, void* const* operands)
 // [results]
 /// Returns the shape of a result with one number for each row.
 constexpr shape rows_of(const shape& x, bool keep = false) {
-  return x.rank > 0 ? reduced(x, cairn::detail::axis_set{1} << (x.rank - 1), keep) : no_shape;
+  return x.rank > 0 ? reduced(x, 1U << (x.rank - 1), keep) : no_shape;
 }
 /// Places x {...} at the positions `at` {...} of rows of zeros. The result is {..., Columns}.
 template <int Columns>

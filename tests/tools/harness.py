@@ -414,6 +414,7 @@ struct vector {
 };
 vector<8> detach(int);
 struct { void init(); void zero_grad(); } step, trainer;
+namespace parts { void helper(); }
 }
 using namespace cairn;
 """
@@ -431,18 +432,29 @@ using namespace cairn;
 | type | members |
 |---|---|
 | `shape` | `rank`, `extent` |
+
+| namespace | holds |
+|---|---|
+| `cairn::parts` | parts |
 """
 
     def found(self, page):
         """Names that the page lacks or that do not exist, and the number of wrong rows."""
         clang = operations.editor(self.folder, self.header)
-        with patch.object(operations, "inner", set()), patch.object(operations, "inner_of", {}):
+        declared = patch.object(operations, "all_headers", lambda: "namespace cairn::parts {\n")
+        with declared, patch.object(operations, "documented", ("parts",)):
             names = list(operations.wrong_names(page, clang))
         errors = clang.compiled("".join(operations.statements(page))).stderr
         return names, len(re.findall("error: static assertion failed", errors))
 
     def test_nothing_wrong(self):
-        self.assertEqual(self.found(self.page), ([], 0))
+        self.assertEqual(self.found(self.page.replace("`shape` |", "`shape`, `parts::helper` |")), ([], 0))
+
+    def test_names_of_namespaces(self):
+        self.assertEqual(self.found(self.page)[0], ["parts: not on the page: helper"])
+        moved = self.page.replace("cairn::parts", "cairn::other")
+        self.assertEqual(self.found(moved)[0][:3], ["cairn: not on the page: parts", "namespaces: not on the page: parts",
+                                                   "namespaces: only on the page: other"])
 
     def test_names_and_rows_that_are_wrong(self):
         wrong = {"detach(1)": "vector<8>{}", "{1, 8}": "{1, 7}", "trainer.zero_grad()` | `void": "trainer.init()` | `int",
@@ -451,7 +463,7 @@ using namespace cairn;
         for right, other in wrong.items():
             self.assertIn(right, page)
             page = page.replace(right, other)
-        names = ["cairn: not on the page: detach", "step: not on the page: zero_grad", "trainer: not on the page: zero_grad",
+        names = ["cairn: not on the page: detach", "parts: not on the page: helper", "step: not on the page: zero_grad", "trainer: not on the page: zero_grad",
                  "shape: not on the page: extent", "shape: only on the page: size"]
         self.assertEqual(self.found(page), (names, 2))
 

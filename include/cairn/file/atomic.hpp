@@ -157,7 +157,7 @@ class replacement {
 /// Throws write_error, and then the old file is unchanged. There is one exception: if the only failure is that the
 /// folder cannot be brought to the disk, the new file is in place.
 inline void replace(const std::string& path, std::span<const std::span<const std::byte>> pieces) {
-  detail::replacement file(path);
+  replacement file(path);
   for (const auto piece : pieces) file.write(piece);
   file.take_place();
 }

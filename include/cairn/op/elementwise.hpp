@@ -8,10 +8,6 @@
 
 namespace cairn::lang {
 
-inline constexpr auto one = constant<1>;
-inline constexpr auto two = constant<2>;
-inline constexpr auto half = constant<0.5>;
-
 struct add_op : elementwise_op {
   static constexpr fixed_string name = "add";
   static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g, g); }
@@ -75,7 +71,7 @@ struct log_op : elementwise_op {
 /// Computes log(1 + x). Small x lose no digits.
 struct log1p_op : elementwise_op {
   static constexpr fixed_string name = "log1p";
-  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g / (one + x)); }
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g / (1_c + x)); }
 };
 struct sin_op : elementwise_op {
   static constexpr fixed_string name = "sin";
@@ -88,18 +84,18 @@ struct cos_op : elementwise_op {
 constexpr auto sin_op::vjp(auto g, auto, auto x) { return gradients(g * make<cos_op>(x)); }
 struct sqrt_op : elementwise_op {
   static constexpr fixed_string name = "sqrt";
-  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * half / y); }
+  static constexpr auto vjp(auto g, auto y, auto) { return gradients(g * 0.5_c / y); }
 };
 struct square_op : elementwise_op {
   static constexpr fixed_string name = "square";
-  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * two * x); }
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * 2_c * x); }
 };
 struct tanh_op;
 /// Computes the derivative of tanh from the argument x. The derivative could also be computed from the result y as
 /// `1 - y^2`, but this is 0 wherever y is rounded to 1. A result in bf16 is rounded to 1 from about x = 3.5 on.
 struct tanh_slope_op : elementwise_op {
   static constexpr fixed_string name = "tanh_slope";
-  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * two * y * make<tanh_op>(x))); }
+  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * 2_c * y * make<tanh_op>(x))); }
 };
 struct tanh_op : elementwise_op {
   static constexpr fixed_string name = "tanh";
@@ -108,7 +104,7 @@ struct tanh_op : elementwise_op {
 /// Computes the derivative of the sigmoid from the argument, for the same reason as tanh_slope_op.
 struct sigmoid_slope_op : elementwise_op {
   static constexpr fixed_string name = "sigmoid_slope";
-  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * y * make<tanh_op>(half * x))); }
+  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * y * make<tanh_op>(0.5_c * x))); }
 };
 struct sigmoid_op : elementwise_op {
   static constexpr fixed_string name = "sigmoid";
@@ -118,7 +114,7 @@ struct sigmoid_op : elementwise_op {
 struct silu_slope_op : elementwise_op {
   static constexpr fixed_string name = "silu_slope";
   static constexpr auto vjp(auto g, auto, auto x) {
-    return gradients(g * make<sigmoid_slope_op>(x) * (two - x * make<tanh_op>(half * x)));
+    return gradients(g * make<sigmoid_slope_op>(x) * (2_c - x * make<tanh_op>(0.5_c * x)));
   }
 };
 struct silu_op : elementwise_op {
@@ -161,7 +157,7 @@ struct gelu_slope_op : elementwise_op {
   static constexpr fixed_string name = "gelu_slope";
   static constexpr auto vjp(auto g, auto, auto x) {
     constexpr auto density_at_zero = constant<0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2>;
-    return gradients(g * density_at_zero * make<exp_op>(x * x * constant<-0.5>) * (two - x * x));
+    return gradients(g * density_at_zero * make<exp_op>(x * x * constant<-0.5>) * (2_c - x * x));
   }
 };
 /// Computes x Phi(x) exactly, without the tanh approximation, as PyTorch does by default (Hendrycks and Gimpel, 2016).
@@ -300,7 +296,7 @@ constexpr made<minimum_op, A, B> minimum(A, B) {
 }
 
 struct rsqrt_form : form_of_one<"rsqrt"> {
-  static constexpr auto of(an_expression auto x) { return made_silently<div_op>(one, made_silently<sqrt_op>(x)); }
+  static constexpr auto of(an_expression auto x) { return made_silently<div_op>(1_c, made_silently<sqrt_op>(x)); }
 };
 
 /// Computes 1 / sqrt(x).

@@ -123,7 +123,7 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
   static constexpr auto of(Logits logits, Labels labels) {
     if constexpr (are_soft<Logits, Labels>) return refused_targets(logits, labels);
     else if constexpr (O == nn::cross_entropy_options{}) return made_silently<cross_entropy_op>(logits, labels);
-    else return of(logits, labels, one);
+    else return of(logits, labels, 1_c);
   }
   template <an_expression Logits, an_expression Labels, an_expression ByClass, an_expression ByRow = constant_leaf<1.0>>
   static constexpr auto of(Logits logits, Labels labels, ByClass by_class, ByRow by_row = {}) {
@@ -263,7 +263,7 @@ struct huber_loss {
   static constexpr auto of(auto a, auto b) {
     const auto difference = made_silently<sub_op>(a, b);
     const auto clamped = clamp_form::of(difference, constant<-Delta>, constant<Delta>);
-    return made_silently<mul_op>(clamped, made_silently<sub_op>(difference, made_silently<mul_op>(half, clamped)));
+    return made_silently<mul_op>(clamped, made_silently<sub_op>(difference, made_silently<mul_op>(0.5_c, clamped)));
   }
 };
 template <double Delta>

@@ -42,7 +42,7 @@ struct moments_op : column_statistics {
   static constexpr auto vjp(auto of_mean, auto of_scale, auto of_variance, auto mean, auto scale, auto, auto x) {
     constexpr auto share = constant<1 / static_cast<double>(rows(decltype(x)::shape))>;
     const auto distance_slope = of_variance * constant<8> - scale_slope_cubed(of_scale, scale);
-    return gradients((of_mean + distance_slope * (x * half - mean)) * (half * share));
+    return gradients((of_mean + distance_slope * (x * 0.5_c - mean)) * (0.5_c * share));
   }
 };
 
@@ -72,8 +72,8 @@ struct group_moments_op : column_statistics {
     constexpr shape from = decltype(x)::shape;
     constexpr auto share = constant<static_cast<double>(Groups) / (static_cast<double>(from[1]) * from[2])>;
     const auto distance_slope = for_features<from[2]>(scale_slope_cubed(of_scale, scale));
-    const auto distance = x * half - for_features<from[2]>(mean);
-    return gradients((for_features<from[2]>(of_mean) - distance_slope * distance) * (half * share));
+    const auto distance = x * 0.5_c - for_features<from[2]>(mean);
+    return gradients((for_features<from[2]>(of_mean) - distance_slope * distance) * (0.5_c * share));
   }
 };
 

@@ -44,8 +44,8 @@ struct row_moments_op : row_operation {
   }
   static constexpr std::int64_t flops(const shape& x) { return 5 * x.count(); }
   static constexpr auto vjp(auto of_mean, auto of_scale, auto mean, auto scale, auto x) {
-    const auto distance_slope = (x * half - mean) * scale_slope_cubed(of_scale, scale);
-    return gradients((of_mean - distance_slope) * half * share_of_row<decltype(x)>);
+    const auto distance_slope = (x * 0.5_c - mean) * scale_slope_cubed(of_scale, scale);
+    return gradients((of_mean - distance_slope) * 0.5_c * share_of_row<decltype(x)>);
   }
 };
 /// Computes `2 / sqrt(mean square + eps)` of each row. Without Eps, eps is the machine epsilon of the type in which the
@@ -96,10 +96,10 @@ struct normalized_sums_op : norm_sums_operation {
   static constexpr std::int64_t flops(const shape& g, const auto&...) { return 8 * g.count(); }
   static constexpr auto vjp(auto of_mean_slope, auto of_mean_slope_times_x, auto of_weight, auto of_bias, auto, auto,
                             auto, auto, auto g, auto x, auto mean, auto scale, auto weight) {
-    const auto distance = x * half - mean;
+    const auto distance = x * 0.5_c - mean;
     const auto in_row = (of_mean_slope + distance * scale * of_mean_slope_times_x) * share_of_row<decltype(x)>;
     const auto by_normal = g * (of_mean_slope_times_x * share_of_row<decltype(x)> * weight + of_weight);
-    return gradients(in_row * weight + distance * scale * of_weight + of_bias, by_normal * scale * half,
+    return gradients(in_row * weight + distance * scale * of_weight + of_bias, by_normal * scale * 0.5_c,
                      -(by_normal * scale), by_normal * distance, g * in_row);
   }
 };
@@ -114,10 +114,10 @@ struct scaled_sums_op : norm_sums_operation {
   static constexpr std::int64_t flops(const shape& g, const auto&...) { return 5 * g.count(); }
   static constexpr auto vjp(auto of_mean_slope_times_x, auto of_weight, auto, auto, auto g, auto x, auto scale,
                             auto weight) {
-    const auto normal = x * half * scale;
+    const auto normal = x * 0.5_c * scale;
     const auto mean_slope_times_x = of_mean_slope_times_x * share_of_row<decltype(x)>;
     const auto by_normal = mean_slope_times_x * weight + of_weight;
-    return gradients(normal * by_normal, g * by_normal * scale * half, g * by_normal * x * half,
+    return gradients(normal * by_normal, g * by_normal * scale * 0.5_c, g * by_normal * x * 0.5_c,
                      g * normal * mean_slope_times_x);
   }
 };
@@ -130,10 +130,10 @@ struct normalized_slope_op : elementwise_op {
   static constexpr fixed_string name = "normalized_slope";
   static constexpr auto vjp(auto h, auto y, auto g, auto x, auto mean, auto scale, auto weight, auto,
                             auto mean_slope_times_x) {
-    const auto normal = (x * half - mean) * scale;
-    const auto by_scale = h * (scale * half);
+    const auto normal = (x * 0.5_c - mean) * scale;
+    const auto by_scale = h * (scale * 0.5_c);
     const auto by_distance = by_scale * mean_slope_times_x * scale;
-    return gradients(by_scale * weight, -by_distance * half, by_distance,
+    return gradients(by_scale * weight, -by_distance * 0.5_c, by_distance,
                      (h * y - by_scale * normal * mean_slope_times_x) / scale, by_scale * g, -by_scale,
                      -(by_scale * normal));
   }
@@ -142,13 +142,11 @@ struct normalized_slope_op : elementwise_op {
 struct times_normalized_op : elementwise_op {
   static constexpr fixed_string name = "times_normalized";
   static constexpr auto vjp(auto h, auto, auto g, auto x, auto mean, auto scale) {
-    const auto distance = x * half - mean;
+    const auto distance = x * 0.5_c - mean;
     const auto by_distance = h * g * scale;
-    return gradients(h * (distance * scale), by_distance * half, -by_distance, h * g * distance);
+    return gradients(h * (distance * scale), by_distance * 0.5_c, -by_distance, h * g * distance);
   }
 };
-
-inline constexpr auto zero = constant<0>;
 
 /// Sums v over the axes along which `moments` is broadcast to the shape of v. The result has the shape of `moments`.
 template <class Moments, class V>
@@ -203,7 +201,7 @@ struct scaled_op : elementwise_op {
   static constexpr bool in_other_gradients(int argument) { return argument == 1; }
   static constexpr auto vjp(auto g, auto, auto x, auto scale, auto weight) {
     const auto [mean_slope_times_x, of_weight] = make<scaled_sums_op>(g, x, scale, weight);
-    return gradients(make<normalized_slope_op>(g, x, zero, scale, weight, zero, mean_slope_times_x), no_gradient{},
+    return gradients(make<normalized_slope_op>(g, x, 0_c, scale, weight, 0_c, mean_slope_times_x), no_gradient{},
                      of_weight);
   }
 };
