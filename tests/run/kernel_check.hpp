@@ -112,7 +112,7 @@ struct array {
 using kernel_pointer = void (*)(std::vector<const void*>, int);
 template <class Op, class Real, class... Tensors>
 void run_kernel(std::vector<const void*> operands, int threads = 1) {
-  cairn::graph::run<Op, Real, Tensors...>(nullptr, const_cast<void* const*>(operands.data()), threads);
+  cairn::kernels::run<Op, Real, Tensors...>(nullptr, const_cast<void* const*>(operands.data()), threads);
 }
 
 /// The table for a fused loop over {extents}. Each input is repeated along the given axes.

@@ -1,12 +1,12 @@
 // Caches: their memory, and the conditions under which the new value of a cache is computed in place.
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/lang/gradient.hpp"
-#include "cairn/op/loss.hpp"
-#include "cairn/op/placed.hpp"
 #include "cairn/lang/repeat.hpp"
-#include "cairn/op/softmax.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/placed.hpp"
+#include "cairn/op/softmax.hpp"
 
 #include "../overlap.hpp"
 
@@ -80,7 +80,7 @@ static_assert(six::graph.find(graph::role::cache, "block.5.values") != graph::no
 // A program must not read or update a cache. The second argument of in_training may, because only a predictor computes
 // it. Two updates of one cache to different values are a mistake.
 template <auto Model, bool Trains = true>
-constexpr bool sound_as = std::same_as<detail::problem_in<detail::compiled_of<Model, Trains>>, sound>;
+constexpr bool sound_as = std::same_as<detail::problem_in<detail::compiled_of<Model, Trains>>, lang::sound>;
 constexpr auto loss = sum(param<"p", 1, width> * x);
 static_assert(!sound_as<loss + sum(h)> && !sound_as<updated(loss, h, x)> && sound_as<updated(loss, h, x), false>);
 static_assert(sound_as<in_training(loss, updated(loss, h, x))> && sound_as<in_training(loss, loss + sum(h)), false>);
@@ -89,10 +89,10 @@ static_assert(!sound_as<updated(updated(loss, h, x), h, 2_c * x), false>);
 // Shapes.
 static_assert(placed<0>(keys, at, x).shape == shape{length, width} && h.shape == shape{1, width});
 static_assert(placed<-1>(input<"t", 3, 4>, indices<"i", 2>, input<"r", 3, 3>).shape == shape{3, 4});
-static_assert(placed_op<0>::result(shape{4, 3}, shape{1}, shape{5, 3}) == no_shape);
-static_assert(placed_op<0>::result(shape{4, 3}, shape{2}, shape{1, 3}) == no_shape);
-static_assert(placed_op<0>::result(shape{4, 3}, shape{1}, shape{1, 2}) == no_shape);
-static_assert(placed_op<2>::result(shape{4, 3}, shape{1}, shape{4, 3}) == no_shape);
-static_assert(placed_op<0>::extent_indexed(1, shape{4, 3}, shape{}, shape{2, 3}) == 3);
+static_assert(lang::placed_op<0>::result(shape{4, 3}, shape{1}, shape{5, 3}) == no_shape);
+static_assert(lang::placed_op<0>::result(shape{4, 3}, shape{2}, shape{1, 3}) == no_shape);
+static_assert(lang::placed_op<0>::result(shape{4, 3}, shape{1}, shape{1, 2}) == no_shape);
+static_assert(lang::placed_op<2>::result(shape{4, 3}, shape{1}, shape{4, 3}) == no_shape);
+static_assert(lang::placed_op<0>::extent_indexed(1, shape{4, 3}, shape{}, shape{2, 3}) == 3);
 
 }  // namespace

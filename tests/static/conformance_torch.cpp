@@ -1,9 +1,9 @@
 // The properties that PyTorch's tests of checkpoints check, counted in plans. docs/conformance.md lists the tests.
-#include "cairn/op/matmul.hpp"
-#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/matmul.hpp"
 
 #include "plan.hpp"
 
@@ -58,7 +58,7 @@ constexpr auto numbers_only = [] {
   const auto [value, same] = ckpt<"s", allow_useless>(of_numbers, 0.5_c, 2_c);
   return sum(tanh(value) * same);
 }();
-static_assert(std::same_as<detail::problem_in<step_of<numbers_only>>, sound>);
+static_assert(std::same_as<detail::problem_in<step_of<numbers_only>>, lang::sound>);
 static_assert(segment<step_of<numbers_only>>("s").boundary_bytes == 0);
 
 // ---- A policy stores several results. Neither these results nor the operations that lead to them are recomputed.

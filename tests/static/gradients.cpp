@@ -1,9 +1,9 @@
 // Gradients as values of a model: their formulas, and what is computed and recomputed for them.
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/lang/gradient.hpp"
-#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/op/matmul.hpp"
 
 #include "../overlap.hpp"
 
@@ -20,7 +20,8 @@ static_assert(written<grad(sum(x* w), x)> == "mul(expand(reshape(constant)), w)"
 static_assert(written<grad(sum(square(x)), x)> == "mul(mul(expand(reshape(constant)), constant), x)");
 static_assert(gradient_of<step_of<sum(x* w)>>("w") == "mul(expand(reshape(constant)), x)");
 static_assert(written<grad(sum(x* w), w)> == "mul(expand(reshape(constant)), x)");
-static_assert(grad(sum(x * w), x).shape == x.shape && std::same_as<decltype(grad(sum(x * w), w))::owner, top_scope>);
+static_assert(grad(sum(x * w), x).shape == x.shape &&
+              std::same_as<decltype(grad(sum(x * w), w))::owner, lang::top_scope>);
 // There may be several gradients, which form a tuple. A gradient may be taken with respect to a computed value. The
 // gradient of a gradient can be a product with a Hessian, which is 2 v here.
 constexpr auto both = [] {
@@ -53,7 +54,7 @@ using penalty = step_of<sum(square(checkpointed))>;
 static_assert(runs_of<penalty>("softmax").forward == 3 && runs_of<penalty>("softmax").backward == 2);
 using penalty_plain = step_of<sum(square(checkpointed)), plain>;
 static_assert(runs_of<penalty_plain>("softmax") == runs{2, 0});
-static_assert(stored<penalty> == 3 * 8 * sizeof(float));  // the boundary and two products
+static_assert(stored<penalty> == 3 * 8 * sizeof(float));        // the boundary and two products
 static_assert(stored<penalty_plain> == 4 * 8 * sizeof(float));  // both softmaxes, and the slope of each
 
 // Values that only a gradient reads are computed where the gradient reads them. Here both softmaxes run once in each

@@ -1,9 +1,9 @@
 // The gradients that a program is asked for. Nothing else is computed, recomputed or stored for them.
 #include "cairn/lang/gradient.hpp"
-#include "cairn/op/loss.hpp"
-#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/matmul.hpp"
 
 #include "../overlap.hpp"
 
@@ -37,7 +37,7 @@ static_assert(judged<all>() == fault::none);
 // No parameter is trained. The products that compute the gradients of parameters are left out, and everything else
 // stays.
 using input_only = step_of<loss, freeze<"lower", "upper">, wrt<"x">>;
-static_assert(std::same_as<detail::problem_in<input_only>, sound> && judged<input_only>() == fault::none);
+static_assert(std::same_as<detail::problem_in<input_only>, lang::sound> && judged<input_only>() == fault::none);
 static_assert(stored<input_only> == row && recomputed<input_only>("1") == 2 && recomputed<input_only>("2") == 2);
 static_assert(runs_of<input_only>("mul").backward == runs_of<all>("mul").backward - 2);
 static_assert(detail::memory_in<input_only>.gradient_bytes == 64 && input_only::addresses.trained_bytes == 0);
@@ -59,7 +59,7 @@ static_assert(runs_of<step_of<mapped>>("matmul") == runs{2, 3});
 // ---- cotangent. For a linear map nothing is stored, and only the products of the gradients are computed.
 constexpr auto map = input<"rows", 4, 8> | nn::linear<"a", 8>;
 using pulled = step_of<map, cotangent<"v">>;
-static_assert(std::same_as<detail::problem_in<pulled>, sound> && judged<pulled>() == fault::none);
+static_assert(std::same_as<detail::problem_in<pulled>, lang::sound> && judged<pulled>() == fault::none);
 static_assert(stored<pulled> == 0 && gradient_of<pulled>("a.weight") == "matmul(v, rows)");
 static_assert(pulled::graph.find(graph::role::input, "v") == pulled::graph.leaf_count - 1);
 

@@ -107,9 +107,9 @@ static_assert(gradient_of<step_of<sum(block<"o">(minus)(x, block<"i">(nn::exp)(w
 template <class Misuse, class E>
 constexpr bool is_mistake = false;
 template <class Misuse, class Owner, class Path, class... Facts>
-constexpr bool is_mistake<Misuse, poison<Misuse, Owner, Path, Facts...>> = true;
+constexpr bool is_mistake<Misuse, lang::poison<Misuse, Owner, Path, Facts...>> = true;
 constexpr bool captures(an_expression auto e) {
-  return wrong<decltype(e)> && is_mistake<misuse::captured_value, decltype(e)>;
+  return lang::wrong<decltype(e)> && is_mistake<misuse::captured_value, decltype(e)>;
 }
 
 template <class Smuggled>
@@ -124,14 +124,14 @@ constexpr auto checked = [](auto v) {
   using own = decltype(v);
   static_assert(captures(block<"in">(smuggler<own>{})(gelu(v))));
   static_assert(captures(block<"in">(smuggler<own>{})(v)));
-  static_assert(captures(lang::called_silently<block_mark<"in">, smuggler<own>>(w)));  // both of level 1
+  static_assert(captures(lang::called_silently<lang::block_mark<"in">, smuggler<own>>(w)));  // both of level 1
   static_assert(captures(block<"in">(replacer<own>{})(gelu(v))));
   static_assert(captures(ckpt<"in">(smuggler<own>{}, v)) && captures(ckpt<"in">(replacer<own>{})(v)));
   static_assert(captures(v | layer(smuggler<own>{})) && captures(v | block<"in">(smuggler<own>{})));
   static_assert(captures(block<"in">(smuggler<decltype(tanh(v))>{})(v)));
   // A mistake travels through all values that are computed from it.
   static_assert(captures(tanh(block<"in">(smuggler<own>{})(v)) + v));
-  static_assert(!wrong<decltype(block<"in">(smuggler<decltype(w)>{})(v))>);  // a parameter is no placeholder
+  static_assert(!lang::wrong<decltype(block<"in">(smuggler<decltype(w)>{})(v))>);  // a parameter is no placeholder
   return v;
 };
 static_assert(written<tanh(block<"out">(checked)(x))> == "tanh(x)");
@@ -152,7 +152,7 @@ constexpr auto stretched = layer([](auto v) {
   return ckpt<"s">([](auto a, auto m) { return tanh(a) * m; }, v, mask);
 });
 constexpr auto twice_masked = input<"v", 4, 8> | repeat<2, "b">([](auto) { return masked; }) | stretched;
-static_assert(an_expression<decltype(twice_masked)> && !wrong<decltype(twice_masked)>);
+static_assert(an_expression<decltype(twice_masked)> && !lang::wrong<decltype(twice_masked)>);
 static_assert(twice_masked.traits.recomputes_outside_value &&
               !(input<"v", 4, 8> | nn::tanh).traits.recomputes_outside_value);
 

@@ -2,12 +2,13 @@
 // reductions by order.
 #include "cairn/lang/block.hpp"
 #include "cairn/lang/checkpoint.hpp"
-#include "cairn/op/concatenate.hpp"
 #include "cairn/lang/convert.hpp"
+#include "cairn/op/concatenate.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/transpose.hpp"
+
 #include "plan.hpp"
 
 using namespace cairn;
@@ -45,19 +46,19 @@ static_assert(is(gather<0>(t<7, 5>, tokens<>), shape{5}, real_numbers));
 static_assert(is(gather<0>(indices<"of", 3, 8>, tokens<4>), shape{4}, index_below(3)));
 template <int Axis>
 constexpr shape gathered(const shape& table, const shape& positions) {
-  return gather_op<Axis>::result(tensor_type(table), positions);
+  return lang::gather_op<Axis>::result(tensor_type(table), positions);
 }
 static_assert(gathered<2>(shape{7, 5}, shape{3}) == no_shape && gathered<-3>(shape{7, 5}, shape{3}) == no_shape);
 static_assert(gathered<0>(shape{}, shape{}) == no_shape);
 static_assert(gathered<0>(shape{7, 5}, shape{1, 1, 1, 1, 1, 1}) == no_shape);
-static_assert(scatter_add_op<1, 7>::result(shape{2, 3, 4, 5}, shape{3, 4}) == shape{2, 7, 5});
-static_assert(scatter_add_op<0, 7>::result(shape{5}, shape{}) == shape{7, 5});
-static_assert(scatter_add_op<1, 7>::result(shape{2, 3}, shape{4}) == no_shape);
-static_assert(scatter_add_op<1, 7>::result(shape{2}, shape{4}) == no_shape);
+static_assert(lang::scatter_add_op<1, 7>::result(shape{2, 3, 4, 5}, shape{3, 4}) == shape{2, 7, 5});
+static_assert(lang::scatter_add_op<0, 7>::result(shape{5}, shape{}) == shape{7, 5});
+static_assert(lang::scatter_add_op<1, 7>::result(shape{2, 3}, shape{4}) == no_shape);
+static_assert(lang::scatter_add_op<1, 7>::result(shape{2}, shape{4}) == no_shape);
 static_assert(is(one_hot(tokens<3, 4>), shape{3, 4, 7}, real_numbers));
 static_assert(is(one_hot(tokens<>), shape{7}, real_numbers));
-static_assert(one_hot_op::result(tensor_type(shape{3}, {dtype::i32})) == no_shape);
-static_assert(one_hot_op::result(tensor_type(shape{1, 1, 1, 1, 1, 1}, index_below(2))) == no_shape);
+static_assert(lang::one_hot_op::result(tensor_type(shape{3}, {dtype::i32})) == no_shape);
+static_assert(lang::one_hot_op::result(tensor_type(shape{1, 1, 1, 1, 1, 1}, index_below(2))) == no_shape);
 
 // Reductions by order have the same form as sum. A position is an index below the extent of its axis.
 static_assert(is(max(t<4, 8>), shape{}, real_numbers) && is(min<-1>(t<4, 8>), shape{4}, real_numbers));
@@ -67,7 +68,7 @@ static_assert(is(argmax<1>(t<4, 8>, keepdim), shape{4, 1}, index_below(8)));
 static_assert(is(one_hot(argmax<-1>(t<4, 8>)), shape{4, 8}, real_numbers));
 static_assert(is(gather<0>(t<9, 5>, argmax<-1>(t<4, 8>)), shape{4, 5}, real_numbers));
 template <int Axis>
-constexpr shape positions = position_op<extremum::largest, Axis, false>::result(shape{4, 8});
+constexpr shape positions = lang::position_op<lang::extremum::largest, Axis, false>::result(shape{4, 8});
 static_assert(positions<2> == no_shape && positions<-3> == no_shape && positions<-2> == shape{8});
 
 // A segment takes indices as arguments, and recomputes the values that it computes from them. Indices that the user

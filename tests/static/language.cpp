@@ -29,12 +29,12 @@ template <class>
 constexpr int length = -1;
 template <class... L>
 constexpr int length<lang::chain_of<L...>> = sizeof...(L);
-template <chain_traits Last, class X, class Layers>
-constexpr int length<chained<Last, X, Layers>> = length<Layers>;
+template <lang::chain_traits Last, class X, class Layers>
+constexpr int length<lang::chained<Last, X, Layers>> = length<Layers>;
 template <class Opaque>
 constexpr int length<lang::chain<Opaque>> = length<lang::revealed<Opaque>>;
 template <class Opaque>
-constexpr int length<renamed<Opaque>> = length<lang::revealed<Opaque>>;
+constexpr int length<lang::renamed<Opaque>> = length<lang::revealed<Opaque>>;
 constexpr int length_of(auto e) { return length<decltype(e)>; }
 
 // `|` is associative and flat. Its result is one sequence of layers, or one chain on an expression.
@@ -54,11 +54,11 @@ static_assert(of(x + f(x)) == shape{4, 8});  // x + x | f would be (x + x) | f, 
 template <class>
 constexpr int iterations = 0;
 template <int N, fixed_string Name, class L, class... X>
-constexpr int iterations<call<repeat_mark<N, Name>, L, X...>> = N;
+constexpr int iterations<lang::call<lang::repeat_mark<N, Name>, L, X...>> = N;
 template <int I, class E>
-constexpr int iterations<pick<I, E>> = iterations<E>;
+constexpr int iterations<lang::pick<I, E>> = iterations<E>;
 template <class Opaque>
-constexpr int iterations<renamed<Opaque>> = iterations<lang::revealed<Opaque>>;
+constexpr int iterations<lang::renamed<Opaque>> = iterations<lang::revealed<Opaque>>;
 constexpr int iterations_of(auto e) { return iterations<decltype(e)>; }
 static_assert(iterations_of(repeat<12, "b">([](auto) { return nn::linear<"fc", 8>; })(x)) == 12);
 static_assert(iterations_of(repeat<12, "b">([](auto) { return ckpt<"s">(nn::residual(f | g)); })(x)) == 12);
@@ -241,7 +241,8 @@ constexpr auto doubled(auto y) {
   else return doubled<Steps - 1>(y + y);
 }
 static_assert(operations<sum(doubled<40>(x + param<"w", 8>))>() == 42);
-static_assert(doubled<399>(x).traits.height == max_height && operations<sum(doubled<300>(doubled<96>(x)))>() == 397);
+static_assert(doubled<399>(x).traits.height == lang::max_height &&
+              operations<sum(doubled<300>(doubled<96>(x)))>() == 397);
 
 // Results of calls do not grow either, if each is computed from all results of the call before.
 constexpr auto mixed = [](auto a, auto b) { return std::tuple{a + b, a * b}; };

@@ -92,14 +92,14 @@ using repeated_row = forward_of<exp(x) + exp(input<"x2", 16, 16>)>;
 static_assert(peak<repeated_row> == 64 + 1024);
 
 // The workspace of a product lies behind the living values during its plan step.
-template <product P, int Bytes>
+template <cost::product P, int Bytes>
 constexpr std::int64_t scratch = plan::aligned(blocking_of(P, Bytes).needed_workspace.numbers(1) * Bytes);
 using one_product = forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 3>)>;
 static_assert(one_product::layout.workspace[0] == 64);
-static_assert(peak<one_product> == 64 + scratch<product{4, 3, 8}, 4>);
+static_assert(peak<one_product> == 64 + scratch<cost::product{4, 3, 8}, 4>);
 static_assert(peak<forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 32>)>> ==
               4 * 32 * 4);  // products with whole panels need no workspace
-static_assert(scratch<product{4, 3, 8}, 4> > 0 && scratch<product{4, 32, 8}, 4> == 0);
+static_assert(scratch<cost::product{4, 3, 8}, 4> > 0 && scratch<cost::product{4, 32, 8}, 4> == 0);
 
 // A workspace is counted in numbers of the program's type, whatever type the result has. Here the result has 4 bytes
 // for each number, and the program may compute in doubles.
@@ -138,7 +138,7 @@ static_assert(peak<two_softmaxes> == 192 && stored<two_softmaxes> == 128);
 constexpr auto a = input<"a", 3, 3>;
 constexpr auto times_w = [](auto v) { return matmul(v, param<"w", 3, 3>); };
 using twice = step_of<sum(a | times_w | times_w)>;
-constexpr std::int64_t working = scratch<product{3, 3, 3}, 4>;
+constexpr std::int64_t working = scratch<cost::product{3, 3, 3}, 4>;
 constexpr formula twice_by_hand = [] {
   formula out;
   out.write(" matmul@0, matmul@");
@@ -182,7 +182,7 @@ static_assert(2 * peak<step_of<deep>> < peak<step_of<deep, plain>>);
 // A dense block with a segment for each layer stores only the channels that each layer adds. The bytes grow linearly
 // with the depth, because the concatenations are not copied.
 template <int Layer>
-constexpr auto name_of = fixed_string{"layer"} + digits<Layer>;
+constexpr auto name_of = fixed_string{"layer"} + cairn::detail::digits<Layer>;
 template <int Depth, int Layer = 0>
 constexpr auto dense(auto... made) {
   if constexpr (Layer == Depth) {

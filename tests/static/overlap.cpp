@@ -72,7 +72,7 @@ static_assert(packed<classified(ckpt<"n">(normalized) | nn::tanh | normalized)>(
 // that is read through a map.
 constexpr auto normed = layer([](auto v) { return v + (v | nn::layer_norm<"ln"> | nn::linear<"fc", 8> | nn::tanh); });
 static_assert(packed<classified(ckpt<"n">(normed) | nn::rms_norm<"rms"> | normed)>());
-constexpr auto first_row_too = layer([](auto v) { return slice<0, 0, 1>(v) + v * make<row_scale_op<>>(v); });
+constexpr auto first_row_too = layer([](auto v) { return slice<0, 0, 1>(v) + v * make<lang::row_scale_op<>>(v); });
 static_assert(judged<forward_of<first_row_too(exp(input<"z", 32, 16>))>>() == fault::none);
 constexpr auto two_results = [] {
   auto [l, r] =

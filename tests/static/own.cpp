@@ -107,7 +107,7 @@ static_assert(steps_of<sum(as<double>(x))> == "[as] sum");
 // ---- Misuse is found by the rules of the added operations and by the rules of the library.
 template <class Op, class... A>
 constexpr bool accepted(A... a) {
-  constexpr auto no_mistake = []<class... E>(std::tuple<E...>) { return !(wrong<E> || ...); };
+  constexpr auto no_mistake = []<class... E>(std::tuple<E...>) { return !(lang::wrong<E> || ...); };
   return no_mistake(std::tuple{lang::made_silently<Op>(a...)});
 }
 static_assert(accepted<own::picked_op>(x, labels<"l", 12, 8>));
@@ -118,7 +118,7 @@ static_assert(accepted<own::picked_op>(x, as<std::uint8_t>(at)));
 static_assert(!accepted<own::picked_op>(input<"x", 8, 300>, as<std::uint8_t>(labels<"l", 300, 8>)));
 static_assert(!accepted<own::centered_op>(x, param<"m", 12>) &&
               accepted<own::centered_op>(x, state<"m", initial{}, 12>));
-static_assert(!accepted<softmax_op<-1>>(half) && !accepted<sum_op<3, false>>(half) &&
-              accepted<softmax_op<-1>>(as_real(half)));
+static_assert(!accepted<lang::softmax_op<-1>>(half) && !accepted<lang::sum_op<3, false>>(half) &&
+              accepted<lang::softmax_op<-1>>(as_real(half)));
 
 }  // namespace

@@ -1,8 +1,8 @@
 // The values that policies store in a segment, and the operations that the segment then recomputes. All numbers are
 // counted by hand.
-#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/op/matmul.hpp"
 
 #include "plan.hpp"
 
@@ -38,7 +38,7 @@ static_assert(counts_of<kept_by<save<"bent">>> == counts{2, 5});
 static_assert(counts_of<kept_by<save<"shares">>> == counts{2, 4});
 static_assert(counts_of<kept_by<save<"bent", "shares">>> == counts{2, 4});
 static_assert(counts_of<kept_by<save<"bent">, save<"shares">>> == counts{2, 4});
-static_assert(counts_of<kept_by<save_all_but<"bent">>> == counts{4, 0});  // the result of gelu is never read
+static_assert(counts_of<kept_by<save_all_but<"bent">>> == counts{4, 0});    // the result of gelu is never read
 static_assert(counts_of<kept_by<save_all_but<"shares">>> == counts{4, 1});  // softmax is recomputed from "bent"
 static_assert(counts_of<kept_by<save_all_but<"bent", "shares">>> == counts{3, 2});
 static_assert(counts_of<kept_by<save_matmuls>> == counts{3, 4});
@@ -96,11 +96,11 @@ static_assert(both_of<save_everything, save_nothing> == counts{4, 0});
 
 // A segment is useless if it frees fewer bytes than its policy stores. A segment with the policy save_everything is not
 // reported, because the user asked for this.
-static_assert(std::same_as<detail::problem_in<kept_by<save_everything>>, sound>);
+static_assert(std::same_as<detail::problem_in<kept_by<save_everything>>, lang::sound>);
 using said = step_of<sum(ckpt<"s", save_everything>(f)(h))>;
-static_assert(std::same_as<detail::problem_in<said>, sound> && counts_of<said> == counts{4, 0});
+static_assert(std::same_as<detail::problem_in<said>, lang::sound> && counts_of<said> == counts{4, 0});
 using too_much =
     step_of<sum(ckpt<"s", save<"bent">>(nn::linear<"a", 4> | nn::softmax | nn::tag<"bent"> | nn::linear<"b", 4>)(h))>;
-static_assert(!std::same_as<detail::problem_in<too_much>, sound>);
+static_assert(!std::same_as<detail::problem_in<too_much>, lang::sound>);
 
 }  // namespace

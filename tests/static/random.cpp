@@ -1,8 +1,8 @@
 // Random operations: their gradients and their keys. They cost no memory.
 #include "cairn/lang/gradient.hpp"
-#include "cairn/op/matmul.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
+#include "cairn/op/matmul.hpp"
 
 #include "../overlap.hpp"
 
@@ -70,7 +70,7 @@ static_assert(has_key<step_of<deep>>("all") && !has_key<step_of<deep>>("top.all"
 
 // A dropout that is applied twice to one value is one operation. Its name may also be the name of a parameter.
 constexpr auto twice = sum(dropout<"w">(h) * dropout<"w">(h) + (h | nn::dropout<"w">));
-static_assert(std::same_as<detail::problem_in<step_of<twice>>, sound> && lawful<twice>());
+static_assert(std::same_as<detail::problem_in<step_of<twice>>, lang::sound> && lawful<twice>());
 static_assert(runs_of<step_of<sum(dropout<"w">(h) * dropout<"w">(h))>>("dropout") == runs{1, 1});
 
 // A predictor contains no dropout.

@@ -1,10 +1,10 @@
 // The values that a training step stores and recomputes, counted by hand from the gradient rules.
-#include "cairn/op/loss.hpp"
-#include "cairn/op/matmul.hpp"
-#include "cairn/op/rotary.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/nn/norm.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/op/rotary.hpp"
 
 #include <algorithm>
 
@@ -110,7 +110,7 @@ static_assert(gradient_of<no_gradient_in>("p") == "mul(mul(expand(reshape(consta
 static_assert(stored<no_gradient_in> == 0 && segment<no_gradient_in>("s").boundary_bytes == 0);
 static_assert(recomputed<no_gradient_in>("s") == 2);
 using chosen_without = step_of<sum(ckpt<"s">([](auto v) { return softmax(v * param<"p", 8>); }, x))>;
-static_assert(stored<chosen_without> == 0 && std::same_as<detail::problem_in<chosen_without>, sound>);
+static_assert(stored<chosen_without> == 0 && std::same_as<detail::problem_in<chosen_without>, lang::sound>);
 using parameters_only = step_of<sum(ckpt<"s">([] { return relu(square(param<"p", 8>)); }))>;
 static_assert(stored<parameters_only> == 0 && recomputed<parameters_only>("s") == 2);
 
@@ -123,7 +123,7 @@ static_assert(recomputed<nested>("outer") == 3);  // sqrt, exp, relu; square rea
 static_assert(recomputed<nested>("inner") == 1);  // exp; sqrt and relu are available from the outer segment
 static_assert(runs_of<nested>("sqrt") == runs{1, 1} && runs_of<nested>("relu") == runs{1, 1});
 static_assert(segment<nested>("outer").boundary_bytes == row && segment<nested>("inner").boundary_bytes == row);
-static_assert(segment<nested>("inner").interior_bytes == row);  // exp
+static_assert(segment<nested>("inner").interior_bytes == row);      // exp
 static_assert(segment<nested>("outer").interior_bytes == 2 * row);  // sqrt for the inner segment, relu for square
 // A segment that contains only another segment costs nothing more.
 using twofold = step_of<sum(ckpt<"a">(ckpt<"b">(inner))(h))>;
@@ -225,7 +225,7 @@ static_assert(stored<kept_of_a_segment> == 2 * row && kept_of_a_segment::schedul
 constexpr auto shown_root = sqrt(param<"w", 8> + x);
 using kept_as_output = step_of<outputs(sum(relu(exp(shown_root))), reshape<2, 4>(shown_root))>;
 static_assert(stored<kept_as_output> == 0 && runs_of<kept_as_output>("sqrt") == runs{1, 0});
-static_assert(kept_as_output::schedule.recomputed[0].operations == 2);  // exp, relu
+static_assert(kept_as_output::schedule.recomputed[0].operations == 2);          // exp, relu
 constexpr auto product_of_leaves = matmul(input<"a", 2, 3>, param<"p", 3, 4>);  // as large as a row
 static_assert(stored<step_of<outputs(sum(relu(product_of_leaves)), product_of_leaves)>> == 0);
 // A product is stored if a gradient rule reads it. Without gelu, relu is stored, and the values behind relu are
@@ -380,7 +380,8 @@ using with_norm = step_of<[] {
     const auto w = param<"w", 8, 8>;
     return relu(matmul(v, w / sqrt(sum<0>(square(w), keepdim))));
   });
-  return sum(reshape<1, 8>(x) | ckpt<"1">(normed) | ckpt<"2">(cairn::shared(normed)) | ckpt<"3">(cairn::shared(normed)));
+  return sum(reshape<1, 8>(x) | ckpt<"1">(normed) | ckpt<"2">(cairn::shared(normed)) |
+             ckpt<"3">(cairn::shared(normed)));
 }()>;
 static_assert(runs_of<with_norm>("sqrt").forward == 1 && runs_of<with_norm>("matmul").forward == 3);
 // If two bodies share the value, it belongs to the block around these two bodies, and not to the program. Here the
@@ -403,7 +404,7 @@ using by_constants = step_of<sum(x | ckpt<"s", allow_useless>(layer([](auto v) {
                                    return relu(v * sum<0>(softmax(matmul(distances, distances))));
                                  })))>;
 static_assert(runs_of<by_constants>("softmax").forward == 1);
-using plain_by_constants = step_of<sum(square(x * sum<0>(softmax(matmul(distances, distances))))), wrt<"x">>;
+using plain_by_constants = step_of<sum(square(x* sum<0>(softmax(matmul(distances, distances))))), wrt<"x">>;
 static_assert(runs_of<plain_by_constants>("softmax") == runs{1, 0});
 
 // ---- A deep model. In each block, the backward pass reads h for the first product, a = h W + b for gelu, and g =
@@ -414,7 +415,7 @@ constexpr auto logits = input<"images", 4, 6> | nn::linear<"embed", 8> |
                         nn::linear<"head", 10>;
 constexpr auto deep_loss = cross_entropy(logits, labels<"classes", 10, 4>);
 constexpr std::int64_t boundaries = 4 * (4 * 8 * 4) + 4 * 10 * 4;  // h0 to h3 (the head reads h3), and the logits
-constexpr std::int64_t interior = 4 * 16 * 4;  // a; g is recomputed in any case
+constexpr std::int64_t interior = 4 * 16 * 4;                      // a; g is recomputed in any case
 using deep = step_of<deep_loss>;
 using deep_plain = step_of<deep_loss, plain>;
 static_assert(stored<deep> == boundaries && stored<deep_plain> == boundaries + 3 * interior);

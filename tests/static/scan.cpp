@@ -1,13 +1,13 @@
 // The results and costs of a scan, as constants: shapes, evaluations, bytes and operations.
 #include "cairn/check/scan.hpp"
 
-#include "cairn/run/program.hpp"
-#include "cairn/run/scan.hpp"
+#include "cairn/lang/scan.hpp"
+#include "cairn/nn/linear.hpp"
 #include "cairn/op/elementwise.hpp"
 #include "cairn/op/matmul.hpp"
 #include "cairn/op/reduce.hpp"
-#include "cairn/lang/scan.hpp"
-#include "cairn/nn/linear.hpp"
+#include "cairn/run/program.hpp"
+#include "cairn/run/scan.hpp"
 
 #include <limits>
 
@@ -16,20 +16,21 @@ using namespace cairn;
 namespace {
 
 // The number F(n, s) of Griewank and Walther (2000), if the turn is the last step.
-static_assert(reversal::evaluations(10, 1) == 55 && reversal::evaluations(10, 2) == 30);
-static_assert(reversal::evaluations(10, 3) == 25 && reversal::evaluations(10, 4) == 24);
-static_assert(reversal::evaluations(10, 5) == 23 && reversal::evaluations(10, 9) == 19);
-static_assert(reversal::evaluations(16, 2) == 61 && reversal::evaluations(16, 3) == 49);
-static_assert(reversal::evaluations(16, 4) == 43 && reversal::evaluations(32, 3) == 125);
-static_assert(reversal::evaluations(100, 5) == 416 && reversal::evaluations(100, 10) == 322);
-static_assert(reversal::evaluations(100'000, 10) == 932'040);
-static_assert(reversal::evaluations(2'000'000'000, 1) == 2'000'000'001'000'000'000);
+static_assert(cairn::detail::reversal::evaluations(10, 1) == 55 && cairn::detail::reversal::evaluations(10, 2) == 30);
+static_assert(cairn::detail::reversal::evaluations(10, 3) == 25 && cairn::detail::reversal::evaluations(10, 4) == 24);
+static_assert(cairn::detail::reversal::evaluations(10, 5) == 23 && cairn::detail::reversal::evaluations(10, 9) == 19);
+static_assert(cairn::detail::reversal::evaluations(16, 2) == 61 && cairn::detail::reversal::evaluations(16, 3) == 49);
+static_assert(cairn::detail::reversal::evaluations(16, 4) == 43 && cairn::detail::reversal::evaluations(32, 3) == 125);
+static_assert(cairn::detail::reversal::evaluations(100, 5) == 416 &&
+              cairn::detail::reversal::evaluations(100, 10) == 322);
+static_assert(cairn::detail::reversal::evaluations(100'000, 10) == 932'040);
+static_assert(cairn::detail::reversal::evaluations(2'000'000'000, 1) == 2'000'000'001'000'000'000);
 
 /// Runs a policy: follows the actions of its schedule and checks that each action is possible. Returns the counts, or
 /// zeros if an action is impossible.
 template <class Policy, int T>
 constexpr loop_counts done = [] {
-  using reversal::action;
+  using cairn::detail::reversal::action;
   typename Policy::template schedule<T> schedule;
   loop_counts n;
   int state_in[Policy::template slots<T> + Policy::backward_slots + 1] = {}, at_hand = 0;
@@ -50,7 +51,7 @@ constexpr loop_counts done = [] {
       if (a.from != at_hand || a.to > T) return loop_counts{};
       n.evaluations += a.to - a.from;
       at_hand = a.to;
-      if (a.slot == reversal::none) continue;
+      if (a.slot == cairn::detail::reversal::none) continue;
       state_in[a.slot] = a.to;
       ++n.saves;
     }
@@ -74,7 +75,7 @@ static_assert(does_what_it_says<segment_every<16>, 16, 17, 31, 32, 100>);
 constexpr int most = std::numeric_limits<int>::max();
 template <class Policy>
 constexpr bool begins_well = [] {
-  using reversal::action;
+  using cairn::detail::reversal::action;
   typename Policy::template schedule<most> schedule;
   int now = 0;
   action a = schedule.next();
@@ -146,7 +147,8 @@ static_assert(few.recomputed > 50 * 51 / 2 * one_step && few.recomputed < 50 * 5
 // stores its state and the values that the backward pass reads. Here this is the argument of tanh.
 constexpr std::int64_t state = 8 * 16 * 4;
 constexpr auto peak = []<class Policy>(Policy) { return trained<Policy>::memory().peak_bytes; };
-static_assert(peak(revolve<9>{}) - peak(revolve<8>{}) == state && peak(revolve<50>{}) - peak(revolve<9>{}) == 41 * state);
+static_assert(peak(revolve<9>{}) - peak(revolve<8>{}) == state &&
+              peak(revolve<50>{}) - peak(revolve<9>{}) == 41 * state);
 // With segments of P iterations, a segment stores P - 1 states and P arguments of tanh. In addition, the 50 / P - 1
 // states before the later segments are stored.
 static_assert(peak(segment_every<10>{}) - peak(segment_every<5>{}) == 5 * state);

@@ -1,14 +1,14 @@
 // Models that look like misuse but are correct. They must compile without a message.
 #include "cairn/check/model.hpp"
-#include "cairn/run/predictor.hpp"
+#include "cairn/lang/generated.hpp"
+#include "cairn/nn/activation.hpp"
+#include "cairn/nn/linear.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/extremum.hpp"
-#include "cairn/lang/generated.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/matmul.hpp"
 #include "cairn/op/slice.hpp"
-#include "cairn/nn/activation.hpp"
-#include "cairn/nn/linear.hpp"
+#include "cairn/run/predictor.hpp"
 
 #include <cmath>
 
@@ -17,9 +17,9 @@ using namespace cairn;
 namespace {
 
 template <auto Output, class... Options>
-constexpr bool silent = std::same_as<decltype(detail::problem_of_program<Output, true, Options...>()), sound>;
+constexpr bool silent = std::same_as<decltype(detail::problem_of_program<Output, true, Options...>()), lang::sound>;
 template <auto Output>
-constexpr bool predicts = std::same_as<decltype(detail::problem_of_program<Output, false>()), sound>;
+constexpr bool predicts = std::same_as<decltype(detail::problem_of_program<Output, false>()), lang::sound>;
 
 constexpr auto x = input<"x", 8, 12>;
 constexpr auto mask = input<"mask", 8, 12>;
@@ -152,7 +152,7 @@ static_assert(silent<target> && predicts<target>);
 // Options that may occur several times, and one thread in a build without OpenMP.
 constexpr auto weighted = classify((x * mask) | ckpt<"t">(mlp) | ckpt<"u">(block<"b">(mlp)));
 static_assert(silent<weighted, freeze<"fc1">, freeze<"fc2">, budget<1_MiB>, budget<2_MiB>, wrt<"x">, wrt<"mask">>);
-static_assert(std::same_as<decltype(detail::problem_of_threads<1>()), sound>);
+static_assert(std::same_as<decltype(detail::problem_of_threads<1>()), lang::sound>);
 
 // A gradient rule with constants, a generated array, a tag, a slice and reductions.
 struct bent_op : elementwise_op {

@@ -25,7 +25,7 @@ int main() {
 }
 """
 compile_time = re.compile(r"(?:\w+ )?cairn::(?:graph|plan)::(?:search::)?\w+")
-run_time = re.compile(r"cairn::executable<")
+run_time = re.compile(r"cairn::detail::executable<")
 
 
 def look(compiler):

@@ -103,7 +103,7 @@ struct array {
 template <class Op, shape A, shape B>
 void kernel(const float* a, const float* b, float* to, float* scratch, int threads) {
   void* operands[]{to, const_cast<float*>(a), const_cast<float*>(b), scratch};
-  cairn::graph::run<Op, float, array<A>, array<B>>(nullptr, operands, threads);
+  cairn::kernels::run<Op, float, array<A>, array<B>>(nullptr, operands, threads);
 }
 
 /// The output of a kernel: the result of a convolution, the gradient of its images, or the gradient of its filters.

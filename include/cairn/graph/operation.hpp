@@ -13,8 +13,7 @@ template <class Real, class... Tensors>
 using computed_as = stored_as<common_type_of<Tensors...>, Real>;
 }  // namespace detail
 
-namespace graph {
-
+namespace kernels {
 /// Runs an operation's kernel. It is declared here and defined in kernel/, so models can be checked without any kernel.
 template <class Op, class Real, class... Tensors>
 void run(const void* constants, void* const* operands, int threads);
@@ -28,13 +27,16 @@ void run_rows(const void* constants, void* const* operands, int threads, const v
 /// Applies an elementwise operation to one register of each argument. `Results` is a list of the results' types.
 template <class Op, class Real, class Results, dtype... Arguments>
 void run_lanes(void* const* results, const void* const* arguments);
+}  // namespace kernels
+
+namespace graph {
 
 template <dtype...>
 struct type_list {};
 
 /// An elementwise operation's code as an object. The object's address can be part of a template argument.
 template <class Op, class Real, class Results, dtype... Arguments>
-inline constexpr lane_code lanes_of{&run_lanes<Op, Real, Results, Arguments...>};
+inline constexpr lane_code lanes_of{&kernels::run_lanes<Op, Real, Results, Arguments...>};
 
 /// One object for each shape, so that two shapes are equal exactly if their addresses are.
 template <shape S>
@@ -240,9 +242,9 @@ struct kernel_with {
     constexpr bool is_bf16[]{Tensors::element.type == dtype::bf16..., false};
     return is_bf16[i];
   }
-  static constexpr kernel_pointer run() { return &cairn::graph::run<Op, Real, Tensors...>; }
-  static constexpr paired_pointer run_tiles() { return &cairn::graph::run_tiles<Op, Real, Tensors...>; }
-  static constexpr paired_pointer run_rows() { return &cairn::graph::run_rows<Op, Real, Tensors...>; }
+  static constexpr kernel_pointer run() { return &kernels::run<Op, Real, Tensors...>; }
+  static constexpr paired_pointer run_tiles() { return &kernels::run_tiles<Op, Real, Tensors...>; }
+  static constexpr paired_pointer run_rows() { return &kernels::run_rows<Op, Real, Tensors...>; }
 };
 template <class Op, class Numbers, rounding Rounded, bool Makes, class Indices, class... Tensors>
 struct kernel_reading;

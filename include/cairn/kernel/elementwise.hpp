@@ -263,12 +263,12 @@ template <class Op, class Real, dtype... Result, dtype... Argument, std::size_t.
 }
 }  // namespace cairn::detail
 
-namespace cairn::graph {
+namespace cairn::kernels {
 
 template <class Op, class Real, class Results, dtype... Argument>
 [[gnu::always_inline]] inline void run_lanes(void* const* results, const void* const* arguments) {
-  cairn::detail::run_lanes<Op, Real>(Results{}, type_list<Argument...>{},
+  cairn::detail::run_lanes<Op, Real>(Results{}, graph::type_list<Argument...>{},
                                      std::make_index_sequence<sizeof...(Argument)>{}, results, arguments);
 }
 
-}  // namespace cairn::graph
+}  // namespace cairn::kernels

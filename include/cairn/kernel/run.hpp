@@ -82,27 +82,27 @@ void call_kernel(void* const* operands, const kernels::launch& how) {
 }
 }  // namespace cairn::detail
 
-namespace cairn::graph {
+namespace cairn::kernels {
 
 template <class Op, class Real, class... Tensors>
 void run(const void* constants, void* const* operands, int threads) {
   kernels::launch how{.threads = threads};
-  if (constants != nullptr) how.arguments = *static_cast<const argument_table*>(constants);
+  if (constants != nullptr) how.arguments = *static_cast<const graph::argument_table*>(constants);
   cairn::detail::call_kernel<Op, Real, Tensors...>(operands, how);
 }
 template <class Op, class Real, class... Tensors>
 void run_tiles(const void* constants, void* const* operands, int threads, const void* reader) {
-  cairn::detail::call_kernel<Op, Real, Tensors...>(operands,
-                                                   {.threads = threads,
-                                                    .reader = static_cast<const kernels::tile_reader*>(reader),
-                                                    .arguments = *static_cast<const argument_table*>(constants)});
+  cairn::detail::call_kernel<Op, Real, Tensors...>(
+      operands, {.threads = threads,
+                 .reader = static_cast<const kernels::tile_reader*>(reader),
+                 .arguments = *static_cast<const graph::argument_table*>(constants)});
 }
 template <class Op, class Real, class... Tensors>
 void run_rows(const void* constants, void* const* operands, int threads, const void* maker) {
-  cairn::detail::call_kernel<Op, Real, Tensors...>(operands,
-                                                   {.threads = threads,
-                                                    .maker = static_cast<const kernels::row_maker*>(maker),
-                                                    .arguments = *static_cast<const argument_table*>(constants)});
+  cairn::detail::call_kernel<Op, Real, Tensors...>(
+      operands, {.threads = threads,
+                 .maker = static_cast<const kernels::row_maker*>(maker),
+                 .arguments = *static_cast<const graph::argument_table*>(constants)});
 }
 
-}  // namespace cairn::graph
+}  // namespace cairn::kernels
