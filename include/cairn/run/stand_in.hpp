@@ -118,11 +118,21 @@ view_stand_in<Number> read_only(const view_stand_in<Number>& view) {
   return view;
 }
 
-/// Returns `value` if there is one output, and otherwise a tuple with one copy for each output.
-template <class... E>
-auto repeat_for_outputs(output_list<E...>, auto value) {
-  if constexpr (sizeof...(E) == 1) return value;
-  else return std::tuple{(static_cast<void>(E{}), value)...};
+/// What stands for the value of an output: a number if the output is a scalar, and otherwise a view.
+template <class Number, class E>
+using output_stand_in = std::conditional_t<E::shape.rank == 0, Number, view_stand_in<Number>>;
+/// Returns what stands for the results of a program. The first output is the loss, which is a number, also if it is a
+/// mistake and has no shape.
+template <class Number, class Loss, class... More>
+auto results_stand_in(output_list<Loss, More...>) {
+  if constexpr (sizeof...(More) == 0) return Number{};
+  else return std::tuple{Number{}, output_stand_in<Number, More>{}...};
+}
+/// Returns what stands for the results of a predictor. A result that is a mistake is a view.
+template <class Number, class... E>
+auto predictions_stand_in(output_list<E...>) {
+  if constexpr (sizeof...(E) == 1) return (output_stand_in<Number, E>{}, ...);
+  else return std::tuple{output_stand_in<Number, E>{}...};
 }
 
 template <auto Output, class... Options>
@@ -145,11 +155,11 @@ class program_stand_in {
   void keep_snapshots_in(std::span<std::byte>) {}
   void init(seed) {}
   void step_by_step(auto, const auto&...) {}
-  auto value_and_grad(const auto&...) { return repeat_for_outputs(decltype(as_outputs(Output)){}, real_type{}); }
-  auto train(const auto&...) { return repeat_for_outputs(decltype(as_outputs(Output)){}, real_type{}); }
+  auto value_and_grad(const auto&...) { return results_stand_in<real_type>(decltype(as_outputs(Output)){}); }
+  auto train(const auto&...) { return results_stand_in<real_type>(decltype(as_outputs(Output)){}); }
   template <class... Bound>
   auto train(const train_options&, const Bound&...) {
-    return repeat_for_outputs(decltype(as_outputs(Output)){}, real_type{});
+    return results_stand_in<real_type>(decltype(as_outputs(Output)){});
   }
   std::int64_t steps() const { return 0; }
   void steps(std::int64_t) {}
@@ -201,9 +211,7 @@ class predictor_stand_in {
   explicit predictor_stand_in(const auto&) {}
   predictor_stand_in(const auto&, std::span<std::byte>) {}
   void keep_snapshots_in(std::span<std::byte>) {}
-  auto operator()(const auto&...) {
-    return repeat_for_outputs(decltype(as_outputs(Output)){}, view_stand_in<real_type>{});
-  }
+  auto operator()(const auto&...) { return predictions_stand_in<real_type>(decltype(as_outputs(Output)){}); }
   template <fixed_string>
   view_stand_in<real_type> cache() {
     return {};
