@@ -1,8 +1,8 @@
 // States: which values they take and when. The update of a state runs once, also in segments.
-#include "cairn/op/loss.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/op/loss.hpp"
 
 #include "../overlap.hpp"
 
@@ -18,8 +18,8 @@ constexpr auto s = state<"s", initial{.fill = 2}, 8>;
 // Shapes. The result of updated has the shape of its first argument, and a state has the shape of its new value. The
 // two arguments of in_training have equal shapes.
 static_assert(updated(h, s, mean<0>(h)).shape == shape{4, 8} && in_training(h, x).shape == shape{4, 8});
-static_assert(updated_op::result(shape{4}, shape{8}, shape{1, 8}) == no_shape);
-static_assert(in_training_op::result(shape{4}, shape{}) == no_shape);
+static_assert(lang::updated_op::result(shape{4}, shape{8}, shape{1, 8}) == no_shape);
+static_assert(lang::in_training_op::result(shape{4}, shape{}) == no_shape);
 static_assert(nn::batch_norm<"bn">(input<"y", 2, 3, 4>).shape == shape{2, 3, 4});
 
 /// The formula of the new value of a state. It is empty if the state has no new value.
@@ -84,8 +84,8 @@ static_assert(lawful<normalized>());
 // pass never reads it.
 constexpr auto inner = nn::linear<"fc", 8> | nn::batch_norm<"bn"> | nn::gelu;
 constexpr auto outer = ckpt<"inner", allow_useless>(inner) | nn::tanh | nn::batch_norm<"outer">;
-constexpr auto deep = sum(square(
-    h | repeat<2, "block">([](auto) { return ckpt<"outer", allow_useless>(outer); }) | block<"last">(layer(inner))));
+constexpr auto deep = sum(square(h | repeat<2, "block">([](auto) { return ckpt<"outer", allow_useless>(outer); }) |
+                                 block<"last">(layer(inner))));
 static_assert(updates<step_of<deep>> == 10 && updates<step_of<deep, plain>> == 10 && lawful<deep>());
 static_assert(updates<step_of<deep, freeze<"block.0">>> == 10);
 static_assert(runs_of<step_of<deep>>("moments").backward > 0 && runs_of<step_of<deep, plain>>("moments").backward == 0);
@@ -104,8 +104,8 @@ constexpr auto shared = state<"/s", initial{}, 8>;
 constexpr auto to_argument = [](auto v, auto m) { return updated(v, shared, m); };
 constexpr auto to_its_own = [](auto v, auto m) { return updated(v, shared, m * 2_c); };
 constexpr auto twice(auto f) { return sum(block<"a">(layer(f))(h, mean<0>(h)) * block<"b">(layer(f))(h, mean<0>(h))); }
-static_assert(std::same_as<detail::problem_in<step_of<twice(to_argument)>>, sound>);
-static_assert(!std::same_as<detail::problem_in<step_of<twice(to_its_own)>>, sound>);
-static_assert(std::same_as<detail::problem_in<forward_of<twice(to_its_own)>>, sound>);
+static_assert(std::same_as<detail::problem_in<step_of<twice(to_argument)>>, lang::sound>);
+static_assert(!std::same_as<detail::problem_in<step_of<twice(to_its_own)>>, lang::sound>);
+static_assert(std::same_as<detail::problem_in<forward_of<twice(to_its_own)>>, lang::sound>);
 
 }  // namespace
