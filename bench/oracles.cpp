@@ -120,10 +120,10 @@ struct columns {
 };
 template <columns Of, unsigned Kept>
 constexpr auto products = []<int... I>(std::integer_sequence<int, I...>) {
-  return (part<(Kept >> I & 1) != 0, fixed_string("p") + digits<I>>(
-              [](auto x) { return sum(cos(matmul(x, matrix<Of.inner[I], Of.outer[I], "w">))); },
-              matrix<Of.inner[I], Of.inner[I], fixed_string("x") + digits<I>>) +
-          ...);
+  return (part < (Kept >> I & 1) != 0,
+          fixed_string("p") + cairn::detail::digits < I >>
+              ([](auto x) { return sum(cos(matmul(x, matrix<Of.inner[I], Of.outer[I], "w">))); },
+               matrix<Of.inner[I], Of.inner[I], fixed_string("x") + cairn::detail::digits<I>>)+...);
 }(std::make_integer_sequence<int, static_cast<int>(std::size(Of.inner))>{});
 template <unsigned Kept>
 constexpr auto uneven = products<columns<4>{{1, 1, 1, 1}, {11, 3, 4, 2}}, Kept>;

@@ -13,9 +13,7 @@ namespace cairn::file {
 
 namespace detail {
 using cairn::detail::text_of;
-}
 
-namespace detail {
 /// Returns a text from a file in a form that a message can show: at most `longest` bytes, each a printable ASCII
 /// character. So a text from a file cannot move the cursor, change the direction of writing, or look like a line of
 /// cairn.

@@ -67,10 +67,8 @@ static_assert(dtypes.size() == static_cast<std::size_t>(dtype::u64) + 1);
 
 /// Returns the name of a type in files, for example "F32".
 constexpr std::string_view name_of(dtype type) { return dtypes[static_cast<std::size_t>(type)].name; }
-namespace detail {
 /// Returns the number of bits of one element. It is a multiple of 8, except for f4 and f6.
 constexpr int bits_of(dtype type) { return dtypes[static_cast<std::size_t>(type)].bits; }
 
-}  // namespace detail
 }  // namespace detail
 }  // namespace cairn::file
