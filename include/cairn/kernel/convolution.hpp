@@ -199,7 +199,7 @@ inline constexpr auto tap_table = [] {
   std::size_t tap = 0;
   for (int down = 0; down < Cut.vertical.taps; ++down)
     for (int along = 0; along < Cut.horizontal.taps; ++along)
-      at[tap++] = tap_of(Of, Cut.vertical, down) * Of.filter[3] + tap_of(Of, Cut.horizontal, along);
+      at[tap++] = cost::tap_of(Of, Cut.vertical, down) * Of.filter[3] + cost::tap_of(Of, Cut.horizontal, along);
   return at;
 }();
 template <class In, class Sum, cost::correlation Of>
@@ -207,7 +207,7 @@ using tile_of = std::conditional_t<Of.depthwise() || !std::is_same_v<In, bf16>, 
 template <class In, class Sum, cost::correlation Of, int Sweep>
 constexpr auto sweep_plan_of() {
   using tile = tile_of<In, Sum, Of>;
-  constexpr cost::sweep_cut cut = cut_of(Of, Sweep, sizeof(workspace_number<In, Sum>));
+  constexpr cost::sweep_cut cut = cost::cut_of(Of, Sweep, sizeof(workspace_number<In, Sum>));
   sweep_plan<tile, Sum> plan{cut, {}, run_table<Of, cut>.data(), tap_table<Of, cut>.data()};
   if constexpr (!Of.depthwise() && cut.runs > 0)
     plan.codes = codes_of<tile, Sum, cut.tile_rows, cut.horizontal.count, cut.tile_columns, Of.results(), true>();
@@ -219,7 +219,7 @@ inline constexpr auto sweep_plans = []<int... I>(std::integer_sequence<int, I...
 }(std::make_integer_sequence<int, Of.sweeps()>{});
 template <class In, class Sum, cost::correlation Of>
 inline constexpr correlation_plan<tile_of<In, Sum, Of>, Sum> correlation_plan_of{
-    Of, sweep_plans<In, Sum, Of>.data(), correlation_workspace(Of, sizeof(workspace_number<In, Sum>))};
+    Of, sweep_plans<In, Sum, Of>.data(), cost::correlation_workspace(Of, sizeof(workspace_number<In, Sum>))};
 
 /// Runs a convolution or the gradient of its images. The operands are the images that are computed, the images that are
 /// read or their pieces, the filter, and the workspace.

@@ -91,7 +91,7 @@ class filter_gradient {
   /// sections, and the sums of the sections are added in order.
   void each_channel(number* scratch, int parts) const {
     const std::int64_t all = std::int64_t{plan.of.output[0]} * plan.of.output[1], size = plan.of.filter.count();
-    const int sections = sections_of(plan.of);
+    const int sections = cost::sections_of(plan.of);
     Sum* const sums = lent_as<Sum>(scratch + parts * plan.scratch.each);
     in_parts(parts, [=, this](int part) {
       In* const copy = copy_in<In>(scratch + part * plan.scratch.each, plan.cut.pixels, false);
@@ -156,7 +156,7 @@ class filter_gradient {
     const cost::sweep_cut& cut = plan.cut.pixels;
     const image_rows<In> from = images();
     In* const copy = copy_in<In>(scratch, cut, widens);
-    packed* const panel = lent_as<packed>(scratch + band_copy_numbers(cut, sizeof(number), {.wide = widens}));
+    packed* const panel = lent_as<packed>(scratch + cost::band_copy_numbers(cut, sizeof(number), {.wide = widens}));
     const In* const pixels = cut.copied ? copy : read.only();
     const Tile* tiles;
     if constexpr (widens) tiles = lent_as<Tile>(scratch);
@@ -249,15 +249,18 @@ class filter_gradient {
   }
 };
 template <class In, class Sum, cost::correlation Of>
-inline constexpr cost::filter_cut filter_cut_of = cut_of_filter(Of, sizeof(workspace_number<In, Sum>));
+inline constexpr cost::filter_cut filter_cut_of = cost::cut_of_filter(Of, sizeof(workspace_number<In, Sum>));
 template <class In, class Sum, cost::correlation Of>
 using tile_of_filter = std::conditional_t<std::is_same_v<In, bf16> && !filter_cut_of<In, Sum, Of>.in_pairs, Sum, In>;
 template <class In, class Sum, cost::correlation Of>
 inline constexpr auto filter_plan_of = [] {
   using tile = tile_of_filter<In, Sum, Of>;
   constexpr const cost::filter_cut& cut = filter_cut_of<In, Sum, Of>;
-  filter_plan<tile, Sum> plan{
-      Of, cut, {}, run_table<Of, cut.pixels>.data(), filter_gradient_workspace(Of, sizeof(workspace_number<In, Sum>))};
+  filter_plan<tile, Sum> plan{Of,
+                              cut,
+                              {},
+                              run_table<Of, cut.pixels>.data(),
+                              cost::filter_gradient_workspace(Of, sizeof(workspace_number<In, Sum>))};
   if constexpr (!Of.depthwise())
     plan.codes = codes_of<tile, Sum, cut.tile_rows, cut.pixels.length, cut.tile_columns, Of.results(), false>();
   return plan;

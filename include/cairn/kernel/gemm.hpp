@@ -21,7 +21,7 @@ namespace cairn::kernels {
 /// Describes the tiles of a product: the rows and the registers of whole tiles, and of the last tiles.
 template <class In, cost::product P>
 struct tile_extents {
-  static constexpr cost::blocking cut = blocking_of(P, sizeof(In));
+  static constexpr cost::blocking cut = cost::blocking_of(P, sizeof(In));
   static constexpr bool rows_apart = !P.transpose_a && !cut.strips;
   static constexpr int rows_left = P.m % cut.tile_rows, columns_left = P.n % cut.tile_columns;
   static constexpr int rows = cut.tile_rows, last_rows = rows_left == 0 ? rows : cut.filled_rows(rows_left);

@@ -145,7 +145,7 @@ struct image_rows {
 /// half, so that each is read before what is made of it, or of those before, is written there.
 template <class In, class Lent>
 In* copy_in(Lent* band, const cost::sweep_cut& cut, bool wide) {
-  return lent_as<In>(band) + (wide ? band_copy_numbers(cut, sizeof(Lent), {}) : 0);
+  return lent_as<In>(band) + (wide ? cost::band_copy_numbers(cut, sizeof(Lent), {}) : 0);
 }
 
 /// Where each run of taps begins, from the first tap on.
@@ -154,9 +154,9 @@ inline constexpr auto run_table = [] {
   std::array<std::int64_t, static_cast<std::size_t>(Cut.runs) + 1> at{};
   std::size_t run = 0;
   for (int down = 0; down < Cut.vertical.taps; ++down) {
-    const std::int64_t row = place_of_tap(Of, 0, Cut.vertical, down) - Cut.vertical.least;
+    const std::int64_t row = cost::place_of_tap(Of, 0, Cut.vertical, down) - Cut.vertical.least;
     for (int along = 0; along < Cut.horizontal.taps; along += Cut.run_taps) {
-      const std::int64_t column = place_of_tap(Of, 1, Cut.horizontal, along) - Cut.horizontal.least;
+      const std::int64_t column = cost::place_of_tap(Of, 1, Cut.horizontal, along) - Cut.horizontal.least;
       at[run++] = (row * Cut.row_pixels(Of) + column) * Cut.pixel_numbers;
     }
   }

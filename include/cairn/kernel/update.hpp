@@ -44,6 +44,9 @@ template <class V>
 }  // namespace cairn::lang
 
 namespace cairn::kernels {
+/// Declares the name as a function, so that no class or object of a user hides the functions of operations.
+void lanewise();
+
 // `evaluated` evaluates an expression of an update rule; each number of the rule is a register. If the same expression
 // occurs twice, compilers compute it once.
 template <int I, class V>

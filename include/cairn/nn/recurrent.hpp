@@ -54,7 +54,7 @@ constexpr auto problem_of_units(X x, S... states) {
   using owner = lang::owner_of<X, S...>;
   using what = fact::operation<Units::name, lang::tensor_fact<X>, lang::tensor_fact<S>...>;
   if constexpr (lang::wrong<X> || (lang::wrong<S> || ...)) {
-    return pass_on<owner>(x, states...);
+    return lang::pass_on<owner>(x, states...);
   } else if constexpr (kind_of(X::element.type) != kind::real || ((kind_of(S::element.type) != kind::real) || ...)) {
     return lang::poison<misuse::kind_mismatch, owner, fact::in<Name>, what, fact::takes<float>>{};
   } else if constexpr (X::shape.rank != Rank) {

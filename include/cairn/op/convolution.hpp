@@ -44,13 +44,13 @@ struct convolution_op : filtering {
   }
   static constexpr std::int64_t flops(const shape& x, const shape& w) { return of(x, w).flops(); }
   static constexpr tiling tiles(int bytes, const shape& x, const shape& w) {
-    return tiling_of(cut_of(of(x, w), 0, bytes));
+    return tiling_of(cost::cut_of(of(x, w), 0, bytes));
   }
   static constexpr tiling tiling_of(const cost::sweep_cut& cut) {
     return cut.block_runs < cut.runs || cut.block_length < cut.length ? tiling::summed_in_result : tiling::complete;
   }
   static constexpr workspace scratch(int bytes, const shape& x, const shape& w) {
-    return correlation_workspace(of(x, w), bytes);
+    return cost::correlation_workspace(of(x, w), bytes);
   }
   /// Returns true if the kernel reads the pieces of concatenated images in place. The kernel can do so only if it
   /// copies the images anyway.
@@ -76,10 +76,10 @@ struct convolution_back_op : filtering {
   static constexpr std::int64_t flops(const shape& g, const shape& w) { return of(g, w).flops(); }
   static constexpr tiling tiles(int bytes, const shape& g, const shape& w) {
     if (of(g, w).sweeps() > 1) return tiling::none;
-    return convolution_op<Moves>::tiling_of(cut_of(of(g, w), 0, bytes));
+    return convolution_op<Moves>::tiling_of(cost::cut_of(of(g, w), 0, bytes));
   }
   static constexpr workspace scratch(int bytes, const shape& g, const shape& w) {
-    return correlation_workspace(of(g, w), bytes);
+    return cost::correlation_workspace(of(g, w), bytes);
   }
   template <class G, class Y, class Image, class W>
   static constexpr auto vjp(G g, Y, Image image, W w) {
@@ -99,7 +99,7 @@ struct filter_gradient_op : convolving {
   }
   static constexpr std::int64_t flops(const shape& x, const shape& g) { return of(x, g).flops(); }
   static constexpr workspace scratch(int bytes, const shape& x, const shape& g) {
-    return filter_gradient_workspace(of(x, g), bytes);
+    return cost::filter_gradient_workspace(of(x, g), bytes);
   }
   static constexpr bool reads_pieces(int argument, const shape& x, const shape& g) {
     return argument == 0 && of(x, g).copied();

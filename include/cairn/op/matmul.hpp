@@ -50,19 +50,19 @@ struct matmul_op : op {
 
   static constexpr tiling tiles(int bytes, const shape& a, const shape& b) {
     const cost::product each = one(a, b);
-    if (products(a, b) > 1 || blocking_of(each, bytes).open_sums > 0) return tiling::none;
-    return each.k > blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
+    if (products(a, b) > 1 || cost::blocking_of(each, bytes).open_sums > 0) return tiling::none;
+    return each.k > cost::blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
   /// Returns true if the kernel rounds its result to bf16. The kernel of a single product does not round, because a
   /// fused loop takes its tiles and rounds them. The kernel of several products rounds if each tile is complete at
   /// once.
   static constexpr bool makes_bf16(int, const shape& a, const shape& b) {
     constexpr int bytes = 2;
-    return products(a, b) > 1 && inner(a) <= blocking_of(one(a, b), bytes).depth;
+    return products(a, b) > 1 && inner(a) <= cost::blocking_of(one(a, b), bytes).depth;
   }
   static constexpr int reads_rows(int) { return 1; }
   static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
-    const workspace own = blocking_of(one(a, b), bytes).needed_workspace;
+    const workspace own = cost::blocking_of(one(a, b), bytes).needed_workspace;
     // Threads share a single product. If there are several products, each thread computes whole products.
     if (products(a, b) == 1) return own;
     return {own.numbers(1), parts_of(flops(a, b), products(a, b))};
