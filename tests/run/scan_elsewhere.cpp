@@ -60,7 +60,7 @@ class given {
 
  private:
   std::size_t size_;
-  memory_block at_;
+  cairn::detail::memory_block at_;
 };
 
 const std::vector<float> x(T* rows* width, 0.3F);

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(rounding_of_special_numbers) {
 // Each number becomes one of its two neighbours. A neighbour is chosen more often the nearer it is.
 BOOST_AUTO_TEST_CASE(distribution_of_stochastic_rounding) {
   constexpr int count = 64 * 512;
-  const auto check = [&]<double Start>(std::integral_constant<int, 0>, std::type_identity<constant_leaf<Start>>) {
+  const auto check = [&]<double Start>(std::integral_constant<int, 0>, std::type_identity<lang::constant_leaf<Start>>) {
     constexpr auto w = param_from<"w", initial::constant(Start), 64, 512>;
     program<sum(w), halved, update<sgd_options{}>> step;
     for (const double fraction : {1.0 / 65536, 0.01, 0.25, 0.5, 0.8, 0.999}) {
@@ -148,8 +148,8 @@ BOOST_AUTO_TEST_CASE(distribution_of_stochastic_rounding) {
       BOOST_TEST(std::abs(moved - count * fraction) < 4 * deviation, moved << " of " << count * fraction);
     }
   };
-  check(std::integral_constant<int, 0>{}, std::type_identity<constant_leaf<1.5>>{});
-  check(std::integral_constant<int, 0>{}, std::type_identity<constant_leaf<-1.5>>{});
+  check(std::integral_constant<int, 0>{}, std::type_identity<lang::constant_leaf<1.5>>{});
+  check(std::integral_constant<int, 0>{}, std::type_identity<lang::constant_leaf<-1.5>>{});
 }
 
 // Rounding to the nearest number would lose these updates. With stochastic rounding, many small updates move the mean

@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(normalizations) {
   agrees<(param<"x", 3, 17> * second + 3_c) | nn::layer_norm<"ln">>("layer_norm_constant");
   agrees<x * (1_c - second) | nn::rms_norm<"rms">>("rms_norm_zero");
   constexpr auto w = param<"ln.weight", 5>;
-  constexpr auto moments = make<row_moments_op<1e-5>>(x);
-  agrees<grad(sum(square(make<normalized_op<0>>(x, std::get<0>(moments), std::get<1>(moments), w, w))), x)>(
+  constexpr auto moments = make<lang::row_moments_op<1e-5>>(x);
+  agrees<grad(sum(square(make<lang::normalized_op<0>>(x, std::get<0>(moments), std::get<1>(moments), w, w))), x)>(
       "layer_norm_second");
   agrees<param<"x", 2, 3, 2, 4> | nn::flatten | nn::linear_without_bias<"fc", 3>>("flatten");
 }
