@@ -69,14 +69,14 @@ template <class Op, class... A, class V>
 
 namespace cairn::lang {
 
-template <class Rule, int Moments, lang::clipping Clip, class V, class... More>
+template <class Rule, int Moments, clipping Clip, class V, class... More>
 [[gnu::always_inline]] inline auto lanewise(update_op<Rule, Moments, Clip>, V parameter, V gradient, More... more) {
   const V numbers[]{parameter, gradient, more...};
   return [&numbers]<class... E>(std::tuple<E...>*) {
     return std::array<V, sizeof...(E)>{kernels::evaluated(E{}, numbers)...};
   }(static_cast<typename update_op<Rule, Moments, Clip>::values*>(nullptr));
 }
-template <class Rule, int Moments, lang::clipping Clip, class V, class... More>
+template <class Rule, int Moments, clipping Clip, class V, class... More>
 [[gnu::always_inline]] inline auto lanewise(update_op<Rule, Moments, Clip, true>, V parameter, V gradient,
                                             More... more) {
   return [&]<std::size_t... I>(std::index_sequence<I...>, const auto& all) {
@@ -85,7 +85,7 @@ template <class Rule, int Moments, lang::clipping Clip, class V, class... More>
     next[0] = kernels::stochastically_rounded(next[0], std::get<drawn>(all), std::get<drawn + 1>(all),
                                               std::get<drawn + 2>(all));
     return next;
-  }(std::make_index_sequence<sizeof...(More) - lang::stochastic_argument_count>{}, std::tie(more...));
+  }(std::make_index_sequence<sizeof...(More) - stochastic_argument_count>{}, std::tie(more...));
 }
 
 }  // namespace cairn::lang
