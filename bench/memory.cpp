@@ -8,9 +8,9 @@
 #include <array>
 #include <cairn/check/model.hpp>
 #include <cairn/lang/checkpoint.hpp>
-#include <cairn/op/loss.hpp>
 #include <cairn/nn/activation.hpp>
 #include <cairn/nn/linear.hpp>
+#include <cairn/op/loss.hpp>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -28,18 +28,15 @@ constexpr auto residual = nn::residual(feed_forward);
 template <int N, int G>
 constexpr auto flat = repeat<N, "block">([](auto) { return ckpt<"ff">(residual); });
 template <int N, int G>
-constexpr auto grouped = repeat<G, "group">([](auto) {
-  return ckpt<"blocks">(repeat<N / G, "block">([](auto) { return residual; }));
-});
+constexpr auto grouped =
+    repeat<G, "group">([](auto) { return ckpt<"blocks">(repeat<N / G, "block">([](auto) { return residual; })); });
 template <int N, int G>
-constexpr auto nested = repeat<G, "group">([](auto) {
-  return ckpt<"blocks">(repeat<N / G, "block">([](auto) { return ckpt<"ff">(residual); }));
-});
+constexpr auto nested = repeat<G, "group">(
+    [](auto) { return ckpt<"blocks">(repeat<N / G, "block">([](auto) { return ckpt<"ff">(residual); })); });
 
 template <auto Blocks>
-constexpr auto loss = cross_entropy(input<"images", 128, 784> | nn::linear<"embed", 256> | Blocks |
-                                        nn::linear<"head", 10>,
-                                    labels<"classes", 10, 128>);
+constexpr auto loss = cross_entropy(
+    input<"images", 128, 784> | nn::linear<"embed", 256> | Blocks | nn::linear<"head", 10>, labels<"classes", 10, 128>);
 
 /// Returns the greatest sum of bytes that are alive at once. Each value is rounded up to whole cache lines, as in the
 /// arena. No arena can be smaller. The planned arena is larger if its free pieces are too small to be used.
@@ -50,7 +47,7 @@ constexpr std::int64_t live_bytes() {
   constexpr const auto& l = Compiled::loops;
   constexpr const auto& live = Compiled::ranges;
   constexpr const auto& p = Compiled::addresses;
-  const auto bytes = [&](int v) { return plan::aligned(s.result(v).bytes); };
+  const auto bytes = [&](int v) { return plans::aligned(s.result(v).bytes); };
   bool alive[std::size(s.nodes)] = {};
   std::int64_t sum = 0, most = 0;
   const auto end = [&](int v) {
@@ -61,12 +58,12 @@ constexpr std::int64_t live_bytes() {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int w = f.members[m];
       if (!f.external[w] || p.outside_arena[w]) continue;
-      plan::for_each_overwritable(s, f, l, live, p, i, w, end);
+      plans::for_each_overwritable(s, f, l, live, p, i, w, end);
       alive[w] = true;
       sum += bytes(w);
     }
-    most = std::max(most, sum + plan::aligned(plan::workspace_of(s, f.steps[i], 1)));
-    plan::for_each_read(s, f, l, i, [&](int v) {
+    most = std::max(most, sum + plans::aligned(plans::workspace_of(s, f.steps[i], 1)));
+    plans::for_each_read(s, f, l, i, [&](int v) {
       if (live.last[v] == i) end(v);
     });
   }
@@ -79,8 +76,7 @@ struct figures {
 template <auto Loss, class... Options>
 constexpr figures figures_of() {
   using compiled = detail::compiled_of<Loss, true, Options...>;
-  return {live_bytes<compiled>(), detail::memory_in<compiled>.peak_bytes,
-          detail::flops_in<compiled>.total()};
+  return {live_bytes<compiled>(), detail::memory_in<compiled>.peak_bytes, detail::flops_in<compiled>.total()};
 }
 
 constexpr std::array forms{"plain", "each block", "sqrt(n) groups", "both, nested"};
@@ -109,14 +105,13 @@ double percent(std::int64_t part, std::int64_t whole) {
 }
 
 void print_table() {
-  std::printf("%6s  %-16s%10s%14s%8s%12s%8s\n", "blocks", "segments", "live MiB", "planned MiB", "above",
-              "of plain", "work");
+  std::printf("%6s  %-16s%10s%14s%8s%12s%8s\n", "blocks", "segments", "live MiB", "planned MiB", "above", "of plain",
+              "work");
   for (const depth& d : depths) {
     for (std::size_t i = 0; i < forms.size(); ++i) {
       const figures &f = d.of[i], &p = d.of[0];
-      std::printf("%6d  %-16s%10.2f%14.2f%6.1f %%%10.0f %%%6.0f %%\n", d.blocks, forms[i], mib(f.live),
-                  mib(f.planned), percent(f.planned, f.live) - 100, percent(f.planned, p.planned),
-                  percent(f.flops, p.flops));
+      std::printf("%6d  %-16s%10.2f%14.2f%6.1f %%%10.0f %%%6.0f %%\n", d.blocks, forms[i], mib(f.live), mib(f.planned),
+                  percent(f.planned, f.live) - 100, percent(f.planned, p.planned), percent(f.flops, p.flops));
     }
   }
 }
@@ -134,8 +129,7 @@ struct plot {
     out << "<text x='" << at_x << "' y='" << at_y << "' class='" << kind << "'>" << what << "</text>\n";
   }
   void line(double x1, double y1, double x2, double y2, const std::string& kind) {
-    out << "<line x1='" << x1 << "' y1='" << y1 << "' x2='" << x2 << "' y2='" << y2 << "' class='" << kind
-        << "'/>\n";
+    out << "<line x1='" << x1 << "' y1='" << y1 << "' x2='" << x2 << "' y2='" << y2 << "' class='" << kind << "'/>\n";
   }
   void dot(double at_x, double at_y, const std::string& kind) {
     out << "<circle cx='" << at_x << "' cy='" << at_y << "' r='4' class='" << kind << "'/>\n";
@@ -150,10 +144,8 @@ struct plot {
       text(x(d.blocks), bottom + 20, "middle", d.blocks);
     }
     text(24, 30, "title", "Memory of a training step, by depth");
-    text(24, 50, "start",
-         "Lines: the planned arena. Dots: the most bytes that live at once; no arena can be smaller.");
-    text((left + right) / 2, bottom + 46, "middle",
-         "residual blocks (each 256 to 1024 to 256 wide, batch of 128)");
+    text(24, 50, "start", "Lines: the planned arena. Dots: the most bytes that live at once; no arena can be smaller.");
+    text((left + right) / 2, bottom + 46, "middle", "residual blocks (each 256 to 1024 to 256 wide, batch of 128)");
     out << "<text transform='translate(30 " << (top + bottom) / 2
         << ") rotate(-90)' class='middle'>arena, in MiB</text>\n";
   }

@@ -6,7 +6,7 @@
 // fit<...> places.
 #include "model.hpp"
 
-using namespace cairn::plan::search;
+using namespace cairn::plans::search;
 
 namespace {
 

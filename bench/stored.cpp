@@ -9,12 +9,12 @@ namespace {
 
 // The README's network.
 constexpr auto feed_forward = nn::linear<"fc1", 1024> | nn::gelu | nn::linear<"fc2", 256>;
-constexpr auto readme = input<"x", 128, 784> | nn::linear<"embed", 256> |
-                        repeat<8, "b">([](auto) { return nn::residual(feed_forward); });
+constexpr auto readme =
+    input<"x", 128, 784> | nn::linear<"embed", 256> | repeat<8, "b">([](auto) { return nn::residual(feed_forward); });
 
 constexpr auto rows = input<"x", 128, 64>;
-constexpr auto mlp = rows | nn::linear<"1", 128> | nn::gelu | nn::linear<"2", 128> | nn::tanh | nn::linear<"3", 64> |
-                     nn::gelu;
+constexpr auto mlp =
+    rows | nn::linear<"1", 128> | nn::gelu | nn::linear<"2", 128> | nn::tanh | nn::linear<"3", 64> | nn::gelu;
 
 constexpr auto elementwise = layer([](auto x) {
   const auto y = tanh(x) * param<"a", 64> + sigmoid(x * param<"b", 64>);
@@ -57,9 +57,8 @@ constexpr auto batch_norm = layer([](auto x) {
 constexpr auto normed = rows | repeat<3, "b">([](auto) { return nn::linear<"in", 64> | batch_norm | nn::relu; });
 
 constexpr auto silu = layer([](auto x) { return x * sigmoid(x); });
-constexpr auto residual = rows | repeat<3, "b">([](auto) {
-                            return nn::residual(nn::linear<"fc1", 256> | silu | nn::linear<"fc2", 64>);
-                          });
+constexpr auto residual =
+    rows | repeat<3, "b">([](auto) { return nn::residual(nn::linear<"fc1", 256> | silu | nn::linear<"fc2", 64>); });
 
 constexpr auto layer_norm = layer([](auto x) {
   const auto centered = x - mean<-1>(x, keepdim);
@@ -70,8 +69,8 @@ constexpr auto pre_norm = rows | nn::linear<"in", 64> | repeat<3, "b">([](auto) 
                           });
 
 constexpr auto dense_layer = layer([](auto x) { return concatenate<-1>(x, x | nn::linear<"fc", 32> | nn::relu); });
-constexpr auto dense = rows | block<"1">(dense_layer) | block<"2">(dense_layer) | block<"3">(dense_layer) |
-                       block<"4">(dense_layer);
+constexpr auto dense =
+    rows | block<"1">(dense_layer) | block<"2">(dense_layer) | block<"3">(dense_layer) | block<"4">(dense_layer);
 
 /// Prints a line for each value of the forward pass: its number, its sort, whether the backward pass reads it, its
 /// bytes and its arguments.
@@ -86,11 +85,15 @@ void print(const char* name) {
   }
   std::cout << "model " << name << ' ' << m.stored_bytes << ' ' << m.peak_bytes << '\n';
   for (int v = 0; v < d.turn; ++v) {
-    const graph::role what = d.op(v).what;
-    const bool free = graph::is_leaf(what) || need.constant[v] || need.output[need.view_root[v]];
-    const bool kernel = d.op(v).result_count > 1 || what == graph::role::kernel, view = what == graph::role::view;
-    std::cout << v << (free ? " free " : view ? " view " : kernel ? " kernel " : " again ") << read[v] << ' '
-              << d.result(v).bytes;
+    const graphs::role what = d.op(v).what;
+    const bool free = graphs::is_leaf(what) || need.constant[v] || need.output[need.view_root[v]];
+    const bool kernel = d.op(v).result_count > 1 || what == graphs::role::kernel, view = what == graphs::role::view;
+    std::cout << v
+              << (free     ? " free "
+                  : view   ? " view "
+                  : kernel ? " kernel "
+                           : " again ")
+              << read[v] << ' ' << d.result(v).bytes;
     for (int i = 0; i < d.op(v).argument_count; ++i) std::cout << ' ' << d.argument(v, i);
     std::cout << '\n';
   }

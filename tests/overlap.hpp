@@ -12,7 +12,7 @@ namespace cairn::test {
 template <class Plan>
 constexpr bool is_followed(int v) {
   const auto& s = Plan::schedule;
-  if (s.op(v).what == graph::role::accumulated || s.op(v).what == graph::role::cache) return true;
+  if (s.op(v).what == graphs::role::accumulated || s.op(v).what == graphs::role::cache) return true;
   for (int i = 0; i < s.carry_count; ++i) {
     if (s.carries[i].before == v) return true;
   }
@@ -28,7 +28,7 @@ constexpr bool is_given(int v) {
 template <class Plan>
 constexpr int memory_of(int v) {
   const auto& s = Plan::schedule;
-  while (is_view(s.nodes[v]) || (s.op(v).what == graph::role::map && Plan::steps.step_of[v] == graph::none))
+  while (is_view(s.nodes[v]) || (s.op(v).what == graphs::role::map && Plan::steps.step_of[v] == graphs::none))
     v = s.argument(v, 0);
   return v;
 }
@@ -39,7 +39,7 @@ template <class Plan>
 constexpr void for_each_memory(int v, auto visit) {
   const auto& s = Plan::schedule;
   const int m = memory_of<Plan>(v);
-  if (!s.op(m).joins || Plan::steps.step_of[m] != graph::none) return visit(m);
+  if (!s.op(m).joins || Plan::steps.step_of[m] != graphs::none) return visit(m);
   for (int i = 0; i < s.op(m).argument_count; ++i) for_each_memory<Plan>(s.argument(m, i), visit);
 }
 
@@ -49,12 +49,12 @@ constexpr void for_each_memory(int v, auto visit) {
 template <class Plan>
 constexpr void for_each_operand(int index, int w, auto visit) {
   const auto& s = Plan::schedule;
-  const plan::plan_step& step = Plan::steps.steps[index];
+  const plans::plan_step& step = Plan::steps.steps[index];
   const int head = Plan::steps.members[step.loop_begin], kernel = step.kernel;
   // A kernel with tiles may keep partial sums in a result until the result is complete.
   const bool sums = step.loop_reads_tiles && s.op(kernel).tiles == tiling::summed_in_result;
   const bool by_kernel =
-      !step.loop_reads_tiles && kernel != graph::none && w >= kernel && w < kernel + s.op(kernel).result_count;
+      !step.loop_reads_tiles && kernel != graphs::none && w >= kernel && w < kernel + s.op(kernel).result_count;
   const bool of_loop = step.has_loop() && !by_kernel;
   const auto read = [&](int value, bool overwritable) {
     for_each_memory<Plan>(value, [&](int v) {
@@ -62,17 +62,17 @@ constexpr void for_each_operand(int index, int w, auto visit) {
     });
   };
   for (int i = Plan::loops.of[index].input_begin; i < Plan::loops.of[index].input_end; ++i) {
-    const plan::loop_input& in = Plan::loops.inputs[i];
-    const bool in_order = s.op(in.value).what != graph::role::map || in.value == in.source;
+    const plans::loop_input& in = Plan::loops.inputs[i];
+    const bool in_order = s.op(in.value).what != graphs::role::map || in.value == in.source;
     const bool by_element = in_order && s.result(in.value).count == s.result(head).count;
     const bool in_turn = of_loop ? s.nodes[w].result_index == 0 || s.op(w).updates
                                  : s.result(w).overwrites == 0 && !step.loop_reads_rows;
     read(in.source, !sums && by_element && in_turn);
   }
-  if (kernel == graph::none) return;
+  if (kernel == graphs::none) return;
   for (int i = 0; i < s.op(kernel).argument_count; ++i) {
     const int a = s.argument(kernel, i);
-    const bool in_order = s.op(a).what != graph::role::map || Plan::steps.step_of[a] != graph::none;
+    const bool in_order = s.op(a).what != graphs::role::map || Plan::steps.step_of[a] != graphs::none;
     const bool by_row = step.loop_reads_rows && s.result(a).count == s.result(head).count;
     read(a, in_order && (of_loop ? by_row : !step.loop_reads_rows && s.result(w).overwrites == i));
   }
@@ -93,10 +93,10 @@ enum class fault {
 /// Returns the number of bytes behind a base.
 template <class Plan>
 constexpr std::int64_t bytes_at(int base) {
-  if (base == plan::arena_base) return Plan::layout.peak_bytes;
-  if (base == plan::gradient_base) return Plan::addresses.gradient_bytes;
-  if (base == plan::moment_base) return Plan::addresses.moment_bytes;
-  const int leaf = base - plan::leaf_base;
+  if (base == plans::arena_base) return Plan::layout.peak_bytes;
+  if (base == plans::gradient_base) return Plan::addresses.gradient_bytes;
+  if (base == plans::moment_base) return Plan::addresses.moment_bytes;
+  const int leaf = base - plans::leaf_base;
   return leaf < 0 || leaf >= Plan::graph.leaf_count ? 0 : Plan::graph.leaf_op(leaf).results[0].bytes;
 }
 
@@ -105,10 +105,10 @@ constexpr std::int64_t bytes_at(int base) {
 template <class Plan>
 constexpr bool all_followed() {
   constexpr const auto& s = Plan::schedule;
-  const auto same = [](const plan::address& a, const plan::address& b) {
+  const auto same = [](const plans::address& a, const plans::address& b) {
     return a.base == b.base && a.offset == b.offset;
   };
-  const auto follows = [&](int after, const plan::address& before) {
+  const auto follows = [&](int after, const plans::address& before) {
     bool found = same(Plan::layout.of[after], before);
     for (int k = 0; k < Plan::addresses.copy_count; ++k)
       found |= Plan::addresses.copies[k].value == after && same(Plan::addresses.copies[k].to, before);
@@ -118,9 +118,9 @@ constexpr bool all_followed() {
   for (int i = 0; i < s.carry_count; ++i) all &= follows(s.carries[i].after, Plan::layout.of[s.carries[i].before]);
   int next = Plan::graph.result_count;
   for (int i = 0; i < Plan::graph.leaf_count; ++i) {
-    if (Plan::graph.leaves[i].next_value == graph::none) continue;
+    if (Plan::graph.leaves[i].next_value == graphs::none) continue;
     const int after = s.outputs[next++];
-    if (Plan::graph.leaf_op(i).what == graph::role::cache) all &= follows(after, {plan::leaf_base + i, 0});
+    if (Plan::graph.leaf_op(i).what == graphs::role::cache) all &= follows(after, {plans::leaf_base + i, 0});
   }
   return all;
 }
@@ -151,7 +151,7 @@ constexpr fault judged() {
   }
   for (int i = 0; i < s.output_count; ++i) dies[memory_of<Plan>(s.outputs[i])] = end;
   for (int i = 0; i < Plan::graph.leaf_count; ++i) {
-    if (s.gradient[i] != graph::none) dies[memory_of<Plan>(s.gradient[i])] = end;
+    if (s.gradient[i] != graphs::none) dies[memory_of<Plan>(s.gradient[i])] = end;
   }
   for (int i = 0; i < s.carry_count; ++i) dies[memory_of<Plan>(s.carries[i].after)] = end;
   if (!all_followed<Plan>()) return fault::not_followed;
@@ -168,10 +168,10 @@ constexpr fault judged() {
   }
   std::int64_t highest = 0, living_bytes = 0, most_bytes = 0;
   const auto arena_bytes = [&](int v) {
-    return l.of[v].base == plan::arena_base ? plan::aligned(s.result(v).bytes) : 0;
+    return l.of[v].base == plans::arena_base ? plans::aligned(s.result(v).bytes) : 0;
   };
   for (int i = 0; i < end; ++i) {
-    const plan::plan_step& step = f.steps[i];
+    const plans::plan_step& step = f.steps[i];
     for (int m = step.begin; m < step.end; ++m) {
       const int w = f.members[m];
       if (!f.external[w]) continue;
@@ -192,19 +192,19 @@ constexpr fault judged() {
       if (!over_another) living_bytes += arena_bytes(w);
       if (mine.begin % 64 != 0) return fault::unaligned;
       if (mine.end > bytes_at<Plan>(mine.base)) return fault::outside;
-      if (mine.base == plan::arena_base) highest = std::max(highest, plan::aligned(mine.end));
+      if (mine.base == plans::arena_base) highest = std::max(highest, plans::aligned(mine.end));
     }
-    const std::int64_t needed = step.kernel == graph::none ? 0 : s.op(step.kernel).workspace_bytes(Plan::threads);
+    const std::int64_t needed = step.kernel == graphs::none ? 0 : s.op(step.kernel).workspace_bytes(Plan::threads);
     if (needed > 0) {
-      const range working{plan::arena_base, l.workspace[i], l.workspace[i] + needed};
+      const range working{plans::arena_base, l.workspace[i], l.workspace[i] + needed};
       for (int k = 0; k < count; ++k) {
         if (working.meets(range_of(living[k]))) return fault::scratch_overlaps;
       }
       if (working.begin % 64 != 0) return fault::unaligned;
       if (working.end > l.peak_bytes) return fault::outside;
-      highest = std::max(highest, plan::aligned(working.end));
+      highest = std::max(highest, plans::aligned(working.end));
     }
-    most_bytes = std::max(most_bytes, living_bytes + plan::aligned(needed));
+    most_bytes = std::max(most_bytes, living_bytes + plans::aligned(needed));
     int left = 0;
     living_bytes = 0;
     for (int k = 0; k < count; ++k) {
@@ -228,12 +228,12 @@ constexpr std::int64_t covered() {
     for (std::int64_t i = begin / 64; i < (begin + bytes + 63) / 64; ++i) lines[i] = true;
   };
   for (int i = 0; i < f.step_count; ++i) {
-    const plan::plan_step& step = f.steps[i];
+    const plans::plan_step& step = f.steps[i];
     for (int m = step.begin; m < step.end; ++m) {
       const int w = f.members[m];
-      if (f.external[w] && l.of[w].base == plan::arena_base) cover(l.of[w].offset, Plan::schedule.result(w).bytes);
+      if (f.external[w] && l.of[w].base == plans::arena_base) cover(l.of[w].offset, Plan::schedule.result(w).bytes);
     }
-    cover(l.workspace[i], plan::workspace_of(Plan::schedule, step, Plan::threads));
+    cover(l.workspace[i], plans::workspace_of(Plan::schedule, step, Plan::threads));
   }
   return 64 * std::count(std::begin(lines), std::end(lines), true);
 }

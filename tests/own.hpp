@@ -200,8 +200,8 @@ void compute(normalized_op op, signature<Real, X>, void* const* operands, const 
   const int parts = std::min(room.parts, how.threads);
   kernels::in_parts(parts, [=, &how](int part) {
     Real* const row = static_cast<Real*>(operands[3]) + part * room.each;
-    const cost::range own = cost::share(X::shape.count() / columns, 1, part, parts);
-    how.in_rows(own, columns * sizeof(Real), [=, &how](cost::range some) {
+    const costs::range own = costs::share(X::shape.count() / columns, 1, part, parts);
+    how.in_rows(own, columns * sizeof(Real), [=, &how](costs::range some) {
       for (std::int64_t i = some.begin; i < some.end; ++i) {
         Real sum = 0, squares = 0;
         for (int j = 0; j < columns; ++j) sum += x[i * columns + j];

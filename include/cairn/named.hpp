@@ -65,7 +65,7 @@ template <auto Output, class... Options>
 auto named_parameters(program<Output, Options...>& step) {
   using compiled = detail::compiled_of<Output, true, Options...>;
   return detail::views_by_name<compiled>(
-      [](int i) { return compiled::graph.leaf_op(i).what == graph::role::parameter; },
+      [](int i) { return compiled::graph.leaf_op(i).what == graphs::role::parameter; },
       [&]<fixed_string Name> { return step.template param<Name>(); });
 }
 /// Returns a boost::hana::map from names to the gradients of trained parameters and of inputs in wrt<...>.

@@ -32,8 +32,8 @@ struct batch {
 
   explicit batch(std::uint64_t number) {
     for (int i = 0; i < g.leaf_count; ++i) {
-      const graph::result_info& read = g.leaf_op(i).results[0];
-      if (g.leaf_op(i).what != graph::role::input) continue;
+      const graphs::result_info& read = g.leaf_op(i).results[0];
+      if (g.leaf_op(i).what != graphs::role::input) continue;
       random_sequence draw(seed{7 + static_cast<std::uint64_t>(i)}, number);
       const auto count = static_cast<std::size_t>(read.count);
       if (kind_of(read.element.type) == kind::real) numbers[i].resize(count);
@@ -48,7 +48,7 @@ struct batch {
     static constexpr auto inputs = [] {
       std::array<int, static_cast<std::size_t>(g.leaf_count) + 1> all{};
       for (int i = 0; i < g.leaf_count; ++i) {
-        if (g.leaf_op(i).what == graph::role::input) all[static_cast<std::size_t>(all.back()++)] = i;
+        if (g.leaf_op(i).what == graphs::role::input) all[static_cast<std::size_t>(all.back()++)] = i;
       }
       return all;
     }();
@@ -133,7 +133,7 @@ constexpr int kept_inside = [] {
   for (int i = 0; i < s.output_count; ++i) result[s.root(s.outputs[i])] = true;
   int count = 0;
   for (int v = 0; v < s.turn; ++v) {
-    const graph::node& n = s.nodes[v];
+    const graphs::node& n = s.nodes[v];
     const int origin = s.origin[v];
     const bool inside =
         Plan::segments.visible_from_depth[origin] >= Plan::segments.depth_of(origin) && s.segment[v] != 0;
@@ -158,10 +158,10 @@ constexpr bool adds_up() {
   int operations = 0, in_segments = Plan::schedule.recomputed[0].operations;
   std::int64_t flops = 0;
   for (int v = 0; v < Plan::schedule.node_count; ++v) {
-    const graph::node& n = Plan::schedule.nodes[v];
+    const graphs::node& n = Plan::schedule.nodes[v];
     // A scan has a sum of its own for the work that it recomputes.
-    if (Plan::schedule.recomputes[v] == graph::none && n.result_index == 0) flops += n.op->recomputed;
-    if (Plan::schedule.recomputes[v] == graph::none || n.result_index > 0 || test::is_view(n)) continue;
+    if (Plan::schedule.recomputes[v] == graphs::none && n.result_index == 0) flops += n.op->recomputed;
+    if (Plan::schedule.recomputes[v] == graphs::none || n.result_index > 0 || test::is_view(n)) continue;
     ++operations;
     flops += Plan::schedule.nodes[v].op->flops;
   }
@@ -174,11 +174,11 @@ template <class Plan>
 constexpr bool kernels_get_their_types() {
   constexpr const auto& g = Plan::gradient;
   for (int v = 0; v < g.node_count; ++v) {
-    const graph::operation& op = g.op(v);
-    if (op.bf16_handling != graph::rounding::reads_bf16 && op.bf16_handling != graph::rounding::reads_float) continue;
+    const graphs::operation& op = g.op(v);
+    if (op.bf16_handling != graphs::rounding::reads_bf16 && op.bf16_handling != graphs::rounding::reads_float) continue;
     for (int i = 0; i < op.argument_count; ++i) {
       // A constant takes the place of a gradient that a scan does not have.
-      if (graph::is_constant(g.op(g.argument(v, i)).what)) continue;
+      if (graphs::is_constant(g.op(g.argument(v, i)).what)) continue;
       const element_type given = g.result(g.argument(v, i)).element;
       const bool wanted = op.takes_bf16(i);
       if (std::is_same_v<typename Plan::real, float> && (given.type == dtype::bf16) != wanted) return false;
@@ -317,7 +317,7 @@ void laws() {
 template <auto Model, class... Options>
 void follows_differences() {
   using plan = test::step_of<Model, real<double>, Options...>;
-  constexpr const auto& g = plan::graph;
+  constexpr const auto& g = plans::graph;
   program<Model, real<double>, Options...> step;
   const batch<plan> drawn_first(0);
   batch<plan> b = drawn_first;
@@ -329,8 +329,8 @@ void follows_differences() {
     gradients.push_back(&step.gradients()[i]);
   });
   step.for_each_gradient([&](std::string_view name, auto gradient) {
-    const int leaf = g.find(graph::role::input, name);
-    for (std::size_t i = 0; leaf != graph::none && i < gradient.size(); ++i) {
+    const int leaf = g.find(graphs::role::input, name);
+    for (std::size_t i = 0; leaf != graphs::none && i < gradient.size(); ++i) {
       numbers.push_back(&b.numbers[leaf][i]);
       gradients.push_back(gradient.data() + i);
     }
@@ -344,10 +344,10 @@ void follows_differences() {
     draw = random_sequence(seed{5}, 1);
     for (std::size_t i = 0; i < numbers.size(); ++i) *numbers[i] += 0.1 * drawn() + length * direction[i];
     const auto result = first(b.bound_to([&](const auto&... in) { return step.value_and_grad(in...); }));
-    if constexpr (g.cotangent == graph::none) {
+    if constexpr (g.cotangent == graphs::none) {
       return result;
     } else {
-      constexpr int given = g.find(graph::role::input, "v");
+      constexpr int given = g.find(graphs::role::input, "v");
       return std::inner_product(result.begin(), result.end(), b.numbers[given].begin(), 0.0);
     }
   };

@@ -13,7 +13,7 @@ int again(std::string_view operation, std::string_view path) {
   int n = 0;
   for (int v = s.turn; v < s.node_count; ++v) {
     const auto& region = Step::graph.regions[Step::segments.all[s.segment[v]].region];
-    n += s.recomputes[v] != graph::none && s.nodes[v].result_index == 0 && s.op(v).name == operation &&
+    n += s.recomputes[v] != graphs::none && s.nodes[v].result_index == 0 && s.op(v).name == operation &&
          Step::graph.name(region) == path;
   }
   return n;
@@ -23,7 +23,7 @@ template <class Step>
 int kept_by_tag() {
   const auto& s = Step::schedule;
   int n = 0;
-  for (int i = 0; i < Step::graph.tag_count; ++i) n += s.tagged[i] != graph::none && s.stored[s.root(s.tagged[i])];
+  for (int i = 0; i < Step::graph.tag_count; ++i) n += s.tagged[i] != graphs::none && s.stored[s.root(s.tagged[i])];
   return n;
 }
 

@@ -277,7 +277,7 @@ constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
 [[maybe_unused]] constexpr auto h = scan<10, "step", store_all>(body, carried(input<"h0", 4, 5>));     // right
 
 // case: wrong-arguments-scan-steps
-// says: scan<T, "name"> makes T steps; T is at least 1
+// says: scan<T, "name"> runs its body T times; T is at least 1
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}>
 constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
 [[maybe_unused]] constexpr auto h = scan<0, "step">(body, carried(input<"h0", 4, 5>));  // wrong

@@ -7,7 +7,7 @@
 
 #include "kernel_check.hpp"
 
-using cairn::cost::attention_extents, cairn::bf16, cairn::cost::attention_tiles, cairn::shape, cairn::workspace;
+using cairn::costs::attention_extents, cairn::bf16, cairn::costs::attention_tiles, cairn::shape, cairn::workspace;
 using namespace cairn::kernels;
 using namespace kernel_check;
 

@@ -118,7 +118,7 @@ void run_kernel(std::vector<const void*> operands, int threads = 1) {
 /// The table for a fused loop over {extents}. Each input is repeated along the given axes.
 class table_of {
   std::vector<std::int64_t> strides;
-  cairn::graph::loop_table table;
+  cairn::graphs::loop_table table;
 
  public:
   table_of(const cairn::shape& extents, std::initializer_list<cairn::detail::axis_set> repeated_along) {
@@ -136,7 +136,7 @@ class table_of {
     table.strides = strides.data();
   }
   table_of(const table_of&) = delete;
-  const cairn::graph::loop_table& operator*() const { return table; }
+  const cairn::graphs::loop_table& operator*() const { return table; }
 };
 
 }  // namespace kernel_check

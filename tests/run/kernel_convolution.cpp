@@ -54,7 +54,7 @@ struct kernels_of_form {
 };
 
 template <class In, class Real>
-void check_of(const kernels_of_form& run, const cost::motion& moves, const shape& image, const shape& filter,
+void check_of(const kernels_of_form& run, const costs::motion& moves, const shape& image, const shape& filter,
               const shape& result) {
   const auto x = operand<In, Real>(image), w = operand<In, Real>(filter), g = operand<In, Real>(result);
   sums<Real> y(result.count()), of_x(image.count()), of_w(filter.count());
@@ -96,7 +96,7 @@ void run_one(std::vector<const void*> operands, int threads) {
     run_kernel<Op, Real, array<A, {dtype::bf16}>, array<B, {dtype::bf16}>>(operands, threads);
   } else {
     void* const* const p = const_cast<void* const*>(operands.data());
-    constexpr cairn::cost::correlation of = Op::of(A, B);
+    constexpr cairn::costs::correlation of = Op::of(A, B);
     if constexpr (std::string_view(Op::name) == "filter_gradient")
       kernels::correlate_filter<In, Real, of>(p, {.threads = threads});
     else kernels::correlate<In, Real, In, of>(p, {.threads = threads});
@@ -106,7 +106,7 @@ template <class In, class Real, class Op, shape A, shape B>
 constexpr one_kernel kernel_of{&run_one<In, Real, Op, A, B>,
                                Op::scratch(sizeof(kernels::workspace_number<In, Real>), A, B)};
 
-template <class Real, cost::motion Moves, shape Image, shape Filter, class In = Real>
+template <class Real, costs::motion Moves, shape Image, shape Filter, class In = Real>
 void check() {
   using forward = lang::convolution_op<Moves>;
   using back = lang::convolution_back_op<Moves, Image[1], Image[2]>;
@@ -123,83 +123,83 @@ void check() {
 BOOST_AUTO_TEST_SUITE(kernel_convolution)
 
 BOOST_AUTO_TEST_CASE(edges_of_images) {
-  check<float, cost::motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{7, 5, 3, 3}>();
-  check<double, cost::motion{}, shape{1, 4, 5, 1}, shape{17, 1, 3, 2}>();
-  check<float, cost::motion{.padding = {2, 1}}, shape{3, 3, 2, 33}, shape{40, 33, 5, 3}>();
-  check<double, cost::motion{.padding = {3, 0}}, shape{2, 1, 13, 3}, shape{9, 3, 7, 1}>();
-  check<float, cost::motion{}, shape{2, 5, 30, 16}, shape{33, 16, 1, 1}>();
+  check<float, costs::motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{7, 5, 3, 3}>();
+  check<double, costs::motion{}, shape{1, 4, 5, 1}, shape{17, 1, 3, 2}>();
+  check<float, costs::motion{.padding = {2, 1}}, shape{3, 3, 2, 33}, shape{40, 33, 5, 3}>();
+  check<double, costs::motion{.padding = {3, 0}}, shape{2, 1, 13, 3}, shape{9, 3, 7, 1}>();
+  check<float, costs::motion{}, shape{2, 5, 30, 16}, shape{33, 16, 1, 1}>();
   // One input channel, and one output channel.
-  check<float, cost::motion{.padding = {1, 1}}, shape{2, 5, 6, 1}, shape{1, 1, 3, 3}>();
-  check<double, cost::motion{.stride = {1, 2}}, shape{1, 1, 8, 1}, shape{1, 1, 1, 3}>();
+  check<float, costs::motion{.padding = {1, 1}}, shape{2, 5, 6, 1}, shape{1, 1, 3, 3}>();
+  check<double, costs::motion{.stride = {1, 2}}, shape{1, 1, 8, 1}, shape{1, 1, 1, 3}>();
 }
 // In the gradient with respect to the image, some phases of the stride have no pixel of the image.
 BOOST_AUTO_TEST_CASE(images_narrower_than_the_stride) {
-  check<float, cost::motion{.stride = {3, 3}}, shape{2, 4, 2, 5}, shape{6, 5, 2, 2}>();
-  check<double, cost::motion{.stride = {4, 4}}, shape{1, 7, 3, 2}, shape{3, 2, 4, 3}>();
-  check<float, cost::motion{.stride = {3, 3}, .padding = {1, 1}}, shape{1, 6, 2, 1}, shape{1, 1, 3, 3}>();
-  check<double, cost::motion{.stride = {2, 2}, .dilation = {2, 2}, .groups = 2}, shape{1, 5, 1, 2},
+  check<float, costs::motion{.stride = {3, 3}}, shape{2, 4, 2, 5}, shape{6, 5, 2, 2}>();
+  check<double, costs::motion{.stride = {4, 4}}, shape{1, 7, 3, 2}, shape{3, 2, 4, 3}>();
+  check<float, costs::motion{.stride = {3, 3}, .padding = {1, 1}}, shape{1, 6, 2, 1}, shape{1, 1, 3, 3}>();
+  check<double, costs::motion{.stride = {2, 2}, .dilation = {2, 2}, .groups = 2}, shape{1, 5, 1, 2},
         shape{2, 1, 2, 1}>();
 }
 // More columns than are packed or summed at a time, for few pixels and for several bands of rows.
 BOOST_AUTO_TEST_CASE(blocks_of_columns) {
-  constexpr cost::motion around{.padding = {1, 1}};
+  constexpr costs::motion around{.padding = {1, 1}};
   constexpr shape image{1, 2, 3, 130}, filter{650, 130, 3, 3};
-  constexpr auto blocks = [](const cairn::cost::column_panels& p) { return (p.count() + p.block - 1) / p.block; };
+  constexpr auto blocks = [](const cairn::costs::column_panels& p) { return (p.count() + p.block - 1) / p.block; };
   static_assert(blocks(cut_of(lang::convolution_op<around>::of(image, filter), 0, 4).panels) > 1);
   static_assert(
       blocks(cut_of_filter(lang::filter_gradient_op<around, 3, 3>::of(image, shape{1, 2, 3, 650}), 4).panels) > 2);
   check<float, around, image, filter>();
-  constexpr cost::motion grouped{.stride = {2, 2}, .padding = {1, 1}, .groups = 3};
+  constexpr costs::motion grouped{.stride = {2, 2}, .padding = {1, 1}, .groups = 3};
   constexpr shape wide{1, 5, 4, 390}, filters{651, 130, 3, 3};
   static_assert(blocks(cut_of(lang::convolution_op<grouped>::of(wide, filters), 0, 8).panels) > 1);
   check<double, grouped, wide, filters>();
-  constexpr cost::motion beside{.padding = {0, 1}};
+  constexpr costs::motion beside{.padding = {0, 1}};
   constexpr shape tall{1, 60, 2, 2048}, few{48, 2048, 1, 3};
-  constexpr cairn::cost::sweep_cut banded = cut_of(lang::convolution_op<beside>::of(tall, few), 0, 8);
+  constexpr cairn::costs::sweep_cut banded = cut_of(lang::convolution_op<beside>::of(tall, few), 0, 8);
   static_assert(banded.band_rows < 60 && blocks(banded.panels) > 1);
   check<double, beside, tall, few>();
 }
 BOOST_AUTO_TEST_CASE(strides_and_dilations) {
-  check<float, cost::motion{.stride = {2, 2}, .padding = {1, 1}}, shape{2, 9, 8, 5}, shape{20, 5, 3, 3}>();
-  check<double, cost::motion{.stride = {2, 2}}, shape{2, 8, 9, 4}, shape{5, 4, 1, 1}>();
-  check<float, cost::motion{.stride = {3, 2}, .padding = {0, 3}, .dilation = {2, 1}}, shape{2, 11, 12, 3},
+  check<float, costs::motion{.stride = {2, 2}, .padding = {1, 1}}, shape{2, 9, 8, 5}, shape{20, 5, 3, 3}>();
+  check<double, costs::motion{.stride = {2, 2}}, shape{2, 8, 9, 4}, shape{5, 4, 1, 1}>();
+  check<float, costs::motion{.stride = {3, 2}, .padding = {0, 3}, .dilation = {2, 1}}, shape{2, 11, 12, 3},
         shape{6, 3, 2, 7}>();
-  check<double, cost::motion{.stride = {2, 3}, .padding = {2, 2}, .dilation = {3, 2}}, shape{1, 13, 14, 2},
+  check<double, costs::motion{.stride = {2, 3}, .padding = {2, 2}, .dilation = {3, 2}}, shape{1, 13, 14, 2},
         shape{9, 2, 3, 3}>();
-  check<float, cost::motion{.stride = {4, 4}, .padding = {2, 2}}, shape{1, 15, 18, 3}, shape{18, 3, 7, 7}>();
+  check<float, costs::motion{.stride = {4, 4}, .padding = {2, 2}}, shape{1, 15, 18, 3}, shape{18, 3, 7, 7}>();
 }
 BOOST_AUTO_TEST_CASE(groups) {
-  check<float, cost::motion{.padding = {1, 1}, .groups = 3}, shape{2, 5, 6, 12}, shape{15, 4, 3, 3}>();
-  check<double, cost::motion{.stride = {2, 1}, .padding = {1, 1}, .groups = 6}, shape{2, 5, 6, 6},
+  check<float, costs::motion{.padding = {1, 1}, .groups = 3}, shape{2, 5, 6, 12}, shape{15, 4, 3, 3}>();
+  check<double, costs::motion{.stride = {2, 1}, .padding = {1, 1}, .groups = 6}, shape{2, 5, 6, 6},
         shape{12, 1, 3, 3}>();
 }
 BOOST_AUTO_TEST_CASE(depthwise) {
-  check<float, cost::motion{.padding = {1, 1}, .groups = 37}, shape{2, 5, 19, 37}, shape{37, 1, 3, 3}>();
-  check<double, cost::motion{.stride = {2, 2}, .padding = {2, 2}, .groups = 16}, shape{3, 9, 10, 16},
+  check<float, costs::motion{.padding = {1, 1}, .groups = 37}, shape{2, 5, 19, 37}, shape{37, 1, 3, 3}>();
+  check<double, costs::motion{.stride = {2, 2}, .padding = {2, 2}, .groups = 16}, shape{3, 9, 10, 16},
         shape{16, 1, 5, 5}>();
-  check<float, cost::motion{.stride = {3, 1}, .dilation = {1, 2}, .groups = 5}, shape{21, 8, 6, 5},
+  check<float, costs::motion{.stride = {3, 1}, .dilation = {1, 2}, .groups = 5}, shape{21, 8, 6, 5},
         shape{5, 1, 2, 2}>();
 }
 // Operands may have fewer bits than the sums: floats for sums in double, halves for sums in float.
 BOOST_AUTO_TEST_CASE(narrow_operands) {
-  check<double, cost::motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{21, 5, 3, 3}, float>();
-  check<float, cost::motion{.stride = {2, 1}, .groups = 2}, shape{2, 9, 8, 6}, shape{34, 3, 2, 3}, own::half>();
-  check<float, cost::motion{.padding = {1, 1}, .groups = 19}, shape{2, 5, 6, 19}, shape{19, 1, 3, 3}, own::half>();
+  check<double, costs::motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{21, 5, 3, 3}, float>();
+  check<float, costs::motion{.stride = {2, 1}, .groups = 2}, shape{2, 9, 8, 6}, shape{34, 3, 2, 3}, own::half>();
+  check<float, costs::motion{.padding = {1, 1}, .groups = 19}, shape{2, 5, 6, 19}, shape{19, 1, 3, 3}, own::half>();
 }
 // The numbers are bf16. Kernels take pairs of channels and pairs of pixels. Their numbers are even in some cases and
 // odd in others.
 BOOST_AUTO_TEST_CASE(in_bf16) {
-  check<float, cost::motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{7, 5, 3, 3}, bf16>();
-  check<float, cost::motion{.padding = {1, 1}, .groups = 19}, shape{2, 5, 6, 19}, shape{19, 1, 3, 3}, bf16>();
-  check<float, cost::motion{.stride = {2, 2}, .padding = {2, 2}, .groups = 32}, shape{3, 9, 9, 32}, shape{32, 1, 5, 5},
+  check<float, costs::motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{7, 5, 3, 3}, bf16>();
+  check<float, costs::motion{.padding = {1, 1}, .groups = 19}, shape{2, 5, 6, 19}, shape{19, 1, 3, 3}, bf16>();
+  check<float, costs::motion{.stride = {2, 2}, .padding = {2, 2}, .groups = 32}, shape{3, 9, 9, 32}, shape{32, 1, 5, 5},
         bf16>();
 }
 // Several blocks of depth, bands that contain several images, and several bands in one image.
 BOOST_AUTO_TEST_CASE(several_blocks_of_depth_and_bands) {
-  check<float, cost::motion{.padding = {1, 1}}, shape{3, 4, 4, 201}, shape{9, 201, 3, 3}>();
-  check<double, cost::motion{.padding = {1, 0}}, shape{2, 33, 62, 49}, shape{2, 49, 2, 1}>();
-  check<float, cost::motion{.padding = {0, 1}}, shape{1, 2, 787, 6}, shape{5, 6, 1, 3}>();
-  check<float, cost::motion{.padding = {1, 0}}, shape{1, 2000, 1, 3}, shape{5, 3, 3, 1}>();  // many short rows
+  check<float, costs::motion{.padding = {1, 1}}, shape{3, 4, 4, 201}, shape{9, 201, 3, 3}>();
+  check<double, costs::motion{.padding = {1, 0}}, shape{2, 33, 62, 49}, shape{2, 49, 2, 1}>();
+  check<float, costs::motion{.padding = {0, 1}}, shape{1, 2, 787, 6}, shape{5, 6, 1, 3}>();
+  check<float, costs::motion{.padding = {1, 0}}, shape{1, 2000, 1, 3}, shape{5, 3, 3, 1}>();  // many short rows
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -23,7 +23,7 @@ bf16 at(const halves& x, const shape& extents, int a, int b, int c, int d) {
 }
 
 /// Computes one pixel of a sweep by definition, for one channel of a group.
-float defined(const cairn::cost::correlation& of, const cairn::cost::sweep_cut& cut, const halves& read,
+float defined(const cairn::costs::correlation& of, const cairn::costs::sweep_cut& cut, const halves& read,
               const halves& filter, int image, int row, int column, int group, int result) {
   const auto product = [&](int number, float sum) {
     const int tap = number / cut.inputs, input = number % cut.inputs;
@@ -50,10 +50,10 @@ float defined(const cairn::cost::correlation& of, const cairn::cost::sweep_cut& 
   }
   return all;
 }
-std::vector<float> defined(const cairn::cost::correlation& of, const halves& read, const halves& filter) {
+std::vector<float> defined(const cairn::costs::correlation& of, const halves& read, const halves& filter) {
   std::vector<float> made(static_cast<std::size_t>(of.output.count()));
   for (int sweep = 0; sweep < of.sweeps(); ++sweep) {
-    const cairn::cost::sweep_cut cut = cut_of(of, sweep, 2);
+    const cairn::costs::sweep_cut cut = cut_of(of, sweep, 2);
     for (int image = 0; image < of.output[0]; ++image)
       for (int row = 0; row < cut.vertical.count; ++row)
         for (int column = 0; column < cut.horizontal.count; ++column)
@@ -67,9 +67,9 @@ std::vector<float> defined(const cairn::cost::correlation& of, const halves& rea
   return made;
 }
 /// Computes the gradient of a filter by definition. Sums over blocks of pixels in a few rows are added up.
-std::vector<float> defined_filter(const cairn::cost::correlation& of, const halves& images, const halves& gradient) {
-  const cairn::cost::filter_cut cut = cut_of_filter(of, 2);
-  const cost::motion& moves = of.moves;
+std::vector<float> defined_filter(const cairn::costs::correlation& of, const halves& images, const halves& gradient) {
+  const cairn::costs::filter_cut cut = cut_of_filter(of, 2);
+  const costs::motion& moves = of.moves;
   const int rows = of.output[0] * of.output[1], all = of.taps();
   std::vector<float> made(static_cast<std::size_t>(of.filter.count()));
   for (int i = 0; i < std::ssize(made); ++i) {
@@ -120,7 +120,7 @@ void check_one(const std::vector<float>& expected, const halves& a, const std::v
   }
 }
 /// Checks a convolution and its gradients. One of the numbers is replaced by `other` if `other` is not 0.
-template <cost::motion Moves, shape Image, shape Filter>
+template <costs::motion Moves, shape Image, shape Filter>
 void check(float scale = 1, float other = 0) {
   using forward = lang::convolution_op<Moves>;
   using back = lang::convolution_back_op<Moves, Image[1], Image[2]>;
@@ -147,28 +147,29 @@ void check(float scale = 1, float other = 0) {
 BOOST_AUTO_TEST_SUITE(kernel_convolution_halves)
 
 BOOST_AUTO_TEST_CASE(even_and_odd_channels) {
-  check<cost::motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{7, 5, 3, 3}>();
-  check<cost::motion{.padding = {1, 1}}, shape{3, 5, 8, 1}, shape{33, 1, 3, 3}>();
-  check<cost::motion{.padding = {2, 1}}, shape{3, 3, 2, 34}, shape{40, 34, 5, 3}>();
-  check<cost::motion{}, shape{2, 6, 31, 16}, shape{65, 16, 2, 2}>();  // read in place by processors that multiply pairs
-  check<cost::motion{.padding = {1, 1}}, shape{2, 5, 6, 1}, shape{2, 1, 2, 2}>();
+  check<costs::motion{.padding = {1, 1}}, shape{2, 7, 9, 5}, shape{7, 5, 3, 3}>();
+  check<costs::motion{.padding = {1, 1}}, shape{3, 5, 8, 1}, shape{33, 1, 3, 3}>();
+  check<costs::motion{.padding = {2, 1}}, shape{3, 3, 2, 34}, shape{40, 34, 5, 3}>();
+  check<costs::motion{}, shape{2, 6, 31, 16},
+        shape{65, 16, 2, 2}>();  // read in place by processors that multiply pairs
+  check<costs::motion{.padding = {1, 1}}, shape{2, 5, 6, 1}, shape{2, 1, 2, 2}>();
 }
 BOOST_AUTO_TEST_CASE(strides_dilations_and_groups) {
-  check<cost::motion{.stride = {2, 2}, .padding = {1, 1}}, shape{2, 9, 8, 6}, shape{20, 6, 3, 3}>();
-  check<cost::motion{.stride = {2, 2}}, shape{2, 8, 8, 4}, shape{6, 4, 1, 1}>();
-  check<cost::motion{.stride = {3, 2}, .padding = {0, 3}, .dilation = {2, 1}}, shape{2, 11, 12, 3},
+  check<costs::motion{.stride = {2, 2}, .padding = {1, 1}}, shape{2, 9, 8, 6}, shape{20, 6, 3, 3}>();
+  check<costs::motion{.stride = {2, 2}}, shape{2, 8, 8, 4}, shape{6, 4, 1, 1}>();
+  check<costs::motion{.stride = {3, 2}, .padding = {0, 3}, .dilation = {2, 1}}, shape{2, 11, 12, 3},
         shape{6, 3, 2, 7}>();
-  check<cost::motion{.stride = {2, 1}, .padding = {1, 1}, .groups = 3}, shape{2, 5, 6, 9}, shape{15, 3, 3, 3}>();
-  check<cost::motion{.padding = {1, 0}, .dilation = {1, 3}, .groups = 2}, shape{2, 5, 11, 8}, shape{6, 4, 3, 2}>();
-  check<cost::motion{.stride = {4, 4}}, shape{1, 7, 3, 2}, shape{3, 2, 4, 3}>();
+  check<costs::motion{.stride = {2, 1}, .padding = {1, 1}, .groups = 3}, shape{2, 5, 6, 9}, shape{15, 3, 3, 3}>();
+  check<costs::motion{.padding = {1, 0}, .dilation = {1, 3}, .groups = 2}, shape{2, 5, 11, 8}, shape{6, 4, 3, 2}>();
+  check<costs::motion{.stride = {4, 4}}, shape{1, 7, 3, 2}, shape{3, 2, 4, 3}>();
 }
 // Several blocks of depth and of pixels, and bands of several rows.
 BOOST_AUTO_TEST_CASE(several_blocks_of_depth_and_bands) {
-  constexpr cost::motion around{.padding = {1, 1}};
+  constexpr costs::motion around{.padding = {1, 1}};
   constexpr shape deep{1, 2, 4, 521}, filter{3, 521, 3, 3};
   static_assert(cut_of(lang::convolution_op<around>::of(deep, filter), 0, 2).block_runs < 3);
   check<around, deep, filter>();
-  constexpr cost::motion beside{.padding = {0, 1}};
+  constexpr costs::motion beside{.padding = {0, 1}};
   constexpr shape long_runs{1, 1, 4, 1538}, taps{2, 1538, 1, 3};
   static_assert(cut_of(lang::convolution_op<beside>::of(long_runs, taps), 0, 2).block_length == 2308);
   check<beside, long_runs, taps>();
@@ -176,21 +177,21 @@ BOOST_AUTO_TEST_CASE(several_blocks_of_depth_and_bands) {
   static_assert(cut_of_filter(lang::filter_gradient_op<around, 3, 3>::of(wide, result), 2).block_pixels < 786);
   check<around, wide, shape{2, 2, 3, 3}>();
   constexpr shape tall{2, 40, 256, 31};
-  static_assert(cut_of(lang::convolution_op<cost::motion{}>::of(tall, shape{2, 31, 1, 2}), 0, 2).band_rows < 80);
-  check<cost::motion{}, tall, shape{2, 31, 1, 2}>();
+  static_assert(cut_of(lang::convolution_op<costs::motion{}>::of(tall, shape{2, 31, 1, 2}), 0, 2).band_rows < 80);
+  check<costs::motion{}, tall, shape{2, 31, 1, 2}>();
 }
 // More columns than are packed or summed at a time.
 BOOST_AUTO_TEST_CASE(blocks_of_columns) {
-  constexpr cost::motion around{.padding = {1, 1}};
+  constexpr costs::motion around{.padding = {1, 1}};
   constexpr shape image{1, 2, 2, 258}, filter{520, 258, 3, 3};
-  constexpr cairn::cost::column_panels panels = cut_of(lang::convolution_op<around>::of(image, filter), 0, 2).panels;
+  constexpr cairn::costs::column_panels panels = cut_of(lang::convolution_op<around>::of(image, filter), 0, 2).panels;
   static_assert(panels.block < panels.count());
   check<around, image, filter>();
   // These columns lie on two bands of rows.
-  constexpr cost::motion beside{.padding = {0, 1}};
+  constexpr costs::motion beside{.padding = {0, 1}};
   constexpr shape tall{1, 20, 1, 8192}, few{80, 8192, 1, 3}, result = lang::convolution_op<beside>::result(tall, few);
-  constexpr cairn::cost::sweep_cut banded = cut_of(lang::convolution_op<beside>::of(tall, few), 0, 2);
-  constexpr cairn::cost::filter_cut of_filter =
+  constexpr cairn::costs::sweep_cut banded = cut_of(lang::convolution_op<beside>::of(tall, few), 0, 2);
+  constexpr cairn::costs::filter_cut of_filter =
       cut_of_filter(lang::filter_gradient_op<beside, 1, 3>::of(tall, result), 2);
   static_assert(banded.band_rows < 20 && banded.panels.block < banded.panels.count());
   static_assert(of_filter.pixels.band_rows < 20 && of_filter.panels.block < of_filter.panels.count());
@@ -199,7 +200,7 @@ BOOST_AUTO_TEST_CASE(blocks_of_columns) {
 // Filters with one channel in each group are multiplied as floats, after they were rounded to bf16.
 BOOST_AUTO_TEST_CASE(depthwise_filters_are_rounded_to_bf16) {
   constexpr shape image{2, 5, 6, 19}, filter{19, 1, 3, 3};
-  using op = lang::convolution_op<cost::motion{.padding = {1, 1}, .groups = 19}>;
+  using op = lang::convolution_op<costs::motion{.padding = {1, 1}, .groups = 19}>;
   const halves x = drawn_halves(image.count(), 1), w = drawn_halves(filter.count(), 1);
   const std::vector<float> floats = unrounded(w);
   std::vector<float> of_halves(static_cast<std::size_t>(image.count())), of_floats = of_halves;
@@ -215,15 +216,15 @@ BOOST_AUTO_TEST_CASE(depthwise_filters_are_rounded_to_bf16) {
 }
 // Numbers that are multiplied only with padding must not become NaN.
 BOOST_AUTO_TEST_CASE(infinite_numbers) {
-  check<cost::motion{.padding = {1, 1}}, shape{1, 5, 6, 5}, shape{7, 5, 3, 3}>(1, infinity<float>);
-  check<cost::motion{.stride = {1, 2}, .groups = 2}, shape{1, 5, 8, 6}, shape{6, 3, 1, 2}>(1, infinity<float>);
-  check<cost::motion{}, shape{1, 4, 8, 3}, shape{5, 3, 2, 2}>(1, infinity<float>);
+  check<costs::motion{.padding = {1, 1}}, shape{1, 5, 6, 5}, shape{7, 5, 3, 3}>(1, infinity<float>);
+  check<costs::motion{.stride = {1, 2}, .groups = 2}, shape{1, 5, 8, 6}, shape{6, 3, 1, 2}>(1, infinity<float>);
+  check<costs::motion{}, shape{1, 4, 8, 3}, shape{5, 3, 2, 2}>(1, infinity<float>);
 }
 // Numbers below the least normal number count as zero in every step.
 BOOST_AUTO_TEST_CASE(denormal_numbers) {
   for (const float scale : {0x1p-62F, 0x1p-64F}) {
-    check<cost::motion{.padding = {1, 1}}, shape{2, 7, 8, 6}, shape{18, 6, 3, 3}>(scale);
-    check<cost::motion{.stride = {2, 2}}, shape{2, 7, 9, 3}, shape{4, 3, 2, 2}>(scale);
+    check<costs::motion{.padding = {1, 1}}, shape{2, 7, 8, 6}, shape{18, 6, 3, 3}>(scale);
+    check<costs::motion{.stride = {2, 2}}, shape{2, 7, 9, 3}, shape{4, 3, 2, 2}>(scale);
   }
 }
 

@@ -70,7 +70,7 @@ std::int64_t repeated_count(const shape& extents, cairn::detail::axis_set along)
 
 /// relu(a * b + c). a has the whole shape, and b and c are repeated along some axes. B and C say how they are read
 /// along the last axis.
-template <graph::access B, graph::access C>
+template <graphs::access B, graphs::access C>
 void loop_against_reference(const shape& extents, cairn::detail::axis_set of_b, cairn::detail::axis_set of_c) {
   const std::int64_t count = extents.count();
   const auto a = numbers<float>(count), b = numbers<float>(repeated_count(extents, of_b)),
@@ -78,13 +78,14 @@ void loop_against_reference(const shape& extents, cairn::detail::axis_set of_b, 
   guarded<float> out(count);
 
   constexpr dtype real = dtype::real;
-  using binary = graph::type_list<real>;
+  using binary = graphs::type_list<real>;
   using loop = kernels::loop<
-      float, graph::sums::nothing, false,
+      float, graphs::sums::nothing, false,
       kernels::list_of<kernels::loop_operand{}, kernels::loop_operand{real, B}, kernels::loop_operand{real, C}>,
-      kernels::list_of<graph::loop_value{&graph::lanes_of<lang::mul_op, float, binary, real, real>, real, 0, 2, false},
-                       graph::loop_value{&graph::lanes_of<lang::add_op, float, binary, real, real>, real, 2, 2, false},
-                       graph::loop_value{&graph::lanes_of<lang::relu_op, float, binary, real>, real, 4, 1, true}>,
+      kernels::list_of<
+          graphs::loop_value{&graphs::lanes_of<lang::mul_op, float, binary, real, real>, real, 0, 2, false},
+          graphs::loop_value{&graphs::lanes_of<lang::add_op, float, binary, real, real>, real, 2, 2, false},
+          graphs::loop_value{&graphs::lanes_of<lang::relu_op, float, binary, real>, real, 4, 1, true}>,
       kernels::list_of<-1, -2, 0, -3, 1>>;
   void* operands[]{out.data(), const_cast<float*>(a.data()), const_cast<float*>(b.data()),
                    const_cast<float*>(c.data())};
@@ -104,8 +105,8 @@ void loop_against_reference(const shape& extents, cairn::detail::axis_set of_b, 
 /// A stored value of a fused loop, with the types of its result and of its arguments.
 template <class Op, class Real, dtype Result, dtype... Argument>
 constexpr auto stored(int first) {
-  using lanes = graph::type_list<Result>;
-  return graph::loop_value{&graph::lanes_of<Op, Real, lanes, Argument...>, Result, first, sizeof...(Argument), true};
+  using lanes = graphs::type_list<Result>;
+  return graphs::loop_value{&graphs::lanes_of<Op, Real, lanes, Argument...>, Result, first, sizeof...(Argument), true};
 }
 /// Comparisons, minima and choices in one fused loop. a has the whole shape, and b and c are repeated as above. Some
 /// numbers are equal, and some are NaN. Indices below 2 choose as well.
@@ -124,9 +125,9 @@ void choices_against_reference(const shape& extents, cairn::detail::axis_set of_
 
   constexpr dtype real = dtype::real, byte = dtype::u8, whole = dtype::i32;
   using loop = kernels::loop<
-      Real, graph::sums::nothing, false,
+      Real, graphs::sums::nothing, false,
       kernels::list_of<kernels::loop_operand{}, kernels::loop_operand{},
-                       kernels::loop_operand{real, graph::access::repeated}, kernels::loop_operand{whole}>,
+                       kernels::loop_operand{real, graphs::access::repeated}, kernels::loop_operand{whole}>,
       kernels::list_of<stored<lang::compare_op<lang::comparison::less>, Real, byte, real, real>(0),
                        stored<lang::compare_op<lang::comparison::less_equal>, Real, byte, real, real>(2),
                        stored<lang::compare_op<lang::comparison::equal>, Real, byte, real, real>(4),
@@ -164,7 +165,7 @@ void choices_against_reference(const shape& extents, cairn::detail::axis_set of_
 }
 
 void at_extent(int inner) {
-  constexpr auto whole = graph::access::contiguous, once = graph::access::repeated;
+  constexpr auto whole = graphs::access::contiguous, once = graphs::access::repeated;
   for (const auto& check : {choices_against_reference<float>, choices_against_reference<double>}) {
     check(shape{inner}, 0, 0b1);
     check(shape{3, inner}, 0b01, 0b10);

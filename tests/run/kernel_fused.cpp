@@ -18,10 +18,10 @@ constexpr dtype real = dtype::real;
 /// stands for the tiles of a product or for a sum.
 template <class Op>
 constexpr auto code(int first, bool stored) {
-  return graph::loop_value{&graph::lanes_of<Op, float, graph::type_list<real>, real, real>, real, first, 2, stored};
+  return graphs::loop_value{&graphs::lanes_of<Op, float, graphs::type_list<real>, real, real>, real, first, 2, stored};
 }
-constexpr graph::loop_value tiles{nullptr, real, 0, 0, true};
-constexpr kernels::loop_operand whole{}, once{real, graph::access::repeated};
+constexpr graphs::loop_value tiles{nullptr, real, 0, 0, true};
+constexpr kernels::loop_operand whole{}, once{real, graphs::access::repeated};
 
 bool same(guarded<float>& a, guarded<float>& b, std::int64_t n) {
   return std::equal(a.data(), a.data() + n, b.data()) && a.intact() && b.intact();
@@ -30,14 +30,14 @@ bool same(guarded<float>& a, guarded<float>& b, std::int64_t n) {
 /// max(A B * row + c, row), and A B itself. The result is written over c, unless the product keeps its partial sums in
 /// the result.
 struct product_beside_loop {
-  cost::product of;
+  costs::product of;
   kernel_pointer alone;
-  graph::paired_pointer beside;
+  graphs::paired_pointer beside;
   workspace working;
   bool sums_in_result;
 };
 void check(const product_beside_loop& run) {
-  const cost::product& p = run.of;
+  const costs::product& p = run.of;
   const shape extents{p.m, p.n};
   const std::int64_t size = extents.count();
   auto a = numbers<float>(std::int64_t{p.m} * p.k), b = numbers<float>(std::int64_t{p.k} * p.n);
@@ -45,12 +45,12 @@ void check(const product_beside_loop& run) {
   const auto c = numbers<float>(size);
   const auto fill = [&](guarded<float>& with) { std::copy_n(c.data(), size, with.data()); };
 
-  using fused = kernels::loop<float, graph::sums::nothing, true, kernels::list_of<whole, whole>,
+  using fused = kernels::loop<float, graphs::sums::nothing, true, kernels::list_of<whole, whole>,
                               kernels::list_of<tiles, code<lang::mul_op>(0, false), code<lang::add_op>(2, false),
                                                code<lang::maximum_op>(4, true)>,
                               kernels::list_of<0, -1, 1, -2, 2, -1>>;
   using separate = kernels::loop<
-      float, graph::sums::nothing, false, kernels::list_of<whole, whole, whole>,
+      float, graphs::sums::nothing, false, kernels::list_of<whole, whole, whole>,
       kernels::list_of<code<lang::mul_op>(0, false), code<lang::add_op>(2, false), code<lang::maximum_op>(4, true)>,
       kernels::list_of<-3, -1, 0, -2, 1, -1>>;
   guarded<float> scratch(run.working.numbers(3)), expected_product(size), expected(size);
@@ -77,7 +77,7 @@ void check(const product_beside_loop& run) {
     }
   }
 }
-template <cost::product P>
+template <costs::product P>
 void product_in_a_loop() {
   using op = lang::matmul_op<P.transpose_a, P.transpose_b>;
   using a = array<(P.transpose_a ? shape{P.k, P.m} : shape{P.m, P.k})>;
@@ -93,14 +93,14 @@ struct rows_beside_loop {
   shape extents;
   std::int64_t results;
   kernel_pointer alone;
-  graph::paired_pointer beside;
+  graphs::paired_pointer beside;
 };
 void check(const rows_beside_loop& run) {
   const std::int64_t size = run.extents.count();
   const int columns = run.extents[-1], rows = static_cast<int>(size / columns);
   auto x = numbers<float>(size, 4), y = numbers<float>(columns);
   auto known = kernel_check::labels(rows, columns);
-  using loop = kernels::loop<float, graph::sums::nothing, false, kernels::list_of<whole, whole>,
+  using loop = kernels::loop<float, graphs::sums::nothing, false, kernels::list_of<whole, whole>,
                              kernels::list_of<code<lang::mul_op>(0, true)>, kernels::list_of<-1, -2>>;
   const table_of table(run.extents, {0, 0b01});
   guarded<float> made(size), expected(size);
@@ -135,15 +135,15 @@ void rows_of_a_loop() {
 
 /// The sums of x * y and of x * y * z over some axes, where z is one number. The last product is stored or not. As in
 /// every fused loop, no extent is 1.
-template <graph::sums Sort, bool Stored>
+template <graphs::sums Sort, bool Stored>
 void check_sums(const shape& extents, cairn::detail::axis_set summed, kernel_pointer sum) {
   const std::int64_t size = extents.count(), left = reduced(extents, summed, false).count();
   auto x = numbers<float>(size), y = numbers<float>(size), z = numbers<float>(1);
   using inputs = kernels::list_of<whole, whole, once>;
-  using separate = kernels::loop<float, graph::sums::nothing, false, inputs,
+  using separate = kernels::loop<float, graphs::sums::nothing, false, inputs,
                                  kernels::list_of<code<lang::mul_op>(0, true), code<lang::mul_op>(2, true)>,
                                  kernels::list_of<-1, -2, 0, -3>>;
-  constexpr graph::loop_value total{nullptr, real, 4, 1, true}, other{nullptr, real, 5, 1, true};
+  constexpr graphs::loop_value total{nullptr, real, 4, 1, true}, other{nullptr, real, 5, 1, true};
   using fused =
       kernels::loop<float, Sort, false, inputs,
                     kernels::list_of<code<lang::mul_op>(0, false), code<lang::mul_op>(2, Stored), total, other>,
@@ -168,9 +168,9 @@ void check_sums(const shape& extents, cairn::detail::axis_set summed, kernel_poi
 }
 template <shape Extents, cairn::detail::axis_set Summed, bool Stored>
 void sum_in_a_loop() {
-  constexpr graph::sums sort = Extents.rank == 1 ? graph::sums::all
-                               : Summed == 0b10  ? graph::sums::rows
-                                                 : graph::sums::columns;
+  constexpr graphs::sums sort = Extents.rank == 1 ? graphs::sums::all
+                                : Summed == 0b10  ? graphs::sums::rows
+                                                  : graphs::sums::columns;
   check_sums<sort, Stored>(Extents, Summed, &run_kernel<lang::sum_op<Summed, false>, float, array<Extents>>);
 }
 
@@ -186,14 +186,14 @@ BOOST_AUTO_TEST_SUITE(kernel_fused)
 
 BOOST_AUTO_TEST_CASE(products_with_a_fused_loop) {
   for_each(few{}, []<int Extent>() {
-    product_in_a_loop<cost::product{101 - Extent, Extent + 1, Extent * 7 % 37 + 1, false, true}>();
-    product_in_a_loop<cost::product{Extent, 101 - Extent, 400 + Extent}>();
+    product_in_a_loop<costs::product{101 - Extent, Extent + 1, Extent * 7 % 37 + 1, false, true}>();
+    product_in_a_loop<costs::product{Extent, 101 - Extent, 400 + Extent}>();
   });
 }
 BOOST_AUTO_TEST_CASE(products_of_several_blocks_with_a_fused_loop) {
-  product_in_a_loop<cost::product{901, 35, 601, true, false}>();
-  product_in_a_loop<cost::product{401, 135, 61, false, true}>();
-  product_in_a_loop<cost::product{97, 801, 321}>();
+  product_in_a_loop<costs::product{901, 35, 601, true, false}>();
+  product_in_a_loop<costs::product{401, 135, 61, false, true}>();
+  product_in_a_loop<costs::product{97, 801, 321}>();
 }
 
 BOOST_AUTO_TEST_CASE(rows_of_a_fused_loop) {

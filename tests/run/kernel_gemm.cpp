@@ -7,7 +7,7 @@
 
 #include "kernel_check.hpp"
 
-using cairn::cost::product;
+using cairn::costs::product;
 using namespace kernel_check;
 
 namespace {

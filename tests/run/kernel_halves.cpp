@@ -12,7 +12,7 @@
 
 #include "kernel_check.hpp"
 
-using cairn::bf16, cairn::cost::product;
+using cairn::bf16, cairn::costs::product;
 using namespace kernel_check;
 
 namespace {
@@ -111,8 +111,8 @@ BOOST_AUTO_TEST_CASE(awkward_extents) {
 
 // There are more rows than in one block, and several blocks of depth.
 BOOST_AUTO_TEST_CASE(several_blocks) {
-  static_assert(cairn::cost::blocking_of({31, 35, 901}, 2).depth == (cairn::multiplies_tiles ? 928 : 902));
-  static_assert(cairn::cost::blocking_of({13, 35, 4099}, 2).depth == (cairn::multiplies_tiles ? 704 : 684));
+  static_assert(cairn::costs::blocking_of({31, 35, 901}, 2).depth == (cairn::multiplies_tiles ? 928 : 902));
+  static_assert(cairn::costs::blocking_of({13, 35, 4099}, 2).depth == (cairn::multiplies_tiles ? 704 : 684));
   check_each_transpose<31, 35, 901>();
   check_each_transpose<13, 35, 4099>();
   check_product<product{785, 37, 769, false, false}>();

@@ -180,7 +180,7 @@ void check_products(std::initializer_list<int> each_number_of_threads = {1}) {
 
 template <int T, int D, int E>
 void check_attention(std::initializer_list<int> each_number_of_threads) {
-  constexpr cairn::cost::attending by{true, cairn::cost::masking::none, 0};
+  constexpr cairn::costs::attending by{true, cairn::costs::masking::none, 0};
   using forward = cairn::lang::attention_op<by>;
   using backward = cairn::lang::attention_gradients_op<by>;
   constexpr shape q{2, T, 4, D}, k{2, T, 2, D}, v{2, T, 2, E}, y{2, T, 4, E}, rows{2, T, 4};

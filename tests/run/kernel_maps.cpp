@@ -44,25 +44,25 @@ void check(const std::vector<axis>& axes, int threads) {
   using number = stored_as<Type, Real>;
   std::int64_t from = 1, to = 1;
   shape extents;
-  std::vector<graph::mapped_axis> maps;
+  std::vector<graphs::mapped_axis> maps;
   for (const axis& a : axes) {
     from *= a.extent;
     to *= a.mapped;
     extents.extent[extents.rank++] = a.mapped;
   }
   std::int64_t apart = from;
-  for (const axis& a : axes) maps.push_back(graph::mapped_along(a.map, a.extent, apart /= a.extent, a.mapped));
+  for (const axis& a : axes) maps.push_back(graphs::mapped_along(a.map, a.extent, apart /= a.extent, a.mapped));
 
   std::vector<number> in(static_cast<std::size_t>(from));
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<number>(static_cast<Real>(i % 251 + 1));
   guarded<number> out(to);
   using copied = lang::expand_op<shape{}>;
-  using loop = kernels::loop<Real, graph::sums::nothing, false,
-                             kernels::list_of<kernels::loop_operand{Type, graph::access::mapped}>,
-                             kernels::list_of<graph::loop_value{
-                                 &graph::lanes_of<copied, Real, graph::type_list<Type>, Type>, Type, 0, 1, true}>,
+  using loop = kernels::loop<Real, graphs::sums::nothing, false,
+                             kernels::list_of<kernels::loop_operand{Type, graphs::access::mapped}>,
+                             kernels::list_of<graphs::loop_value{
+                                 &graphs::lanes_of<copied, Real, graphs::type_list<Type>, Type>, Type, 0, 1, true}>,
                              kernels::list_of<-1>>;
-  graph::loop_table table = *table_of(extents, {});
+  graphs::loop_table table = *table_of(extents, {});
   table.maps = maps.data();
   void* operands[]{out.data(), in.data()};
   loop::run(&table, operands, threads);

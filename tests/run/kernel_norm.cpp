@@ -22,7 +22,7 @@ struct follower {
   std::vector<int> visits;
   std::mutex one_at_a_time;
 
-  static void visit(const void* self, void* const*, cost::range rows) {
+  static void visit(const void* self, void* const*, costs::range rows) {
     follower& f = *static_cast<follower*>(const_cast<void*>(self));
     const std::scoped_lock lock(f.one_at_a_time);
     for (auto row = rows.begin; row < rows.end; ++row) ++f.visits[static_cast<std::size_t>(row)];

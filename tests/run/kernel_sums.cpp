@@ -35,11 +35,11 @@ constexpr double one_after_another(int n) {
   return (n / 2 + 2) * epsilon<Real> / 2;
 }
 template <class Real>
-constexpr double in_sections = one_after_another<Real>(cairn::cost::section_terms);
+constexpr double in_sections = one_after_another<Real>(cairn::costs::section_terms);
 /// Products add the terms of a block one after another, and then the blocks of a section.
 template <class Real>
 constexpr double in_blocks =
-    one_after_another<Real>(cairn::cost::most_block_pixels) + one_after_another<Real>(cairn::cost::section_blocks);
+    one_after_another<Real>(cairn::costs::most_block_pixels) + one_after_another<Real>(cairn::costs::section_blocks);
 
 /// The sum of some terms and the sum of their magnitudes, in a wider type and with compensation.
 struct exact_sum {
@@ -136,7 +136,7 @@ void check_product() {
 /// The gradient of filters with one tap: images of ones times gradients of terms.
 template <class Real, int Images, int Height, int Width, int Channels, bool Depthwise>
 void check_filter() {
-  constexpr cairn::cost::motion moves{.groups = Depthwise ? Channels : 1};
+  constexpr cairn::costs::motion moves{.groups = Depthwise ? Channels : 1};
   using op = cairn::lang::filter_gradient_op<moves, 1, 1>;
   constexpr shape x{Images, Height, Width, Channels}, g{Images, Height, Width, Channels};
   constexpr int inputs = Depthwise ? 1 : Channels;

@@ -113,7 +113,7 @@ static_assert(types_of(attending, "attention_gradients") == types{0, 1});
 
 constexpr bool all_floats(const auto& values, const int* of, int count) {
   for (int i = 0; i < count; ++i) {
-    if (of[i] != graph::none && values.result(of[i]).element.type == dtype::bf16) return false;
+    if (of[i] != graphs::none && values.result(of[i]).element.type == dtype::bf16) return false;
   }
   return true;
 }

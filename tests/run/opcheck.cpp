@@ -242,7 +242,7 @@ BOOST_AUTO_TEST_CASE(norms_rotary_embeddings_and_scatter_adds_pass) {
 /// The largest score counts as a constant. This is correct if the largest score is used only together with the log of
 /// the total. Therefore the gradient of their sum is checked.
 BOOST_AUTO_TEST_CASE(attention_with_all_options_passes) {
-  using attended = lang::attention_op<cairn::cost::attending{true, cost::masking::real, 0.3}>;
+  using attended = lang::attention_op<cairn::costs::attending{true, costs::masking::real, 0.3}>;
   constexpr auto q = param<"q", 1, 7, 4, 4>;
   constexpr auto k = param<"k", 1, 5, 2, 4>;
   constexpr auto v = param<"v", 1, 5, 2, 3>;
@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(attention_with_all_options_passes) {
     return sum(y * frozen<"of y", 1, 7, 4, 3>) + sum((largest + log_total) * frozen<"of rows", 1, 7, 4>);
   }();
   BOOST_TEST(gradcheck<loss>(seed{1}).relative < gradient_tolerance);
-  BOOST_TEST((check_operation<lang::attention_gradients_op<cairn::cost::attending{true}>, param<"g", 1, 7, 4, 3>, q, k,
+  BOOST_TEST((check_operation<lang::attention_gradients_op<cairn::costs::attending{true}>, param<"g", 1, 7, 4, 3>, q, k,
                               v, param<"largest", 1, 7, 4>, param<"log total", 1, 7, 4>, param<"delta", 1, 7, 4>>()));
 }
 

@@ -42,15 +42,15 @@ struct range {
 /// Returns all segments that blocks [begin, end) may have. Inside a segment over all of these blocks, the same segment
 /// does not occur again.
 template <int Count>
-std::vector<ranges> placements(const plan::search::block_chain<Count>& c, int begin, int end,
-                               int all_from = plan::none) {
+std::vector<ranges> placements(const plans::search::block_chain<Count>& c, int begin, int end,
+                               int all_from = plans::none) {
   if (begin == end) return {ranges{}};
   std::vector<ranges> found = placements(c, begin + 1, end, all_from);
   for (int to = begin + 1; to <= end && !c.of[to - 1].between_regions; ++to) {
     if (begin == all_from && to == end) continue;
     ranges firsts;
     for (const ranges& inside : placements(c, begin, to, begin)) firsts.push_back({begin, to, inside});
-    if (to == begin + 1 && c.of[begin].saving.stored_bytes != plan::none) firsts.push_back({begin, to, {}, true});
+    if (to == begin + 1 && c.of[begin].saving.stored_bytes != plans::none) firsts.push_back({begin, to, {}, true});
     const std::vector<ranges> behind = placements(c, to, end, all_from);
     for (const range& first : firsts) {
       for (const ranges& later : behind) {
@@ -66,7 +66,7 @@ std::vector<ranges> placements(const plan::search::block_chain<Count>& c, int be
 /// and of the backward pass in their order.
 template <int Count>
 class accounted {
-  const plan::search::block_chain<Count>& c;
+  const plans::search::block_chain<Count>& c;
   figures total{};
 
   /// A block outside of segments, or a segment.
@@ -112,7 +112,7 @@ class accounted {
     std::vector<item> all = items(segments, begin, end);
     const item* before = nullptr;
     for (item& i : all) {
-      const plan::search::block_costs& b = c.of[i.begin];
+      const plans::search::block_costs& b = c.of[i.begin];
       const bool last = i.end == end;
       if (last && i.saves()) i.segment = nullptr;
       const std::int64_t released = released_by(std::exchange(before, &i), i);
@@ -146,13 +146,13 @@ class accounted {
   }
 
  public:
-  accounted(const plan::search::block_chain<Count>& costs, const ranges& segments) : c(costs) {
+  accounted(const plans::search::block_chain<Count>& costs, const ranges& segments) : c(costs) {
     std::int64_t bytes = 0;
     bool after_segment = false;
     const item* before = nullptr;
     std::vector<item> all = items(segments, 0, Count);
     for (item& i : all) {
-      const plan::search::block_costs& b = c.of[i.begin];
+      const plans::search::block_costs& b = c.of[i.begin];
       const std::int64_t released = released_by(std::exchange(before, &i), i);
       i.after_segment = after_segment;
       after_segment = i.segment != nullptr;
@@ -176,7 +176,7 @@ class accounted {
       }
     }
     for (auto i = all.rbegin(); i != all.rend(); ++i) {
-      const plan::search::block_costs& b = c.of[i->begin];
+      const plans::search::block_costs& b = c.of[i->begin];
       if (i->segment != nullptr) backward_of(*i);
       else use(i->before + (i->after_segment ? b.peak_after_segment : b.peak_in_program).backward);
     }
@@ -192,10 +192,10 @@ constexpr auto random_chain = [] {
     state = state * 1664525U + 1013904223U;
     return static_cast<std::int64_t>((state >> 16) % static_cast<unsigned>(most + 1));
   };
-  plan::search::block_chain<Count> c;
+  plans::search::block_chain<Count> c;
   const std::int64_t between_regions = draw(2 * Count);
   for (int b = 0; b < Count; ++b) {
-    plan::search::block_costs& of = c.of[b];
+    plans::search::block_costs& of = c.of[b];
     for (int i = b + 1; i < Count; i += 1 + static_cast<int>(draw(2))) {  // a value that block i is the last to read
       const std::int64_t bytes = 1 + draw(20), held = draw(2) > 0 ? bytes : 0, released = draw(1) * held;
       for (int from = 0; from <= b; ++from) {
@@ -232,7 +232,7 @@ constexpr auto random_chain = [] {
 
 template <const auto& Chain>
 std::vector<figures> placements_of() {
-  const auto& found = *plan::search::outer_placements_of<Chain>.after_stored[0];
+  const auto& found = *plans::search::outer_placements_of<Chain>.after_stored[0];
   std::vector<figures> all;
   for (int i = 0; i < found.count; ++i) all.push_back({found.bytes[i], found.flops[i]});
   return all;
@@ -253,14 +253,14 @@ void equal_all_placements(std::integer_sequence<unsigned, Number...>) {
 template <auto Loss>
 class planner {
   using unplaced = detail::compiled_of<Loss, true>;
-  using all = plan::search::candidates<typename unplaced::model, 0, 1>;
+  using all = plans::search::candidates<typename unplaced::model, 0, 1>;
   static constexpr const auto& g = unplaced::graph;
   static constexpr const auto& d = unplaced::gradient;
   static constexpr int regions = static_cast<int>(std::size(all::blocks.of_region));
   static constexpr int capacity = std::remove_cvref_t<decltype(d)>::capacity;
   template <std::int64_t Bytes>
-  using budgeted = plan::search::fitted<typename unplaced::model, 0, 1, Bytes>;
-  static constexpr graph::sizes size{.nodes = 4 * capacity, .arguments = 10 * capacity};
+  using budgeted = plans::search::fitted<typename unplaced::model, 0, 1, Bytes>;
+  static constexpr graphs::sizes size{.nodes = 4 * capacity, .arguments = 10 * capacity};
 
  public:
   static constexpr const auto& chain = all::chain;
@@ -268,7 +268,7 @@ class planner {
   static constexpr int most_segments = 2 * chain.count, most_nested = chain.count + 1;
 
  private:
-  using placement = plan::placement<regions, most_segments, most_nested>;
+  using placement = plans::placement<regions, most_segments, most_nested>;
   struct by_block {
     int of[chain.count + 1] = {}, segments = 0;
   };
@@ -293,19 +293,19 @@ class planner {
       if (all::blocks.is_block[r]) placed.of[r] = blocks.of[all::blocks.of_region[r]];
     }
     const auto on_heap = [](auto make) { return std::make_unique<decltype(make())>(make()); };
-    const auto in = on_heap([&] { return plan::find_segments(g, d, 0, placed); });
-    const graph::sizes needed = plan::schedule_size(d, *in, unplaced::model::order);
+    const auto in = on_heap([&] { return plans::find_segments(g, d, 0, placed); });
+    const graphs::sizes needed = plans::schedule_size(d, *in, unplaced::model::order);
     BOOST_REQUIRE(needed.nodes <= size.nodes && needed.arguments <= size.arguments);
-    const auto needs = on_heap([&] { return plan::find_needs(g, d, *in, unplaced::needs.cheap); });
-    const auto s = on_heap([&] { return plan::rematerialize<size>(g, d, *in, *needs, unplaced::model::order); });
-    const auto readers = on_heap([&] { return plan::find_readers(*s); });
-    const auto steps = on_heap([&] { return plan::fuse(*s, *readers); });
-    const auto loops = on_heap([&] { return plan::write_loops(*s, *steps); });
-    const auto live = on_heap([&] { return plan::liveness(*s, *steps, *loops); });
+    const auto needs = on_heap([&] { return plans::find_needs(g, d, *in, unplaced::needs.cheap); });
+    const auto s = on_heap([&] { return plans::rematerialize<size>(g, d, *in, *needs, unplaced::model::order); });
+    const auto readers = on_heap([&] { return plans::find_readers(*s); });
+    const auto steps = on_heap([&] { return plans::fuse(*s, *readers); });
+    const auto loops = on_heap([&] { return plans::write_loops(*s, *steps); });
+    const auto live = on_heap([&] { return plans::liveness(*s, *steps, *loops); });
     constexpr auto bases = unplaced::model::bases_of_results;
-    const auto addresses = on_heap([&] { return plan::find_fixed_addresses<bases>(g, *s, *steps, *loops, *live); });
+    const auto addresses = on_heap([&] { return plans::find_fixed_addresses<bases>(g, *s, *steps, *loops, *live); });
     const auto slots =
-        on_heap([&] { return plan::share_slots<2 * size.nodes>(*s, *steps, *loops, *live, *addresses, 1); });
+        on_heap([&] { return plans::share_slots<2 * size.nodes>(*s, *steps, *loops, *live, *addresses, 1); });
     std::int64_t flops = 0;
     for (const auto& again : s->recomputed) flops += again.flops;
     return {slots->live_bytes, flops};
@@ -321,7 +321,7 @@ class planner {
         BOOST_TEST(taken.recomputed_flops <= asked.recomputed_flops);
         all.push_back({taken.peak_bytes, taken.recomputed_flops});
       };
-      (add(points[I], plan::search::figures_of<typename budgeted<points[I].peak_bytes>::type>), ...);
+      (add(points[I], plans::search::figures_of<typename budgeted<points[I].peak_bytes>::type>), ...);
     }(std::make_index_sequence<points.size()>{});
     BOOST_TEST(budgeted<1>::least_bytes() == points[0].peak_bytes);
     return all;
@@ -342,16 +342,16 @@ struct bounds {
 const boost::unit_test::precondition where_read_off([](auto) { return kernels::lanes<float>::width == 16; });
 template <auto Loss>
 void holds_for_all_placements(const bounds& is) {
-  using plans = planner<Loss>;
-  const std::vector<figures> fitted = plans::fitted();
+  using planning = planner<Loss>;
+  const std::vector<figures> fitted = planning::fitted();
   std::int64_t all = 0, saving = 0, differ = 0;
-  for (const ranges& segments : placements(plans::chain, 0, plans::chain.count)) {
-    const figures planned = plans::figures_of(segments), by_costs = accounted(plans::chain, segments)();
-    const auto little = [&](std::int64_t flops) { return 1000 * flops <= is.more_work * plans::forward_flops; };
+  for (const ranges& segments : placements(planning::chain, 0, planning::chain.count)) {
+    const figures planned = planning::figures_of(segments), by_costs = accounted(planning::chain, segments)();
+    const auto little = [&](std::int64_t flops) { return 1000 * flops <= is.more_work * planning::forward_flops; };
     const bool is_near_estimate = 1000 * planned.bytes <= is.most_bytes * by_costs.bytes &&
                                   100 * planned.bytes >= is.least_bytes * by_costs.bytes &&
                                   little(planned.flops - by_costs.flops) &&
-                                  by_costs.flops - planned.flops <= plans::forward_flops;
+                                  by_costs.flops - planned.flops <= planning::forward_flops;
     const auto does_as_well = [&](const figures& c) {
       return little(c.flops - planned.flops) && 100 * c.bytes <= 103 * planned.bytes;
     };

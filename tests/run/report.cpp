@@ -82,7 +82,7 @@ void check_account() {
   std::int64_t stored = 0, again = 0, told = 0, done = 0, done_again = 0;
   for (const report::value& v : a.values) {
     if (v.stored) stored += v.bytes;
-    if (v.recomputes != graph::none) again += v.flops;
+    if (v.recomputes != graphs::none) again += v.flops;
   }
   for (const report::step& s : a.steps) {
     done += s.flops;

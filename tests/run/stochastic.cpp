@@ -68,7 +68,7 @@ constexpr std::int64_t converted = [] {
   constexpr const auto& d = Plan::gradient;
   std::int64_t n = 0;
   for (int v = 0; v < d.node_count; ++v) {
-    if (d.op(v).converts && d.op(d.root(d.argument(v, 0))).what == graph::role::parameter) n += d.result(v).count;
+    if (d.op(v).converts && d.op(d.root(d.argument(v, 0))).what == graphs::role::parameter) n += d.result(v).count;
   }
   return n;
 }();
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(positions_beyond_two_to_the_31) {
   const random_stream stream{seed{5}};
   for (const std::int64_t first : {(std::int64_t{1} << 31) - 2, std::int64_t{1} << 31, (std::int64_t{1} << 32) - 64}) {
     std::array<double, 4> at{};
-    graph::write_positions(at.data(), first, 4);
+    graphs::write_positions(at.data(), first, 4);
     for (std::size_t i = 0; i < at.size(); ++i) {
       const std::int64_t element = first + static_cast<std::int64_t>(i);
       const auto position = static_cast<std::uint32_t>(static_cast<std::int32_t>(at[i]));

@@ -121,9 +121,9 @@ void check_attention(double of) {
   program<outputs(sum(one * input<"x", 1, n, 1, 1>), many), Options...> step;
   step.init(seed{1});
   const auto [loss, average] = step.value_and_grad(bind<"x">(std::span(tenths).first(n)));
-  constexpr double bound = 3e-8 * (cairn::cost::attention_tiles::most_tile_length +
-                                   (n + cairn::cost::attention_tiles::most_tile_length - 1) /
-                                       cairn::cost::attention_tiles::most_tile_length);
+  constexpr double bound = 3e-8 * (cairn::costs::attention_tiles::most_tile_length +
+                                   (n + cairn::costs::attention_tiles::most_tile_length - 1) /
+                                       cairn::costs::attention_tiles::most_tile_length);
   all_terms_count(average(0, 0, 0, 0), 1, bound, of);
   all_terms_count(step.template grad<"v">()(0, 0, 0, 0), n, bound, of);
 }

@@ -75,7 +75,7 @@ static_assert(detail::memory_in<six>.cache_bytes == 12 * length * row && six::ad
 static_assert(detail::memory_in<six>.total_bytes() ==
               six::layout.peak_bytes + detail::memory_in<six>.parameter_bytes + 12 * length * row);
 static_assert(judged<six>() == fault::none && six::layout.peak_bytes < 12 * length * row);
-static_assert(six::graph.find(graph::role::cache, "block.5.values") != graph::none);
+static_assert(six::graph.find(graphs::role::cache, "block.5.values") != graphs::none);
 
 // A program must not read or update a cache. The second argument of in_training may, because only a predictor computes
 // it. Two updates of one cache to different values are a mistake.

@@ -22,7 +22,7 @@ constexpr int repeated = [] {
   constexpr const auto& s = Step::schedule;
   int n = 0;
   for (int v = s.turn; v < s.node_count; ++v) {
-    if (s.recomputes[v] == graph::none) continue;
+    if (s.recomputes[v] == graphs::none) continue;
     const int first = s.recomputes[v];
     if (first >= s.turn || s.origin[first] != s.origin[v] || s.nodes[first].op != s.nodes[v].op) return -1;
     ++n;

@@ -38,13 +38,13 @@ static_assert(argument(2, 0) == 1 && argument(2, 1) == -1);
 static_assert(argument(3, 0) == 2 && chained.input_count == 2);
 // Constants are immediates. They are no operands and take no memory. This includes the 1 from which the backward pass
 // starts, whatever its shape is.
-static_assert(chained.inputs[0].how == graph::access::contiguous && chained.inputs[1].how == graph::access::constant &&
-              chained.inputs[1].immediate == 2);
+static_assert(chained.inputs[0].how == graphs::access::contiguous &&
+              chained.inputs[1].how == graphs::access::constant && chained.inputs[1].immediate == 2);
 static_assert(chain_plan::addresses.constant_count == 0);
 using training = step_of<sum(relu(w + x))>;
 // The backward pass recomputes relu, in the fused loop that reads it.
 static_assert(steps<training> == "[add relu sum] | [expand add relu step mul]");
-static_assert(training::loops.inputs[2].how == graph::access::constant &&
+static_assert(training::loops.inputs[2].how == graphs::access::constant &&
               training::loops.inputs[2].immediate == 1);  // after w and x
 static_assert(training::addresses.constant_count == 0);
 static_assert(forward_of<sum(2_c)>::addresses.constant_count == 1);  // a kernel reads memory
@@ -67,9 +67,9 @@ constexpr auto many = repeat<40, "r">([](auto) { return layer([](auto v) { retur
 template <class Plan>
 constexpr bool within_limits = [] {
   for (int i = 0; i < Plan::steps.step_count; ++i) {
-    const plan::plan_step& s = Plan::steps.steps[i];
-    const plan::loop& l = Plan::loops.of[i];
-    if (s.end - s.begin > plan::max_loop_operations || l.input_end - l.input_begin > plan::max_loop_inputs)
+    const plans::plan_step& s = Plan::steps.steps[i];
+    const plans::loop& l = Plan::loops.of[i];
+    if (s.end - s.begin > plans::max_loop_operations || l.input_end - l.input_begin > plans::max_loop_inputs)
       return false;
   }
   return true;
@@ -171,7 +171,7 @@ constexpr bool has_strides(int input, const shape& expected) {
   for (int axis = 0; axis < l.of[0].extents.rank; ++axis) {
     const int last = l.of[0].last_axis[axis];
     const shape& whole = Plan::schedule.result(Plan::steps.members[0]).extents;
-    if (plan::axis_of_operand(Plan::schedule, l.inputs[input], whole, last).stride != expected.extent[axis])
+    if (plans::axis_of_operand(Plan::schedule, l.inputs[input], whole, last).stride != expected.extent[axis])
       return false;
   }
   return true;
@@ -179,7 +179,7 @@ constexpr bool has_strides(int input, const shape& expected) {
 template <auto Model>
 constexpr bool runs_over(shape extents, shape first, shape second) {
   using plan = forward_of<Model>;
-  return plan::steps.step_count == 1 && plan::loops.of[0].extents == extents && has_strides<plan>(0, first) &&
+  return plans::steps.step_count == 1 && plans::loops.of[0].extents == extents && has_strides<plan>(0, first) &&
          has_strides<plan>(1, second);
 }
 template <auto Model>

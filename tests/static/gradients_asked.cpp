@@ -32,7 +32,7 @@ static_assert(stored<all> == row && recomputed<all>("1") == 2 && recomputed<all>
 static_assert(runs_of<all>("mul").backward == runs_of<trained>("mul").backward + 1);  // the gradient of x
 static_assert(detail::memory_in<all>.gradient_bytes == 3 * 64 && detail::memory_in<all>.parameter_bytes == 2 * 64);
 static_assert(all::addresses.trained_bytes == 2 * 64 &&
-              all::addresses.gradient_offset[all::graph.find(graph::role::input, "x")] == 128);
+              all::addresses.gradient_offset[all::graph.find(graphs::role::input, "x")] == 128);
 static_assert(judged<all>() == fault::none);
 // No parameter is trained. The products that compute the gradients of parameters are left out, and everything else
 // stays.
@@ -61,7 +61,7 @@ constexpr auto map = input<"rows", 4, 8> | nn::linear<"a", 8>;
 using pulled = step_of<map, cotangent<"v">>;
 static_assert(std::same_as<detail::problem_in<pulled>, lang::sound> && judged<pulled>() == fault::none);
 static_assert(stored<pulled> == 0 && gradient_of<pulled>("a.weight") == "matmul(v, rows)");
-static_assert(pulled::graph.find(graph::role::input, "v") == pulled::graph.leaf_count - 1);
+static_assert(pulled::graph.find(graphs::role::input, "v") == pulled::graph.leaf_count - 1);
 
 // ---- accumulate_gradients. The gradient that a training step adds needs no memory of its own if one fused loop can
 // compute and add it.
@@ -82,7 +82,7 @@ static_assert(lawful<loss, accumulate_gradients>() && lawful<loss, accumulate_gr
 static_assert(stored<step_of<loss, accumulate_gradients>> == stored<trained>);
 static_assert(peak<trained> == 64 && peak<step_of<loss, accumulate_gradients>> == 2 * 64);
 static_assert(step_of<outputs(sum(param<"v", 8>), param<"w", 8>), accumulate_gradients>::gradient.gradient[1] ==
-              graph::none);
+              graphs::none);
 // A parameter that is used twice. The second gradient is added to the sum of the accumulated gradient and the first
 // gradient, in the place of the sum.
 constexpr auto by_w = layer([](auto v) { return matmul(tanh(v), param<"w", 8, 8>); });

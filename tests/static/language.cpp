@@ -88,7 +88,7 @@ constexpr bool has_parameters(auto... names) {
   const std::array<std::string_view, sizeof...(names)> expected{names...};
   std::size_t n = 0;
   for (int i = 0; i < graph.leaf_count; ++i) {
-    if (graph.nodes[graph.leaves[i].node].op->what != graph::role::parameter) continue;
+    if (graph.nodes[graph.leaves[i].node].op->what != graphs::role::parameter) continue;
     if (n == expected.size() || graph.name(graph.leaves[i]) != expected[n]) return false;
     ++n;
   }
@@ -114,15 +114,15 @@ static_assert(has_parameters < x | repeat<2, "block">([](auto) {
 static_assert(has_parameters<repeat<2, "b">([](auto i) { return nn::linear_without_bias<"fc", 8 + i>; })(x)>(
     "b.0.fc.weight", "b.1.fc.weight"));
 constexpr auto deep = forward_of < x | repeat<12, "b">([](auto) { return f; }) > ::graph;
-static_assert(deep.find(graph::role::parameter, "b.11.f.weight") != graph::none && deep.leaf_count == 1 + 12 * 2);
+static_assert(deep.find(graphs::role::parameter, "b.11.f.weight") != graphs::none && deep.leaf_count == 1 + 12 * 2);
 constexpr auto tied = [](auto v) { return matmul(v, param<"/w", 8, 8>); };
 static_assert(has_parameters < x | block<"a">(tied) | block<"b">(block<"c">(tied)) | tied > ("w"));
 static_assert(has_parameters < x | block<"a">(nn::linear_without_bias<"/embed", 8>) > ("embed.weight"));
 static_assert(has_parameters < x | block<"a">([](auto v) { return v + param<"w", 8>; }) |
               block<"b">([](auto v) { return v * param<"w", 8>; }) > ("a.w", "b.w"));
 static_assert(forward_of < x |
-              block<"a">([](auto v) { return v + input<"mask", 8>; }) > ::graph.find(graph::role::input, "mask") !=
-                  graph::none);
+              block<"a">([](auto v) { return v + input<"mask", 8>; }) > ::graph.find(graphs::role::input, "mask") !=
+                  graphs::none);
 static_assert(has_parameters < x | block<"a">(ckpt<"s">(f)) > ("a.f.weight", "a.f.bias"));
 static_assert(has_segments < x | block<"a">(ckpt<"s">(f)) > ("a.s") && has_segments<x | f>());
 static_assert(has_segments < x | repeat<2, "b">([](auto) { return ckpt<"s">(f); }) > ("b.0.s", "b.1.s"));

@@ -36,10 +36,10 @@ constexpr formula drawn = [] {
     if (i > 0 && i == f.turn) out.write(" |");
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       if (f.steps[i].has_loop() && !f.external[f.members[m]]) continue;
-      const plan::address at = Plan::layout.of[f.members[m]];
+      const plans::address at = Plan::layout.of[f.members[m]];
       out.write(" ");
       out.write(Plan::schedule.nodes[f.members[m]].op->name);
-      out.write(at.base == plan::gradient_base ? "@g" : "@");
+      out.write(at.base == plans::gradient_base ? "@g" : "@");
       out.write_number(at.offset);
     }
   }
@@ -92,14 +92,14 @@ using repeated_row = forward_of<exp(x) + exp(input<"x2", 16, 16>)>;
 static_assert(peak<repeated_row> == 64 + 1024);
 
 // The workspace of a product lies behind the living values during its plan step.
-template <cost::product P, int Bytes>
-constexpr std::int64_t scratch = plan::aligned(blocking_of(P, Bytes).needed_workspace.numbers(1) * Bytes);
+template <costs::product P, int Bytes>
+constexpr std::int64_t scratch = plans::aligned(blocking_of(P, Bytes).needed_workspace.numbers(1) * Bytes);
 using one_product = forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 3>)>;
 static_assert(one_product::layout.workspace[0] == 64);
-static_assert(peak<one_product> == 64 + scratch<cost::product{4, 3, 8}, 4>);
+static_assert(peak<one_product> == 64 + scratch<costs::product{4, 3, 8}, 4>);
 static_assert(peak<forward_of<matmul(input<"a", 4, 8>, input<"b", 8, 32>)>> ==
               4 * 32 * 4);  // products with whole panels need no workspace
-static_assert(scratch<cost::product{4, 3, 8}, 4> > 0 && scratch<cost::product{4, 32, 8}, 4> == 0);
+static_assert(scratch<costs::product{4, 3, 8}, 4> > 0 && scratch<costs::product{4, 32, 8}, 4> == 0);
 
 // A workspace is counted in numbers of the program's type, whatever type the result has. Here the result has 4 bytes
 // for each number, and the program may compute in doubles.
@@ -138,7 +138,7 @@ static_assert(peak<two_softmaxes> == 192 && stored<two_softmaxes> == 128);
 constexpr auto a = input<"a", 3, 3>;
 constexpr auto times_w = [](auto v) { return matmul(v, param<"w", 3, 3>); };
 using twice = step_of<sum(a | times_w | times_w)>;
-constexpr std::int64_t working = scratch<cost::product{3, 3, 3}, 4>;
+constexpr std::int64_t working = scratch<costs::product{3, 3, 3}, 4>;
 constexpr formula twice_by_hand = [] {
   formula out;
   out.write(" matmul@0, matmul@");
@@ -158,7 +158,7 @@ static_assert(common_gradient::addresses.copies[0].to.offset == 64);
 // A gradient that is a constant is copied as well, from the place of constants.
 using unit = step_of<param<"w"> + input<"s">>;
 static_assert(unit::addresses.copy_count == 1 &&
-              unit::layout.of[unit::addresses.copies[0].value].base == plan::constant_base);
+              unit::layout.of[unit::addresses.copies[0].value].base == plans::constant_base);
 
 // Parameters and gradients form two blocks of the same layout. Each tensor begins on a cache line of its own. Frozen
 // parameters come last and have no gradient.
@@ -166,7 +166,7 @@ using blocks = step_of<sum((frozen<"f", 16> + x) * w + param<"c", 3, 1> * param<
 static_assert(detail::memory_in<blocks>.parameter_bytes == 4 * 64);
 static_assert(detail::memory_in<blocks>.gradient_bytes == 3 * 64);
 static_assert(detail::memory_in<blocks>.total_bytes() == peak<blocks> + 7 * 64);
-static_assert(blocks::addresses.leaf_offset[blocks::graph.find(graph::role::parameter, "f")] == 3 * 64);
+static_assert(blocks::addresses.leaf_offset[blocks::graph.find(graphs::role::parameter, "f")] == 3 * 64);
 static_assert(detail::memory_in<step_of<sum(w + b), freeze<"w">>>.gradient_bytes == 64);
 static_assert(detail::memory_in<step_of<sum(w), real<double>>>.parameter_bytes == 16 * 8);
 static_assert(detail::memory_in<forward_of<w + x>>.gradient_bytes == 0);

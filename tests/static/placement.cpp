@@ -13,9 +13,9 @@ namespace {
 // this chain, the number of forward executions is known for each number of bytes.
 template <int Count>
 constexpr auto equal_blocks = [] {
-  plan::search::block_chain<Count> c;
+  plans::search::block_chain<Count> c;
   for (int i = 0; i <= Count; ++i) {
-    plan::search::block_costs& b = c.of[i];
+    plans::search::block_costs& b = c.of[i];
     b.stored_bytes_in_segment = b.unstored_peak = b.result_flops = b.reading_flops = b.both_flops = 1;
     b.peak_in_segment = {1, 2};
     b.peak_as_last = 2;
@@ -25,7 +25,7 @@ constexpr auto equal_blocks = [] {
   return c;
 }();
 template <int Count, int Starts>
-constexpr const auto& best = plan::search::placements_inside<equal_blocks<Count>, Starts, 65>.of(0, Count - 1);
+constexpr const auto& best = plans::search::placements_inside<equal_blocks<Count>, Starts, 65>.of(0, Count - 1);
 
 /// Returns true if `flops` lists the least work within 3, 4, ... bytes.
 template <int Count, int Starts>
@@ -61,7 +61,7 @@ template <auto Loss, class... Options>
 constexpr std::int64_t unplaced_bytes = peak<step_of<Loss, Options...>>;
 
 template <auto Loss, class... Options>
-constexpr std::int64_t unplaced_work = plan::search::figures_of<step_of<Loss, Options...>>.recomputed_flops;
+constexpr std::int64_t unplaced_work = plans::search::figures_of<step_of<Loss, Options...>>.recomputed_flops;
 
 /// The bytes that are asked for, the bytes of the program, and the work that the program recomputes.
 struct fitting {
@@ -73,7 +73,7 @@ constexpr auto fittings = []<int... Parts>(std::integer_sequence<int, Parts...>)
   return std::array{[] {
     constexpr std::int64_t asked = unplaced_bytes<Loss, Options...> * Parts / 32;
     using step = step_of<Loss, fit<asked>, Options...>;
-    return fitting{asked, peak<step>, plan::search::figures_of<step>.recomputed_flops};
+    return fitting{asked, peak<step>, plans::search::figures_of<step>.recomputed_flops};
   }()...};
 }(std::integer_sequence<int, 1, 6, 10, 14, 19, 24, 28, 32>{});
 
@@ -87,15 +87,14 @@ constexpr bool monotone = [] {
   for (std::size_t i = 1; i < all.size(); ++i) {
     if (fits(all[i - 1]) && (!fits(all[i]) || all[i].again > all[i - 1].again)) return false;
   }
-  return !fits(all.front()) && fits(all.back()) &&
-         all.back().again <= unplaced_work<Loss, Options...>;
+  return !fits(all.front()) && fits(all.back()) && all.back().again <= unplaced_work<Loss, Options...>;
 }();
 
 /// Returns true if the least bytes in the error message can be asked for, if one byte less is too little, and if no
 /// placement of the frontier takes fewer bytes.
 template <auto Loss>
 constexpr bool least_is_found = [] {
-  using too_few = plan::search::fitted<typename step_of<Loss>::model, 0, 1, 1>;
+  using too_few = plans::search::fitted<typename step_of<Loss>::model, 0, 1, 1>;
   constexpr std::int64_t least = too_few::least_bytes();
   return peak<step_of<Loss, fit<least>>> <= least && peak<step_of<Loss, fit<least - 1>>> >= least &&
          least <= too_few::type::layout.peak_bytes && least <= frontier<Loss>[0].peak_bytes;
@@ -120,7 +119,7 @@ template <auto Logits>
 constexpr auto classified = cross_entropy(Logits, labels<"y", 10, 32>);
 
 constexpr auto of_widths = classified<(x | nn::linear<"l1", 64> | nn::gelu | nn::linear<"l2", 128> | nn::gelu |
-                                    nn::linear<"l3", 32> | nn::gelu | nn::linear<"out", 10>)>;
+                                       nn::linear<"l3", 32> | nn::gelu | nn::linear<"out", 10>)>;
 static_assert(monotone<of_widths> && sorted<of_widths> && least_is_found<of_widths>);
 static_assert(monotone<of_widths, update<adamw_options{}>>);
 static_assert(monotone<of_widths, real<double>>);
@@ -138,7 +137,7 @@ static_assert(monotone<of_blocks<48>>);
 /// Returns true if, in all placements, a nested segment has another name than the segment around it.
 template <auto Loss>
 constexpr bool nested_are_told_apart = [] {
-  using all = plan::search::candidates<typename step_of<Loss>::model, 0, 1>;
+  using all = plans::search::candidates<typename step_of<Loss>::model, 0, 1>;
   return []<int... I>(std::integer_sequence<int, I...>) {
     int nested = 0;
     const auto alike = [&]<class Plan>(std::type_identity<Plan>) {
@@ -185,11 +184,11 @@ constexpr auto marked = classified<(
 static_assert(monotone<marked> && sorted<marked>);
 
 // A model with states, and with random numbers that are drawn again in the recomputation.
-constexpr auto normed =
-    classified<(x | repeat<3, "block">([](auto) {
-                  return nn::residual(nn::batch_norm<"bn"> | nn::linear<"fc", 64> | nn::gelu |
-                                      nn::dropout<"drop", 0.2>);
-                }) | nn::linear<"out", 10>)>;
+constexpr auto normed = classified<(x | repeat<3, "block">([](auto) {
+                                      return nn::residual(nn::batch_norm<"bn"> | nn::linear<"fc", 64> | nn::gelu |
+                                                          nn::dropout<"drop", 0.2>);
+                                    }) |
+                                    nn::linear<"out", 10>)>;
 static_assert(monotone<normed>);
 
 // Values that skip blocks.
@@ -203,10 +202,11 @@ constexpr auto skips = [] {
 static_assert(monotone<skips> && sorted<skips> && least_is_found<skips>);
 
 // The work that a scan recomputes is counted as the program counts it, whatever segments are placed.
-constexpr auto with_loop = classified<(
-    x | block<"a">(mlp) | block<"loop">(layer([](auto h) {
-      return scan<5, "step", revolve<2>>([](auto v) { return tanh(v | nn::linear<"fc", 64>); }, carried(h));
-    })) | block<"b">(mlp) | nn::linear<"out", 10>)>;
+constexpr auto with_loop =
+    classified<(x | block<"a">(mlp) | block<"loop">(layer([](auto h) {
+                  return scan<5, "step", revolve<2>>([](auto v) { return tanh(v | nn::linear<"fc", 64>); }, carried(h));
+                })) |
+                block<"b">(mlp) | nn::linear<"out", 10>)>;
 static_assert(sorted<with_loop>);
 static_assert(std::ranges::any_of(frontier<with_loop>, [](const frontier_point& p) {
   return p.recomputed_flops == program<with_loop, fit<1_GiB>>::flops().recomputed;
@@ -224,7 +224,7 @@ constexpr auto reading_far = [] {
   return classified<(std::get<0>(repeat<Far + 2, "b">([body](auto) { return body; }, x, x)) | nn::linear<"out", 10>)>;
 }();
 template <int Far>
-using placed_far = plan::search::candidates<typename step_of<reading_far<Far>>::model, 0, 1>;
+using placed_far = plans::search::candidates<typename step_of<reading_far<Far>>::model, 0, 1>;
 static_assert(placed_far<3>::far == 3 && placed_far<3>::exact && placed_far<3>::complete);
 static_assert(placed_far<4>::far == 4 && !placed_far<4>::exact && !placed_far<4>::complete);
 

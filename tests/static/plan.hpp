@@ -13,8 +13,8 @@ using forward_of = detail::compiled_of<Model, false, Options...>;
 template <auto Loss, class... Options>
 using step_of = detail::compiled_of<Loss, true, Options...>;
 
-constexpr bool is_leaf(const graph::node& n) { return graph::is_leaf(n.op->what); }
-constexpr bool is_view(const graph::node& n) { return n.op->what == graph::role::view; }
+constexpr bool is_leaf(const graphs::node& n) { return graphs::is_leaf(n.op->what); }
+constexpr bool is_view(const graphs::node& n) { return n.op->what == graphs::role::view; }
 
 /// Counts the plan steps that copy tensors for a concatenation.
 template <class Plan>
@@ -22,7 +22,7 @@ constexpr int copies = [] {
   int n = 0;
   for (int i = 0; i < Plan::steps.step_count; ++i) {
     const int kernel = Plan::steps.steps[i].kernel;
-    n += kernel != graph::none && Plan::schedule.op(kernel).name == "concatenate";
+    n += kernel != graphs::none && Plan::schedule.op(kernel).name == "concatenate";
   }
   return n;
 }();
@@ -41,7 +41,7 @@ struct formula {
   }
   template <class Graph>
   constexpr void write(const Graph& g, const auto& values, int v) {
-    const graph::operation& op = values.op(v);
+    const graphs::operation& op = values.op(v);
     for (int i = 0; i < g.leaf_count; ++i) {
       if (&g.leaf_op(i) == &op && g.leaves[i].node == v) return write(g.name(g.leaves[i]));
     }
@@ -77,7 +77,7 @@ constexpr formula steps = [] {
     if (f.steps[i].has_loop()) out.write("[");
     bool first = true;
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
-      const graph::node& n = Plan::schedule.nodes[f.members[m]];
+      const graphs::node& n = Plan::schedule.nodes[f.members[m]];
       if (n.result_index > 0) continue;
       if (!first) out.write(" ");
       out.write(n.op->name);
@@ -103,7 +103,7 @@ constexpr formula written = [] {
 template <class Step>
 constexpr formula gradient_of(std::string_view parameter) {
   formula f;
-  f.write(Step::graph, Step::gradient, Step::gradient.gradient[Step::graph.find(graph::role::parameter, parameter)]);
+  f.write(Step::graph, Step::gradient, Step::gradient.gradient[Step::graph.find(graphs::role::parameter, parameter)]);
   return f;
 }
 

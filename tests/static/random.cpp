@@ -27,9 +27,9 @@ static_assert(same(nn::dropout<"d", 0>, nn::dropout<"d", 0.0>) && an_expression<
 using simple = step_of<sum(dropout<"d">(h))>;
 static_assert(gradient_of<simple>("w") == "dropout(expand(reshape(constant)), d)");
 static_assert(runs_of<simple>("dropout") == runs{1, 1} && stored<simple> == 0);
-static_assert(simple::graph.leaf_count == 3 && simple::graph.find(graph::role::random, "d") != graph::none);
-static_assert(simple::graph.find(graph::role::input, "d") == graph::none &&
-              simple::graph.find(graph::role::parameter, "d") == graph::none);
+static_assert(simple::graph.leaf_count == 3 && simple::graph.find(graphs::role::random, "d") != graphs::none);
+static_assert(simple::graph.find(graphs::role::input, "d") == graphs::none &&
+              simple::graph.find(graphs::role::parameter, "d") == graphs::none);
 static_assert(detail::memory_in<simple>.parameter_bytes == 64 && detail::memory_in<simple>.gradient_bytes == 64);
 // The dropout runs in place. There are 32 numbers and the loss, and the backward pass needs only the memory of the
 // gradient.
@@ -61,7 +61,7 @@ static_assert(detail::checked<sloped + sum(square(grad(sloped, h)))>());
 // The name of a key gets the prefixes of blocks, as the name of a parameter does.
 template <class Step>
 constexpr bool has_key(std::string_view name) {
-  return Step::graph.find(graph::role::random, name) != graph::none;
+  return Step::graph.find(graphs::role::random, name) != graphs::none;
 }
 constexpr auto deep =
     sum(h | block<"top">(repeat<3, "block">([](auto) { return ckpt<"s">(layer(dropping)); }) | nn::dropout<"/all">));

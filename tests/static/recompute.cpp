@@ -209,7 +209,7 @@ static_assert(runs_of<nothing_kept>("gelu") == runs{1, 1} && runs_of<nothing_kep
 static_assert(nothing_kept::schedule.recomputed[0].operations == 3);
 static_assert(std::count_if(nothing_kept::schedule.recomputes,
                             nothing_kept::schedule.recomputes + nothing_kept::schedule.node_count,
-                            [](int v) { return v != graph::none; }) == 3);
+                            [](int v) { return v != graphs::none; }) == 3);
 static_assert(detail::flops_in<nothing_kept>.forward == 4 * 8 && detail::flops_in<nothing_kept>.backward == 4 * 8);
 static_assert(detail::flops_in<nothing_kept>.recomputed == 3 * 8);
 static_assert(stored<step_of<sum(relu(exp(0.5_c) + param<"w", 8>))>> == 0);

@@ -90,7 +90,7 @@ constexpr bool equal_steps() {
   using b = step_of<B>;
   if (a::schedule.node_count != b::schedule.node_count || a::schedule.turn != b::schedule.turn) return false;
   for (int v = 0; v < a::schedule.node_count; ++v) {
-    const graph::node &n = a::schedule.nodes[v], &m = b::schedule.nodes[v];
+    const graphs::node &n = a::schedule.nodes[v], &m = b::schedule.nodes[v];
     if (n.op != m.op || a::schedule.segment[v] != b::schedule.segment[v] ||
         a::schedule.recomputes[v] != b::schedule.recomputes[v])
       return false;
@@ -137,9 +137,9 @@ static_assert(recomputed_in_chain<save_everything> == std::pair{0, 0});
 
 // Cuts by what is computed. f3 computes the most bytes, because its result is wide. f4 has as much work as f3, because
 // its argument is wide.
-constexpr graph::stage_work of_f3 =
-    graph::stage_work_of<lang::call<lang::stage_mark, std::remove_const_t<decltype(f<"f3", 128>)>,
-                                    lang::stage_input<0, lang::tensor_of<decltype(x)>>>>();
+constexpr graphs::stage_work of_f3 =
+    graphs::stage_work_of<lang::call<lang::stage_mark, std::remove_const_t<decltype(f<"f3", 128>)>,
+                                     lang::stage_input<0, lang::tensor_of<decltype(x)>>>>();
 static_assert(of_f3.bytes == 3 * 8 * 128 * 4 && of_f3.flops == 2 * 8 * 16 * 128 + 2 * 8 * 128);
 static_assert(equal_steps<loss_of(ckpt_sequential<4, by_bytes, allow_useless>(chain)),
                           loss_of(ckpt<"s">(f<"f1", 16> | f<"f2", 16>) | ckpt<"t">(f<"f3", 128>) |

@@ -319,17 +319,18 @@ static_assert(refused<misuse::filter_in_image, lang::conv2d_form<{}>, 3, 4, 6, 2
 using in_halves = lang::conv_transpose2d_form<{.groups = 2}>;
 constexpr int fault = in_halves::broken_rule(shape{2, 5, 6, 4}, in_halves::filters(4, 5, 3));
 static_assert(same(std::tuple_element_t<fault, in_halves::rules>{}, misuse::groups_divide{}));
-using moved = lang::convolution_op<cost::motion{{2, 2}, {1, 1}}>;
+using moved = lang::convolution_op<costs::motion{{2, 2}, {1, 1}}>;
 static_assert(moved::result(shape{1, 4, 4, 3}, shape{5, 3, 3, 3}) == shape{1, 2, 2, 5});
-static_assert(lang::convolution_back_op<cost::motion{{2, 2}, {1, 1}}, 4, 4>::result(shape{1, 2, 2, 5},
-                                                                                    shape{5, 3, 3, 3}) ==
+static_assert(lang::convolution_back_op<costs::motion{{2, 2}, {1, 1}}, 4, 4>::result(shape{1, 2, 2, 5},
+                                                                                     shape{5, 3, 3, 3}) ==
               shape{1, 4, 4, 3});
-static_assert(lang::convolution_back_op<cost::motion{{2, 2}, {1, 1}}, 5, 4>::result(shape{1, 2, 2, 5},
-                                                                                    shape{5, 3, 3, 3}) == no_shape);
-static_assert(lang::filter_gradient_op<cost::motion{{2, 2}, {1, 1}}, 3, 3>::result(shape{1, 4, 4, 3},
-                                                                                   shape{1, 2, 2, 5}) ==
+static_assert(lang::convolution_back_op<costs::motion{{2, 2}, {1, 1}}, 5, 4>::result(shape{1, 2, 2, 5},
+                                                                                     shape{5, 3, 3, 3}) == no_shape);
+static_assert(lang::filter_gradient_op<costs::motion{{2, 2}, {1, 1}}, 3, 3>::result(shape{1, 4, 4, 3},
+                                                                                    shape{1, 2, 2, 5}) ==
               shape{5, 3, 3, 3});
-static_assert(lang::filter_gradient_op<cost::motion{}, 3, 3>::result(shape{1, 4, 4, 3}, shape{2, 2, 2, 5}) == no_shape);
+static_assert(lang::filter_gradient_op<costs::motion{}, 3, 3>::result(shape{1, 4, 4, 3}, shape{2, 2, 2, 5}) ==
+              no_shape);
 
 // Attention of queries {N, T, H, D} to keys and values {N, S, heads, D}. `heads` divides H, and a mask broadcasts to
 // {N, H, T, S}.
@@ -340,25 +341,25 @@ static_assert(of(nn::attention<"d", 0.1>(q, t<2, 9, 3, 4>, t<2, 9, 3, 4>, t<6, 1
               shape{2, 7, 6, 4});
 static_assert(same(nn::attention(q, q, q, nn::causal, t<7, 7>), nn::attention(q, q, q, t<7, 7>, nn::causal)));
 static_assert(same(nn::attention<"d", 0>(q, q, q), nn::attention(q, q, q)));
-using attending_op = lang::attention_op<cairn::cost::attending{.mask = cost::masking::real}>;
+using attending_op = lang::attention_op<cairn::costs::attending{.mask = costs::masking::real}>;
 template <int... Extents>
 constexpr bool takes_mask = attending_op::result(q.shape, q.shape, q.shape, shape{Extents...})[0].valid();
 static_assert(takes_mask<> && takes_mask<1> && takes_mask<7, 1> && takes_mask<2, 1, 1, 7> && takes_mask<6, 7, 7>);
 static_assert(!takes_mask<6, 1, 8> && !takes_mask<3, 7, 7> && !takes_mask<1, 1, 1, 7, 7> && !takes_mask<2, 7, 7>);
 template <int... K>
 constexpr bool takes_keys =
-    lang::attention_op<cairn::cost::attending{}>::result(q.shape, shape{K...}, shape{K...})[0].valid();
+    lang::attention_op<cairn::costs::attending{}>::result(q.shape, shape{K...}, shape{K...})[0].valid();
 static_assert(takes_keys<2, 1, 1, 4> && !takes_keys<2, 9, 4, 4> && !takes_keys<2, 9, 12, 4> &&
               !takes_keys<2, 9, 6, 5> && !takes_keys<1, 9, 6, 4> && !takes_keys<2, 9, 4>);
-static_assert(lang::attention_op<cairn::cost::attending{}>::flops(q.shape, q.shape, q.shape) ==
+static_assert(lang::attention_op<cairn::costs::attending{}>::flops(q.shape, q.shape, q.shape) ==
               2 * 6 * 7 * 7 * (4 * 4 + 5));
-static_assert(lang::attention_op<cairn::cost::attending{true}>::flops(q.shape, q.shape, q.shape) ==
+static_assert(lang::attention_op<cairn::costs::attending{true}>::flops(q.shape, q.shape, q.shape) ==
               2 * 6 * 28 * (4 * 4 + 5));
 // The backward pass has a workspace for the queries of one head, however many heads share keys.
 template <int Heads, int Bytes = 4>
 constexpr std::int64_t room_for = [] {
   constexpr shape queries{1, 300, Heads, 16}, keys{1, 300, 2, 16};
-  return lang::attention_gradients_op<cairn::cost::attending{}>::scratch(Bytes, queries, queries, keys, keys).each;
+  return lang::attention_gradients_op<cairn::costs::attending{}>::scratch(Bytes, queries, queries, keys, keys).each;
 }();
 static_assert(room_for<12> == room_for<4> && room_for<4> < 2 * room_for<2>);
 // In bf16, the workspace has as many bytes as in floats, because the copies are floats. It may be smaller if the

@@ -25,9 +25,9 @@ static_assert(nn::batch_norm<"bn">(input<"y", 2, 3, 4>).shape == shape{2, 3, 4})
 /// The formula of the new value of a state. It is empty if the state has no new value.
 template <class Step>
 constexpr formula after(std::string_view name) {
-  const graph::leaf& l = Step::graph.leaves[Step::graph.find(graph::role::parameter, name)];
+  const graphs::leaf& l = Step::graph.leaves[Step::graph.find(graphs::role::parameter, name)];
   formula f;
-  if (l.next_value != graph::none) f.write(Step::graph, Step::graph, l.next_value);
+  if (l.next_value != graphs::none) f.write(Step::graph, Step::graph, l.next_value);
   return f;
 }
 /// Counts the states that a training step updates. The count is -1 if a state is not read exactly once in the forward
@@ -38,7 +38,7 @@ constexpr int updates = [] {
   constexpr const auto& s = Step::schedule;
   int n = 0;
   for (int leaf = 0; leaf < g.leaf_count; ++leaf) {
-    if (g.leaves[leaf].next_value == graph::none) continue;
+    if (g.leaves[leaf].next_value == graphs::none) continue;
     runs reads;
     for (int v = 0; v < s.node_count; ++v) {
       for (int i = 0; i < s.op(v).argument_count; ++i)
@@ -77,7 +77,7 @@ static_assert(after<normalizing>("bn.running_mean") ==
 static_assert(after<normalizing>("bn.running_var") ==
               "add(mul(bn.running_var, constant), mul(moments.2(matmul(x, w)), constant))");
 static_assert(after<normalizing>("bn.weight") == "" && after<normalizing>("bn.bias") == "");
-static_assert(!normalizing::model::chosen.trained[normalizing::graph.find(graph::role::parameter, "bn.running_mean")]);
+static_assert(!normalizing::model::chosen.trained[normalizing::graph.find(graphs::role::parameter, "bn.running_mean")]);
 static_assert(lawful<normalized>());
 
 // States in nested segments, in blocks and in plain programs. The forward pass reads a state once, and the backward

@@ -1,16 +1,16 @@
 // Optimizers in the training step. The tests show which memory updates need and save, when they run, and which fused
 // loops they join. The law of the arena also holds for updates and for the values that they replace.
-#include "../overlap.hpp"
-
-#include "cairn/op/loss.hpp"
-#include "cairn/op/matmul.hpp"
-#include "cairn/op/reduce.hpp"
-#include "cairn/op/slice.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/nn/norm.hpp"
+#include "cairn/op/loss.hpp"
+#include "cairn/op/matmul.hpp"
+#include "cairn/op/reduce.hpp"
+#include "cairn/op/slice.hpp"
 #include "cairn/train/rules.hpp"
+
+#include "../overlap.hpp"
 
 using namespace cairn;
 using namespace cairn::test;
@@ -25,13 +25,12 @@ constexpr auto x = input<"x", 16, 8>;
 constexpr auto y = labels<"y", 4, 16>;
 constexpr auto net = cross_entropy(x | nn::linear<"a", 16> | nn::relu | nn::linear<"b", 4>, y);
 constexpr auto stage = nn::linear<"fc", 32> | nn::tanh;
-constexpr auto deep = cross_entropy(
-    x | nn::linear<"in", 32> | repeat<4, "block">([](auto) { return stage; }) | nn::linear<"out", 4>, y);
-constexpr auto in_segments = cross_entropy(
-    x | nn::linear<"in", 32> |
-        repeat<3, "block">([](auto) { return ckpt<"s">(nn::residual(stage | nn::linear<"gc", 32>)); }) |
-        nn::linear<"out", 4>,
-    y);
+constexpr auto deep =
+    cross_entropy(x | nn::linear<"in", 32> | repeat<4, "block">([](auto) { return stage; }) | nn::linear<"out", 4>, y);
+constexpr auto in_segments = cross_entropy(x | nn::linear<"in", 32> | repeat<3, "block">([](auto) {
+                                             return ckpt<"s">(nn::residual(stage | nn::linear<"gc", 32>));
+                                           }) | nn::linear<"out", 4>,
+                                           y);
 constexpr auto normed = cross_entropy(
     x | nn::linear<"in", 32> | ckpt<"s", allow_useless>(nn::batch_norm<"bn"> | nn::layer_norm<"ln"> | nn::tanh) |
         nn::linear<"out", 4>,
@@ -78,7 +77,7 @@ constexpr bool updates_come_last = [] {
   constexpr const auto& f = Plan::steps;
   int updates = 0;
   for (int c = 0; c < s.carry_count; ++c) {
-    if (s.carries[c].moment != graph::none) continue;
+    if (s.carries[c].moment != graphs::none) continue;
     ++updates;
     const int at = f.step_of[s.carries[c].after];
     if (at < f.turn) return false;

@@ -37,7 +37,7 @@ using some_threads = threads<1>;
 template <auto Model, class... Options>
 using in_less = decltype([] {
   using unplaced = test::step_of<Model, Options...>;
-  if constexpr (plan::search::model_blocks<typename unplaced::model, 0, unplaced::threads>::placeable == 0) {
+  if constexpr (plans::search::model_blocks<typename unplaced::model, 0, unplaced::threads>::placeable == 0) {
     return any_size{};
   } else {
     constexpr std::int64_t least = test::peak<test::step_of<Model, fit<1>, Options...>>;

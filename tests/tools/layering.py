@@ -25,8 +25,10 @@ homes = {
     r"xtensor/|xtl/": r"(?!)",  # nowhere
 }
 x86 = re.compile(r"\b(_mm\d*_|__m\d|__(AVX|SSE|AMX|x86)|_tile_|XSIMD_WITH)")
-knows_x86 = ["kernel/simd.hpp", "kernel/float_mode.hpp", "kernel/halves.hpp", "kernel/amx.hpp", "cost/target.hpp"]
-blind = re.compile(r"(plan|search|check|run|train|report)/.*|kernel/(run|tiles|loop|threads|simd|packed|registers|gemm)\.hpp")
+knows_x86 = ["kernel/simd.hpp", "kernel/words.hpp", "kernel/float_mode.hpp", "kernel/halves.hpp", "kernel/amx.hpp",
+             "cost/target.hpp"]
+blind = re.compile(r"(plan|search|check|run|train|report)/.*|"
+                   r"kernel/(run|tiles|loop|loop_step|threads|simd|packed|registers|gemm)\.hpp")
 slow_in_constexpr = re.compile(r"\bstd::(?:ranges::)?(vector|string|sort|stable_sort|map|set|unordered_\w+|function)\b")
 lists = {
     "tests/run": "tests/meson.build",
@@ -40,7 +42,7 @@ at_run_time = ["heap", "kernels", "oracles", "processor", "stored"]  # bench/*.p
 defined_below = {
     "graph/operation.hpp": {"cairn::kernels::run", "cairn::kernels::run_lanes", "cairn::kernels::run_rows",
                             "cairn::kernels::run_tiles"},
-    "graph/scan.hpp": {"cairn::graph::scan_hooks"},
+    "graph/scan.hpp": {"cairn::graphs::scan_hooks"},
     "run/kept.hpp": {"cairn::detail::kept_files"},
     "run/program.hpp": {"cairn::detail::trained_blocks"},
 }
@@ -80,7 +82,7 @@ def faults(header, text, operations):
             if re.match(library, path) and not re.fullmatch(home, header):
                 yield f"includes {path}, which belongs in {home}"
     if header not in knows_x86 and x86.search(code):
-        yield "knows x86, which only simd.hpp, halves.hpp and amx.hpp of kernel/ and cost/target.hpp may"
+        yield "knows x86, which only simd.hpp, words.hpp, halves.hpp and amx.hpp of kernel/ and cost/target.hpp may"
     if re.search(r"\bthrow\b", code) and header != "base/refuse.hpp":
         yield "throws: call refuse, which programs without exceptions have, too"
     if blind.fullmatch(header):

@@ -20,7 +20,7 @@
 
 namespace {
 
-using cairn::cost::motion, cairn::shape;
+using cairn::costs::motion, cairn::shape;
 
 /// The part of oneDNN's C interface, version 3, that this program uses: https://uxlfoundation.github.io/oneDNN.
 struct onednn {
@@ -152,16 +152,16 @@ void measure(const onednn& dnn, int threads) {
   // Converts filters from PyTorch's layout or to it. Each thread converts a share.
   const auto pack_share = [&](int part) {
     if constexpr (Pass == of_filters) {
-      const cairn::cost::range results = cairn::cost::share(Filters[0], 16, part, threads);
+      const cairn::costs::range results = cairn::costs::share(Filters[0], 16, part, threads);
       for (auto o = results.begin; o < results.end; o += 16)
         cairn::kernels::unpack_filter(lent(Filters.count()) + o, Filters[0], Filters, static_cast<int>(o),
                                       static_cast<int>(std::min<std::int64_t>(16, results.end - o)), own.data());
     } else if constexpr (!plain) {
-      constexpr cairn::cost::correlation of =
+      constexpr cairn::costs::correlation of =
           Pass == result ? forward::of(Image, Filters)
                          : cairn::lang::convolution_back_op<Moves, Image[1], Image[2]>::of(made, Filters);
       for (const auto& sweep : cairn::kernels::sweep_plans<float, float, of>) {
-        const auto own = cairn::cost::share(sweep.cut.panels.count(), 1, part, threads);
+        const auto own = cairn::costs::share(sweep.cut.panels.count(), 1, part, threads);
         cairn::kernels::filter_packing<float, float>(of, sweep.cut, sweep.taps, w.data())
             .run(own, 0, lent(sweep.cut.panel_at(sweep.cut.panels.count())));
       }

@@ -19,7 +19,7 @@
 
 namespace {
 
-using cairn::bf16, cairn::cost::product;
+using cairn::bf16, cairn::costs::product;
 
 /// A function that computes a row-major product of op(A) {m, k} and op(B) {k, n}. The numbers are floats or bf16.
 template <class In>

@@ -59,13 +59,13 @@ inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes,        Comp
 template <class Compiled>
 inline constexpr flop_counts flops_in = [] {
   const auto& s = Compiled::schedule;
-  const plan::plan_work forward = plan::work_of(s, 0, s.turn), backward = plan::work_of(s, s.turn, s.node_count);
+  const plans::plan_work forward = plans::work_of(s, 0, s.turn), backward = plans::work_of(s, s.turn, s.node_count);
   return flop_counts{forward.flops - forward.recomputed, backward.flops - backward.recomputed,
                      forward.recomputed + backward.recomputed};
 }();
 
 template <class Compiled>
-inline constexpr loop_counts loops_in = plan::work_of(Compiled::schedule).scan_counts;
+inline constexpr loop_counts loops_in = plans::work_of(Compiled::schedule).scan_counts;
 
 template <class Compiled>
 inline constexpr auto names_in = [] {
@@ -89,7 +89,7 @@ inline constexpr auto segments_in = [] {
 /// it.
 template <class Compiled>
 inline constexpr peak_plan peak_in = [] {
-  using plain = plan::compiled<typename Compiled::model, plan::all_levels, Compiled::threads>;
+  using plain = plans::compiled<typename Compiled::model, plans::all_levels, Compiled::threads>;
   constexpr const auto& f = Compiled::steps;
   constexpr const auto& live = Compiled::slots.bytes_at_step;
   const auto fullest = std::max_element(live, live + f.step_count) - live;

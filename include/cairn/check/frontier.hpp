@@ -11,16 +11,16 @@ struct frontier_of {
   using options = request<Options...>;
   using model = model_of<Output, true, Options...>;
   template <int BlockLevels>
-  using candidates = plan::search::candidates<model, BlockLevels, options::threads>;
+  using candidates = plans::search::candidates<model, BlockLevels, options::threads>;
   using placed = candidates<blocks_in<Options...>>;
-  template <int BlockLevels, class Placed = plan::as_marked>
+  template <int BlockLevels, class Placed = plans::as_marked>
   static constexpr frontier_point point =
-      plan::search::figures_of<plan::compiled<model, BlockLevels, options::threads, Placed>>;
+      plans::search::figures_of<plans::compiled<model, BlockLevels, options::threads, Placed>>;
 
   static constexpr auto all = []<int... I>(std::integer_sequence<int, I...>) {
-    plan::search::pareto_front<frontier_point, 1 + placed::count> out;
-    out.add(plan::search::figures_of<typename placed::unplaced>);
-    (out.add(plan::search::figures_of<typename placed::template planned<I>>), ...);
+    plans::search::pareto_front<frontier_point, 1 + placed::count> out;
+    out.add(plans::search::figures_of<typename placed::unplaced>);
+    (out.add(plans::search::figures_of<typename placed::template planned<I>>), ...);
     return out;
   }(std::make_integer_sequence<int, placed::count>{});
   static constexpr auto points = [] {

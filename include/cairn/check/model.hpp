@@ -1,7 +1,9 @@
 // Checks whether a program can be made of a model. The checks run in order.
 #pragma once
 
-#include "cairn/check/checks.hpp"
+#include "cairn/check/gradient_checks.hpp"
+#include "cairn/check/leaf_checks.hpp"
+#include "cairn/check/segment_checks.hpp"
 #include "cairn/search/fit.hpp"
 
 namespace cairn::detail {
@@ -41,24 +43,24 @@ using problem_in = decltype(problem_of<Compiled>());
 
 template <class Request, bool Trains>
 using purpose_of =
-    plan::purpose<typename Request::numbers, Trains, Trains && Request::template has<accumulate_gradients>,
-                  typename Request::frozen, typename Request::wanted,
-                  std::conditional_t<Trains, typename Request::cotangent, name_list<>>,
-                  std::conditional_t<Trains && Request::updates::count != 0,
-                                     updating<typename Request::updates, Request::clip>, no_rules>>;
+    plans::purpose<typename Request::numbers, Trains, Trains && Request::template has<accumulate_gradients>,
+                   typename Request::frozen, typename Request::wanted,
+                   std::conditional_t<Trains, typename Request::cotangent, name_list<>>,
+                   std::conditional_t<Trains && Request::updates::count != 0,
+                                      updating<typename Request::updates, Request::clip>, no_rules>>;
 template <auto Output, bool Trains, class... Options>
-using model_of = plan::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>;
+using model_of = plans::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>;
 template <class... Options>
-inline constexpr int blocks_in = request<Options...>::template has<plain> ? plan::all_levels : 0;
+inline constexpr int blocks_in = request<Options...>::template has<plain> ? plans::all_levels : 0;
 
 /// A plan with the marked segments, and with the segments that fit<...> places.
 template <class Model, int BlockLevels, class Request, bool Fits = Request::fits>
 struct planned {
-  using type = plan::compiled<Model, BlockLevels, Request::threads>;
+  using type = plans::compiled<Model, BlockLevels, Request::threads>;
 };
 template <class Model, int BlockLevels, class Request>
 struct planned<Model, BlockLevels, Request, true> {
-  using type = typename plan::search::fitted<Model, BlockLevels, Request::threads, Request::fit>::type;
+  using type = typename plans::search::fitted<Model, BlockLevels, Request::threads, Request::fit>::type;
 };
 template <auto Output, bool Trains, class... Options>
 using compiled_of =
@@ -103,7 +105,7 @@ constexpr auto problem_of_size(rule_list<named_rule<Names, Rule>...>) {
     using rule = std::remove_const_t<decltype(Rule)>;
     constexpr int drawn = Stochastic ? stochastic_argument_count : 0;
     constexpr int values = 2 + numbers_of<rule> + moments_of(Rule) + (Clip != clipping::off) + drawn;
-    if constexpr (values <= plan::max_loop_inputs) return sound{};
+    if constexpr (values <= plans::max_loop_inputs) return sound{};
     else return mistake<misuse::too_many_numbers, top_scope, fact::given<rule>, fact::iterations<values>>{};
   }()...);
 }
@@ -170,7 +172,7 @@ constexpr auto problem_of_outputs(output_list<First, More...>) {
 /// takes as many steps for a node as for eight characters of names. Later passes take up to twice as many steps for a
 /// node, and none for names. The limits were measured with g++ 12 and clang 19. Every model that bench/compile.py
 /// compiles is accepted.
-constexpr bool too_large(const graph::sizes& model) {
+constexpr bool too_large(const graphs::sizes& model) {
 #if defined(__clang__)
   constexpr int most = 5400, most_lowered = 8400;
 #else
@@ -185,11 +187,11 @@ template <auto Output, bool Trains, class... Options>
 constexpr auto problem_of_plan() {
   using options = request<Options...>;
   using model = model_of<Output, Trains, Options...>;
-  using marked = plan::compiled<model, blocks_in<Options...>, options::threads>;
+  using marked = plans::compiled<model, blocks_in<Options...>, options::threads>;
   if constexpr (!std::same_as<problem_in<marked>, sound>) {
     return problem_in<marked>{};
   } else if constexpr (options::fits) {
-    return problem_of_fit<plan::search::fitted<model, blocks_in<Options...>, options::threads, options::fit>,
+    return problem_of_fit<plans::search::fitted<model, blocks_in<Options...>, options::threads, options::fit>,
                           options::fit>();
   } else if constexpr (options::budget == default_settings::budget) {
     return sound{};
@@ -224,7 +226,7 @@ constexpr auto problem_of_program() {
   } else if constexpr (!std::same_as<decltype(problem_of_outputs<Trains>(as_outputs(Output))), sound>) {
     return problem_of_outputs<Trains>(as_outputs(Output));
   } else {
-    constexpr const graph::sizes& size = plan::counted<purpose_of<options, Trains>, decltype(as_outputs(Output))>;
+    constexpr const graphs::sizes& size = plans::counted<purpose_of<options, Trains>, decltype(as_outputs(Output))>;
     if constexpr (too_large(size) && !options::template has<any_size>) {
       return mistake<misuse::model_too_large, top_scope, fact::nodes<size.nodes>>{};
     } else {

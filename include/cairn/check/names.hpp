@@ -35,7 +35,7 @@ inline constexpr auto node_name = leaf_name<Compiled, [] {
 /// Returns the index of the name that begins and ends most like `wanted`, of `count` names. Returns none if there are
 /// no names. `name_of(i)` may be empty; entry i then has no name.
 constexpr int nearest(int count, std::string_view wanted, auto name_of) {
-  int found = graph::none;
+  int found = graphs::none;
   std::ptrdiff_t most = -1;
   for (int i = 0; i < count; ++i) {
     const std::string_view name = name_of(i);
@@ -52,17 +52,17 @@ constexpr int nearest(int count, std::string_view wanted, auto name_of) {
 }
 /// Returns the leaf of role `what` with the name that is most like `wanted`, or none.
 template <class Graph>
-constexpr int nearest_leaf(const Graph& g, graph::role what, std::string_view wanted) {
+constexpr int nearest_leaf(const Graph& g, graphs::role what, std::string_view wanted) {
   return nearest(g.leaf_count, wanted,
                  [&](int i) { return g.leaf_op(i).what == what ? g.name(g.leaves[i]) : std::string_view{}; });
 }
 
 /// Returns the mistake that no leaf of role `What` has the name `Name`, with the nearest name if there is one.
-template <class Compiled, graph::role What, template <fixed_string...> class Fact, fixed_string Name,
+template <class Compiled, graphs::role What, template <fixed_string...> class Fact, fixed_string Name,
           class Misuse = misuse::unknown_name>
 constexpr auto not_found() {
   constexpr int nearest = nearest_leaf(Compiled::graph, What, Name);
-  if constexpr (nearest == graph::none) {
+  if constexpr (nearest == graphs::none) {
     return mistake<Misuse, top_scope, about<Fact, Name>>{};
   } else {
     using known = about<fact::nearest, leaf_name<Compiled, nearest>>;
@@ -71,9 +71,9 @@ constexpr auto not_found() {
 }
 
 /// The first result of an operation, as messages show it.
-template <const graph::operation& Op>
+template <const graphs::operation& Op>
 struct shown_result {
-  static constexpr const graph::operation& op = Op;
+  static constexpr const graphs::operation& op = Op;
   static constexpr cairn::shape shape = Op.results[0].extents;
   static constexpr element_type element = Op.results[0].element;
 };
@@ -89,8 +89,8 @@ using shown_leaf = shown_result<*Compiled::graph.nodes[Compiled::graph.leaves[Le
 /// Returns the fact that tells a leaf from another leaf of the same name.
 template <class Leaf, class Other>
 constexpr auto difference() {
-  constexpr const graph::operation& own = Leaf::op;
-  constexpr const graph::operation& other = Other::op;
+  constexpr const graphs::operation& own = Leaf::op;
+  constexpr const graphs::operation& other = Other::op;
   if constexpr (Leaf::shape != Other::shape || Leaf::element.type != Other::element.type) {
     return std::type_identity<fact::given<tensor_fact<Leaf>>>{};
   } else if constexpr (Leaf::element != Other::element) {

@@ -49,17 +49,17 @@ struct segment_names {
       int first[in.count] = {}, last[in.count] = {};
     } out;
     int leaf_of[std::remove_cvref_t<decltype(g)>::capacity];
-    for (int& leaf : leaf_of) leaf = graph::none;
+    for (int& leaf : leaf_of) leaf = graphs::none;
     for (int i = 0; i < g.leaf_count; ++i) {
-      if (g.leaf_op(i).what == graph::role::parameter) leaf_of[g.leaves[i].node] = i;
+      if (g.leaf_op(i).what == graphs::role::parameter) leaf_of[g.leaves[i].node] = i;
     }
-    for (int& first : out.first) first = graph::none;
+    for (int& first : out.first) first = graphs::none;
     for (int v = 0; v < g.node_count; ++v) {
       for (int i = 0; g.nodes[v].result_index == 0 && i < g.op(v).argument_count; ++i) {
         const int leaf = leaf_of[g.argument(v, i)];
-        if (leaf == graph::none) continue;
+        if (leaf == graphs::none) continue;
         for (int s = in.of[v]; s != 0; s = in.all[s].parent) {
-          if (out.first[s] == graph::none) out.first[s] = out.count;
+          if (out.first[s] == graphs::none) out.first[s] = out.count;
           out.last[s] = out.count;
         }
         out.leaf[out.count++] = leaf;
@@ -74,7 +74,7 @@ struct segment_names {
   static constexpr void write(int i, auto to) {
     const int first = read.first[i], last = read.last[i];
     if (!in.all[i].placed) to(g.name(g.regions[in.all[i].region]));
-    else if (first != graph::none)
+    else if (first != graphs::none)
       name_range(layer_read(first), layer_read(last), layer_read(first - 1), layer_read(last + 1), to);
     else to("without parameters");
   }

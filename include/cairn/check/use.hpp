@@ -9,15 +9,15 @@ namespace cairn::detail {
 /// Returns the mistake of requesting a parameter that does not exist, or sound.
 template <class Compiled, fixed_string Name>
 constexpr auto problem_of_parameter() {
-  if constexpr (Compiled::graph.find(graph::role::parameter, Name) != graph::none) return sound{};
-  else return not_found<Compiled, graph::role::parameter, fact::parameter, Name>();
+  if constexpr (Compiled::graph.find(graphs::role::parameter, Name) != graphs::none) return sound{};
+  else return not_found<Compiled, graphs::role::parameter, fact::parameter, Name>();
 }
 
 /// Returns the mistake of requesting a cache that does not exist, or sound.
 template <class Compiled, fixed_string Name>
 constexpr auto problem_of_cache() {
-  if constexpr (Compiled::graph.find(graph::role::cache, Name) != graph::none) return sound{};
-  else return not_found<Compiled, graph::role::cache, fact::state, Name>();
+  if constexpr (Compiled::graph.find(graphs::role::cache, Name) != graphs::none) return sound{};
+  else return not_found<Compiled, graphs::role::cache, fact::state, Name>();
 }
 /// By leaf: true if it is a cache with one of the names, or in a block with one of the names. Without names, true for
 /// all caches.
@@ -26,7 +26,7 @@ inline constexpr auto caches_named = [] {
   constexpr const auto& g = Compiled::graph;
   std::array<bool, static_cast<std::size_t>(g.leaf_count) + 1> out{};
   for (int i = 0; i < g.leaf_count; ++i)
-    out[static_cast<std::size_t>(i)] = g.leaf_op(i).what == graph::role::cache &&
+    out[static_cast<std::size_t>(i)] = g.leaf_op(i).what == graphs::role::cache &&
                                        (sizeof...(Name) == 0 || name_list<Name...>::cover(g.name(g.leaves[i])));
   return out;
 }();
@@ -34,14 +34,14 @@ inline constexpr auto caches_named = [] {
 template <class Compiled, fixed_string Name>
 constexpr auto problem_of_caches() {
   if constexpr (std::ranges::count(caches_named<Compiled, Name>, true) > 0) return sound{};
-  else return not_found<Compiled, graph::role::cache, fact::state, Name>();
+  else return not_found<Compiled, graphs::role::cache, fact::state, Name>();
 }
 
 /// The parameter with the name; if there is none, the input with the name, or none.
 template <class Compiled, fixed_string Name>
 inline constexpr int gradient_leaf = [] {
-  const int parameter = Compiled::graph.find(graph::role::parameter, Name);
-  return parameter != graph::none ? parameter : Compiled::graph.find(graph::role::input, Name);
+  const int parameter = Compiled::graph.find(graphs::role::parameter, Name);
+  return parameter != graphs::none ? parameter : Compiled::graph.find(graphs::role::input, Name);
 }();
 
 /// Returns the mistake of requesting a gradient that does not exist, or sound.
@@ -49,13 +49,13 @@ template <class Compiled, fixed_string Name>
 constexpr auto problem_of_gradient() {
   constexpr int i = gradient_leaf<Compiled, Name>;
   using purpose = typename Compiled::model::purpose;
-  if constexpr (i == graph::none) {
+  if constexpr (i == graphs::none) {
     return problem_of_parameter<Compiled, Name>();
   } else if constexpr (Compiled::model::chosen.trained[i] && !purpose::keeps_gradients) {
     return mistake<misuse::updates_itself, top_scope, about<fact::parameter, Name>>{};
   } else if constexpr (Compiled::model::chosen.wanted[i]) {
     return sound{};
-  } else if constexpr (Compiled::graph.find(graph::role::parameter, Name) != graph::none) {
+  } else if constexpr (Compiled::graph.find(graphs::role::parameter, Name) != graphs::none) {
     return mistake<misuse::frozen_parameter, top_scope, about<fact::parameter, Name>>{};
   } else {
     return mistake<misuse::input_without_gradient, top_scope, about<fact::input, Name>>{};
@@ -64,7 +64,7 @@ constexpr auto problem_of_gradient() {
 
 /// The input to which an array is bound.
 template <class Compiled, class Bound>
-inline constexpr int bound_leaf = Compiled::graph.find(graph::role::input, Bound::name);
+inline constexpr int bound_leaf = Compiled::graph.find(graphs::role::input, Bound::name);
 template <class Compiled, class Bound>
 using input_of = shown_leaf<Compiled, bound_leaf<Compiled, Bound>>;
 
@@ -74,14 +74,14 @@ constexpr int find_misbound_input() {
   constexpr const auto& g = Compiled::graph;
   for (int i = 0; i < g.leaf_count; ++i) {
     const int times = (0 + ... + (bound_leaf<Compiled, Bound> == i ? 1 : 0));
-    if (g.leaf_op(i).what == graph::role::input && times != 1) return i;
+    if (g.leaf_op(i).what == graphs::role::input && times != 1) return i;
   }
-  return graph::none;
+  return graphs::none;
 }
 template <class Compiled, class Bound>
 constexpr auto problem_of_name() {
-  if constexpr (bound_leaf<Compiled, Bound> != graph::none) return sound{};
-  else return not_found<Compiled, graph::role::input, fact::input, Bound::name>();
+  if constexpr (bound_leaf<Compiled, Bound> != graphs::none) return sound{};
+  else return not_found<Compiled, graphs::role::input, fact::input, Bound::name>();
 }
 
 /// Returns the mistake of binding an array to `Wanted`, which is an input or a parameter of a program over `Real`, or
@@ -91,7 +91,7 @@ constexpr auto problem_of_bound() {
   using name = about<Fact, Bound::name>;
   using stored = stored_as<Wanted::element.type, Real>;
   // A parameter that is stored as bf16 can be written from an array of Real, or from an array of bf16.
-  constexpr bool rounded = Wanted::op.what == graph::role::parameter && is_rounded(Wanted::element.type);
+  constexpr bool rounded = Wanted::op.what == graphs::role::parameter && is_rounded(Wanted::element.type);
   using element = std::conditional_t<rounded, Real, stored>;
   using given = typename Bound::element;
   if constexpr (!std::is_same_v<given, element> && !std::is_same_v<given, stored>) {
@@ -112,7 +112,7 @@ constexpr auto problem_of_bindings() {
   using unknown = decltype(first_problem(problem_of_name<Compiled, Bound>()...));
   if constexpr (!std::same_as<unknown, sound>) {
     return unknown{};
-  } else if constexpr (bad != graph::none) {
+  } else if constexpr (bad != graphs::none) {
     constexpr bool given = ((bound_leaf<Compiled, Bound> == bad) || ...);
     using what = std::conditional_t<given, misuse::duplicate_input, misuse::missing_input>;
     return mistake<what, top_scope, about<fact::input, leaf_name<Compiled, bad>>>{};
@@ -162,10 +162,10 @@ constexpr auto problem_of_step() {
 
 /// The parameter into which an array is written.
 template <class Compiled, class Bound>
-inline constexpr int written_leaf = Compiled::graph.find(graph::role::parameter, Bound::name);
+inline constexpr int written_leaf = Compiled::graph.find(graphs::role::parameter, Bound::name);
 template <class Compiled, class Bound>
 constexpr auto problem_of_written() {
-  if constexpr (written_leaf<Compiled, Bound> == graph::none) {
+  if constexpr (written_leaf<Compiled, Bound> == graphs::none) {
     return problem_of_parameter<Compiled, Bound::name>();
   } else {
     using wanted = shown_leaf<Compiled, written_leaf<Compiled, Bound>>;
@@ -210,12 +210,12 @@ constexpr auto problem_of_sharing() {
   constexpr const auto& other = Owner::graph;
   constexpr int i = [] {
     for (int leaf = 0; leaf < g.leaf_count; ++leaf) {
-      const graph::operation& wanted = g.leaf_op(leaf);
-      if (wanted.what != graph::role::parameter) continue;
-      const int found = other.find(graph::role::parameter, g.name(g.leaves[leaf]));
-      if (found == graph::none || other.leaf_op(found).results[0].extents != wanted.results[0].extents) return leaf;
+      const graphs::operation& wanted = g.leaf_op(leaf);
+      if (wanted.what != graphs::role::parameter) continue;
+      const int found = other.find(graphs::role::parameter, g.name(g.leaves[leaf]));
+      if (found == graphs::none || other.leaf_op(found).results[0].extents != wanted.results[0].extents) return leaf;
     }
-    return graph::none;
+    return graphs::none;
   }();
   constexpr bool rounded = rounds_parameters<typename Compiled::model::numbers>,
                  rounded_there = rounds_parameters<typename Owner::model::numbers>;
@@ -224,13 +224,13 @@ constexpr auto problem_of_sharing() {
   } else if constexpr (rounded != rounded_there) {
     return mistake<misuse::other_storage, top_scope, fact::given<std::conditional_t<rounded, bf16, element>>,
                    fact::expected<std::conditional_t<rounded_there, bf16, element>>>{};
-  } else if constexpr (i == graph::none) {
+  } else if constexpr (i == graphs::none) {
     return sound{};
   } else {
     constexpr auto name = leaf_name<Compiled, i>;
-    constexpr int there = other.find(graph::role::parameter, name);
-    if constexpr (there == graph::none) {
-      return not_found<Owner, graph::role::parameter, fact::parameter, name>();
+    constexpr int there = other.find(graphs::role::parameter, name);
+    if constexpr (there == graphs::none) {
+      return not_found<Owner, graphs::role::parameter, fact::parameter, name>();
     } else {
       return conflict_of<about<fact::parameter, name>, shown_leaf<Compiled, i>, shown_leaf<Owner, there>>{};
     }

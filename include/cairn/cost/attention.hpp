@@ -20,7 +20,7 @@ struct attention_options {
 };
 }  // namespace cairn::nn
 
-namespace cairn::cost {
+namespace cairn::costs {
 
 /// Returns the number of random words for one query's row of `keys` keys: `keys`, rounded up to a multiple of 32.
 /// Kernels draw several words at once, and 32 is a multiple of that number for registers of any width.
@@ -185,4 +185,4 @@ struct attention_tiles {
   }
 };
 
-}  // namespace cairn::cost
+}  // namespace cairn::costs

@@ -5,7 +5,7 @@
 #include "cairn/cost/parts.hpp"
 #include "cairn/cost/target.hpp"
 
-namespace cairn::cost {
+namespace cairn::costs {
 
 /// A product C = op(A) op(B) of row-major matrices. C has the shape {m, n}. A has the shape {m, k}, or {k, m} if it is
 /// transposed. B has the shape {k, n}, or {n, k} if it is transposed.
@@ -112,4 +112,4 @@ constexpr blocking blocking_of(product p, int bytes) {
   return cut;
 }
 
-}  // namespace cairn::cost
+}  // namespace cairn::costs

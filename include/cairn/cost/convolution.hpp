@@ -6,7 +6,7 @@
 #include "cairn/base/shape.hpp"
 #include "cairn/cost/blocking.hpp"
 
-namespace cairn::cost {
+namespace cairn::costs {
 
 /// Describes how a filter moves over images. Index 0 is the height, and index 1 is the width. Lengths are in pixels.
 struct motion {
@@ -343,4 +343,4 @@ constexpr workspace filter_gradient_workspace(const correlation& of, int bytes) 
   return {band + (panel + line - 1) / line * line, parts_of(of.work(), cut.units()), sums, sums};
 }
 
-}  // namespace cairn::cost
+}  // namespace cairn::costs

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace cairn::cost {
+namespace cairn::costs {
 
 /// The least work, in floating-point operations of products, that is worth a thread of its own. It takes about 40
 /// microseconds. To start and join threads takes about one microsecond, and to fetch data from another core's cache
@@ -29,13 +29,13 @@ inline constexpr int section_terms = 32;
 /// The most blocks of a product's inner axis that are added one after another.
 inline constexpr int section_blocks = 256;
 
-}  // namespace cairn::cost
+}  // namespace cairn::costs
 
 namespace cairn {
 
 /// Returns into how many parts `work` is cut if there are enough threads; at most `most`, and at least 1.
 constexpr int parts_of(std::int64_t work, std::int64_t most) {
-  return static_cast<int>(std::clamp<std::int64_t>(work / cost::least_work, 1, most));
+  return static_cast<int>(std::clamp<std::int64_t>(work / costs::least_work, 1, most));
 }
 
 /// Workspace of a kernel, counted in numbers. If the kernel reads bf16, these are numbers of 2 bytes. Otherwise they

@@ -10,7 +10,7 @@
 
 namespace cairn {
 
-namespace cost {
+namespace costs {
 /// Bytes of one SIMD register.
 #if defined(__AVX512F__)
 inline constexpr int register_bytes = 64;
@@ -19,7 +19,7 @@ inline constexpr int register_bytes = 32;
 #else
 inline constexpr int register_bytes = 16;
 #endif
-}  // namespace cost
+}  // namespace costs
 
 /// True if the processor multiplies pairs of bf16. Otherwise bf16 numbers are multiplied as floats. The results have
 /// the same bits if the processor has fused multiply-adds. Without fused multiply-adds, products below the least normal

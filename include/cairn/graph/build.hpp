@@ -3,7 +3,7 @@
 
 #include "cairn/graph/gradient.hpp"
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 /// Stands for a leaf that a model does not have.
 struct no_leaf {
@@ -109,4 +109,4 @@ constexpr auto build() {
   return g;
 }
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

@@ -8,7 +8,7 @@
 #include <limits>
 #include <utility>
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 /// Counts what lowering will append to a scope. Equal types are counted once.
 struct counter {
@@ -464,4 +464,4 @@ struct top_level_expression {
   constexpr ~top_level_expression() { b.top_level_depth -= counted; }
 };
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

@@ -4,7 +4,7 @@
 #include "cairn/graph/vjp.hpp"
 #include "cairn/lang/gradient.hpp"
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 /// Marks the values up to `last` that depend on marked values through operations that have a gradient.
 constexpr void mark_wanted(const builder& b, int last, bool* wanted) {
@@ -85,4 +85,4 @@ struct lowering<lang::derivative<I, F, X...>> {
   }
 };
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

@@ -10,7 +10,7 @@
 
 #include <string_view>
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 /// The sort of a value, which decides how the passes treat it.
 enum class role : std::uint8_t {
@@ -195,7 +195,7 @@ struct node {
 /// A named leaf.
 struct leaf {
   int node = none;
-  int name = 0, name_length = 0;  ///< in graph::names
+  int name = 0, name_length = 0;  ///< in graphs::names
   int next = none;                ///< the next leaf in the hash chain
   int next_value = none;          ///< for a state that a training step updates: its next value
 };
@@ -324,4 +324,4 @@ struct graph : values<Size.nodes + 1, Size.arguments + 1> {
   }
 };
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

@@ -5,7 +5,7 @@
 #include "cairn/graph/operation.hpp"
 #include "cairn/lang/policy.hpp"
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 /// The number of characters of the tags that a policy names.
 template <class Policy>
@@ -127,4 +127,4 @@ class closing_segment {
   }
 };
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

@@ -4,7 +4,7 @@
 #include "cairn/graph/build.hpp"
 #include "cairn/lang/scan.hpp"
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 /// A leaf of a body that has another address in each iteration: an argument, or the cotangent of a result.
 template <class Tensor>
@@ -152,4 +152,4 @@ struct scan_facts {
   }();
 };
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

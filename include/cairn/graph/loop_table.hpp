@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 struct lane_code;
 
@@ -99,4 +99,4 @@ struct loop_table {
   }
 };
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

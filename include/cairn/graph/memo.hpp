@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 using detail::none;
 
@@ -84,4 +84,4 @@ class memo {
   int begin_ = 0;
 };
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

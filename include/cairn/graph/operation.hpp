@@ -29,7 +29,7 @@ template <class Op, class Real, class Results, dtype... Arguments>
 void run_lanes(void* const* results, const void* const* arguments);
 }  // namespace kernels
 
-namespace graph {
+namespace graphs {
 
 template <dtype...>
 struct type_list {};
@@ -365,5 +365,5 @@ template <class Leaf, class Numbers>
 inline constexpr operation rounded_leaf_operation =
     describe_leaf<Leaf>(rounded_result<cairn::detail::real_type_of<Numbers>, Leaf::shape>);
 
-}  // namespace graph
+}  // namespace graphs
 }  // namespace cairn

@@ -5,7 +5,7 @@
 
 #include <limits>
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 /// Figures of a whole scan, which follow from the plan of its body.
 struct scan_figures {
@@ -333,4 +333,4 @@ struct lowering<lang::scanned<T, Name, Policy, F, lang::carried_values<C...>, la
   }
 };
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

@@ -5,7 +5,7 @@
 #include "cairn/graph/lower.hpp"
 #include "cairn/op/update.hpp"
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 /// Makes rule numbers countable. They are arguments of a rule's expressions, and they are not operations.
 template <int I>
@@ -183,4 +183,4 @@ struct update_operations {
   }();
 };
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

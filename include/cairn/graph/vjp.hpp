@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 /// The operation that adds two values of one tensor type.
 template <class Target, class Tensor>
@@ -265,4 +265,4 @@ struct vjp_of {
   }
 };
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

@@ -3,7 +3,7 @@
 
 #include "cairn/graph/build.hpp"
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 /// The work of a layer for an argument of some shape: the bytes of its values, computed in floats and without views,
 /// and its floating-point operations.
@@ -33,4 +33,4 @@ constexpr stage_work stage_work_of() {
   return sum;
 }
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

@@ -21,8 +21,8 @@ struct attention_of_tiles {
   const void *mask, *draws;
   head_rows<Made> y;
   head_rows<Sum> largest, log_total;
-  const cost::attention_extents& of = plan.of;
-  const cost::attention_tiles& cut = plan.cut;
+  const costs::attention_extents& of = plan.of;
+  const costs::attention_tiles& cut = plan.cut;
 
   [[gnu::noinline]] void run(In* scratch, const workspace& each, int threads) const {
     const int parts = std::min(each.parts, threads), tiles = cut.query_tiles(of);
@@ -40,7 +40,7 @@ struct attention_of_tiles {
 
  private:
   using vec = lanes<Sum>;
-  using space = cost::attention_tiles::forward_space<copy_of<In>*, Sum*>;
+  using space = costs::attention_tiles::forward_space<copy_of<In>*, Sum*>;
 
   void query_tile(const space& at, std::int64_t image, int head, int tile) const {
     const score_tile<Sum> first(plan, image, head, tile, 0);
@@ -83,7 +83,7 @@ struct attention_of_tiles {
     }
     at.largest[row] = most;
     const bool drops = plan.with.draw_row != nullptr;
-    alignas(64) std::uint32_t words[cost::attention_tiles::most_tile_length];
+    alignas(64) std::uint32_t words[costs::attention_tiles::most_tile_length];
     if (drops) tile.draw(row, seen, draws, words);
     const vec keep = vec::fill(static_cast<Sum>(1 / (1 - plan.with.dropout)));
     const auto least = static_cast<std::uint32_t>(plan.with.dropout * 0x1p32);
@@ -113,7 +113,7 @@ struct attention_of_tiles {
 
 namespace cairn::lang {
 
-template <cost::attending By, class Real, class Q, class K, class V, class... Options>
+template <costs::attending By, class Real, class Q, class K, class V, class... Options>
 void compute(attention_op<By>, signature<Real, Q, K, V, Options...>, void* const* p, const kernels::launch& how) {
   using sum = kernels::sum_of<Real>;
   using in = kernels::taken_of<Real, Q>;

@@ -22,8 +22,8 @@ struct attention_gradients_of_tiles {
   head_rows<const Sum> largest, log_total, delta;
   const void *mask, *draws;
   head_rows<Made> of_q, of_k, of_v;
-  const cost::attention_extents& of = plan.of;
-  const cost::attention_tiles& cut = plan.cut;
+  const costs::attention_extents& of = plan.of;
+  const costs::attention_tiles& cut = plan.cut;
 
   [[gnu::noinline]] void run(In* scratch, const workspace& each, int threads) const {
     const int parts = std::min(each.parts, threads);
@@ -44,7 +44,7 @@ struct attention_gradients_of_tiles {
 
  private:
   using vec = lanes<Sum>;
-  using space = cost::attention_tiles::backward_space<copy_of<In>*, Sum*>;
+  using space = costs::attention_tiles::backward_space<copy_of<In>*, Sum*>;
   /// The tiles of queries or of keys that a sweep visits. The tiles of a share are visited in the order of `mixed`. If
   /// a sweep visits all tiles, it visits them in their own order.
   struct tiles {
@@ -152,7 +152,7 @@ struct attention_gradients_of_tiles {
     std::fill(slopes + seen, slopes + cut.keys, Sum{0});
     if (seen == 0) return;
     const bool drops = plan.with.draw_row != nullptr;
-    alignas(64) std::uint32_t words[cost::attention_tiles::most_tile_length];
+    alignas(64) std::uint32_t words[costs::attention_tiles::most_tile_length];
     if (drops) tile.draw(row, seen, draws, words);
     if constexpr (in_pairs<In>) tile.scale(seen, weights);
     tile.mask(row, seen, mask, weights);
@@ -184,7 +184,7 @@ struct attention_gradients_of_tiles {
 
 namespace cairn::lang {
 
-template <cost::attending By, class Real, class G, class Q, class K, class V, class Largest, class LogTotal,
+template <costs::attending By, class Real, class G, class Q, class K, class V, class Largest, class LogTotal,
           class Delta, class... Options>
 void compute(attention_gradients_op<By>, signature<Real, G, Q, K, V, Largest, LogTotal, Delta, Options...>,
              void* const* p, const kernels::launch& how) {

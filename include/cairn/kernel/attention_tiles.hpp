@@ -111,7 +111,7 @@ void clear_after(int count, int all, Sum* row) {
 template <bool Transposed, class In, class Sum, class Along>
 void multiply_tiles(const In* a, std::int64_t apart_a, const In* b, std::int64_t apart_b, int depth, Sum* c,
                     std::int64_t apart_c, int rows, int columns, bool add, Along along) {
-  constexpr int tile_rows = cost::attention_tiles::tile_rows, width = lanes<Sum>::width;
+  constexpr int tile_rows = costs::attention_tiles::tile_rows, width = lanes<Sum>::width;
   const auto in_steps = [](std::int64_t n) { return (n + in_step<In> - 1) / in_step<In>; };
   const setting_for<In, typename factor<In, float>::number> as_instructions{};
   const tile_target<Sum> to{c, apart_c, add, false, nullptr, denormals_setting(as_instructions)};
@@ -119,7 +119,7 @@ void multiply_tiles(const In* a, std::int64_t apart_a, const In* b, std::int64_t
     const bool pair = columns - j > width;
     const std::int64_t step_b = apart_b != 0 ? apart_b : (pair ? 2 * width : width) * in_step<In>;
     for (int i = 0; i < rows; i += tile_rows) {
-      const cost::range own = along(i, j);
+      const costs::range own = along(i, j);
       if (own.begin >= own.end) continue;
       const std::int64_t first = own.begin / in_step<In>;
       const tile_source from{apart_a, 0, step_b, static_cast<int>(in_steps(own.end) - first)};
@@ -174,16 +174,16 @@ inline constexpr Real binary_digits = static_cast<Real>(std::numbers::log2e);
 /// An attention as data: its extents and tiles, and the code of its options, which is compiled for these extents alone.
 template <class Real>
 struct attention_plan {
-  cost::attention_extents of;
-  cost::attention_tiles cut;
+  costs::attention_extents of;
+  costs::attention_tiles cut;
   Real scale;
   score_options<Real> with;
 };
-template <class Real, class Q, class K, class V, cost::attending By, class... Options>
+template <class Real, class Q, class K, class V, costs::attending By, class... Options>
 constexpr score_options<Real> score_options_of() {
   score_options<Real> out;
   out.dropout = By.dropout;
-  if constexpr (By.mask != cost::masking::none) {
+  if constexpr (By.mask != costs::masking::none) {
     using mask = std::tuple_element_t<0, std::tuple<Options...>>;
     out.mask_row = &mask_scores<Real, mask>;
     std::int64_t step = 1;
@@ -193,16 +193,16 @@ constexpr score_options<Real> score_options_of() {
     }
   }
   if constexpr (By.dropout > 0) {
-    static_assert(cost::drawn_keys(K::shape[1]) * Q::shape.count() / Q::shape[3] <= std::int64_t{1} << 34,
+    static_assert(costs::drawn_keys(K::shape[1]) * Q::shape.count() / Q::shape[3] <= std::int64_t{1} << 34,
                   "attention draws for at most 2^34 scores, each row filled up to whole draws");
     out.draw_row = &draw_row;
   }
   return out;
 }
-template <cost::attending By, class In, class Q, class K, class V, class... Options>
+template <costs::attending By, class In, class Q, class K, class V, class... Options>
 inline constexpr attention_plan<sum_of<In>> attention_plan_of = [] {
   using sum = sum_of<In>;
-  constexpr cost::attention_extents of{Q::shape, K::shape, V::shape, By.causal};
+  constexpr costs::attention_extents of{Q::shape, K::shape, V::shape, By.causal};
   return attention_plan<sum>{of,
                              {of, sizeof(In)},
                              static_cast<sum>(lang::scale_of_scores(Q::shape)),
@@ -239,14 +239,14 @@ struct score_tile {
   /// inner axis is the depth for scores. For other products, it is the keys or the queries of the tile.
   auto along_depth(int depth) const {
     return [this, depth](int row, int column) {
-      return cost::range{0, keys_until(row + cost::attention_tiles::tile_rows - 1) > column ? depth : 0};
+      return costs::range{0, keys_until(row + costs::attention_tiles::tile_rows - 1) > column ? depth : 0};
     };
   }
   auto along_keys() const {
-    return [this](int row, int) { return cost::range{0, keys_until(row + cost::attention_tiles::tile_rows - 1)}; };
+    return [this](int row, int) { return costs::range{0, keys_until(row + costs::attention_tiles::tile_rows - 1)}; };
   }
   auto along_queries() const {
-    return [this](int row, int) { return cost::range{first_query(row), queries}; };
+    return [this](int row, int) { return costs::range{first_query(row), queries}; };
   }
 
   /// Scales a row of scores. This is necessary only if pairs are multiplied, because then the queries are not scaled
@@ -265,7 +265,7 @@ struct score_tile {
   /// Draws the random words of a row of weights.
   void draw(int row, int count, const void* key_of_draws, std::uint32_t* words) const {
     const std::int64_t rows = (std::int64_t{image} * plan.of.heads + head) * plan.of.queries + query + row;
-    plan.with.draw_row(*static_cast<const random_stream*>(key_of_draws), rows * cost::drawn_keys(plan.of.keys) + key,
+    plan.with.draw_row(*static_cast<const random_stream*>(key_of_draws), rows * costs::drawn_keys(plan.of.keys) + key,
                        count, words);
   }
 };
@@ -274,8 +274,8 @@ struct score_tile {
 /// and a share is a range of the tiles of all heads. A call gets the tiles [begin, end) of one head. If a call gets
 /// only some tiles of the head, number i means tile alternate_tile(i, tiles).
 template <class Visit>
-void for_each_share(const cost::attention_extents& of, int tiles, int part, int parts, Visit visit) {
-  const cost::range own = cost::share(std::int64_t{of.shared_heads()} * tiles, 1, part, parts);
+void for_each_share(const costs::attention_extents& of, int tiles, int part, int parts, Visit visit) {
+  const costs::range own = costs::share(std::int64_t{of.shared_heads()} * tiles, 1, part, parts);
   for (std::int64_t at = own.begin; at < own.end;) {
     const std::int64_t head = at / tiles, end = std::min(own.end, (head + 1) * tiles);
     visit(head / of.key_heads, static_cast<int>(head % of.key_heads), static_cast<int>(at - head * tiles),

@@ -23,9 +23,9 @@ struct joined_arrays {
 [[gnu::noinline]] inline void concatenate(const joined_arrays& all, void* const* in, void* out, int threads = 1) {
   const bool one = all.runs == 1;
   const std::int64_t step = all.whole * all.index_bytes, work = 10 * all.runs * step;  // 40 for a number of 4 bytes
-  shares{work, one ? step : all.runs, one ? 64 : 1}(threads, [&all, in, out, one, step](cost::range own) {
+  shares{work, one ? step : all.runs, one ? 64 : 1}(threads, [&all, in, out, one, step](costs::range own) {
     std::byte* const to = static_cast<std::byte*>(out);
-    const cost::range runs = one ? cost::range{0, 1} : own, bytes = one ? own : cost::range{0, step};
+    const costs::range runs = one ? costs::range{0, 1} : own, bytes = one ? own : costs::range{0, step};
     for (auto run = runs.begin; run < runs.end; ++run) {
       std::int64_t begin = 0, end = 0;
       for (std::size_t i = 0; i < all.extents.size(); ++i, begin = end) {

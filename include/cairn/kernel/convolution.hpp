@@ -20,14 +20,14 @@ namespace cairn::kernels {
 /// first.
 template <class Tile, class Sum>
 struct sweep_plan {
-  cost::sweep_cut cut;
+  costs::sweep_cut cut;
   tile_codes<Tile, Sum> codes;
   const std::int64_t* runs;  ///< for each run of taps: its distance from the first tap, in numbers of the images
   const int* taps;           ///< for each tap of the sweep: its number in the filter
 };
 template <class Tile, class Sum>
 struct correlation_plan {
-  cost::correlation of;
+  costs::correlation of;
   const sweep_plan<Tile, Sum>* sweeps;
   workspace scratch;
 };
@@ -62,11 +62,11 @@ class correlation_kernel {
       const std::int64_t panels = sweep.cut.panels.count();
       std::int64_t at = 0;
       do {  // at least once, because pixels are written even if there are no panels
-        const cost::range some = sweep.cut.panels.block_from(at);
+        const costs::range some = sweep.cut.panels.block_from(at);
         if (panels > 0) pack(sweep, some, filters, parts);
         in_parts(parts, [=, this, &sweep](int part) {
-          const cost::range own =
-              cost::share(std::int64_t{plan.of.output[0]} * sweep.cut.vertical.count, 1, part, parts);
+          const costs::range own =
+              costs::share(std::int64_t{plan.of.output[0]} * sweep.cut.vertical.count, 1, part, parts);
           const bool copied = at > 0 && own.end - own.begin <= sweep.cut.band_rows;
           for (std::int64_t row = own.begin; row < own.end; row += sweep.cut.band_rows)
             band(sweep, {row, std::min(row + sweep.cut.band_rows, own.end)}, copied, some, filters,
@@ -79,19 +79,19 @@ class correlation_kernel {
 
  private:
   /// Packs some panels of the filter for all bands. The threads share the panels.
-  void pack(const sweeping& sweep, cost::range some, number* to, int parts) const {
+  void pack(const sweeping& sweep, costs::range some, number* to, int parts) const {
     in_parts(parts, [=, this, &sweep](int part) {
-      const cost::range own = cost::share(some.end - some.begin, 1, part, parts);
+      const costs::range own = costs::share(some.end - some.begin, 1, part, parts);
       filter_packing<In, Sum, packed, Stored>(plan.of, sweep.cut, sweep.taps, filter)
           .run({some.begin + own.begin, some.begin + own.end}, some.begin, lent_as<packed>(to));
     });
   }
 
   /// Computes a band of rows. If `copied`, the workspace already has the copy of these rows that tiles read.
-  void band(const sweeping& sweep, cost::range rows, bool copied, cost::range panels, number* filters,
+  void band(const sweeping& sweep, costs::range rows, bool copied, costs::range panels, number* filters,
             number* scratch) const {
     const setting_for<In, Tile> as_instructions{};
-    const cost::sweep_cut& cut = sweep.cut;
+    const costs::sweep_cut& cut = sweep.cut;
     In* const copy = copy_in<In>(scratch, cut, widens);
     const image_rows<In> from{read, plan.of, cut};
     if (cut.runs == 0) return clear(sweep, rows, from, copy);
@@ -111,7 +111,7 @@ class correlation_kernel {
         const int runs = std::min(cut.block_runs, cut.runs - run);
         const bool first = p == 0 && run == 0, last = p + length == cut.length && run + runs == cut.runs;
         for (std::int64_t i = panels.begin; i < panels.end; ++i) {
-          const cost::column_panels::columns here = cut.panels[i];
+          const costs::column_panels::columns here = cut.panels[i];
           const int apart = cut.panel_columns(here.first), of_group = here.group * cut.inputs;
           const std::int64_t before = cut.panel_at(i) - cut.panel_at(panels.begin);
           const packed* const panel = lent_as<packed>(filters) + before + cut.row_of(run, p) * apart;
@@ -165,13 +165,13 @@ class correlation_kernel {
 
   /// Returns the row of the result at which a row of an image begins. Rows of the result are its pixels. If the sweep
   /// makes only some pixels of a row, `target` begins at the first of them, and this function returns 0.
-  int tile_row(const cost::sweep_cut& cut, std::int64_t image, int row) const {
+  int tile_row(const costs::sweep_cut& cut, std::int64_t image, int row) const {
     return cut.horizontal.apart > 1
                ? 0
                : static_cast<int>((image * plan.of.output[1] + cut.vertical.first + row * cut.vertical.apart) *
                                   plan.of.output[2]);
   }
-  tile_target<Sum> target(const cost::sweep_cut& cut, std::int64_t image, int row, bool add,
+  tile_target<Sum> target(const costs::sweep_cut& cut, std::int64_t image, int row, bool add,
                           const tile_reader* given_to) const {
     const shape& to = plan.of.output;
     Sum* at = made;
@@ -182,8 +182,8 @@ class correlation_kernel {
     return {at, std::int64_t{cut.horizontal.apart} * to[3], add, false, given_to};
   }
   /// Writes zeros to the pixels that no tap reaches.
-  void clear(const sweeping& sweep, cost::range rows, const image_rows<In>& from, In* copy) const {
-    const cost::sweep_cut& cut = sweep.cut;
+  void clear(const sweeping& sweep, costs::range rows, const image_rows<In>& from, In* copy) const {
+    const costs::sweep_cut& cut = sweep.cut;
     from.for_each(rows, copy, [&](std::int64_t image, int row, const In*) {
       const tile_target<Sum> to = target(cut, image, row, false, nullptr);
       for (int k = 0; k < cut.horizontal.count; ++k)
@@ -193,37 +193,37 @@ class correlation_kernel {
 };
 
 /// For each tap of a sweep: its number in the filter.
-template <cost::correlation Of, cost::sweep_cut Cut>
+template <costs::correlation Of, costs::sweep_cut Cut>
 inline constexpr auto tap_table = [] {
   std::array<int, static_cast<std::size_t>(Cut.vertical.taps * Cut.horizontal.taps) + 1> at{};
   std::size_t tap = 0;
   for (int down = 0; down < Cut.vertical.taps; ++down)
     for (int along = 0; along < Cut.horizontal.taps; ++along)
-      at[tap++] = cost::tap_of(Of, Cut.vertical, down) * Of.filter[3] + cost::tap_of(Of, Cut.horizontal, along);
+      at[tap++] = costs::tap_of(Of, Cut.vertical, down) * Of.filter[3] + costs::tap_of(Of, Cut.horizontal, along);
   return at;
 }();
-template <class In, class Sum, cost::correlation Of>
+template <class In, class Sum, costs::correlation Of>
 using tile_of = std::conditional_t<Of.depthwise() || !std::is_same_v<In, bf16>, In, typename factor<In, Sum>::number>;
-template <class In, class Sum, cost::correlation Of, int Sweep>
+template <class In, class Sum, costs::correlation Of, int Sweep>
 constexpr auto sweep_plan_of() {
   using tile = tile_of<In, Sum, Of>;
-  constexpr cost::sweep_cut cut = cost::cut_of(Of, Sweep, sizeof(workspace_number<In, Sum>));
+  constexpr costs::sweep_cut cut = costs::cut_of(Of, Sweep, sizeof(workspace_number<In, Sum>));
   sweep_plan<tile, Sum> plan{cut, {}, run_table<Of, cut>.data(), tap_table<Of, cut>.data()};
   if constexpr (!Of.depthwise() && cut.runs > 0)
     plan.codes = codes_of<tile, Sum, cut.tile_rows, cut.horizontal.count, cut.tile_columns, Of.results(), true>();
   return plan;
 }
-template <class In, class Sum, cost::correlation Of>
+template <class In, class Sum, costs::correlation Of>
 inline constexpr auto sweep_plans = []<int... I>(std::integer_sequence<int, I...>) {
   return std::array{sweep_plan_of<In, Sum, Of, I>()...};
 }(std::make_integer_sequence<int, Of.sweeps()>{});
-template <class In, class Sum, cost::correlation Of>
+template <class In, class Sum, costs::correlation Of>
 inline constexpr correlation_plan<tile_of<In, Sum, Of>, Sum> correlation_plan_of{
-    Of, sweep_plans<In, Sum, Of>.data(), cost::correlation_workspace(Of, sizeof(workspace_number<In, Sum>))};
+    Of, sweep_plans<In, Sum, Of>.data(), costs::correlation_workspace(Of, sizeof(workspace_number<In, Sum>))};
 
 /// Runs a convolution or the gradient of its images. The operands are the images that are computed, the images that are
 /// read or their pieces, the filter, and the workspace.
-template <class In, class Sum, class Stored, cost::correlation Of>
+template <class In, class Sum, class Stored, costs::correlation Of>
 void correlate(void* const* p, const launch& how) {
   static constexpr int channels[]{Of.input[3]};
   const image_source<In> images{p + 1, how.pieces_or(channels)};
@@ -235,7 +235,7 @@ void correlate(void* const* p, const launch& how) {
 }
 /// Runs the gradient of a filter. The operands are this gradient, the images or their pieces, the gradient of the
 /// convolution's result, and the workspace.
-template <class In, class Sum, cost::correlation Of>
+template <class In, class Sum, costs::correlation Of>
 void correlate_filter(void* const* p, const launch& how) {
   static constexpr int channels[]{Of.input[3]};
   const image_source<In> images{p + 1, how.pieces_or(channels)};
@@ -248,18 +248,18 @@ void correlate_filter(void* const* p, const launch& how) {
 
 namespace cairn::lang {
 
-template <cost::motion Moves, class Real, class X, class W>
+template <costs::motion Moves, class Real, class X, class W>
 void compute(convolution_op<Moves>, signature<Real, X, W>, void* const* p, const kernels::launch& how) {
   kernels::correlate<Real, kernels::sum_of<Real>, kernels::taken_of<Real, W>,
                      convolution_op<Moves>::of(X::shape, W::shape)>(p, how);
 }
-template <cost::motion Moves, int Rows, int Columns, class Real, class G, class W>
+template <costs::motion Moves, int Rows, int Columns, class Real, class G, class W>
 void compute(convolution_back_op<Moves, Rows, Columns>, signature<Real, G, W>, void* const* p,
              const kernels::launch& how) {
   kernels::correlate<Real, kernels::sum_of<Real>, kernels::taken_of<Real, W>,
                      convolution_back_op<Moves, Rows, Columns>::of(G::shape, W::shape)>(p, how);
 }
-template <cost::motion Moves, int Rows, int Columns, class Real, class X, class G>
+template <costs::motion Moves, int Rows, int Columns, class Real, class X, class G>
 void compute(filter_gradient_op<Moves, Rows, Columns>, signature<Real, X, G>, void* const* p,
              const kernels::launch& how) {
   kernels::correlate_filter<Real, kernels::sum_of<Real>,

@@ -22,7 +22,7 @@ template <class In, class Made>
   using vec = lanes<real>;
   static_assert(drawn_at_once % vec::width == 0);
   const auto least = static_cast<std::uint32_t>(p * 0x1p32);
-  shares{dropping * count, count, drawn_at_once}(threads, [=, &stream](cost::range own) {
+  shares{dropping * count, count, drawn_at_once}(threads, [=, &stream](costs::range own) {
     const vec scale = vec::fill(static_cast<real>(1 / (1 - p)));
     alignas(64) std::uint32_t words[drawn_at_once];
     for (std::int64_t i = own.begin; i < own.end; i += drawn_at_once) {

@@ -239,7 +239,7 @@ template <class Real, dtype T, class Made>
 }
 /// Writes all results of an operation, which has one result or several.
 template <class Real, dtype... Result, std::size_t... R, class Made>
-[[gnu::always_inline]] inline void put_results(graph::type_list<Result...>, std::index_sequence<R...>,
+[[gnu::always_inline]] inline void put_results(graphs::type_list<Result...>, std::index_sequence<R...>,
                                                void* const* results, const Made& made) {
   if constexpr (is_several<Made>) (put_result<Real, Result>(results[R], std::get<R>(made)), ...);
   else (put_result<Real, Result>(results[R], made), ...);
@@ -249,7 +249,7 @@ template <class Real, dtype T>
   return *static_cast<const kernels::register_of<T, Real>*>(argument);
 }
 template <class Op, class Real, dtype... Result, dtype... Argument, std::size_t... A>
-[[gnu::always_inline]] inline void run_lanes(graph::type_list<Result...> types, graph::type_list<Argument...>,
+[[gnu::always_inline]] inline void run_lanes(graphs::type_list<Result...> types, graphs::type_list<Argument...>,
                                              std::index_sequence<A...>, void* const* results,
                                              const void* const* arguments) {
   constexpr std::make_index_sequence<sizeof...(Result)> each;
@@ -267,7 +267,7 @@ namespace cairn::kernels {
 
 template <class Op, class Real, class Results, dtype... Argument>
 [[gnu::always_inline]] inline void run_lanes(void* const* results, const void* const* arguments) {
-  cairn::detail::run_lanes<Op, Real>(Results{}, graph::type_list<Argument...>{},
+  cairn::detail::run_lanes<Op, Real>(Results{}, graphs::type_list<Argument...>{},
                                      std::make_index_sequence<sizeof...(Argument)>{}, results, arguments);
 }
 

@@ -34,7 +34,7 @@ int position_in_row(const Real* row, int n) {
 
 /// Writes these positions for some columns of an array {n, stride}. The positions are along the first axis.
 template <lang::extremum Which, class Real>
-void positions_in_columns(const Real* in, std::int32_t* out, int n, std::int64_t stride, cost::range columns) {
+void positions_in_columns(const Real* in, std::int32_t* out, int n, std::int64_t stride, costs::range columns) {
   for (auto j = columns.begin; j < columns.end; ++j) out[j] = 0;
   for (int i = 1; i < n; ++i) {
     for (auto j = columns.begin; j < columns.end; ++j) {
@@ -50,7 +50,7 @@ template <lang::extremum Which, class Real>
 [[gnu::noinline]] void find_extremum(const around_axis& a, const Real* in, std::int32_t* out, int threads = 1) {
   const std::int64_t step = a.extent * a.inner;
   const bool many = a.outer > 1;
-  shares{40 * a.outer * step, many ? a.outer : a.inner, many ? 1 : 16}(threads, [=, &a](cost::range own) {
+  shares{40 * a.outer * step, many ? a.outer : a.inner, many ? 1 : 16}(threads, [=, &a](costs::range own) {
     if (!many && a.inner > 1) return positions_in_columns<Which>(in, out, a.extent, a.inner, own);
     for (auto k = own.begin; k < own.end; ++k) {
       if (a.inner == 1) out[k] = position_in_row<Which>(in + k * step, a.extent);

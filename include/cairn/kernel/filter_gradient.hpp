@@ -18,8 +18,8 @@ namespace cairn::kernels {
 /// In both cases, sums add the pixels in the same order.
 template <class Tile, class Sum>
 struct filter_plan {
-  cost::correlation of;
-  cost::filter_cut cut;
+  costs::correlation of;
+  costs::filter_cut cut;
   tile_codes<Tile, Sum> codes;
   const std::int64_t* runs;
   workspace scratch;
@@ -46,9 +46,9 @@ class filter_gradient {
     const std::int64_t rows = std::int64_t{plan.of.output[0]} * plan.of.output[1], panels = plan.cut.panels.count();
     const bool one_band = rows <= plan.cut.pixels.band_rows;
     for (std::int64_t at = 0; at < panels; at += plan.cut.panels.block) {
-      const cost::range some = plan.cut.panels.block_from(at);
+      const costs::range some = plan.cut.panels.block_from(at);
       in_parts(parts, [=, this](int part) {
-        block_sums to(plan, cost::share(plan.cut.units(), 1, part, parts), some, sums);
+        block_sums to(plan, costs::share(plan.cut.units(), 1, part, parts), some, sums);
         for (std::int64_t row = 0; row < rows; row += plan.cut.pixels.band_rows)
           band({row, std::min(row + plan.cut.pixels.band_rows, rows)}, one_band && at > 0, to,
                scratch + part * plan.scratch.each);
@@ -64,19 +64,19 @@ class filter_gradient {
   /// The sums to which a thread adds what blocks of pixels contribute to some units and panels. If the blocks do not
   /// fit into one section, the blocks of each section are summed in `open` before they join `total`.
   struct block_sums {
-    const cost::filter_cut& cut;
-    cost::range units, panels;
+    const costs::filter_cut& cut;
+    costs::range units, panels;
     Sum *total, *open;
     std::int64_t blocks = 0;
 
-    block_sums(const filter_plan<Tile, Sum>& plan, cost::range of_units, cost::range of_panels, Sum* to)
+    block_sums(const filter_plan<Tile, Sum>& plan, costs::range of_units, costs::range of_panels, Sum* to)
         : cut(plan.cut), units(of_units), panels(of_panels), total(to), open(to) {
       if (!cut.sectioned) return;
       open += cut.sums();
       std::fill(total + begin(), total + end(), Sum{0});
     }
     void end_block() {
-      if (++blocks % cost::section_blocks == 0) end_section();
+      if (++blocks % costs::section_blocks == 0) end_section();
     }
     void end_section() {
       if (cut.sectioned) join_columns<adding>(open + begin(), total + begin(), end() - begin());
@@ -91,13 +91,13 @@ class filter_gradient {
   /// sections, and the sums of the sections are added in order.
   void each_channel(number* scratch, int parts) const {
     const std::int64_t all = std::int64_t{plan.of.output[0]} * plan.of.output[1], size = plan.of.filter.count();
-    const int sections = cost::sections_of(plan.of);
+    const int sections = costs::sections_of(plan.of);
     Sum* const sums = lent_as<Sum>(scratch + parts * plan.scratch.each);
     in_parts(parts, [=, this](int part) {
       In* const copy = copy_in<In>(scratch + part * plan.scratch.each, plan.cut.pixels, false);
-      const cost::range own = cost::share(sections, 1, part, parts);
+      const costs::range own = costs::share(sections, 1, part, parts);
       for (auto section = own.begin; section < own.end; ++section) {
-        const cost::range rows = cost::share(all, 1, static_cast<int>(section), sections);
+        const costs::range rows = costs::share(all, 1, static_cast<int>(section), sections);
         Sum* const to = sums + 2 * section * size;
         std::fill_n(to, 2 * size, Sum{});
         for (auto at = rows.begin; at < rows.end; at += plan.cut.pixels.band_rows)
@@ -114,10 +114,10 @@ class filter_gradient {
   /// Adds what some rows contribute. Four taps are computed at a time, for as many channels as a register has numbers.
   /// The products of at most 4 * section_terms pixels of a row are added to `open`, which then joins the totals in
   /// `to`.
-  void add_each_channel(cost::range rows, In* copy, Sum* to, Sum* open) const {
+  void add_each_channel(costs::range rows, In* copy, Sum* to, Sum* open) const {
     using vec = lanes<Sum>;
-    constexpr int width = vec::width, most = 4, pixels = 4 * cost::section_terms;
-    const cost::sweep_cut& cut = plan.cut.pixels;
+    constexpr int width = vec::width, most = 4, pixels = 4 * costs::section_terms;
+    const costs::sweep_cut& cut = plan.cut.pixels;
     const image_rows<In> from = images();
     const int channels = plan.of.input[3];
     const std::int64_t apart = std::int64_t{cut.horizontal.step} * channels;
@@ -151,12 +151,12 @@ class filter_gradient {
 
   /// Adds what a band of rows contributes. If `copied`, the workspace already has the copy of these rows that tiles
   /// read.
-  void band(cost::range rows, bool copied, block_sums& sums, number* scratch) const {
+  void band(costs::range rows, bool copied, block_sums& sums, number* scratch) const {
     const setting_for<In, Tile> as_instructions{};
-    const cost::sweep_cut& cut = plan.cut.pixels;
+    const costs::sweep_cut& cut = plan.cut.pixels;
     const image_rows<In> from = images();
     In* const copy = copy_in<In>(scratch, cut, widens);
-    packed* const panel = lent_as<packed>(scratch + cost::band_copy_numbers(cut, sizeof(number), {.wide = widens}));
+    packed* const panel = lent_as<packed>(scratch + costs::band_copy_numbers(cut, sizeof(number), {.wide = widens}));
     const In* const pixels = cut.copied ? copy : read.only();
     const Tile* tiles;
     if constexpr (widens) tiles = lent_as<Tile>(scratch);
@@ -165,7 +165,7 @@ class filter_gradient {
       [[maybe_unused]] const In* const end = from.copy_all(rows, copy);
       if constexpr (widens) copy_tiles(pixels, end, lent_as<Tile>(scratch));
     }
-    std::int64_t at[cost::most_block_rows];
+    std::int64_t at[costs::most_block_rows];
     int known = 0;
     std::int64_t first = rows.begin;
     const auto flush = [&] {
@@ -210,9 +210,9 @@ class filter_gradient {
   /// Adds what some pixels of some rows contribute to the sums of a thread's units and of some panels.
   void block(const Tile* from, std::int64_t first, int rows, const std::int64_t* at, int pixel, int pixels,
              packed* panel, const block_sums& sums, const denormals_as_zeros* zeros) const {
-    const cost::correlation& of = plan.of;
-    const cost::range units = sums.units, panels = sums.panels;
-    const cost::sweep_cut& cut = plan.cut.pixels;
+    const costs::correlation& of = plan.of;
+    const costs::range units = sums.units, panels = sums.panels;
+    const costs::sweep_cut& cut = plan.cut.pixels;
     const int inputs = of.inputs(), tile_rows = plan.cut.tile_rows, tile_columns = plan.cut.tile_columns;
     const std::int64_t tiles = (cut.length + tile_rows - 1) / tile_rows,
                        apart = std::int64_t{cut.horizontal.step} * cut.pixel_numbers;
@@ -221,7 +221,7 @@ class filter_gradient {
     const tile_target<Sum> to{sums.open, plan.cut.sums_row_numbers, sums.blocks > 0, false, nullptr, zeros};
     const int begin_of_sums = plan.cut.panels[panels.begin].result;
     for (std::int64_t i = panels.begin; i < panels.end; ++i) {
-      const cost::column_panels::columns here = plan.cut.panels[i];
+      const costs::column_panels::columns here = plan.cut.panels[i];
       for (int row = 0; row < rows; ++row) {
         pack(gradient + ((first + row) * of.output[2] + pixel) * of.output[3] + here.result, here.count, pixels,
              panel + std::int64_t{row} * pixels * tile_columns);
@@ -239,28 +239,28 @@ class filter_gradient {
     }
   }
   /// Transposes one part of the sums of some panels to the filter's layout. `part` is the number of the part.
-  void unpack(const Sum* sums, cost::range panels, int part, int parts) const {
+  void unpack(const Sum* sums, costs::range panels, int part, int parts) const {
     constexpr int width = lanes<Sum>::width;
-    const cost::range results = plan.cut.panels.results_of(panels);
-    const cost::range own = cost::share(results.end - results.begin, width, part, parts);
+    const costs::range results = plan.cut.panels.results_of(panels);
+    const costs::range own = costs::share(results.end - results.begin, width, part, parts);
     for (auto at = own.begin; at < own.end; at += width)
       unpack_filter(sums + at, plan.cut.sums_row_numbers, plan.of.filter, static_cast<int>(results.begin + at),
                     static_cast<int>(std::min<std::int64_t>(own.end - at, width)), made);
   }
 };
-template <class In, class Sum, cost::correlation Of>
-inline constexpr cost::filter_cut filter_cut_of = cost::cut_of_filter(Of, sizeof(workspace_number<In, Sum>));
-template <class In, class Sum, cost::correlation Of>
+template <class In, class Sum, costs::correlation Of>
+inline constexpr costs::filter_cut filter_cut_of = costs::cut_of_filter(Of, sizeof(workspace_number<In, Sum>));
+template <class In, class Sum, costs::correlation Of>
 using tile_of_filter = std::conditional_t<std::is_same_v<In, bf16> && !filter_cut_of<In, Sum, Of>.in_pairs, Sum, In>;
-template <class In, class Sum, cost::correlation Of>
+template <class In, class Sum, costs::correlation Of>
 inline constexpr auto filter_plan_of = [] {
   using tile = tile_of_filter<In, Sum, Of>;
-  constexpr const cost::filter_cut& cut = filter_cut_of<In, Sum, Of>;
+  constexpr const costs::filter_cut& cut = filter_cut_of<In, Sum, Of>;
   filter_plan<tile, Sum> plan{Of,
                               cut,
                               {},
                               run_table<Of, cut.pixels>.data(),
-                              cost::filter_gradient_workspace(Of, sizeof(workspace_number<In, Sum>))};
+                              costs::filter_gradient_workspace(Of, sizeof(workspace_number<In, Sum>))};
   if constexpr (!Of.depthwise())
     plan.codes = codes_of<tile, Sum, cut.tile_rows, cut.pixels.length, cut.tile_columns, Of.results(), false>();
   return plan;

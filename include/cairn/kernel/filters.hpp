@@ -35,8 +35,8 @@ template <class In, class Sum, class Stored>
 template <class In, class Sum, class Packed = Sum, class Stored = In>
 class filter_packing {
   static constexpr int width = lanes<Sum>::width;
-  const cost::correlation& of;
-  const cost::sweep_cut& cut;
+  const costs::correlation& of;
+  const costs::sweep_cut& cut;
   const int* taps;
   const Stored* filter;
   const int inputs = of.inputs(), all = of.taps();
@@ -46,7 +46,7 @@ class filter_packing {
   struct panel_position {
     int run = 0, in_run = 0, input = 0;
 
-    void next_tap(const cost::sweep_cut& cut) {
+    void next_tap(const costs::sweep_cut& cut) {
       if (++in_run < cut.run_taps) return;
       in_run = 0;
       ++run;
@@ -65,14 +65,14 @@ class filter_packing {
   }
 
  public:
-  filter_packing(const cost::correlation& of_all, const cost::sweep_cut& of_sweep, const int* in_filter,
+  filter_packing(const costs::correlation& of_all, const costs::sweep_cut& of_sweep, const int* in_filter,
                  const Stored* from)
       : of(of_all), cut(of_sweep), taps(in_filter), filter(from) {}
 
   /// Packs the panels `own` of a block. `first` is the first panel of the block, and `to` is the address of this panel.
-  [[gnu::noinline]] void run(cost::range own, std::int64_t first, Packed* to) const {
+  [[gnu::noinline]] void run(costs::range own, std::int64_t first, Packed* to) const {
     for (auto i = own.begin; i < own.end; ++i) {
-      const cost::column_panels::columns here = cut.panels[i];
+      const costs::column_panels::columns here = cut.panels[i];
       Packed* const panel = to + cut.panel_at(i) - cut.panel_at(first);
       if (of.back) pack_back(filter + here.group * inputs * apart + std::int64_t{here.first} * all, here.first, panel);
       else pack(filter + here.result * apart, here.first, panel);

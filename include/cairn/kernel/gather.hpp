@@ -34,7 +34,7 @@ void copy_run(const Number* from, Made* to, std::int64_t n) {
 template <class Index, class Number, class Made>
 [[gnu::noinline]] void gather(const positions<Index>& x, const Number* table, Made* out, int threads = 1) {
   const std::int64_t inner = x.table.inner, runs = x.table.outer * x.count;
-  shares{40 * runs * inner, runs}(threads, [=, &x](cost::range own) {
+  shares{40 * runs * inner, runs}(threads, [=, &x](costs::range own) {
     const Number* from = table + own.begin / x.count * x.table.extent * inner;
     std::int64_t i = own.begin % x.count;
     for (auto run = own.begin; run < own.end; ++run) {
@@ -97,13 +97,13 @@ struct sorted_indices {
 /// of which point to one position. If there are more runs than one section holds, they are summed in sections.
 template <class In, class Sum>
 void sum_runs(const In* in, std::int64_t inner, const std::int32_t* runs, std::int64_t count, Sum* to,
-              cost::range columns) {
-  const auto add_run = [=](std::int64_t k, Sum* sum, cost::range some) {
+              costs::range columns) {
+  const auto add_run = [=](std::int64_t k, Sum* sum, costs::range some) {
     const In* const run = in + runs[k] * inner;
     for (auto j = some.begin; j < some.end; j += lanes<Sum>::width)
       store_row(load_row(sum, j, some.end) + load_row_as<Sum>(run, j, some.end), sum, j, some.end);
   };
-  if (count <= cost::section_terms) {
+  if (count <= costs::section_terms) {
     std::fill(to + columns.begin, to + columns.end, Sum{0});
     for (std::int64_t k = 0; k < count; ++k) add_run(k, to, columns);
     return;
@@ -132,31 +132,31 @@ template <class Index, class In, class Sum>
   const sorted_indices sorted(x, scratch);
   const std::int64_t outer = x.table.outer, inner = x.table.inner;
   const std::int64_t step = x.count * inner, table = x.table.extent * inner;
-  const auto sum_rows = [=, &sorted](std::int64_t k, cost::range rows, cost::range columns) {
+  const auto sum_rows = [=, &sorted](std::int64_t k, costs::range rows, costs::range columns) {
     std::int64_t first = sorted.first(rows.begin), count = 0;
     for (auto row = rows.begin; row < rows.end; ++row, first += count) {
       count = sorted.count(first, row);
       sum_runs(in + k * step, inner, sorted.of + first, count, out + k * table + row * inner, columns);
     }
   };
-  const cost::range rows{0, x.table.extent}, columns{0, inner};
+  const costs::range rows{0, x.table.extent}, columns{0, inner};
   const std::int64_t work = 40 * outer * (2 * step + table);
   constexpr std::int64_t line = 64 / sizeof(Sum);
   if (outer > 1) {
-    shares{work, outer}(threads, [=](cost::range own) {
+    shares{work, outer}(threads, [=](costs::range own) {
       for (auto k = own.begin; k < own.end; ++k) sum_rows(k, rows, columns);
     });
   } else if (rows.end > x.count) {
-    shares{work, rows.end}(threads, [=](cost::range own) { sum_rows(0, own, columns); });
+    shares{work, rows.end}(threads, [=](costs::range own) { sum_rows(0, own, columns); });
   } else {
-    shares{work, inner, line}(threads, [=](cost::range own) { sum_rows(0, rows, own); });
+    shares{work, inner, line}(threads, [=](costs::range own) { sum_rows(0, rows, own); });
   }
 }
 
 /// Writes to out {count, bound} a row for each index, with 1 at the index and 0 elsewhere.
 template <class Index, class Made>
 [[gnu::noinline]] void one_hot(const Index* at, std::int64_t count, int bound, Made* out, int threads = 1) {
-  shares{40 * count * bound, count}(threads, [=](cost::range own) {
+  shares{40 * count * bound, count}(threads, [=](costs::range own) {
     std::fill(out + own.begin * bound, out + own.end * bound, Made{});
     for (auto i = own.begin; i < own.end; ++i) out[i * bound + at[i]] = static_cast<Made>(1.0F);
   });

@@ -19,9 +19,9 @@
 namespace cairn::kernels {
 
 /// Describes the tiles of a product: the rows and the registers of whole tiles, and of the last tiles.
-template <class In, cost::product P>
+template <class In, costs::product P>
 struct tile_extents {
-  static constexpr cost::blocking cut = cost::blocking_of(P, sizeof(In));
+  static constexpr costs::blocking cut = costs::blocking_of(P, sizeof(In));
   static constexpr bool rows_apart = !P.transpose_a && !cut.strips;
   static constexpr int rows_left = P.m % cut.tile_rows, columns_left = P.n % cut.tile_columns;
   static constexpr int rows = cut.tile_rows, last_rows = rows_left == 0 ? rows : cut.filled_rows(rows_left);
@@ -38,8 +38,8 @@ struct shared_plan : product_numbers<In> {
   using sum = sum_of<In>;
   using packed = typename product_numbers<In>::packed;
   static constexpr bool shared = true;
-  cost::product of;
-  cost::blocking cut;
+  costs::product of;
+  costs::blocking cut;
   int rows_left;  ///< rows of the last tile if it has fewer rows than other tiles, else 0
   void (*code[2][2])(const packed*, const packed*, const tile_source&, const tile_target<sum>&, int, int, int, int);
   void (*packing[2])(const In*, std::int64_t, int, int, int, In*);
@@ -49,7 +49,7 @@ struct shared_plan : product_numbers<In> {
   }
   void pack(bool last_rows, const auto&... arguments) const { packing[last_rows](arguments...); }
 };
-template <class In, cost::product P>
+template <class In, costs::product P>
 inline constexpr shared_plan<In> shared_plan_of = [] {
   using cut = tile_extents<In, P>;
   using numbers = product_numbers<In>;
@@ -71,12 +71,12 @@ inline constexpr shared_plan<In> shared_plan_of = [] {
 }();
 
 /// A product with code of its own, which is compiled for the extents of this product alone.
-template <class In, cost::product P>
+template <class In, costs::product P>
 struct own_plan : product_numbers<In>, tile_extents<In, P> {
   using cuts = tile_extents<In, P>;
   using numbers = product_numbers<In>;
   static constexpr bool shared = false;
-  static constexpr cost::product of = P;
+  static constexpr costs::product of = P;
 
   static void tiles(bool last_rows, bool last_columns, const auto&... arguments) {
     if (last_rows && cuts::rows_left > 0) return in_rows<cuts::last_rows>(last_columns, arguments...);
@@ -98,7 +98,7 @@ struct own_plan : product_numbers<In>, tile_extents<In, P> {
 };
 
 /// The plan of a product. Code of its own pays only for products that take some hundred nanoseconds (docs/design.md).
-template <class In, cost::product P>
+template <class In, costs::product P>
 inline constexpr auto plan_of = [] {
   if constexpr (std::int64_t{P.m} * P.n * P.k <= 48 * 48 * 48) return own_plan<In, P>{};
   else return shared_plan_of<In, P>;
@@ -138,14 +138,14 @@ class multiplication {
   /// Runs the product. The caller lends the workspace `scratch`, which is aligned to 64 bytes. cut.needed_workspace
   /// says how many numbers it has.
   [[gnu::noinline]] void run(In* scratch, int threads = 1) const {
-    const cost::product& of = plan.of;
-    const cost::blocking& cut = plan.cut;
+    const costs::product& of = plan.of;
+    const costs::blocking& cut = plan.cut;
     Sum* const open = cut.open_sums > 0 ? static_cast<Sum*>(static_cast<void*>(scratch)) : nullptr;
     scratch += cut.needed_workspace.shared;
     if (cut.parts == 1 || threads == 1) return run_alone(scratch, open);
     const int parts = std::min(cut.parts, threads);
     in_parts(parts, [this, &of, &cut, scratch, open, parts](int part) {
-      const cost::range own = cost::share(cut.shared_extent(of), cut.shared_unit(), part, parts);
+      const costs::range own = costs::share(cut.shared_extent(of), cut.shared_unit(), part, parts);
       const int begin = static_cast<int>(own.begin), end = static_cast<int>(own.end);
       packed_number* const panel = numbers(scratch + part * cut.needed_workspace.each);
       if (cut.threads_share_rows) {
@@ -180,8 +180,8 @@ class multiplication {
   /// there, section by section.
   void block(packed_number* panel, packed_number* packed, int top, int bottom, int left, int right, Sum* open) const {
     const typename Plan::setting as_instructions_want{};
-    const cost::product& of = plan.of;
-    const cost::blocking& cut = plan.cut;
+    const costs::product& of = plan.of;
+    const costs::blocking& cut = plan.cut;
     const int tile_columns = cut.tile_columns, tile_rows = cut.tile_rows;
     const std::int64_t apart_a = rows_of_a(), apart_b = rows_of_b();
     for (int i = top; i < bottom; i += cut.rows) {
@@ -220,9 +220,9 @@ class multiplication {
 
   /// Adds the sums of a section to C if the block at `p` is the section's last. Before this, at the first block, fills
   /// C with zeros.
-  [[gnu::noinline]] void end_block(Sum* open, cost::range rows, cost::range columns, int p, int given) const {
+  [[gnu::noinline]] void end_block(Sum* open, costs::range rows, costs::range columns, int p, int given) const {
     const std::int64_t apart = plan.of.n, count = columns.end - columns.begin;
-    const bool last = p + given == plan.of.k || (p / plan.cut.depth + 1) % cost::section_blocks == 0;
+    const bool last = p + given == plan.of.k || (p / plan.cut.depth + 1) % costs::section_blocks == 0;
     for (auto row = rows.begin; row < rows.end; ++row) {
       const std::int64_t at = row * apart + columns.begin;
       if (p == 0) std::fill_n(c + at, count, Sum{0});
@@ -256,7 +256,7 @@ class multiplication {
   /// to `steps` with zeros.
   const packed_number* pack_a(const In* from, int count, int given, [[maybe_unused]] int steps,
                               packed_number* to) const {
-    const cost::blocking& cut = plan.cut;
+    const costs::blocking& cut = plan.cut;
     const std::int64_t apart = rows_of_a();
     if (!cut.strips) {
       for (int i = 0; i < count; ++i) {

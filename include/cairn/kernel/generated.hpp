@@ -7,7 +7,7 @@
 namespace cairn::kernels {
 
 /// Returns n elements from a position on, and zeros in the other lanes.
-template <class Held, const graph::generator* Array>
+template <class Held, const graphs::generator* Array>
 [[gnu::always_inline]] inline typename Held::type load_generated(std::int64_t position, int n) {
   constexpr auto generate = Array->run;
   constexpr int width = Held::type::width;
@@ -18,7 +18,7 @@ template <class Held, const graph::generator* Array>
   return Held::load(numbers);
 }
 /// Returns the element at a position in all lanes.
-template <class Held, const graph::generator* Array>
+template <class Held, const graphs::generator* Array>
 [[gnu::always_inline]] inline typename Held::type repeat_generated(std::int64_t position) {
   constexpr auto generate = Array->run;
   double element;

@@ -73,11 +73,11 @@ struct image_source {
 template <class In>
 struct image_rows {
   const image_source<In>& images;
-  const cost::correlation& of;
-  const cost::sweep_cut& cut;
+  const costs::correlation& of;
+  const costs::sweep_cut& cut;
   const int height = of.input[1], width = of.input[2];
   const std::int64_t row_pixels = cut.row_pixels(of);
-  const cost::sweep_axis &down = cut.vertical, &along = cut.horizontal;
+  const costs::sweep_axis &down = cut.vertical, &along = cut.horizontal;
 
   /// The pixel at the first tap of the first pixel that is made in row `row` of image `image`, in place.
   const In* in_place(std::int64_t image, int row) const {
@@ -116,7 +116,7 @@ struct image_rows {
   }
   /// Calls visit(image, row, where it reads) for rows [own) of all images, counted through; copies them to `scratch`.
   template <class Visit>
-  void for_each(cost::range own, In* scratch, Visit visit) const {
+  void for_each(costs::range own, In* scratch, Visit visit) const {
     for (std::int64_t at = own.begin; at < own.end;) {
       const std::int64_t image = at / down.count;
       const int begin = static_cast<int>(at % down.count);
@@ -129,7 +129,7 @@ struct image_rows {
     }
   }
   /// Returns the end of the copy.
-  In* copy_all(cost::range own, In* scratch) const {
+  In* copy_all(costs::range own, In* scratch) const {
     for (std::int64_t at = own.begin; cut.copied && at < own.end;) {
       const int begin = static_cast<int>(at % down.count);
       const int end = static_cast<int>(std::min<std::int64_t>(down.count, begin + own.end - at));
@@ -144,19 +144,19 @@ struct image_rows {
 /// Where rows are copied to in the room of a band: those of bf16 whose numbers are made wide in place are its second
 /// half, so that each is read before what is made of it, or of those before, is written there.
 template <class In, class Lent>
-In* copy_in(Lent* band, const cost::sweep_cut& cut, bool wide) {
-  return lent_as<In>(band) + (wide ? cost::band_copy_numbers(cut, sizeof(Lent), {}) : 0);
+In* copy_in(Lent* band, const costs::sweep_cut& cut, bool wide) {
+  return lent_as<In>(band) + (wide ? costs::band_copy_numbers(cut, sizeof(Lent), {}) : 0);
 }
 
 /// Where each run of taps begins, from the first tap on.
-template <cost::correlation Of, cost::sweep_cut Cut>
+template <costs::correlation Of, costs::sweep_cut Cut>
 inline constexpr auto run_table = [] {
   std::array<std::int64_t, static_cast<std::size_t>(Cut.runs) + 1> at{};
   std::size_t run = 0;
   for (int down = 0; down < Cut.vertical.taps; ++down) {
-    const std::int64_t row = cost::place_of_tap(Of, 0, Cut.vertical, down) - Cut.vertical.least;
+    const std::int64_t row = costs::place_of_tap(Of, 0, Cut.vertical, down) - Cut.vertical.least;
     for (int along = 0; along < Cut.horizontal.taps; along += Cut.run_taps) {
-      const std::int64_t column = cost::place_of_tap(Of, 1, Cut.horizontal, along) - Cut.horizontal.least;
+      const std::int64_t column = costs::place_of_tap(Of, 1, Cut.horizontal, along) - Cut.horizontal.least;
       at[run++] = (row * Cut.row_pixels(Of) + column) * Cut.pixel_numbers;
     }
   }

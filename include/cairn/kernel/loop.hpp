@@ -10,7 +10,7 @@
 
 namespace cairn::kernels {
 
-using graph::loop_value, graph::sums;
+using graphs::loop_value, graphs::sums;
 
 /// An input of a fused loop.
 struct loop_operand {
@@ -18,7 +18,7 @@ struct loop_operand {
   access how = access::contiguous;
   bool in_pieces = false;  ///< a concatenation along the columns, read from its pieces
   double immediate = 0;
-  const graph::generator* generate = nullptr;
+  const graphs::generator* generate = nullptr;
 };
 
 template <auto... V>
@@ -67,9 +67,9 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       const auto all = fold_all<adding, Real, sum_count>(t.columns, work, threads, of_section);
       for (int k = 0; k < sum_count; ++k) *static_cast<Real*>(operands[totals.at[k].result]) = all.of[k];
     } else if (Sum != sums::columns && t.rows > 1) {
-      shares{work, t.rows}(threads, [&t, operands](cost::range own) { rows(t, operands, own, {0, t.columns}); });
+      shares{work, t.rows}(threads, [&t, operands](costs::range own) { rows(t, operands, own, {0, t.columns}); });
     } else {
-      shares{work, t.columns, width}(threads, [&t, operands](cost::range own) {
+      shares{work, t.columns, width}(threads, [&t, operands](costs::range own) {
         if constexpr (Sum == sums::columns) sum_columns(t, operands, own);
         else rows(t, operands, {0, t.rows}, own);
       });
@@ -77,16 +77,16 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   }
 
   /// Runs the fused loop for the rows `own` only, for a kernel that shares a plan step with the fused loop.
-  static void make_rows(const void* constants, void* const* operands, cost::range own) {
+  static void make_rows(const void* constants, void* const* operands, costs::range own) {
     const loop_table& t = *static_cast<const loop_table*>(constants);
     rows(t, operands, own, {0, t.columns});
   }
 
   /// Fetches the memory that run_tile will read and write for this tile into the first-level cache.
   static void fetch_tile(const void* constants, void* const* of, int row, int column, int height, int columns) {
-    const cost::range all{column, column + columns};
+    const costs::range all{column, column + columns};
     in_pieces(*static_cast<const loop_table*>(constants), of, all,
-              [=](const loop_table& t, void* const* at, cost::range some) {
+              [=](const loop_table& t, void* const* at, costs::range some) {
                 fetch_streams(streams, arrays, t, at, row, static_cast<int>(some.begin), height,
                               static_cast<int>(some.end - some.begin));
               });
@@ -97,9 +97,9 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   static void run_tile(const void* constants, void* const* operands, const void* tile, int stride, int row, int column,
                        int height, int columns) {
     const auto* const first = static_cast<const typename result_held<0>::number*>(tile) - column;
-    const cost::range all{column, column + columns};
+    const costs::range all{column, column + columns};
     in_pieces(*static_cast<const loop_table*>(constants), operands, all,
-              [=](const loop_table& t, void* const* at, cost::range some) {
+              [=](const loop_table& t, void* const* at, costs::range some) {
                 const auto* from = first;
                 for (cursor c(t, at, {row, row + height}); c.end > c.row; c.next(t, at), from += stride) {
                   std::int64_t i = some.begin;
@@ -209,7 +209,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     std::int64_t step[arrays];
 
     cursor() = default;
-    [[gnu::always_inline]] cursor(const loop_table& t, void* const* of, cost::range rows)
+    [[gnu::always_inline]] cursor(const loop_table& t, void* const* of, costs::range rows)
         : row_range{rows.begin, rows.end, rows.end} {
       if (t.outer > (any_mapped || any_in_pieces ? 0 : 1)) {
         restart_at_row(t, of);
@@ -248,18 +248,18 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   struct piece {
     loop_table table;
     void* at[arrays];
-    cost::range columns;
+    costs::range columns;
     cursor next;
 
     piece() = default;
-    piece(const loop_table& t, const graph::column_range& own, void* const* operands, cost::range all)
+    piece(const loop_table& t, const graphs::column_range& own, void* const* operands, costs::range all)
         : table(t), columns{std::max<std::int64_t>(own.begin, all.begin), std::min<std::int64_t>(own.end, all.end)} {
       table.reads = own.reads;
       find_piece_addresses(streams, arrays, own, operands, at);
     }
   };
   /// Calls run(table, operands, columns) for the columns of each piece.
-  [[gnu::always_inline]] static void in_pieces(const loop_table& t, void* const* operands, cost::range columns,
+  [[gnu::always_inline]] static void in_pieces(const loop_table& t, void* const* operands, costs::range columns,
                                                auto run) {
     if constexpr (!any_in_pieces) {
       run(t, operands, columns);
@@ -274,8 +274,8 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   using open_sums = open_columns<adding, Real, std::max(sum_count, 1)>;
   /// Computes the sums of the columns `own`. If there are more than `section_terms` rows, the rows of each section are
   /// added up separately, and the sum of the section then joins the total.
-  static void sum_columns(const loop_table& t, void* const* operands, cost::range own) {
-    if (t.rows <= cost::section_terms) return rows(t, operands, {0, t.rows}, own);
+  static void sum_columns(const loop_table& t, void* const* operands, costs::range own) {
+    if (t.rows <= costs::section_terms) return rows(t, operands, {0, t.rows}, own);
     open_sums open;
     for (int k = 0; k < sum_count; ++k) open.total[k] = static_cast<Real*>(operands[totals.at[k].result]);
     for (auto j = own.begin; j < own.end; j += open.most) {
@@ -297,7 +297,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       sum = open.open(k) + (static_cast<Real*>(sum) - open.total[k]);
     }
   }
-  static void rows(const loop_table& t, void* const* operands, cost::range rows, cost::range columns,
+  static void rows(const loop_table& t, void* const* operands, costs::range rows, costs::range columns,
                    open_sums* open = nullptr) {
     if constexpr (any_in_pieces) return rows_of_pieces(t, operands, rows, columns, open);
     for (cursor c(t, operands, rows); c.end > c.row; c.next(t, operands)) one_row(t, c, columns, open);
@@ -305,7 +305,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   /// Runs the fused loop for rows that consist of pieces. All pieces of a row are processed before the next row begins,
   /// because processors prefetch memory that is read and written in order. At most 16 pieces are processed at a time;
   /// if there are more, the rows are visited again for the next pieces.
-  static void rows_of_pieces(const loop_table& t, void* const* operands, cost::range rows, cost::range columns,
+  static void rows_of_pieces(const loop_table& t, void* const* operands, costs::range rows, costs::range columns,
                              open_sums* open) {
     constexpr int most = 16;
     piece all[most];
@@ -325,7 +325,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
       }
     }
   }
-  [[gnu::always_inline]] static void one_row(const loop_table& t, const cursor& c, cost::range columns,
+  [[gnu::always_inline]] static void one_row(const loop_table& t, const cursor& c, costs::range columns,
                                              [[maybe_unused]] open_sums* open) {
     if constexpr (Sum == sums::rows) {
       const auto sums_of_row = sum_along(t, c.now, 0, t.columns);
@@ -407,7 +407,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     if constexpr (how == access::constant) {
       return held::fill(input[K].immediate);
     } else if constexpr (!cairn::detail::same_address(input[K].generate, nullptr)) {
-      const std::int64_t row = here.at[written + index_of_input.at[K]] - graph::first_position();
+      const std::int64_t row = here.at[written + index_of_input.at[K]] - graphs::first_position();
       if constexpr (how == access::generated) return load_generated<held, input[K].generate>(row + i, n.count);
       else return repeat_generated<held, input[K].generate>(row);
     } else {
@@ -459,7 +459,7 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
   template <int K, int... R, int... A>
   [[gnu::always_inline]] static void apply(input_registers& in, result_registers& made,
                                            std::integer_sequence<int, R...>, std::integer_sequence<int, A...>) {
-    if constexpr (constexpr const graph::lane_code* operation = code[K].lanes;
+    if constexpr (constexpr const graphs::lane_code* operation = code[K].lanes;
                   !cairn::detail::same_address(operation, nullptr)) {
       constexpr auto run = operation->run;
       void* const results[]{&at<K + R>(made)...};
@@ -483,30 +483,5 @@ struct loop<Real, Sum, Tiles, list_of<Input...>, list_of<Code...>, list_of<Argum
     }
   }
 };
-
-/// The constants of a plan step, which is a fused loop, a kernel, or both. If the plan step has both, the operands of
-/// the fused loop come first, and those of the kernel follow. The first result of a kernel that passes tiles has the
-/// address of the first result that the fused loop stores.
-struct step_table {
-  loop_table loop;
-  graph::argument_table arguments;         ///< describes the arguments of the kernel
-  graph::paired_pointer kernel = nullptr;  ///< the kernel, if it shares the plan step with a fused loop
-  int loop_operands = 0;
-};
-/// Runs a kernel that computes the first value of the fused loop in tiles.
-template <class Loop>
-void run_with_tiles(const void* constants, void* const* operands, int threads) {
-  const step_table& t = *static_cast<const step_table*>(constants);
-  const tile_reader reader{&Loop::run_tile, &Loop::fetch_tile, &t.loop, operands};
-  t.kernel(&t.arguments, operands + t.loop_operands, threads, &reader);
-}
-/// Runs a kernel and a fused loop that share rows. The fused loop computes rows that the kernel reads, or, if `Follows`
-/// is true, follows the kernel through the rows.
-template <class Loop, bool Follows>
-void run_with_rows(const void* constants, void* const* operands, int threads) {
-  const step_table& t = *static_cast<const step_table*>(constants);
-  const row_maker maker{&Loop::make_rows, &t.loop, operands, Follows};
-  t.kernel(&t.arguments, operands + t.loop_operands, threads, &maker);
-}
 
 }  // namespace cairn::kernels

@@ -36,10 +36,10 @@ double mean_of_rows(const Rows& x, std::int64_t work, const launch& how, Term te
   work *= x.rows;
   const int sections = parts_of(work, x.rows) == 1 ? 1 : static_cast<int>(std::min(x.rows, most));
   double sums[most];
-  shares{work, sections}(how.threads, [&](cost::range own) {
+  shares{work, sections}(how.threads, [&](costs::range own) {
     for (auto s = own.begin; s < own.end; ++s) {
       double sum = 0, rest = 0;
-      how.in_rows(cost::share(x.rows, 1, static_cast<int>(s), sections), x.row_bytes(), [&](cost::range some) {
+      how.in_rows(costs::share(x.rows, 1, static_cast<int>(s), sections), x.row_bytes(), [&](costs::range some) {
         for (auto row = some.begin; row < some.end; ++row) {
           rest += static_cast<double>(term(row));
           join(sum, rest);
@@ -61,8 +61,8 @@ template <class In, class Label>
 /// Computes out {rows} = log(sum exp(row)) - row[label].
 template <class In, class Label>
 [[gnu::noinline]] void row_cross_entropy(const labelled_rows<In, Label>& x, sum_of<In>* out, const launch& how = {}) {
-  shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](cost::range own) {
-    how.in_rows(own, x.row_bytes(), [&x, out](cost::range some) {
+  shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](costs::range own) {
+    how.in_rows(own, x.row_bytes(), [&x, out](costs::range some) {
       for (auto i = some.begin; i < some.end; ++i) out[i] = static_cast<sum_of<In>>(x.loss(i));
     });
   });
@@ -94,8 +94,8 @@ void softmax_error_of_row(const In* row, std::int64_t label, Out* out, int n) {
 /// out == logits is allowed.
 template <class In, class Label, class Out>
 [[gnu::noinline]] void softmax_error(const labelled_rows<In, Label>& x, Out* out, const launch& how = {}) {
-  shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](cost::range own) {
-    how.in_rows(own, x.row_bytes(), [&x, out](cost::range some) {
+  shares{normalizing * x.rows * x.classes, x.rows}(how.threads, [&x, &how, out](costs::range own) {
+    how.in_rows(own, x.row_bytes(), [&x, out](costs::range some) {
       for (auto i = some.begin; i < some.end; ++i) {
         softmax_error_of_row(x.row(i), x.labels[i], out + i * x.classes, x.classes);
       }

@@ -44,12 +44,12 @@ void multiply(const Plan& plan, const batch& all, void* const* p, const launch& 
   if (all.products == 1)
     return multiplication(plan, at(1), at(2), static_cast<typename Plan::sum*>(p[0]), how.reader, apart_a, apart_b)
         .run(scratch, how.threads);
-  const cost::product& of = plan.of;
+  const costs::product& of = plan.of;
   const std::int64_t step_a = apart_a == 0 ? std::int64_t{of.m} * of.k : apart_a * (of.transpose_a ? of.k : of.m);
   const std::int64_t step_b = apart_b == 0 ? std::int64_t{of.k} * of.n : apart_b * (of.transpose_b ? of.n : of.k);
   const int parts = std::min(all.scratch.parts, how.threads);
   in_parts(parts, [=, &plan, &all, &of, to = static_cast<Made*>(p[0])](int part) {
-    const cost::range own = cost::share(all.products, 1, part, parts);
+    const costs::range own = costs::share(all.products, 1, part, parts);
     for (std::int64_t i = own.begin; i < own.end; ++i) {
       std::int64_t index_a = 0, index_b = 0, stride_a = 1, stride_b = 1, rest = i;
       for (int axis = all.leading.rank; axis-- > 0;) {
@@ -97,7 +97,7 @@ namespace cairn::lang {
 template <bool TransposeA, bool TransposeB, class Real, class A, class B>
 void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* const* p, const kernels::launch& how) {
   using self = matmul_op<TransposeA, TransposeB>;
-  constexpr cost::product one = self::one(A::shape, B::shape);
+  constexpr costs::product one = self::one(A::shape, B::shape);
   using in = kernels::taken_of<Real, A>;
   using made = kernels::made_of<Real>;
   constexpr const kernels::batch& all = kernels::batch_of<self, A::shape, B::shape, sizeof(in)>;

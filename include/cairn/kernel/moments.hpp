@@ -56,8 +56,8 @@ void sum_squares(const In* in, std::int64_t rows, std::int64_t stride, Real unit
   vec back[Registers], sum[Registers]{}, square[Registers]{}, part[Registers]{}, part_squares[Registers]{};
 #pragma GCC unroll 4
   for (int j = 0; j < Registers; ++j) back[j] = -load(origin, j);
-  for (std::int64_t begin = 0; begin < rows; begin += cost::section_terms) {
-    for (std::int64_t row = begin; row < std::min(begin + cost::section_terms, rows); ++row, in += stride)
+  for (std::int64_t begin = 0; begin < rows; begin += costs::section_terms) {
+    for (std::int64_t row = begin; row < std::min(begin + costs::section_terms, rows); ++row, in += stride)
 #pragma GCC unroll 4
       for (int j = 0; j < Registers; ++j) {
         const vec off = fused(load(in, j), units, back[j]);
@@ -118,7 +118,7 @@ struct column_moments {
   }
 
   /// The sums of some rows, so many rows apart.
-  void sum_rows(cost::range some, std::int64_t apart, Real unit, Real* sums) const {
+  void sum_rows(costs::range some, std::int64_t apart, Real unit, Real* sums) const {
     constexpr int width = vec::width;
     const std::int64_t stride = apart * columns;
     const In* const from = in + some.begin * stride;
@@ -135,9 +135,9 @@ struct column_moments {
   }
   /// The sums of all rows, in place of those of the first section.
   void sum_all(Real unit, int threads) const {
-    shares{40 * rows * columns, sections}(threads, [=, this](cost::range own) {
+    shares{40 * rows * columns, sections}(threads, [=, this](costs::range own) {
       for (std::int64_t s = own.begin; s < own.end; ++s)
-        sum_rows(cost::share(rows, 1, static_cast<int>(s), sections), 1, unit, scratch + 2 * s * columns);
+        sum_rows(costs::share(rows, 1, static_cast<int>(s), sections), 1, unit, scratch + 2 * s * columns);
     });
     for (std::int64_t j = 0; j < 2 * columns; j += vec::width) {
       const auto of_section = [=, this](std::int64_t s) { return load_row(scratch + 2 * s * columns, j, 2 * columns); };
@@ -236,7 +236,7 @@ void compute(group_moments_op<Groups, Eps> op, signature<Real, X>, void* const* 
   constexpr int sections = op.sections_of(rows);
   const int parts = std::min(parts_of(op.work(X::shape), examples), threads);
   kernels::in_parts(parts, [=](int part) {
-    const cost::range own = cost::share(examples, 1, part, parts);
+    const costs::range own = costs::share(examples, 1, part, parts);
     const auto address = [p](int i, std::int64_t at) {
       return p[i] == nullptr ? nullptr : static_cast<sum*>(p[i]) + at;
     };

@@ -50,8 +50,8 @@ moments_of<Sum> moments_of_row(const In* row, std::int64_t columns, Sum eps, Sum
 template <bool Centered, class Sum, class In>
 [[gnu::noinline]] void row_moments(const In* in, std::int64_t rows, std::int64_t columns, Sum eps, Sum* half_mean,
                                    Sum* twice_scale, const launch& how) {
-  shares{40 * rows * columns, rows}(how.threads, [=, &how](cost::range own) {
-    how.in_rows(own, columns * static_cast<int>(sizeof(In)), [=](cost::range some) {
+  shares{40 * rows * columns, rows}(how.threads, [=, &how](costs::range own) {
+    how.in_rows(own, columns * static_cast<int>(sizeof(In)), [=](costs::range some) {
       for (auto row = some.begin; row < some.end; ++row) {
         const In* const from = in + row * columns;
         moments_of<Sum> found{eps, 0, 0, 0, std::numeric_limits<double>::infinity()};
@@ -83,13 +83,13 @@ struct norm_sums {
   [[gnu::noinline]] void run(const launch& how) const {
     const int parts = std::min(parts_of(work, sections), how.threads);
     in_parts(parts, [this, parts, &how](int part) {
-      const cost::range own = cost::share(sections, 1, part, parts);
+      const costs::range own = costs::share(sections, 1, part, parts);
       for (auto s = own.begin; s < own.end; ++s) {
-        const cost::range of_section = cost::share(rows, 1, static_cast<int>(s), sections);
+        const costs::range of_section = costs::share(rows, 1, static_cast<int>(s), sections);
         column_sums sums{scratch + 2 * s * columns, scratch + 2 * (sections + part) * columns};
         if (of_columns()) clear(sums);
         how.in_rows(of_section, columns * static_cast<int>(sizeof(In)),
-                    [this, &sums](cost::range some) { add(some, sums); });
+                    [this, &sums](costs::range some) { add(some, sums); });
         if (of_columns()) close(sums);
       }
     });
@@ -139,15 +139,15 @@ struct norm_sums {
            vec::fill(twice_scale[row]);
   }
   /// Computes the sums of each row of `some`, and adds the rows to the sums of the columns, a few rows at a time.
-  void add(cost::range some, column_sums& sums) const {
+  void add(costs::range some, column_sums& sums) const {
     const std::int64_t few = std::max<std::int64_t>(4 * 1024 / (columns * static_cast<int>(sizeof(In))), 1);
-    for (cost::range now{some.begin, some.begin}; now.begin < some.end; now.begin = now.end) {
+    for (costs::range now{some.begin, some.begin}; now.begin < some.end; now.begin = now.end) {
       now.end = std::min({now.begin + few, now.begin + block - sums.rows, some.end});
       for (auto row = now.begin; row < now.end; ++row) add_row(row);
       if (of_columns()) add_columns(now, sums);
     }
   }
-  [[gnu::noinline]] void add_columns(cost::range now, column_sums& sums) const {
+  [[gnu::noinline]] void add_columns(costs::range now, column_sums& sums) const {
     const bool full = sums.rows + now.end - now.begin == block;
     for (std::int64_t j = 0; j < columns; j += vec::width) {
       vec of_w = load_row(sums.part, j, columns), of_b = load_row(sums.part + columns, j, columns);

@@ -3,7 +3,7 @@
 // process them. `packed` has the same functions as `lanes`.
 #pragma once
 
-#include "cairn/kernel/functions.hpp"
+#include "cairn/kernel/normal.hpp"
 
 #include <limits>
 

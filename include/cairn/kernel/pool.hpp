@@ -29,7 +29,7 @@ constexpr reach reach_of(std::int64_t window, std::int64_t extent) {
 }
 /// The windows over a place of one axis.
 template <lang::pooling P>
-constexpr cost::range windows_over(std::int64_t pixel, std::int64_t windows) {
+constexpr costs::range windows_over(std::int64_t pixel, std::int64_t windows) {
   const std::int64_t i = pixel + P.padding;
   return {i < P.extent ? 0 : (i - P.extent) / P.stride + 1, std::min(i / P.stride + 1, windows)};
 }
@@ -38,7 +38,7 @@ constexpr cost::range windows_over(std::int64_t pixel, std::int64_t windows) {
 /// which rows and columns of it are within the image.
 template <lang::pooling P, class Visit>
 void over_windows(const pooled_images& x, int threads, Visit visit) {
-  shares{x.work(), x.count * x.rows}(threads, [=, &x](cost::range own) {
+  shares{x.work(), x.count * x.rows}(threads, [=, &x](costs::range own) {
     for (auto row = own.begin; row < own.end; ++row) {
       const std::int64_t image = row / x.rows * x.height;
       const reach tall = reach_of<P>(row % x.rows, x.height);
@@ -105,7 +105,7 @@ template <class V, int Most>
 [[gnu::always_inline]] inline V sum_of_window(std::int64_t rows, std::int64_t columns, auto at) {
   V total{}, row{};
   for (std::int64_t i = 0; i < rows; ++i) {
-    if constexpr (Most * Most <= cost::section_terms) {
+    if constexpr (Most * Most <= costs::section_terms) {
       for (std::int64_t j = 0; j < columns; ++j) total = total + at(i, j);
     } else {
       row = row + sum_in_sections<V>(columns, [&](std::int64_t j) { return at(i, j); });
@@ -148,12 +148,12 @@ void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
       }
     });
   } else {
-    shares{x.work(), x.count * x.height}(threads, [=, &x](cost::range own) {
+    shares{x.work(), x.count * x.height}(threads, [=, &x](costs::range own) {
       for (auto row = own.begin; row < own.end; ++row) {
         const std::int64_t y = row % x.height, image = row / x.height * x.rows;
-        const cost::range tall = windows_over<P>(y, x.rows);
+        const costs::range tall = windows_over<P>(y, x.rows);
         for (std::int64_t pixel = 0; pixel < x.width; ++pixel) {
-          const cost::range wide = windows_over<P>(pixel, x.columns);
+          const costs::range wide = windows_over<P>(pixel, x.columns);
           for (std::int64_t c = 0; c < x.channels; c += vec::width) {
             const auto at = [&](auto k, auto l) {
               const auto i = tall.begin + k, j = wide.begin + l;

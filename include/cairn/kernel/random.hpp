@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/base/philox.hpp"
-#include "cairn/kernel/simd.hpp"
+#include "cairn/kernel/words.hpp"
 
 namespace cairn::kernels {
 

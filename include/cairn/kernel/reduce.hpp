@@ -134,11 +134,11 @@ template <class Fold, class Real>
 template <class Fold, class Real, int N>
 struct open_columns {
   static constexpr std::int64_t most = std::max<std::int64_t>(4096 / (N * chunk<Real> * sizeof(Real)), 1) * chunk<Real>;
-  cost::range columns;
+  costs::range columns;
   Real* total[N];  ///< the address of column 0
   alignas(64) Real part[N][most];
 
-  void start(cost::range some) {
+  void start(costs::range some) {
     columns = some;
     for (int k = 0; k < N; ++k) {
       std::fill(total[k] + some.begin, total[k] + some.end, Fold::template start<Real>);
@@ -151,8 +151,8 @@ struct open_columns {
     return first - columns.begin;
   }
   /// Ends the section of the columns `some` if `row` rows of `rows` have been added, and `row` is the section's last.
-  void end_row(std::int64_t row, std::int64_t rows, cost::range some) {
-    if (row % cost::section_terms != 0 && row != rows) return;
+  void end_row(std::int64_t row, std::int64_t rows, costs::range some) {
+    if (row % costs::section_terms != 0 && row != rows) return;
     for (int k = 0; k < N; ++k) join_columns<Fold>(open(k) + some.begin, total[k] + some.begin, some.end - some.begin);
   }
 };
@@ -160,7 +160,7 @@ struct open_columns {
 /// Reduces the columns `own` of `in` over `rows` rows, which are `stride` apart, and writes the result to `out`. If
 /// `add` is true, the reduction begins with the numbers in `out`. The rows are added one after another.
 template <class Fold, class In, class Real>
-void fold_section(const In* in, std::int64_t rows, std::int64_t stride, Real* out, bool add, cost::range own) {
+void fold_section(const In* in, std::int64_t rows, std::int64_t stride, Real* out, bool add, costs::range own) {
   constexpr int width = lanes<Real>::width;
   std::int64_t j = own.begin;
   for (; j + chunk<Real> <= own.end; j += chunk<Real>) fold_columns<Fold, 4>(in + j, rows, stride, out + j, add, width);
@@ -171,12 +171,12 @@ void fold_section(const In* in, std::int64_t rows, std::int64_t stride, Real* ou
 /// Returns how many rows are read at a time: few where rows are long, because processors fetch ahead few streams.
 template <class Real>
 std::int64_t rows_at_a_time(std::int64_t columns) {
-  return columns <= chunk<Real> ? cost::section_terms : 8;
+  return columns <= chunk<Real> ? costs::section_terms : 8;
 }
 /// Adds rows to the open columns `own`.
 template <class Fold, class In, class Real>
 void fold_into(open_columns<Fold, Real, 1>& sums, const In* in, std::int64_t rows, std::int64_t stride,
-               cost::range own) {
+               costs::range own) {
   const std::int64_t some = rows_at_a_time<Real>(stride);
   for (std::int64_t row = 0; row < rows; row += some) {
     const std::int64_t count = std::min(some, rows - row);
@@ -186,8 +186,8 @@ void fold_into(open_columns<Fold, Real, 1>& sums, const In* in, std::int64_t row
 }
 /// Computes out {columns} = the reduction of `in` {rows, columns} over the rows, for the columns `own` only.
 template <class Fold, class In, class Real>
-[[gnu::noinline]] void fold_rows(const In* in, std::int64_t rows, std::int64_t columns, Real* out, cost::range own) {
-  if (rows <= cost::section_terms) {
+[[gnu::noinline]] void fold_rows(const In* in, std::int64_t rows, std::int64_t columns, Real* out, costs::range own) {
+  if (rows <= costs::section_terms) {
     const std::int64_t some = rows_at_a_time<Real>(columns);
     for (std::int64_t row = 0; row < rows; row += some)
       fold_section<Fold>(in + row * columns, std::min(some, rows - row), columns, out, row > 0, own);
@@ -212,7 +212,7 @@ template <class Fold, class Real>
   vec total, rest = start;
   for (std::int64_t i = 0;;) {
     const bool first = i == 0;
-    const std::int64_t end = std::min(n, i + cost::section_terms * 4 * width);
+    const std::int64_t end = std::min(n, i + costs::section_terms * 4 * width);
     vec part[4] = {rest, start, start, start};
     for (; i + 4 * width <= end; i += 4 * width)
 #pragma GCC unroll 4
@@ -238,7 +238,7 @@ several<Real, N> fold_all(std::int64_t n, std::int64_t work, int threads, auto o
   constexpr std::int64_t most = 64;
   const std::int64_t length = (n + most - 1) / most, sections = (n + length - 1) / length;
   Real parts[N][most];
-  shares{work, sections}(threads, [&parts, n, length, &of_section](cost::range own) {
+  shares{work, sections}(threads, [&parts, n, length, &of_section](costs::range own) {
     for (auto s = own.begin; s < own.end; ++s) {
       const several<Real, N> part = of_section(s * length, std::min(length, n - s * length));
       for (int k = 0; k < N; ++k) parts[k][s] = part.of[k];
@@ -261,14 +261,14 @@ template <class Fold, class In, class Real>
 template <class Fold, class In, class Real>
 [[gnu::noinline]] void reduce_rows(const In* in, std::int64_t rows, std::int64_t columns, Real* out, int threads) {
   shares{40 * rows * columns, columns, chunk<Real>}(
-      threads, [=](cost::range own) { fold_rows<Fold>(in, rows, columns, out, own); });
+      threads, [=](costs::range own) { fold_rows<Fold>(in, rows, columns, out, own); });
 }
 /// Reduces `in` over the loops of `pair`, once for each of `remaining` indices of an outer axis that remains.
 template <class Fold, class In, class Real>
 [[gnu::noinline]] void reduce_each(std::int64_t remaining, const reduction::pair& pair, const In* in, Real* out,
                                    int threads) {
   const std::int64_t step = pair.reduced * pair.remaining;
-  shares{40 * remaining * step, remaining}(threads, [=, &pair](cost::range own) {
+  shares{40 * remaining * step, remaining}(threads, [=, &pair](costs::range own) {
     for (auto k = own.begin; k < own.end; ++k) {
       if (pair.remaining == 1) out[k] = fold_row<Fold, Real>(in + k * step, pair.reduced);
       else fold_rows<Fold>(in + k * step, pair.reduced, pair.remaining, out + k * pair.remaining, {0, pair.remaining});
@@ -293,7 +293,7 @@ struct nested_reduction {
     for (std::size_t k = 0; k <= cut; ++k) n *= r.at[k].remaining;
     return n;
   }
-  void run(const In* in, Real* out, cost::range own) {
+  void run(const In* in, Real* out, costs::range own) {
     const auto& pair = r.at[cut];
     for (auto unit = own.begin; unit < own.end;) {
       const std::int64_t first = unit % pair.remaining;
@@ -315,7 +315,7 @@ struct nested_reduction {
   void visit(std::size_t at, const In* in, std::int64_t to, std::int64_t some) {
     const auto& pair = r.at[at];
     const auto last = static_cast<std::size_t>(r.pairs - 1);
-    const cost::range own{to, to + (at < cut ? 1 : at == cut ? some : pair.remaining) * pair.out_stride};
+    const costs::range own{to, to + (at < cut ? 1 : at == cut ? some : pair.remaining) * pair.out_stride};
     if (at == last) return fold_into(sums, in - to, pair.reduced, pair.remaining, own);
     const bool of_numbers = at + 1 == last && r.at[last].remaining == 1;
     for (std::int64_t index = 0; index < pair.reduced; ++index, in += pair.in_stride * pair.remaining) {
@@ -334,7 +334,7 @@ template <class Fold, class In, class Real>
 [[gnu::noinline]] void reduce_nested(const reduction& r, std::int64_t count, const In* in, Real* out, int threads) {
   if (r.pairs == 2 && r.at[0].reduced == 1) return reduce_each<Fold>(r.at[0].remaining, r.at[1], in, out, threads);
   shares{40 * count, nested_reduction<Fold, In, Real>(r).units()}(
-      threads, [&r, in, out](cost::range own) { nested_reduction<Fold, In, Real>(r).run(in, out, own); });
+      threads, [&r, in, out](costs::range own) { nested_reduction<Fold, In, Real>(r).run(in, out, own); });
 }
 
 /// The pairs of loops of a reduction. They do not depend on whether reduced axes stay in the result with extent 1.

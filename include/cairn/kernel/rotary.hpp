@@ -44,7 +44,7 @@ template <bool Back, class Real>
                               std::int64_t heads, std::int64_t features, int threads) {
   using vec = lanes<Real>;
   const std::int64_t half = features / 2;
-  shares{40 * rows * heads * features, rows}(threads, [=](cost::range own) {
+  shares{40 * rows * heads * features, rows}(threads, [=](costs::range own) {
     for (auto row = own.begin; row < own.end; ++row) {
       const Real* const rotation = waves + row % period * features;
       for (auto head = row * heads; head < (row + 1) * heads; ++head) {

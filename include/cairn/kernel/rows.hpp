@@ -6,7 +6,7 @@
 
 namespace cairn::kernels {
 
-using graph::access, graph::loop_table, graph::mapped_axis;
+using graphs::access, graphs::loop_table, graphs::mapped_axis;
 
 /// Returns the index of the element of the argument's axis that element i of a mapped axis shows. Returns -1 if element
 /// i shows no element of the argument; the value of element i is then zero.
@@ -76,12 +76,12 @@ struct row_range {
 
 /// Finds the addresses `at` of a fused loop's arrays for the columns `own`, in which each input in pieces is one of its
 /// pieces. The address of a piece is moved back so that the fused loop's column numbers are also valid for the piece.
-[[gnu::noinline]] inline void find_piece_addresses(const stream* streams, int count, const graph::column_range& own,
+[[gnu::noinline]] inline void find_piece_addresses(const stream* streams, int count, const graphs::column_range& own,
                                                    void* const* operands, void** at) {
   for (int k = 0; k < count; ++k) {
     at[k] = operands[k];
     if (streams[k].input < 0) continue;
-    const graph::piece_read& read = own.reads[streams[k].input];
+    const graphs::piece_read& read = own.reads[streams[k].input];
     at[k] = static_cast<std::byte*>(operands[read.operand]) - std::ptrdiff_t{read.column} * streams[k].bytes;
   }
 }

@@ -28,7 +28,7 @@ struct launch {
   const row_maker* maker = nullptr;
   /// Tells how far apart the rows of the arguments lie, for operations that declare `reads_rows`. For operations that
   /// declare `reads_pieces`, the table also describes the pieces; pieces are operands in place of their argument.
-  graph::argument_table arguments = {};
+  graphs::argument_table arguments = {};
 
   /// Returns the distance between two rows of an argument, as `row_strides` tells it, or 0 if there is no such table.
   std::int64_t apart(int argument) const {
@@ -44,10 +44,10 @@ struct launch {
   /// they are read. A maker that does not follow computes the rows before each visit. A maker that follows reads the
   /// rows after each visit. Without a maker, there is one call for all of `own`.
   template <class Visit>
-  void in_rows(cost::range own, std::int64_t row_bytes, Visit visit) const {
+  void in_rows(costs::range own, std::int64_t row_bytes, Visit visit) const {
     if (maker == nullptr) return visit(own);
     const std::int64_t few = std::max<std::int64_t>(4 * 1024 / row_bytes, 1);
-    for (cost::range some{own.begin, own.begin}; some.begin < own.end; some.begin = some.end) {
+    for (costs::range some{own.begin, own.begin}; some.begin < own.end; some.begin = some.end) {
       some.end = std::min(some.begin + few, own.end);
       if (!maker->follows) maker->make(some);
       visit(some);
@@ -87,7 +87,7 @@ namespace cairn::kernels {
 template <class Op, class Real, class... Tensors>
 void run(const void* constants, void* const* operands, int threads) {
   kernels::launch how{.threads = threads};
-  if (constants != nullptr) how.arguments = *static_cast<const graph::argument_table*>(constants);
+  if (constants != nullptr) how.arguments = *static_cast<const graphs::argument_table*>(constants);
   cairn::detail::call_kernel<Op, Real, Tensors...>(operands, how);
 }
 template <class Op, class Real, class... Tensors>
@@ -95,14 +95,14 @@ void run_tiles(const void* constants, void* const* operands, int threads, const 
   cairn::detail::call_kernel<Op, Real, Tensors...>(
       operands, {.threads = threads,
                  .reader = static_cast<const kernels::tile_reader*>(reader),
-                 .arguments = *static_cast<const graph::argument_table*>(constants)});
+                 .arguments = *static_cast<const graphs::argument_table*>(constants)});
 }
 template <class Op, class Real, class... Tensors>
 void run_rows(const void* constants, void* const* operands, int threads, const void* maker) {
   cairn::detail::call_kernel<Op, Real, Tensors...>(
       operands, {.threads = threads,
                  .maker = static_cast<const kernels::row_maker*>(maker),
-                 .arguments = *static_cast<const graph::argument_table*>(constants)});
+                 .arguments = *static_cast<const graphs::argument_table*>(constants)});
 }
 
 }  // namespace cairn::kernels

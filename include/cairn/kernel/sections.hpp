@@ -22,7 +22,7 @@ template <class V>
 }
 
 /// Computes the sum of term(0) to term(n - 1), in sections of `Length` terms.
-template <class V, std::int64_t Length = cost::section_terms>
+template <class V, std::int64_t Length = costs::section_terms>
 [[gnu::always_inline]] inline V sum_in_sections(std::int64_t n, auto term) {
   V total{}, part{};
   for (std::int64_t i = 0; i < n;) {

@@ -95,7 +95,7 @@ void normalize_row(const In* in, Out* out, int n) {
 
 /// Some columns of {n, stride} along the first axis, a register of columns at a time.
 template <normalized Form, class In, class Out>
-void normalize_columns(const In* in, Out* out, int n, std::int64_t stride, cost::range columns) {
+void normalize_columns(const In* in, Out* out, int n, std::int64_t stride, costs::range columns) {
   using vec = lanes<sum_of<In>>;
   constexpr bool stores = Form == normalized::softmax && !std::is_same_v<Out, bf16>;
   for (std::int64_t j = columns.begin; j < columns.end; j += vec::width) {
@@ -143,11 +143,11 @@ void visit_axis(const around_axis& a, std::int64_t work, const launch& how, Visi
   const std::int64_t step = a.extent * a.inner;
   const bool many = a.outer > 1;
   shares{work * a.outer * step, many ? a.outer : a.inner, many ? 1 : lanes<sum_of<In>>::width}(
-      how.threads, [=, &a, &how](cost::range own) {
+      how.threads, [=, &a, &how](costs::range own) {
         if (!many && a.inner > 1) return visit(std::int64_t{0}, own);
-        how.in_rows(own, step * static_cast<int>(sizeof(In)), [=, &a](cost::range some) {
+        how.in_rows(own, step * static_cast<int>(sizeof(In)), [=, &a](costs::range some) {
           for (std::int64_t at = some.begin * step; at < some.end * step; at += step)
-            visit(at, cost::range{0, a.inner});
+            visit(at, costs::range{0, a.inner});
         });
       });
 }
@@ -155,7 +155,7 @@ void visit_axis(const around_axis& a, std::int64_t work, const launch& how, Visi
 /// in == out is allowed.
 template <normalized Form, class In, class Out>
 [[gnu::noinline]] void normalize(const around_axis& a, const In* in, Out* out, const launch& how = {}) {
-  visit_axis<In>(a, normalizing, how, [=, &a](std::int64_t at, cost::range columns) {
+  visit_axis<In>(a, normalizing, how, [=, &a](std::int64_t at, costs::range columns) {
     if (a.inner == 1) normalize_row<Form>(in + at, out + at, a.extent);
     else normalize_columns<Form>(in + at, out + at, a.extent, a.inner, columns);
   });
@@ -222,7 +222,7 @@ template <normalized Form, class G, class Y, class Out>
 [[gnu::noinline]] void normalized_slope(const around_axis& a, const G* g, const Y* y, Out* out,
                                         const launch& how = {}) {
   constexpr std::int64_t work = Form == normalized::log_softmax ? normalizing : normalizing - 200;
-  visit_axis<G>(a, work, how, [=, &a](std::int64_t at, cost::range columns) {
+  visit_axis<G>(a, work, how, [=, &a](std::int64_t at, costs::range columns) {
     if (a.inner == 1) return slope_along<Form, true, G, Y, Out>{g + at, y + at, out + at, a.extent, 1}.run(0);
     const slope_along<Form, false, G, Y, Out> along{g + at, y + at, out + at, a.extent, a.inner};
     for (std::int64_t j = columns.begin; j < columns.end; j += lanes<sum_of<Out>>::width) along.run(j);

@@ -90,8 +90,8 @@ struct shares {
   template <class Body>
   void operator()(int threads, Body body) const {
     const int parts = threads == 1 ? 1 : std::min(parts_of(work, (extent + unit - 1) / unit), threads);
-    if (parts == 1) return body(cost::range{0, extent});
-    in_parts(parts, [this, parts, &body](int part) { body(cost::share(extent, unit, part, parts)); });
+    if (parts == 1) return body(costs::range{0, extent});
+    in_parts(parts, [this, parts, &body](int part) { body(costs::share(extent, unit, part, parts)); });
   }
 };
 

@@ -33,13 +33,13 @@ struct tile_reader {
 /// fused loop computes the rows that the kernel reads. Each row is computed once, by the thread that reads the row. If
 /// `follows` is true, the fused loop follows the kernel through the rows.
 struct row_maker {
-  using make_pointer = void (*)(const void* table, void* const* operands, cost::range rows);
+  using make_pointer = void (*)(const void* table, void* const* operands, costs::range rows);
   make_pointer make_rows;
   const void* table;
   void* const* operands;
   bool follows = false;
 
-  void make(cost::range rows) const { make_rows(table, operands, rows); }
+  void make(costs::range rows) const { make_rows(table, operands, rows); }
 };
 
 }  // namespace cairn::kernels

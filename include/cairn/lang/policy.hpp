@@ -106,7 +106,7 @@ template <class P>
 struct wrong_policy {
   static constexpr bool is_scan_policy = requires { P::stores_iterations; };
   using what = std::conditional_t<option_settings<P>::known, misuse::option_for_policy,
-                                  std::conditional_t<is_scan_policy, misuse::policy_of_loop, misuse::no_policy>>;
+                                  std::conditional_t<is_scan_policy, misuse::policy_of_scan, misuse::no_policy>>;
   using type = std::conditional_t<a_policy<P>, void, mistake<what, top_scope, fact::given<P>>>;
 };
 /// The mistake of giving policies P and Q to one segment, or void.

@@ -158,20 +158,20 @@ constexpr auto scan_of_body(Once once, carried_values<C...>, each_values<E...>, 
   if constexpr (wrong_body<Once>) {
     return in_place_of_results<body_size<Once>>(pass_on<owner>(first_value(once)));
   } else if constexpr (body_size<Once> < sizeof...(C)) {
-    return mistake<misuse::too_few_in_loop, owner, fact::in<Name>, carries>{};
+    return mistake<misuse::too_few_in_scan, owner, fact::in<Name>, carries>{};
   } else {
     using scan_type = scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>;
     if constexpr (first_changed<scan_type, C...>() >= 0) {
       constexpr int changed = first_changed<scan_type, C...>();
       return in_place_of_results<body_size<Once>>(
-          mistake<misuse::changed_in_loop, owner, fact::in<Name>, carries, fact::argument<changed>,
+          mistake<misuse::changed_in_scan, owner, fact::in<Name>, carries, fact::argument<changed>,
                   fact::got<tensor_fact<pick<changed, typename scan_type::body>>>>{});
     } else if constexpr (scan_type::body::inside.recomputes_outside_value) {
       using bodies = std::type_identity<typename scan_type::body::bodies>;
       return in_place_of_results<body_size<Once>>(
           leave_call<block_mark<Name>, owner>(capture_among<typename scan_type::body::inner_owner, owner>(bodies{})));
     } else if constexpr (scan_type::body::inside.snapshots_in_user_memory) {
-      return in_place_of_results<body_size<Once>>(mistake<misuse::snapshots_in_loop, owner, fact::in<Name>>{});
+      return in_place_of_results<body_size<Once>>(mistake<misuse::snapshots_in_scan, owner, fact::in<Name>>{});
     } else if constexpr (std::ranges::any_of(scan_type::results,
                                              [](const shape& made) { return made.rank > max_rank; })) {
       return in_place_of_results<body_size<Once>>(mistake<misuse::one_axis_more, owner, fact::in<Name>>{});
@@ -195,11 +195,11 @@ constexpr auto scanned_silently(carried_values<C...>, each_values<E...>, Same...
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
     return mistake<misuse::captured_value, owner, fact::in<Name>, what>{};
   } else if constexpr (T < 1) {
-    return mistake<misuse::no_steps, owner, fact::in<Name>, what, fact::iterations<T>>{};
+    return mistake<misuse::scan_without_iterations, owner, fact::in<Name>, what, fact::iterations<T>>{};
   } else if constexpr (!scan_policy<Policy, std::max(T, 1)>::known) {
-    return mistake<misuse::no_policy_of_loop, owner, fact::in<Name>, what, fact::given<Policy>>{};
+    return mistake<misuse::no_policy_of_scan, owner, fact::in<Name>, what, fact::given<Policy>>{};
   } else if constexpr (!scan_policy<Policy, std::max(T, 1)>::fits) {
-    return mistake<misuse::snapshots_of_steps, owner, fact::in<Name>, fact::given<Policy>, fact::iterations<T>>{};
+    return mistake<misuse::snapshots_of_iterations, owner, fact::in<Name>, fact::given<Policy>, fact::iterations<T>>{};
   } else if constexpr (!((E::shape.rank > 0 && E::shape[0] == T) && ... && true)) {
     return mistake<misuse::steps_along_first_axis, owner, fact::in<Name>, fact::each<tensor_fact<E>...>,
                    fact::iterations<T>>{};
@@ -215,7 +215,7 @@ constexpr auto scanned_silently(carried_values<C...>, each_values<E...>, Same...
 /// are a mistake.
 template <int T, fixed_string Name, class Policy, class F, class... A>
 struct scanning {
-  using type = misused<misuse::loop_of_values, "scan", F, A...>;
+  using type = misused<misuse::scan_of_values, "scan", F, A...>;
 };
 template <int T, fixed_string Name, class Policy, class F, an_expression... C, an_expression... Same>
   requires(!an_expression<F> && sizeof...(C) > 0)

@@ -189,7 +189,7 @@ struct weight_of_other_layer { template <class Silent, class... Facts> struct fo
 struct option_for_policy { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this is an option of a program, as in program<loss, plain>; a part that is no segment is a "
   "block<\"name\">"); } }; };
-struct policy_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+struct policy_of_scan { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this is a policy of scan<T, \"name\", Policy>; ckpt takes save<\"tag\">, save_matmuls, "
   "allow_useless, or a predicate on a saveable"); } }; };
 struct no_policy { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -203,9 +203,9 @@ struct no_name { template <class Silent, class... Facts> struct found : Silent {
   "block<\"name\">(layer), repeat<8, \"name\">(f)"); } }; };
 struct no_iterations { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: repeat<N, \"name\"> applies a layer N times; N is at least 1"); } }; };
-struct no_steps { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: scan<T, \"name\"> makes T steps; T is at least 1"); } }; };
-struct loop_of_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+struct scan_without_iterations { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: scan<T, \"name\"> runs its body T times; T is at least 1"); } }; };
+struct scan_of_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: scan takes a function, and values in this order: (f, carried(h), each(xs), a)"); } }; };
 struct one_mask { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a layer of attention takes x, or x and a memory, then at most one mask; causal is an "
@@ -215,24 +215,24 @@ struct states_or_none { template <class Silent, class... Facts> struct found : S
   "c)"); } }; };
 struct no_layers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a recurrent layer has one layer or more: num_layers is at least 1"); } }; };
-struct no_policy_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+struct no_policy_of_scan { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the policy of scan<T, \"name\", Policy> is store_all, segment_every<P>, revolve<S>, "
   "two_level<P, S> or fit<Bytes>"); } }; };
-struct changed_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-loop]: what a loop carries has the same shape and type in all steps; the body of scan makes another of "
-  "this (the first is number 0)"); } }; };
-struct too_few_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-loop]: the body of scan returns less than is carried; it returns a std::tuple, first what becomes of "
-  "each carried value"); } }; };
-struct snapshots_of_steps { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-loop]: revolve<S> has 1 to T snapshots for T steps; segment_every<P>, two_level<P, S> periods of "
-  "1 to T, and 1 to P snapshots"); } }; };
-struct snapshots_in_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-loop]: snapshots of a loop lie elsewhere only where no other loop is around it; this one has such a loop "
-  "in its body, to which two_level<P, S> belongs"); } }; };
-struct loop_differentiated_twice { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-loop]: a gradient of a gradient goes through this loop, and scan has first ones alone; write repeat<T, "
-  "\"name\"> in its place"); } }; };
+struct changed_in_scan { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-scan]: the body of scan returns another shape or type for a carried value; return the shape and type "
+  "that this carried value has at the start (the first is number 0)"); } }; };
+struct too_few_in_scan { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-scan]: the body of scan returns fewer values than are carried; return a std::tuple that begins with "
+  "the next value of each carried value"); } }; };
+struct snapshots_of_iterations { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-scan]: this policy does not fit the number of iterations; for T iterations, revolve<S> has 1 to T "
+  "snapshots, and segment_every<P> and two_level<P, S> have periods of 1 to T, with 1 to P snapshots"); } }; };
+struct snapshots_in_scan { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-scan]: a scan in the body of this scan keeps its snapshots elsewhere, which only a scan outside of "
+  "all others can do; write two_level<P, S> for the inner scan"); } }; };
+struct scan_differentiated_twice { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-scan]: a gradient of a gradient goes through this scan, and a scan has first gradients only; write "
+  "repeat<T, \"name\"> in its place"); } }; };
 struct no_tuple_of_layers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: ckpt_sequential<N> takes the layers of a chain in one tuple; write "
   "ckpt_sequential<2>(hana::make_tuple(l1, l2))"); } }; };

@@ -35,17 +35,17 @@ namespace cairn::lang {
 ///
 /// The mask and the key are the options. They begin at argument number `FirstOption`. The rows of the first
 /// `StridedArguments` arguments may lie apart in memory.
-template <cost::attending By, int FirstOption, int StridedArguments>
+template <costs::attending By, int FirstOption, int StridedArguments>
 struct attention_base : op {
   using rule = misuse::queries_keys_values;
   static constexpr bool contraction = true;
-  static constexpr bool masked = By.mask != cost::masking::none;
+  static constexpr bool masked = By.mask != costs::masking::none;
   static constexpr int option_count = int{masked} + int{By.dropout > 0};
 
   static constexpr kind argument_kind(int i) {
     if (i < FirstOption) return kind::real;
     if (i > FirstOption || !masked) return kind::key;
-    return By.mask == cost::masking::whole ? kind::whole : kind::real;
+    return By.mask == costs::masking::whole ? kind::whole : kind::real;
   }
   static constexpr int extent_indexed(int i, const auto&...) { return argument_kind(i) == kind::whole ? 2 : 0; }
   static constexpr int reads_rows(int i) { return i < StridedArguments ? 2 : 0; }
@@ -55,7 +55,7 @@ struct attention_base : op {
     return q[0] == k[0] && q[3] == k[3] && shape(k[0], k[1], k[2]) == shape(v[0], v[1], v[2]) &&
            mask_fits(shape(q[0], q[2], q[1], k[1]), more...);
   }
-  static constexpr cost::attention_extents extents(const shape& q, const shape& k, const shape& v) {
+  static constexpr costs::attention_extents extents(const shape& q, const shape& k, const shape& v) {
     return {q, k, v, By.causal};
   }
   /// Returns the gradients of arguments and options. The gradient of a mask that is added to scores is the gradient of
@@ -79,7 +79,7 @@ constexpr double scale_of_scores(const shape& q) { return 1 / square_root(q[3]);
 /// Attention that is composed of other operations and stores its scores. It serves gradients of gradients, and
 /// gradients of masks. Heads that share keys have an axis of their own: queries are {N, key heads, sharing, T, D}, and
 /// keys are {N, key heads, 1, S, D}.
-template <cost::attending By, shape Q, shape K>
+template <costs::attending By, shape Q, shape K>
 struct composed_attention {
   static constexpr int batch = Q[0], queries = Q[1], heads = Q[2], keys = K[1], key_heads = K[2];
   static constexpr int sharing = heads / key_heads;
@@ -110,7 +110,7 @@ struct composed_attention {
 
   /// Returns the gradient of a mask from the gradient of the scores. A mask of truth values gets no gradient.
   static constexpr auto mask_gradient(auto of_scores) {
-    if constexpr (By.mask == cost::masking::real) return reshape<batch, heads, queries, keys>(of_scores);
+    if constexpr (By.mask == costs::masking::real) return reshape<batch, heads, queries, keys>(of_scores);
     else return no_gradient{};
   }
 
@@ -143,13 +143,13 @@ struct composed_attention {
   /// minus infinity where it is 0.
   template <class Mask>
   static constexpr auto masked(auto scores, Mask mask, auto...) {
-    if constexpr (By.mask == cost::masking::none) {
+    if constexpr (By.mask == costs::masking::none) {
       return scores;
     } else {
       constexpr auto extent = [](int back) { return back <= Mask::shape.rank ? Mask::shape[-back] : 1; };
       constexpr bool each = extent(3) > 1;
       const auto m = reshape<extent(4), each ? key_heads : 1, each ? sharing : 1, extent(2), extent(1)>(mask);
-      if constexpr (By.mask == cost::masking::real) return scores + m;
+      if constexpr (By.mask == costs::masking::real) return scores + m;
       else return where(m, scores, constant<-std::numeric_limits<double>::infinity()>);
     }
   }
@@ -157,7 +157,7 @@ struct composed_attention {
   /// Draws the random numbers of dropout. The draws of a row begin at a multiple of the count of numbers that kernels
   /// draw at once.
   static constexpr auto drawn(auto key) {
-    constexpr shape all{batch, key_heads, sharing, queries, static_cast<int>(cost::drawn_keys(keys))};
+    constexpr shape all{batch, key_heads, sharing, queries, static_cast<int>(costs::drawn_keys(keys))};
     return slice<-1, 0, keys>(make<dropout_op<By.dropout, false>>(make<expand_op<all>>(constant<1>), key));
   }
 };
@@ -167,7 +167,7 @@ struct composed_attention {
 /// - `largest` and `log_total`, the two parts of the logsumexp of each row of scores
 /// - `delta`, the number that the softmax subtracts from the gradient of each weight of a row
 /// - the options
-template <cost::attending By>
+template <costs::attending By>
 struct attention_gradients_op : attention_base<By, 7, 4> {
   using tensors = attention_base<By, 7, 4>;
   static constexpr fixed_string name = "attention_gradients";
@@ -184,8 +184,8 @@ struct attention_gradients_op : attention_base<By, 7, 4> {
   }
   static constexpr workspace scratch(int bytes, const shape&, const shape& q, const shape& k, const shape& v,
                                      const auto&...) {
-    const cost::attention_extents of = tensors::extents(q, k, v);
-    const cost::attention_tiles cut{of, bytes};
+    const costs::attention_extents of = tensors::extents(q, k, v);
+    const costs::attention_tiles cut{of, bytes};
     return {cut.backward(of).end, parts_of(flops(q, q, k, v), std::int64_t{of.shared_heads()} * cut.key_tiles(of))};
   }
   /// Differentiates the three gradients. Let p be the weights, s their gradients minus `delta`, and w = p s. A
@@ -229,7 +229,7 @@ struct attention_gradients_op : attention_base<By, 7, 4> {
 /// the weights relative to the largest score. A single number would lose the digits of this log next to a large score.
 ///
 /// If a query may not look at any key, its row of the result is 0, and so are both parts of its logsumexp.
-template <cost::attending By>
+template <costs::attending By>
 struct attention_op : attention_base<By, 3, 3> {
   using tensors = attention_base<By, 3, 3>;
   static constexpr fixed_string name = "attention";
@@ -244,8 +244,8 @@ struct attention_op : attention_base<By, 3, 3> {
     return tensors::extents(q, k, v).pairs() * (2 * q[3] + 2 * v[3] + 5);
   }
   static constexpr workspace scratch(int bytes, const shape& q, const shape& k, const shape& v, const auto&...) {
-    const cost::attention_extents of = tensors::extents(q, k, v);
-    const cost::attention_tiles cut{of, bytes};
+    const costs::attention_extents of = tensors::extents(q, k, v);
+    const costs::attention_tiles cut{of, bytes};
     return {cut.forward(of).end, parts_of(flops(q, k, v), std::int64_t{of.shared_heads()} * cut.query_tiles(of))};
   }
   template <class... Options>
@@ -270,7 +270,7 @@ struct attention_op : attention_base<By, 3, 3> {
     using composed = composed_attention<By, Q::shape, K::shape>;
     const auto [of_q, of_k, of_v] = make<attention_gradients_op<By>>(g, q, k, v, largest, log_total, delta, options...);
     const auto mask_gradient = [&] {
-      if constexpr (By.mask != cost::masking::real) return no_gradient{};
+      if constexpr (By.mask != costs::masking::real) return no_gradient{};
       else
         return composed::mask_gradient(composed::weights(q, k, largest, log_total, options...) *
                                        composed::weight_slope(g, v, delta, options...));
@@ -310,16 +310,16 @@ struct attention_form {
 
   template <bool Causal, class Q, class K, class V, class... Mask>
   static constexpr auto masked(std::tuple<Q, K, V, Mask...>) {
-    constexpr cost::masking with = [] {
-      if constexpr (sizeof...(Mask) == 0) return cost::masking::none;
-      else return (kind_of(Mask::element.type), ...) == kind::whole ? cost::masking::whole : cost::masking::real;
+    constexpr costs::masking with = [] {
+      if constexpr (sizeof...(Mask) == 0) return costs::masking::none;
+      else return (kind_of(Mask::element.type), ...) == kind::whole ? costs::masking::whole : costs::masking::real;
     }();
-    constexpr cost::attending exact{Causal, with, 0};
+    constexpr costs::attending exact{Causal, with, 0};
     const auto y = first(made_silently<attention_op<exact>>(Q{}, K{}, V{}, Mask{}...));
     if constexpr (P == 0 || wrong<decltype(y)>) return y;
     else
       return made_silently<in_training_op>(
-          first(made_silently<attention_op<cost::attending{Causal, with, P}>>(Q{}, K{}, V{}, Mask{}..., Key{}...)), y);
+          first(made_silently<attention_op<costs::attending{Causal, with, P}>>(Q{}, K{}, V{}, Mask{}..., Key{}...)), y);
   }
   template <class... R>
   static constexpr auto first(std::tuple<R...> results) {

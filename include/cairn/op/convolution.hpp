@@ -25,18 +25,18 @@ struct filtering : convolving {
 /// Computes the gradient of a convolution's images, which have Rows rows and Columns columns. In a forward pass, the
 /// operation is a transposed convolution. Its arguments are the gradient of the convolution's result, {N, H', W', O},
 /// and the filter, {O, channels of a group, rows, columns}.
-template <cost::motion Moves, int Rows, int Columns>
+template <costs::motion Moves, int Rows, int Columns>
 struct convolution_back_op;
 /// Computes the gradient of a convolution's filter, which has Rows rows and Columns columns. The arguments are the
 /// images and the gradient of the convolution's result.
-template <cost::motion Moves, int Rows, int Columns>
+template <costs::motion Moves, int Rows, int Columns>
 struct filter_gradient_op;
 
 /// Convolves images {N, H, W, C} with a filter {O, C / groups, rows, columns}: {N, H', W', O}.
-template <cost::motion Moves>
+template <costs::motion Moves>
 struct convolution_op : filtering {
   static constexpr fixed_string name = "convolution";
-  static constexpr cost::correlation of(const shape& x, const shape& w) { return {Moves, x, w, result(x, w)}; }
+  static constexpr costs::correlation of(const shape& x, const shape& w) { return {Moves, x, w, result(x, w)}; }
   static constexpr shape result(const shape& x, const shape& w) {
     if (x.rank != 4 || w.rank != 4 || x[3] != w[1] * Moves.groups || w[0] % Moves.groups != 0) return no_shape;
     const int rows = Moves.result(0, x[1], w[2]), columns = Moves.result(1, x[2], w[3]);
@@ -44,13 +44,13 @@ struct convolution_op : filtering {
   }
   static constexpr std::int64_t flops(const shape& x, const shape& w) { return of(x, w).flops(); }
   static constexpr tiling tiles(int bytes, const shape& x, const shape& w) {
-    return tiling_of(cost::cut_of(of(x, w), 0, bytes));
+    return tiling_of(costs::cut_of(of(x, w), 0, bytes));
   }
-  static constexpr tiling tiling_of(const cost::sweep_cut& cut) {
+  static constexpr tiling tiling_of(const costs::sweep_cut& cut) {
     return cut.block_runs < cut.runs || cut.block_length < cut.length ? tiling::summed_in_result : tiling::complete;
   }
   static constexpr workspace scratch(int bytes, const shape& x, const shape& w) {
-    return cost::correlation_workspace(of(x, w), bytes);
+    return costs::correlation_workspace(of(x, w), bytes);
   }
   /// Returns true if the kernel reads the pieces of concatenated images in place. The kernel can do so only if it
   /// copies the images anyway.
@@ -64,10 +64,10 @@ struct convolution_op : filtering {
   }
 };
 
-template <cost::motion Moves, int Rows, int Columns>
+template <costs::motion Moves, int Rows, int Columns>
 struct convolution_back_op : filtering {
   static constexpr fixed_string name = "convolution_back";
-  static constexpr cost::correlation of(const shape& g, const shape& w) { return {Moves, g, w, result(g, w), true}; }
+  static constexpr costs::correlation of(const shape& g, const shape& w) { return {Moves, g, w, result(g, w), true}; }
   static constexpr shape result(const shape& g, const shape& w) {
     if (g.rank != 4 || w.rank != 4 || g[3] != w[0] || w[0] % Moves.groups != 0) return no_shape;
     const bool fits = Moves.result(0, Rows, w[2]) == g[1] && Moves.result(1, Columns, w[3]) == g[2];
@@ -76,10 +76,10 @@ struct convolution_back_op : filtering {
   static constexpr std::int64_t flops(const shape& g, const shape& w) { return of(g, w).flops(); }
   static constexpr tiling tiles(int bytes, const shape& g, const shape& w) {
     if (of(g, w).sweeps() > 1) return tiling::none;
-    return convolution_op<Moves>::tiling_of(cost::cut_of(of(g, w), 0, bytes));
+    return convolution_op<Moves>::tiling_of(costs::cut_of(of(g, w), 0, bytes));
   }
   static constexpr workspace scratch(int bytes, const shape& g, const shape& w) {
-    return cost::correlation_workspace(of(g, w), bytes);
+    return costs::correlation_workspace(of(g, w), bytes);
   }
   template <class G, class Y, class Image, class W>
   static constexpr auto vjp(G g, Y, Image image, W w) {
@@ -88,10 +88,10 @@ struct convolution_back_op : filtering {
   }
 };
 
-template <cost::motion Moves, int Rows, int Columns>
+template <costs::motion Moves, int Rows, int Columns>
 struct filter_gradient_op : convolving {
   static constexpr fixed_string name = "filter_gradient";
-  static constexpr cost::correlation of(const shape& x, const shape& g) { return {Moves, x, result(x, g), g}; }
+  static constexpr costs::correlation of(const shape& x, const shape& g) { return {Moves, x, result(x, g), g}; }
   static constexpr shape result(const shape& x, const shape& g) {
     if (x.rank != 4 || g.rank != 4 || x[3] % Moves.groups != 0 || g[3] % Moves.groups != 0) return no_shape;
     const bool fits = Moves.result(0, x[1], Rows) == g[1] && Moves.result(1, x[2], Columns) == g[2] && x[0] == g[0];
@@ -99,7 +99,7 @@ struct filter_gradient_op : convolving {
   }
   static constexpr std::int64_t flops(const shape& x, const shape& g) { return of(x, g).flops(); }
   static constexpr workspace scratch(int bytes, const shape& x, const shape& g) {
-    return cost::filter_gradient_workspace(of(x, g), bytes);
+    return costs::filter_gradient_workspace(of(x, g), bytes);
   }
   static constexpr bool reads_pieces(int argument, const shape& x, const shape& g) {
     return argument == 0 && of(x, g).copied();
@@ -115,9 +115,9 @@ constexpr int stride_of(nn::window by) { return by.stride == 0 ? 1 : by.stride; 
 /// The motion of the window `By` over images. With two axes, the window moves along both axes of an image. With one
 /// axis, the images are rows: a row counts as an image of height 1, and the window moves along the width alone.
 template <nn::window By, int Axes>
-inline constexpr cost::motion motion_of = [] {
+inline constexpr costs::motion motion_of = [] {
   // Without std::max, clang would warn about remainders by 0, although groups below 1 are rejected later.
-  cost::motion out{.groups = std::max(By.groups, 1)};
+  costs::motion out{.groups = std::max(By.groups, 1)};
   for (int axis = 2 - Axes; axis < 2; ++axis) {
     out.stride[axis] = stride_of(By);
     out.padding[axis] = By.padding;
@@ -151,7 +151,7 @@ struct convolution_form : form_of_two<Name> {
   using asked = fact::stride_pad_dilate_groups<stride_of(By), By.padding, By.dilation, By.groups>;
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   static constexpr int axes = Axes;
-  static constexpr const cost::motion& moves = motion_of<By, Axes>;
+  static constexpr const costs::motion& moves = motion_of<By, Axes>;
   /// Returns the shape of the filters of a layer that reads `in` channels and makes `out` channels. The second extent
   /// is 0 if the groups do not divide the channels on that side.
   static constexpr shape filters(int in, int out, int extent) {
@@ -183,14 +183,14 @@ struct convolution_form : form_of_two<Name> {
   template <an_expression X, an_expression W>
   static constexpr auto of(X x, W w) {
     if constexpr (wrong<X> || wrong<W> || kind_of(X::element.type) != kind::real) {
-      return made_silently<convolution_op<cost::motion{}>>(x, w);
+      return made_silently<convolution_op<costs::motion{}>>(x, w);
     } else if constexpr (constexpr int fault = broken_rule(X::shape, W::shape); fault != 0) {
       using broken_form = with_rule<convolution_form, std::tuple_element_t<fault, rules>>;
       return wrong_shapes<broken_form, owner_of<X, W>, X, W>(std::index_sequence_for<X, W>{});
     } else {
       constexpr shape images = as_images(X::shape), stored = as_filters(W::shape);
       constexpr shape result = result_shape(images, stored);
-      if constexpr (!Transposed && moves == cost::motion{} && stored[2] == 1 && stored[3] == 1) {
+      if constexpr (!Transposed && moves == costs::motion{} && stored[2] == 1 && stored[3] == 1) {
         return made_silently<matmul_op<false, true>>(x, reshaped<shape{stored[0], stored[1]}>(w));
       } else {
         using op =

@@ -38,31 +38,31 @@ struct matmul_op : op {
     return !TransposeA && a.rank > 2 && b.rank == 2 && std::in_range<int>(a.count() / inner(a));
   }
   /// Returns the product that is computed for each index of the remaining leading axes.
-  static constexpr cost::product one(const shape& a, const shape& b) {
+  static constexpr costs::product one(const shape& a, const shape& b) {
     const std::int64_t m = folds_leading_axes(a, b) ? a.count() / inner(a) : rows(a);
     return {static_cast<int>(m), columns(b), inner(a), TransposeA, TransposeB};
   }
   /// Returns the number of products, one for each index of the remaining leading axes.
   static constexpr std::int64_t products(const shape& a, const shape& b) {
-    const cost::product each = one(a, b);
+    const costs::product each = one(a, b);
     return result(a, b).count() / (std::int64_t{each.m} * each.n);
   }
 
   static constexpr tiling tiles(int bytes, const shape& a, const shape& b) {
-    const cost::product each = one(a, b);
-    if (products(a, b) > 1 || cost::blocking_of(each, bytes).open_sums > 0) return tiling::none;
-    return each.k > cost::blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
+    const costs::product each = one(a, b);
+    if (products(a, b) > 1 || costs::blocking_of(each, bytes).open_sums > 0) return tiling::none;
+    return each.k > costs::blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
   /// Returns true if the kernel rounds its result to bf16. The kernel of a single product does not round, because a
   /// fused loop takes its tiles and rounds them. The kernel of several products rounds if each tile is complete at
   /// once.
   static constexpr bool makes_bf16(int, const shape& a, const shape& b) {
     constexpr int bytes = 2;
-    return products(a, b) > 1 && inner(a) <= cost::blocking_of(one(a, b), bytes).depth;
+    return products(a, b) > 1 && inner(a) <= costs::blocking_of(one(a, b), bytes).depth;
   }
   static constexpr int reads_rows(int) { return 1; }
   static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
-    const workspace own = cost::blocking_of(one(a, b), bytes).needed_workspace;
+    const workspace own = costs::blocking_of(one(a, b), bytes).needed_workspace;
     // Threads share a single product. If there are several products, each thread computes whole products.
     if (products(a, b) == 1) return own;
     return {own.numbers(1), parts_of(flops(a, b), products(a, b))};

@@ -17,7 +17,7 @@
 
 #include "cairn/plan/slots.hpp"
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 /// Addresses of a program's values and of the workspace of its kernels.
 template <int Nodes>
@@ -275,4 +275,4 @@ constexpr auto assign_addresses(const Schedule& s, const Steps& f, const Address
   return out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

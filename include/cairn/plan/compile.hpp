@@ -4,10 +4,11 @@
 
 #include "cairn/plan/arena.hpp"
 #include "cairn/plan/model.hpp"
+#include "cairn/plan/rematerialize.hpp"
 #include "cairn/plan/segment_costs.hpp"
 #include "cairn/plan/update.hpp"
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 /// The number of block levels of `plain`. It is so large that every marked segment becomes a block.
 inline constexpr int all_levels = std::numeric_limits<int>::max();
@@ -55,4 +56,4 @@ struct compiled {
   static constexpr auto layout = assign_addresses(schedule, steps, addresses, slots, packing);
 };
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

@@ -4,14 +4,14 @@
 
 #include "cairn/graph/build.hpp"
 
-namespace cairn::plan {
+namespace cairn::plans {
 
-using graph::none;
+using graphs::none;
 
 /// A graph, followed by its gradient. Values [0, turn) are the forward pass; the values from `turn` on are the backward
 /// pass.
 template <int Nodes, int Arguments, int Leaves, int Regions>
-struct gradient_graph : graph::values<Nodes, Arguments> {
+struct gradient_graph : graphs::values<Nodes, Arguments> {
   int turn = 0;
   int gradient[Leaves] = {};   ///< by leaf: the value that is the leaf's gradient, or none
   int earlier[Leaves] = {};    ///< by leaf: the earlier gradient to which the leaf's gradient is added, or none
@@ -22,8 +22,8 @@ struct gradient_graph : graph::values<Nodes, Arguments> {
 
 /// Returns upper bounds of the numbers of nodes and arguments after differentiation.
 template <class Graph>
-constexpr graph::sizes gradient_size(const Graph& g) {
-  graph::sizes size;
+constexpr graphs::sizes gradient_size(const Graph& g) {
+  graphs::sizes size;
   size.nodes = g.node_count + 1;
   size.arguments = g.argument_count + 1;
   for (int v = 0; v < g.node_count; ++v) {
@@ -34,24 +34,24 @@ constexpr graph::sizes gradient_size(const Graph& g) {
   return size;
 }
 
-template <graph::sizes Size, class Graph>
+template <graphs::sizes Size, class Graph>
 using gradient_of = gradient_graph<Size.nodes, Size.arguments, Graph::size.leaves + 1, Graph::size.regions + 1>;
 
 /// A value at which the backward pass starts. `of` is an output. `cotangent` is the leaf that gives its gradient, or
 /// none if the gradient is 1. `add` sums two gradients of the output; it is used if the output has a gradient already.
 struct start {
   int of = none, cotangent = none;
-  const graph::operation* add = nullptr;
+  const graphs::operation* add = nullptr;
 };
 
 /// Returns the graph with the gradients of the values in `starts` with respect to the leaves in `wanted_leaves`
 /// appended. `one` is the constant 1. For leaves in `summed`, `earlier` are leaf operations for the gradients of
 /// earlier training steps. The accumulation of such a leaf's gradient starts from the earlier gradient. The sum
 /// of this training step alone is therefore never stored.
-template <graph::sizes Size, class Graph>
+template <graphs::sizes Size, class Graph>
 constexpr auto differentiate(const Graph& g, const bool* wanted_leaves, const start* starts, int start_count,
-                             const graph::operation* one, const bool* summed = nullptr,
-                             const graph::operation* earlier = nullptr) {
+                             const graphs::operation* one, const bool* summed = nullptr,
+                             const graphs::operation* earlier = nullptr) {
   gradient_of<Size, Graph> out;
   bool wanted[Size.nodes] = {};
   int gradient[Size.nodes];  // by value
@@ -60,16 +60,16 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaves, const st
   for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
   for (int i = 0; i < g.argument_count; ++i) out.arguments[i] = g.arguments[i];
 
-  graph::region regions[Graph::size.regions + 1] = {};
+  graphs::region regions[Graph::size.regions + 1] = {};
   for (int r = 0; r < g.region_count; ++r) regions[r] = g.regions[r];
 
-  graph::builder b;
+  graphs::builder b;
   b.nodes = out.nodes;
   b.arguments = out.arguments;
   b.regions = regions;
   b.node_count = out.turn = g.node_count;
   b.argument_count = g.argument_count;
-  graph::mark_wanted(b, g.node_count - 1, wanted);
+  graphs::mark_wanted(b, g.node_count - 1, wanted);
   for (int i = 0; i < g.leaf_count; ++i) {
     out.earlier[i] = none;
     if (!detail::same_address(earlier, nullptr) && summed[i])
@@ -80,8 +80,8 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaves, const st
     const int both[]{of_output, starts[i].cotangent != none ? starts[i].cotangent : b.append_leaf(one)};
     of_output = both[0] == none ? both[1] : b.append(starts[i].add, both);
   }
-  graph::append_gradients(b, g.node_count - 1, wanted, gradient,
-                          [&](int v) { out.reached[out.nodes[v].region] = true; });
+  graphs::append_gradients(b, g.node_count - 1, wanted, gradient,
+                           [&](int v) { out.reached[out.nodes[v].region] = true; });
   out.node_count = b.node_count;
   out.argument_count = b.argument_count;
   out.gradient_of_scan = b.wrong.gradient_of_scan;
@@ -94,7 +94,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaves, const st
 }
 
 /// Returns a graph without a gradient: all of its values belong to the forward pass.
-template <graph::sizes Size, class Graph>
+template <graphs::sizes Size, class Graph>
 constexpr auto undifferentiated(const Graph& g) {
   gradient_of<Size, Graph> out;
   for (int v = 0; v < g.node_count; ++v) out.nodes[v] = g.nodes[v];
@@ -106,4 +106,4 @@ constexpr auto undifferentiated(const Graph& g) {
   return out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

@@ -11,56 +11,15 @@
 // - A sum of values that a fused loop computes is accumulated in the same loop.
 #pragma once
 
-#include "cairn/plan/readers.hpp"
+#include "cairn/plan/plan_step.hpp"
 
 #include <limits>
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 inline constexpr int max_loop_inputs = 16;
 inline constexpr int max_loop_operations = 32;
 inline constexpr int max_row_bytes = 16 * 1024;  ///< most bytes of a row that a kernel takes from a fused loop
-
-/// A plan step. It is a kernel that computes the results of one operation, a fused loop over several values, or both.
-struct plan_step {
-  int begin = 0, end = 0;  ///< range of the step's values in `plan_steps::members`
-  /// Range of the values of the fused loop in `plan_steps::members`. The step's other values are results of its kernel.
-  /// If `loop_reads_tiles`, the first value of the loop is a result of the kernel, too.
-  int loop_begin = 0, loop_end = 0;
-  int kernel = none;              ///< first result of the kernel, or none
-  bool loop_reads_tiles = false;  ///< the kernel hands tiles of its result to the fused loop, as the loop's first value
-  bool loop_reads_rows = false;   ///< the fused loop reads each row right after the kernel has finished the row
-
-  constexpr bool has_loop() const { return loop_begin < loop_end; }
-  /// Returns true if the kernel reads a value of the fused loop, row by row.
-  constexpr bool kernel_reads_rows() const {
-    return has_loop() && kernel != none && !loop_reads_tiles && !loop_reads_rows;
-  }
-};
-
-/// The plan steps of a program, in order.
-template <int Nodes>
-struct plan_steps {
-  int members[Nodes] = {};  ///< values in the order of the plan steps
-  plan_step steps[Nodes] = {};
-  int step_of[Nodes] = {};  ///< by value: its plan step; none for leaves, views and values that are read in place
-  /// by value: the value whose memory is read; the value itself, if it has memory or is read in pieces
-  int memory_root[Nodes] = {};
-  /// by memory root: a concatenation that is read in place, from the memory of its arguments
-  bool in_pieces[Nodes] = {};
-  int position[Nodes] = {};   ///< by value: its index in `members`
-  bool external[Nodes] = {};  ///< by value: true if it is read outside its plan step
-  int member_count = 0, step_count = 0, turn = 0;
-  /// First plan step that updates parameters, if updates wait until all gradients are complete. Otherwise equal to
-  /// `turn`.
-  int first_update_step = 0;
-};
-
-/// Returns the bytes of workspace that a plan step needs on `threads` threads.
-template <class Schedule>
-constexpr std::int64_t workspace_of(const Schedule& s, const plan_step& st, int threads) {
-  return st.kernel == none ? 0 : s.op(st.kernel).workspace_bytes(threads);
-}
 
 namespace detail {
 template <class Schedule, class Readers>
@@ -83,8 +42,8 @@ struct fuser {
   /// Returns true if `v` is in the open group. Code that tests every argument of every operation repeats this
   /// comparison instead of calling the function: the calls would take a twentieth of the steps that clang allows.
   constexpr bool in_open(int v) const { return out.step_of[v] == out.step_count; }
-  constexpr const graph::operation& op_of(int v) const { return *s.nodes[v].op; }
-  constexpr const graph::result_info& result_of(int v) const { return *s.nodes[v].result; }
+  constexpr const graphs::operation& op_of(int v) const { return *s.nodes[v].op; }
+  constexpr const graphs::result_info& result_of(int v) const { return *s.nodes[v].result; }
   constexpr bool same_shape(int v, int w) const {
     return cairn::detail::same_address(result_of(v).same_shape, result_of(w).same_shape);
   }
@@ -147,8 +106,8 @@ struct fuser {
   /// Returns true if value `v` reads argument `a` element by element, which means that no map leads to other elements.
   constexpr bool reads_elementwise(int v, int a) const {
     const int root = readers.memory_root[a];
-    return op_of(v).what != graph::role::map &&
-           (op_of(a).what != graph::role::map || root == a || op_of(root).what == graph::role::generated);
+    return op_of(v).what != graphs::role::map &&
+           (op_of(a).what != graphs::role::map || root == a || op_of(root).what == graphs::role::generated);
   }
   /// Returns true if the open group contains argument `a` or one of its pieces.
   constexpr bool depends_on_open(int a) const {
@@ -160,7 +119,7 @@ struct fuser {
   constexpr bool may_be_written_over(int v, int a) const {
     const int root = readers.memory_root[a];
     return readers.last[root] == v && result_of(v).covers(result_of(root)) && reads_elementwise(v, a) &&
-           (out.step_of[root] != none || op_of(root).what == graph::role::accumulated || op_of(v).updates);
+           (out.step_of[root] != none || op_of(root).what == graphs::role::accumulated || op_of(v).updates);
   }
   /// Returns true if the axes of `a` from `axis` on are a row for `v`: either contiguous numbers, or one number that is
   /// broadcast.
@@ -178,7 +137,7 @@ struct fuser {
   }
 
   constexpr bool can_join_open(int v) const {
-    const graph::node& n = s.nodes[v];
+    const graphs::node& n = s.nodes[v];
     const int first = open_kernel != none ? s.argument(open_kernel, 0) : open[0];
     if ((open_count == 0 && open_kernel == none) || open_count + n.op->result_count > max_loop_operations ||
         open_inputs + n.op->argument_count > max_loop_inputs || !same_shape(first, v) ||
@@ -249,7 +208,7 @@ struct fuser {
   }
 
   constexpr void add_elementwise(int v) {
-    const graph::node& n = s.nodes[v];
+    const graphs::node& n = s.nodes[v];
     if (!can_join_open(v)) close();
     for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = s.arguments[n.first + i];
@@ -274,7 +233,7 @@ struct fuser {
   /// and for operations that are not sums. The order of the additions depends on the shape alone, so a sum has the same
   /// bits in a fused loop and in a kernel of its own.
   constexpr int row_axis_of_sum(int v) const {
-    const graph::node& n = s.nodes[v];
+    const graphs::node& n = s.nodes[v];
     if (n.op->summed == 0) return none;
     const int a = s.arguments[n.first];
     if (n.result->count == result_of(a).count || result_of(a).count > std::numeric_limits<int>::max() ||
@@ -307,7 +266,7 @@ struct fuser {
   /// than `max_row_bytes` are rejected, for two reasons: they would leave the first-level cache before they are read,
   /// and there may be fewer of them than threads.
   constexpr bool can_read_rows_of_open(int v) const {
-    const graph::node& n = s.nodes[v];
+    const graphs::node& n = s.nodes[v];
     if (!n.op->takes_rows || open_begins_with_tiles || open_sum != none || open_kernel != none) return false;
     const int a = s.arguments[n.first];
     for (int i = 1; i < n.op->argument_count; ++i) {
@@ -323,7 +282,7 @@ struct fuser {
   constexpr bool can_begin_loop_with_tiles(int v) const {
     const int reader = readers.first[v];
     if (op_of(v).tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
-        op_of(reader).what != graph::role::elementwise || op_of(reader).updates || !same_shape(reader, v) ||
+        op_of(reader).what != graphs::role::elementwise || op_of(reader).updates || !same_shape(reader, v) ||
         result_of(v).extents.rank == 0 || result_of(v).extents[-1] == 1)
       return false;
     for (int i = 0; i < op_of(reader).argument_count; ++i) {
@@ -341,7 +300,7 @@ struct fuser {
     for (int r = 0; r < op_of(v).result_count; ++r) {
       const int reader = readers.first[v + r];
       if (reader != none && is_one_number_per_row(v, v + r) && same_shape(reader, rows) &&
-          op_of(reader).what == graph::role::elementwise && (v >= s.turn || reader < s.turn))
+          op_of(reader).what == graphs::role::elementwise && (v >= s.turn || reader < s.turn))
         return true;
     }
     return false;
@@ -366,10 +325,11 @@ struct fuser {
   /// be moved.
   constexpr int end_of_values_before(int v) const {
     const int next = v + op_of(v).result_count;
-    if (op_of(v).what != graph::role::kernel || op_of(v).result_count > 1 || !can_begin_loop_with_tiles(v)) return next;
+    if (op_of(v).what != graphs::role::kernel || op_of(v).result_count > 1 || !can_begin_loop_with_tiles(v))
+      return next;
     const int reader = readers.first[v];
     for (int w = next; w < reader; ++w) {
-      if (op_of(w).what == graph::role::kernel || op_of(w).updates || result_of(w).count >= result_of(v).count)
+      if (op_of(w).what == graphs::role::kernel || op_of(w).updates || result_of(w).count >= result_of(v).count)
         return next;
     }
     return reader;
@@ -381,10 +341,10 @@ struct fuser {
   constexpr void add_row_followers(int from) {
     bool later[nodes] = {};
     for (int v = from; v < s.node_count && v != s.turn && v != s.first_update; ++v) {
-      const graph::node& n = s.nodes[v];
-      if (n.op->what == graph::role::kernel) break;
-      later[v] = n.op->what == graph::role::map && readers.memory_root[v] == v;
-      if (n.op->what != graph::role::elementwise || n.result_index > 0) continue;
+      const graphs::node& n = s.nodes[v];
+      if (n.op->what == graphs::role::kernel) break;
+      later[v] = n.op->what == graphs::role::map && readers.memory_root[v] == v;
+      if (n.op->what != graphs::role::elementwise || n.result_index > 0) continue;
       bool waits = false, reads_open = false;
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int root = readers.memory_root[s.arguments[n.first + i]];
@@ -399,28 +359,28 @@ struct fuser {
   }
 
   constexpr void add(int v) {
-    const graph::node& n = s.nodes[v];
+    const graphs::node& n = s.nodes[v];
     if (added_early[v]) return;
     out.memory_root[v] = readers.memory_root[v];
     out.in_pieces[v] = readers.in_pieces[v];
     if (n.result_index > 0) return;
     out.step_of[v] = none;
     if (readers.in_pieces[v]) return;
-    if (n.op->what == graph::role::elementwise || (n.op->what == graph::role::map && out.memory_root[v] == v)) {
+    if (n.op->what == graphs::role::elementwise || (n.op->what == graphs::role::map && out.memory_root[v] == v)) {
       add_elementwise(v);
-    } else if (const int row = n.op->what == graph::role::kernel ? row_axis_if_sum_joins(v) : none; row != none) {
+    } else if (const int row = n.op->what == graphs::role::kernel ? row_axis_if_sum_joins(v) : none; row != none) {
       open_sum = v;
       sum_axes = row;
       add_open(v);
-    } else if (n.op->what == graph::role::kernel && can_begin_loop_after_rows(v)) {
+    } else if (n.op->what == graphs::role::kernel && can_begin_loop_after_rows(v)) {
       close();
       open_kernel = v;
       assign(v, out.step_count);
       add_row_followers(v + n.op->result_count);
-    } else if (n.op->what == graph::role::kernel && can_read_rows_of_open(v)) {
+    } else if (n.op->what == graphs::role::kernel && can_read_rows_of_open(v)) {
       assign(v, out.step_count);
       close(v);
-    } else if (n.op->what == graph::role::kernel) {
+    } else if (n.op->what == graphs::role::kernel) {
       // a group that begins with a kernel is closed, because the kernel's arguments would stay alive while it waits
       bool waits = open_begins_with_tiles || open_kernel != none;
       for (int i = 0; i < n.op->argument_count; ++i) waits |= depends_on_open(s.arguments[n.first + i]);
@@ -471,4 +431,4 @@ constexpr auto fuse(const Schedule& s, const Readers& readers) {
   return f.out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

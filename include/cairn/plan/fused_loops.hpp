@@ -9,9 +9,9 @@
 #include <bit>
 #include <limits>
 
-namespace cairn::plan {
+namespace cairn::plans {
 
-using graph::access, graph::loop_value, graph::sums;
+using graphs::access, graphs::loop_value, graphs::sums;
 
 /// An operand of a fused loop: a value, or an immediate constant.
 struct loop_input {
@@ -23,7 +23,7 @@ struct loop_input {
   bool in_pieces = false;    ///< a concatenation that is read in place; its strides are counted in rows
   bool broadcast = false;    ///< true if it is broadcast along some axes
   double immediate = 0;
-  const graph::generator* generate = nullptr;  ///< the generator of a generated array, or null
+  const graphs::generator* generate = nullptr;  ///< the generator of a generated array, or null
 
   constexpr bool same_code(const loop_input& other) const {
     return type == other.type && how == other.how && in_pieces == other.in_pieces &&
@@ -87,12 +87,12 @@ struct loop_writer {
   /// Returns the number of an input of fused loop `l`. `by` is the operation that reads argument `a`. If `by` is a map
   /// of the fused loop itself, it reads the argument through the map.
   constexpr int input_of(const loop& l, int a, int by) {
-    const bool own_map = s.op(by).what == graph::role::map;
+    const bool own_map = s.op(by).what == graphs::role::map;
     const int v = own_map ? by : a;
     if (input_number[v] > l.input_begin) return input_number[v] - 1 - l.input_begin;
-    const graph::operation& source = *s.nodes[f.memory_root[a]].op;
-    const bool map = own_map || (s.nodes[a].op->what == graph::role::map && f.memory_root[a] != a);
-    const bool constant = source.what == graph::role::constant && !map;
+    const graphs::operation& source = *s.nodes[f.memory_root[a]].op;
+    const bool map = own_map || (s.nodes[a].op->what == graphs::role::map && f.memory_root[a] != a);
+    const bool constant = source.what == graphs::role::constant && !map;
     out.inputs[out.input_count] = {v,
                                    f.memory_root[a],
                                    s.nodes[a].result->element.type,
@@ -113,7 +113,7 @@ struct loop_writer {
   /// mapped. There are two exceptions: axes that a sum runs over are not merged with other axes, and a fused loop that
   /// shares its plan step with a kernel keeps its columns separate.
   constexpr void merge_axes(const plan_step& st, loop& l, ::cairn::detail::axis_set summed) {
-    const graph::result_info& whole = s.result(f.members[st.loop_begin]);
+    const graphs::result_info& whole = s.result(f.members[st.loop_begin]);
     const shape& extents = whole.extents;
     bool flat = summed == 0 && st.kernel == none && whole.count <= most_extent;
     for (int i = l.input_begin; i < l.input_end; ++i) {
@@ -176,7 +176,7 @@ struct loop_writer {
     l.input_begin = out.input_count;
     for (int m = st.loop_begin; m < st.loop_end; ++m) {
       const int v = f.members[m];
-      const graph::node& n = s.nodes[v];
+      const graphs::node& n = s.nodes[v];
       const bool computed = n.result_index == 0 && (m > st.loop_begin || !st.loop_reads_tiles);
       const int count = computed ? n.op->argument_count : 0;
       out.code[m] = {computed ? n.op->lanes : nullptr, n.result->element.type, out.argument_count, count,
@@ -241,4 +241,4 @@ constexpr auto write_loops(const Schedule& s, const Steps& f) {
   return w.out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

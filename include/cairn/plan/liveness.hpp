@@ -3,7 +3,7 @@
 
 #include "cairn/plan/fused_loops.hpp"
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 /// The end of each live range, by value. Values without memory of their own have no live range: views, and values that
 /// exist only inside a fused loop.
@@ -25,7 +25,7 @@ constexpr void for_each_read(const Schedule& s, const Steps& f, const Loops& l, 
     }
   }
   if (st.kernel != none) {
-    const graph::node& n = s.nodes[st.kernel];
+    const graphs::node& n = s.nodes[st.kernel];
     for (int i = 0; i < n.op->argument_count; ++i) for_each_piece(s, f, f.memory_root[s.arguments[n.first + i]], visit);
   }
 }
@@ -47,4 +47,4 @@ constexpr auto liveness(const Schedule& s, const Steps& f, const Loops& l) {
   return out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

@@ -4,7 +4,7 @@
 #include "cairn/op/update.hpp"
 #include "cairn/plan/differentiate.hpp"
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 /// Where the results and gradients of a plan lie.
 /// - `together`: in the arena and in one block of gradients.
@@ -32,11 +32,11 @@ struct purpose {
 
 /// Returns the leaf for the cotangent of an output, if the cotangent has a name.
 template <class Output>
-constexpr graph::no_leaf cotangent_of(lang::name_list<>) {
+constexpr graphs::no_leaf cotangent_of(lang::name_list<>) {
   return {};
 }
 template <class Output, fixed_string Name, fixed_string... Others>
-constexpr graph::cotangent_leaf<Name, lang::tensor_of<Output>> cotangent_of(lang::name_list<Name, Others...>) {
+constexpr graphs::cotangent_leaf<Name, lang::tensor_of<Output>> cotangent_of(lang::name_list<Name, Others...>) {
   return {};
 }
 
@@ -48,10 +48,10 @@ constexpr auto choose_leaves(const Graph& g) {
     bool trained[Graph::size.leaves + 1] = {}, wanted[Graph::size.leaves + 1] = {};
   } out;
   for (int i = 0; i < g.leaf_count; ++i) {
-    const graph::operation& leaf = g.leaf_op(i);
+    const graphs::operation& leaf = g.leaf_op(i);
     const std::string_view name = g.name(g.leaves[i]);
     out.trained[i] = leaf.trainable && !Purpose::frozen::cover(name);
-    const bool is_real_input = leaf.what == graph::role::input && kind_of(leaf.results[0].element.type) == kind::real;
+    const bool is_real_input = leaf.what == graphs::role::input && kind_of(leaf.results[0].element.type) == kind::real;
     out.wanted[i] = out.trained[i] || (is_real_input && Purpose::wanted::contain(name));
   }
   return out;
@@ -62,12 +62,12 @@ constexpr auto choose_leaves(const Graph& g) {
 template <const auto& Graph>
 inline constexpr auto earlier_gradients = [] {
   struct {
-    graph::operation of[Graph.leaf_count + 1] = {};
+    graphs::operation of[Graph.leaf_count + 1] = {};
   } out;
   for (int i = 0; i < Graph.leaf_count; ++i) {
     out.of[i] = Graph.leaf_op(i);
     out.of[i].name = "gradient so far";
-    out.of[i].what = graph::role::accumulated;
+    out.of[i].what = graphs::role::accumulated;
     out.of[i].results = &Graph.leaf_op(i).results[0].as_float();
   }
   return out;
@@ -91,12 +91,12 @@ constexpr auto choose_rules(const Graph& g, const Chosen& chosen, lang::rule_lis
 /// An estimate of a model's size before the model is lowered. It is not a bound: each level of nested gradients in the
 /// model counts as many nodes as the model has without gradients.
 template <class Purpose, class Outputs>
-inline constexpr graph::sizes counted{};
+inline constexpr graphs::sizes counted{};
 template <class Purpose, class First, class... Rest>
-inline constexpr graph::sizes counted<Purpose, lang::output_list<First, Rest...>> = [](graph::sizes size) {
+inline constexpr graphs::sizes counted<Purpose, lang::output_list<First, Rest...>> = [](graphs::sizes size) {
   size.nodes *= 1 + std::max({First::traits.order, Rest::traits.order...});
   return size;
-}(graph::counted_sizes<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
+}(graphs::counted_sizes<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
 
 /// A model: its graph, its trained leaves and its gradient, each a constant of its own.
 template <class Purpose, class Outputs>
@@ -109,22 +109,22 @@ struct model<Purpose, lang::output_list<First, Rest...>> {
   using outputs = lang::output_list<First, Rest...>;
   /// How many times the model itself differentiates: 0 without a gradient in the model, 2 for a gradient of a gradient.
   static constexpr int order = std::max({First::traits.order, Rest::traits.order...});
-  using target = graph::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
-                               (Purpose::wanted::count > 0 || order > 0)>;
+  using target = graphs::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
+                                (Purpose::wanted::count > 0 || order > 0)>;
   using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
   static constexpr result_bases bases_of_results = result_bases::together;
 
-  static constexpr auto graph = graph::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
+  static constexpr auto graph = graphs::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
   static constexpr auto chosen = choose_leaves<Purpose>(graph);
   static constexpr auto rules = choose_rules(graph, chosen, typename Purpose::updates{});
   static constexpr auto gradient = [] {
-    constexpr graph::sizes size = gradient_size(graph);
-    constexpr const graph::operation* one =
-        &graph::leaf_operation<lang::constant_leaf<1.0>, numbers, lang::tensor<First::element>>;
+    constexpr graphs::sizes size = gradient_size(graph);
+    constexpr const graphs::operation* one =
+        &graphs::leaf_operation<lang::constant_leaf<1.0>, numbers, lang::tensor<First::element>>;
     constexpr start from{graph.outputs[0], graph.cotangent,
-                         &graph::sum_of_two<graph::target<numbers, 0, true>, lang::tensor_of<First>>};
+                         &graphs::sum_of_two<graphs::target<numbers, 0, true>, lang::tensor_of<First>>};
     if constexpr (Purpose::accumulates) {
-      constexpr graph::sizes more = [](graph::sizes s, int leaves) {
+      constexpr graphs::sizes more = [](graphs::sizes s, int leaves) {
         s.nodes += leaves + 1;
         s.arguments += 2;
         return s;
@@ -138,4 +138,4 @@ struct model<Purpose, lang::output_list<First, Rest...>> {
   }();
 };
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

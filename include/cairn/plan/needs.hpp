@@ -4,7 +4,7 @@
 
 #include "cairn/plan/segments.hpp"
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 /// The needs of a training step, with one entry for each value of the graph and its gradient.
 template <int Nodes>
@@ -46,16 +46,16 @@ struct need_finder {
   needs<nodes> out{};
   backward_reads<nodes> reads{};
 
-  constexpr bool is_leaf(int v) const { return graph::is_leaf(d.nodes[v].op->what); }
-  constexpr bool is_view(int v) const { return d.nodes[v].op->what == graph::role::view; }
+  constexpr bool is_leaf(int v) const { return graphs::is_leaf(d.nodes[v].op->what); }
+  constexpr bool is_view(int v) const { return d.nodes[v].op->what == graphs::role::view; }
   constexpr bool is_fusible(int v) const {
-    return d.nodes[v].op->what == graph::role::elementwise || d.nodes[v].op->what == graph::role::map;
+    return d.nodes[v].op->what == graphs::role::elementwise || d.nodes[v].op->what == graphs::role::map;
   }
 
   /// Returns true if `v` is a map (a slice, a transpose) with as many bytes as its argument. Reading the argument
   /// through such a map would mean writing all of the argument again.
   constexpr bool moves_whole_argument(int v) const {
-    return d.nodes[v].op->what == graph::role::map &&
+    return d.nodes[v].op->what == graphs::role::map &&
            d.nodes[v].result->bytes == d.nodes[d.argument(v, 0)].result->bytes;
   }
 
@@ -80,7 +80,7 @@ struct need_finder {
     }
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
-      const graph::node& n = d.nodes[v];
+      const graphs::node& n = d.nodes[v];
       if (n.result_index > 0) out.live[v - n.result_index] = true;
       for (int i = 0; i < n.op->argument_count; ++i) out.live[d.arguments[n.first + i]] = true;
     }
@@ -92,10 +92,10 @@ struct need_finder {
   /// Finds the root of each view, the constants, and the roots of the program's outputs.
   constexpr void find_constants() {
     for (int v = 0; v < d.turn; ++v) {
-      const graph::node& n = d.nodes[v];
-      out.view_root[v] = n.op->what == graph::role::view ? out.view_root[d.arguments[n.first]] : v;
+      const graphs::node& n = d.nodes[v];
+      out.view_root[v] = n.op->what == graphs::role::view ? out.view_root[d.arguments[n.first]] : v;
       out.constant[v] =
-          graph::is_constant(n.op->what) || (n.op->argument_count > 0 && n.op->what != graph::role::kernel);
+          graphs::is_constant(n.op->what) || (n.op->argument_count > 0 && n.op->what != graphs::role::kernel);
       for (int i = 0; i < n.op->argument_count; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
     }
     for (int i = 0; i < g.output_count; ++i) out.output[out.view_root[g.outputs[i]]] = true;
@@ -111,7 +111,7 @@ struct need_finder {
     }
     for (int v = d.node_count; v-- > 0;) {
       if (!out.live[v]) continue;
-      const graph::node& n = d.nodes[v];
+      const graphs::node& n = d.nodes[v];
       const bool in_forward = v < d.turn;
       out.cheap[v] = in_forward && (is_fusible(v) || is_view(v)) && n.op->result_count == 1 &&
                      segments.depth_of(v) <= 1 && !out.constant[v] && !out.output[out.view_root[v]] &&
@@ -135,7 +135,7 @@ struct need_finder {
         } else {
           reads.outermost_depth[a] = std::min(reads.outermost_depth[a],
                                               segments.stored_by_segment[a] ? 0 : segments.all[shared_segment].depth);
-          if (reads.region_of_last_kernel[a] == none && n.op->what == graph::role::kernel)
+          if (reads.region_of_last_kernel[a] == none && n.op->what == graphs::role::kernel)
             reads.region_of_last_kernel[a] = n.region;
         }
       }
@@ -166,7 +166,7 @@ struct need_finder {
     int recompute_length[nodes] = {};     // of cheap values: how many operations in a row are recomputed
     std::int64_t input_cost[nodes] = {};  // bytes that are stored only to recompute the value
     for (int v = 0; v < d.turn; ++v) {
-      const graph::node& n = d.nodes[v];
+      const graphs::node& n = d.nodes[v];
       const int depth = segments.depth_of(v);
       bool recomputed = false;  // true if the last argument is recomputed; a view has only one argument
       for (int i = 0; i < n.op->argument_count; ++i) {
@@ -210,4 +210,4 @@ constexpr auto find_needs(const Graph& g, const Gradient& d, const Segments& seg
   return finder.out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

@@ -6,7 +6,7 @@
 #include "cairn/plan/liveness.hpp"
 #include "cairn/plan/model.hpp"
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 /// bytes of a constant that kernels read from memory, for every type
 inline constexpr std::int64_t constant_bytes = 8;
@@ -79,7 +79,7 @@ template <class Schedule, class Steps>
 constexpr bool kernel_reads(const Schedule& s, const Steps& f, int index, int v) {
   const plan_step& st = f.steps[index];
   if (st.kernel == none) return false;
-  const graph::node& n = s.nodes[st.kernel];
+  const graphs::node& n = s.nodes[st.kernel];
   bool found = false;
   for (int i = 0; i < n.op->argument_count; ++i)
     for_each_piece(s, f, f.memory_root[s.arguments[n.first + i]], [&](int piece) { found |= piece == v; });
@@ -111,10 +111,10 @@ constexpr void for_each_overwritable(const Schedule& s, const Steps& f, const Lo
         return;
     }
   } else if (const int a = s.result(w).overwrites; a != none && !st.loop_reads_tiles && !st.loop_reads_rows) {
-    const graph::node& n = s.nodes[w];
+    const graphs::node& n = s.nodes[w];
     const int v = f.memory_root[s.arguments[n.first + a]];
     const int root = s.root(s.arguments[n.first + a]);
-    bool once = s.op(root).what != graph::role::map || v == root;
+    bool once = s.op(root).what != graphs::role::map || v == root;
     for (int i = 0; i < n.op->argument_count; ++i)
       for_each_piece(s, f, f.memory_root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
     once &= !st.kernel_reads_rows() ||
@@ -143,7 +143,7 @@ struct address_finder {
 
   /// Returns the offset in the block of gradients that corresponds to `offset` in the block of parameters.
   constexpr std::int64_t gradient_offset_of(int leaf, std::int64_t offset) const {
-    const graph::result_info& made = g.leaf_op(leaf).results[0];
+    const graphs::result_info& made = g.leaf_op(leaf).results[0];
     return offset * (made.as_float().bytes / made.bytes);
   }
   constexpr void find_leaves() {
@@ -152,13 +152,13 @@ struct address_finder {
     int any_trained = none;
     for (int i = 0; i < g.leaf_count; ++i) {
       trained[i] = s.gradient[i] != none;
-      if (trained[i] && g.leaf_op(i).what == graph::role::parameter) any_trained = i;
+      if (trained[i] && g.leaf_op(i).what == graphs::role::parameter) any_trained = i;
     }
     for (int i = 0; i < s.carry_count; ++i) trained[s.carries[i].leaf] = true;
     for (const bool first : {true, false}) {
       for (int i = 0; i < g.leaf_count; ++i) {
-        const graph::operation& leaf = g.leaf_op(i);
-        if (leaf.what != graph::role::parameter || trained[i] != first) continue;
+        const graphs::operation& leaf = g.leaf_op(i);
+        if (leaf.what != graphs::role::parameter || trained[i] != first) continue;
         out.leaf_offset[i] = out.parameter_bytes;
         out.parameter_bytes += aligned(leaf.results[0].bytes);
       }
@@ -167,12 +167,12 @@ struct address_finder {
     for (int i = 0; i < g.leaf_count; ++i) out.gradient_offset[i] = gradient_offset_of(i, out.leaf_offset[i]);
     if (any_trained != none) out.gradient_bytes = gradient_offset_of(any_trained, out.trained_bytes);
     for (int i = 0; i < g.leaf_count; ++i) {
-      const graph::operation& leaf = g.leaf_op(i);
-      if (leaf.what == graph::role::input && s.gradient[i] != none) {
+      const graphs::operation& leaf = g.leaf_op(i);
+      if (leaf.what == graphs::role::input && s.gradient[i] != none) {
         out.gradient_offset[i] = out.gradient_bytes;
         out.gradient_bytes += aligned(leaf.results[0].bytes);
       }
-      if (leaf.what == graph::role::cache) {
+      if (leaf.what == graphs::role::cache) {
         out.leaf_offset[i] = out.cache_bytes;
         out.cache_bytes += aligned(leaf.results[0].bytes);
       }
@@ -184,8 +184,8 @@ struct address_finder {
   /// needs none.
   constexpr void find_constants() {
     for (int m = 0; m < f.member_count; ++m) {
-      const graph::node& n = s.nodes[f.members[m]];
-      if (n.op->what != graph::role::kernel || n.result_index > 0) continue;
+      const graphs::node& n = s.nodes[f.members[m]];
+      if (n.op->what != graphs::role::kernel || n.result_index > 0) continue;
       for (int i = 0; i < n.op->argument_count; ++i) find_constant(f.memory_root[s.arguments[n.first + i]]);
     }
     for (int i = 0; i < l.input_count; ++i) {
@@ -198,8 +198,8 @@ struct address_finder {
     }
   }
   constexpr void find_constant(int v) {
-    if (s.op(v).what == graph::role::generated) out.of[v] = {position_base, 0};
-    if (s.op(v).what != graph::role::constant || out.of[v].base == constant_base) return;
+    if (s.op(v).what == graphs::role::generated) out.of[v] = {position_base, 0};
+    if (s.op(v).what != graphs::role::constant || out.of[v].base == constant_base) return;
     out.of[v] = {constant_base, out.constant_count * constant_bytes};
     out.constants[out.constant_count++] = v;
   }
@@ -318,7 +318,7 @@ struct address_finder {
     for (int i = 0; !apart && i < g.leaf_count; ++i) {
       if (g.leaves[i].next_value == none) continue;
       const int value = s.outputs[next++], after = f.memory_root[value];
-      if (g.leaf_op(i).what != graph::role::cache) continue;
+      if (g.leaf_op(i).what != graphs::role::cache) continue;
       const address own{leaf_base + i, 0};
       if (may_overwrite_cache(after, s.leaf_value[i])) {
         out.outside_arena[after] = true;
@@ -345,4 +345,4 @@ constexpr auto find_fixed_addresses(const Graph& g, const Schedule& s, const Ste
   return p.out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

@@ -3,9 +3,9 @@
 // value find its elements in the memory of its arguments, so the value needs no memory.
 #pragma once
 
-#include "cairn/plan/rematerialize.hpp"
+#include "cairn/plan/schedule.hpp"
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 /// Readers by value of the schedule.
 template <int Nodes>
@@ -22,7 +22,7 @@ struct readers {
 template <class Schedule, class Found>
 constexpr void for_each_piece(const Schedule& s, const Found& found, int root, auto visit) {
   if (!found.in_pieces[root]) return visit(root);
-  const graph::node& n = s.nodes[root];
+  const graphs::node& n = s.nodes[root];
   for (int i = 0; i < n.op->argument_count; ++i)
     for_each_piece(s, found, found.memory_root[s.arguments[n.first + i]], visit);
 }
@@ -72,7 +72,7 @@ struct reader_finder {
   int last[nodes] = {};          ///< of maps: the last reader
   int kernels[nodes] = {};       ///< by value: number of kernels up to the value; recomputed ones do not count
 
-  constexpr const graph::operation& op_of(int v) const { return *s.nodes[v].op; }
+  constexpr const graphs::operation& op_of(int v) const { return *s.nodes[v].op; }
   /// Returns true if an axis of the map has one element and does not go through its argument in steps. If a reader
   /// broadcast the argument along such an axis through the map, it would read wrong elements.
   constexpr bool extends_beyond_one(int map) const {
@@ -85,12 +85,13 @@ struct reader_finder {
   /// Returns true if value `v` can read argument `i` through `map`. An elementwise operation must read the map itself.
   /// An operation that reads rows may also read a view of the map.
   constexpr bool reads_through(int v, int i, int map) const {
-    const graph::operation& op = op_of(v);
-    if (op.what == graph::role::elementwise)
+    const graphs::operation& op = op_of(v);
+    if (op.what == graphs::role::elementwise)
       return s.argument(v, i) == map &&
              (cairn::detail::same_address(s.nodes[v].result->same_shape, s.nodes[map].result->same_shape) ||
               !extends_beyond_one(map));
-    if (op.what != graph::role::kernel || s.op(s.root(s.argument(map, 0))).what == graph::role::generated) return false;
+    if (op.what != graphs::role::kernel || s.op(s.root(s.argument(map, 0))).what == graphs::role::generated)
+      return false;
     const std::int64_t row = row_length(s, v, i);
     return row > 0 && row_stride(s, map, row) != 0;
   }
@@ -101,7 +102,7 @@ struct reader_finder {
   /// Returns true if a copy of `map` takes less than 3/4 of the bytes of its argument `of`, and if the argument is not
   /// a leaf. The memory of the argument can then be freed.
   constexpr bool is_small(int map, int of) const {
-    return 3 * s.result(of).bytes > 4 * s.result(map).bytes && !graph::is_leaf(op_of(of).what);
+    return 3 * s.result(of).bytes > 4 * s.result(map).bytes && !graphs::is_leaf(op_of(of).what);
   }
   /// Finds the maps that are read in place. A map is normally read in place if all its readers can do so. The
   /// exceptions are:
@@ -114,19 +115,19 @@ struct reader_finder {
     bool any = false;
     int kernels_so_far = 0;
     for (int v = 0; v < s.node_count; ++v) {
-      const graph::node& n = s.nodes[v];
+      const graphs::node& n = s.nodes[v];
       kernels[v] = kernels_so_far +=
-          n.op->what == graph::role::kernel && n.result_index == 0 && s.recomputes[v] == none;
-      if (n.op->what == graph::role::map) {
+          n.op->what == graphs::role::kernel && n.result_index == 0 && s.recomputes[v] == none;
+      if (n.op->what == graphs::role::map) {
         is_in_place[v] = any = true;
         last[v] = v;
       }
-      if (!any || n.result_index > 0 || n.op->what == graph::role::view) continue;
+      if (!any || n.result_index > 0 || n.op->what == graphs::role::view) continue;
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = s.root(s.arguments[n.first + i]);
         if (!is_in_place[a]) continue;
         is_in_place[a] = reads_through(v, i, a) &&
-                         (v < s.turn || a >= s.turn || graph::is_leaf(op_of(s.root(s.argument(a, 0))).what));
+                         (v < s.turn || a >= s.turn || graphs::is_leaf(op_of(s.root(s.argument(a, 0))).what));
         last[a] = v;
       }
     }
@@ -150,10 +151,10 @@ struct reader_finder {
 
   /// Returns true if value `v` can read its argument `i`, which is `concatenation`, piece by piece.
   constexpr bool reads_pieces(int v, int i, int concatenation) const {
-    const graph::operation& op = op_of(v);
-    if (op.what == graph::role::elementwise)
+    const graphs::operation& op = op_of(v);
+    if (op.what == graphs::role::elementwise)
       return cairn::detail::same_address(s.nodes[v].result->same_shape, s.nodes[concatenation].result->same_shape);
-    return op.what == graph::role::kernel && op.may_read_pieces(i);
+    return op.what == graphs::role::kernel && op.may_read_pieces(i);
   }
   /// Finds the concatenations that are read in place. All readers must be able to read pieces, no piece may be a
   /// constant, and the pieces must have at least two columns each on average. The pieces have as many bytes as the
@@ -161,13 +162,13 @@ struct reader_finder {
   constexpr void find_pieces() {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {
-      const graph::node& n = s.nodes[v];
+      const graphs::node& n = s.nodes[v];
       out.in_pieces[v] = n.op->joins && n.result->extents[-1] >= 2 * n.op->argument_count;
       any |= n.op->joins;
       for (int i = 0; any && n.result_index == 0 && i < n.op->argument_count; ++i) {
         const int a = s.arguments[n.first + i];
         out.in_pieces[a] = out.in_pieces[a] && reads_pieces(v, i, a);
-        out.in_pieces[v] = out.in_pieces[v] && !graph::is_constant(op_of(s.root(a)).what);
+        out.in_pieces[v] = out.in_pieces[v] && !graphs::is_constant(op_of(s.root(a)).what);
       }
     }
     if (!any) return;
@@ -179,8 +180,8 @@ struct reader_finder {
 
   constexpr void find_readers() {
     for (int v = 0; v < s.node_count; ++v) {
-      const graph::node& n = s.nodes[v];
-      const bool elsewhere = n.op->what == graph::role::view || is_in_place[v];
+      const graphs::node& n = s.nodes[v];
+      const bool elsewhere = n.op->what == graphs::role::view || is_in_place[v];
       out.memory_root[v] = elsewhere ? out.memory_root[s.arguments[n.first]] : v;
       out.first[v] = out.last[v] = none;
       if (elsewhere || out.in_pieces[v] || n.result_index > 0) continue;
@@ -204,4 +205,4 @@ constexpr auto find_readers(const Schedule& s) {
   return f.out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

@@ -15,97 +15,26 @@
 #pragma once
 
 #include "cairn/plan/needs.hpp"
+#include "cairn/plan/schedule.hpp"
 
-namespace cairn::plan {
-
-/// A value that a training step leaves for the next one. `after` replaces `before`, which is a parameter or one of its
-/// moments.
-struct carry {
-  int before = none, after = none;
-  int leaf = 0, moment = none;  ///< the parameter's leaf, and the index of the moment; none for the parameter itself
-  int key = none;               ///< first of the two words of the key by which the new value is rounded, or none
-};
-
-/// The work of operations of a plan.
-struct plan_work {
-  /// all FLOP, and the part that is recomputed, including recomputation in pullbacks of scans
-  std::int64_t flops = 0, recomputed = 0;
-  std::int64_t recomputed_in_scans = 0;  ///< the part of `recomputed` that pullbacks of scans do
-  loop_counts scan_counts;               ///< counts of what scans do
-
-  constexpr plan_work& operator+=(const plan_work& more) {
-    flops += more.flops;
-    recomputed += more.recomputed;
-    recomputed_in_scans += more.recomputed_in_scans;
-    scan_counts += more.scan_counts;
-    return *this;
-  }
-};
-
-/// The values of a training step in the order of their computation.
-template <int Nodes, int Arguments, int Leaves, int Segments, int Tags, int Outputs, int Carries = 1>
-struct schedule : graph::values<Nodes, Arguments> {
-  static constexpr int segment_capacity = Segments;
-  template <int MoreNodes, int MoreArguments, int MoreCarries>
-  using resized = schedule<MoreNodes, MoreArguments, Leaves, Segments, Tags, Outputs, MoreCarries>;
-  struct recomputation {
-    int operations = 0;
-    std::int64_t flops = 0;
-  };
-  bool stored[Nodes] = {};  ///< true for outputs, and for forward values that the backward pass reads without a clone
-  int recomputes[Nodes] = {};  ///< of recomputed values: the value that is computed a second time; none for others
-  int origin[Nodes] = {};      ///< the value of the graph and its gradient from which it comes
-  int segment[Nodes] = {};     ///< the segment in which it lies; of a clone, the segment that recomputes it
-  int turn = 0;
-  int leaf_value[Leaves] = {}, gradient[Leaves] = {};  ///< by leaf: its value and its gradient, or none
-  int earlier[Leaves] = {};  ///< by leaf: the earlier gradient to which the leaf's gradient is added, or none
-  int tagged[Tags] = {};     ///< by tag: its value, or none if nothing needs the value
-  int outputs[Outputs] = {}, output_count = 0;
-  carry carries[Carries] = {};
-  int carry_count = 0;
-  int first_number = none, number_count = 0;  ///< range of the values that are numbers of update rules
-  /// first value of the updates, if updates wait until all gradients are complete; otherwise none
-  int first_update = none;
-  /// by the segment whose backward pass needs the recomputation; 0 is the program outside
-  recomputation recomputed[Segments] = {};
-
-  /// Returns the work of the operation whose first result is `v`. Returns no work if `v` is another result, so that
-  /// each operation counts once.
-  constexpr plan_work work_of(int v) const {
-    const graph::operation& by = this->op(v);
-    if (this->nodes[v].result_index > 0) return {};
-    return {by.flops, recomputes[v] != none ? by.flops : by.recomputed, by.recomputed, by.counts};
-  }
-};
-
-/// Returns the work of the operations of a schedule's values [begin, end).
-template <class Schedule>
-constexpr plan_work work_of(const Schedule& s, int begin, int end) {
-  plan_work out;
-  for (int v = begin; v < end; ++v) out += s.work_of(v);
-  return out;
-}
-template <class Schedule>
-constexpr plan_work work_of(const Schedule& s) {
-  return work_of(s, 0, s.node_count);
-}
+namespace cairn::plans {
 
 /// Returns upper bounds of the schedule's values and arguments. `order` says how deeply gradients are nested in the
 /// forward pass: 0 without a gradient, 2 for a gradient of a gradient.
 template <class Gradient, class Segments>
-constexpr graph::sizes schedule_size(const Gradient& d, const Segments& segments, int order) {
+constexpr graphs::sizes schedule_size(const Gradient& d, const Segments& segments, int order) {
   const int times = order > 0 ? 2 : 1;
-  graph::sizes size;
+  graphs::sizes size;
   size.nodes = d.node_count;
   size.arguments = d.argument_count + 1;
   for (int v = 0; v < d.node_count; ++v) {
-    const graph::node& n = d.nodes[v];
+    const graphs::node& n = d.nodes[v];
     const int clones = v < d.turn ? times * (1 + segments.depth_of(v)) : 0;
     size.nodes += clones;
     if (n.result_index > 0) continue;
     size.arguments += clones * n.op->argument_count;
     for (int i = 0; i < n.op->argument_count; ++i) {
-      const graph::node& read = d.nodes[d.arguments[n.first + i]];
+      const graphs::node& read = d.nodes[d.arguments[n.first + i]];
       if (!read.result->overwritten_by_reader) continue;
       size.nodes += (1 + clones) * read.op->result_count;
       size.arguments += (1 + clones) * read.op->argument_count;
@@ -116,7 +45,7 @@ constexpr graph::sizes schedule_size(const Gradient& d, const Segments& segments
 
 namespace detail {
 /// The state of one rematerialization. Tables by depth are flattened: entry (depth, v) is at depth * Nodes + v.
-template <graph::sizes Size, class Graph, class Gradient, class Segments, class Needs>
+template <graphs::sizes Size, class Graph, class Gradient, class Segments, class Needs>
 struct rematerializer {
   static constexpr int nodes = Gradient::capacity;
   static constexpr int depths = Segments::depths;
@@ -140,13 +69,13 @@ struct rematerializer {
   int clone[nodes * depths] = {};  ///< by depth of the environment and value: 1 + the number of the clone, or 0
   demand pending[nodes] = {};
 
-  constexpr bool is_leaf(int v) const { return graph::is_leaf(d.nodes[v].op->what); }
-  constexpr bool is_view(int v) const { return d.nodes[v].op->what == graph::role::view; }
+  constexpr bool is_leaf(int v) const { return graphs::is_leaf(d.nodes[v].op->what); }
+  constexpr bool is_view(int v) const { return d.nodes[v].op->what == graphs::role::view; }
 
   /// Appends all results of the operation of `v`. The caller has already written the operation's arguments to the end
   /// of `out.arguments`.
   constexpr int emit(int v, int segment) {
-    const graph::node& n = d.nodes[v];
+    const graphs::node& n = d.nodes[v];
     const int made = out.node_count, first = out.argument_count;
     out.argument_count += n.op->argument_count;
     for (int r = 0; r < n.op->result_count; ++r) {
@@ -182,7 +111,7 @@ struct rematerializer {
   constexpr void find_needed_by_outputs() {
     for (int i = 0; i < g.output_count; ++i) needed_by_outputs[g.outputs[i]] = true;
     for (int v = d.turn; v-- > 0;) {
-      const graph::node& n = d.nodes[v];
+      const graphs::node& n = d.nodes[v];
       needed_by_outputs[v] |= is_leaf(v);
       if (n.result_index > 0) needed_by_outputs[v - n.result_index] |= needed_by_outputs[v];
       for (int i = 0; needed_by_outputs[v] && i < n.op->argument_count; ++i) {
@@ -197,7 +126,7 @@ struct rematerializer {
     if (order > 0) find_needed_by_outputs();
     for (int v = 0; v < d.turn; ++v) stored[v] = need.output[v];
     for (int v = 0; v < d.turn; ++v) {
-      const graph::node& n = d.nodes[v];
+      const graphs::node& n = d.nodes[v];
       if (n.result_index > 0 || !need.live[v] || (order > 0 && !needed_by_outputs[v])) continue;
       for (int i = 0; order > 0 && i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
@@ -243,7 +172,7 @@ struct rematerializer {
     while (count > 0) {
       const demand top = pending[count - 1];
       const int environment = segments.common(segments.of[top.value], top.segment);
-      const graph::node& n = d.nodes[top.value];
+      const graphs::node& n = d.nodes[top.value];
       bool ready = true;
       for (int i = 0; i < n.op->argument_count && ready; ++i) {
         const int a = d.arguments[n.first + i], there = find_and_mark_stored(a, environment);
@@ -270,7 +199,7 @@ struct rematerializer {
 
   constexpr void backward() {
     for (int v = d.turn; v < d.node_count; ++v) {
-      const graph::node& n = d.nodes[v];
+      const graphs::node& n = d.nodes[v];
       if (n.result_index > 0 || !need.live[v]) continue;
       for (int i = 0; i < n.op->argument_count; ++i) {
         if (d.arguments[n.first + i] < d.turn) resolve(d.arguments[n.first + i], segments.of[v]);
@@ -307,7 +236,7 @@ struct rematerializer {
 
 /// Returns the schedule of a program: the forward pass, in which gradients are nested `order` times, then the backward
 /// pass with the recomputation that it needs.
-template <graph::sizes Size, class Graph, class Gradient, class Segments, class Needs>
+template <graphs::sizes Size, class Graph, class Gradient, class Segments, class Needs>
 constexpr auto rematerialize(const Graph& g, const Gradient& d, const Segments& segments, const Needs& need,
                              int order) {
   detail::rematerializer<Size, Graph, Gradient, Segments, Needs> r{g, d, segments, need, order};
@@ -317,4 +246,4 @@ constexpr auto rematerialize(const Graph& g, const Gradient& d, const Segments& 
   return r.out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 /// The body of a scan as a model. It is differentiated from the cotangents of all its results.
 template <class Scan, class Target>
@@ -18,8 +18,8 @@ struct body_model {
     static constexpr bool trains = Target::training, updates_parameters = false;
   };
   using real = typename Target::real;
-  using sums = graph::target<typename Target::numbers, 0, true>;
-  using facts = graph::scan_facts<Scan, Target>;
+  using sums = graphs::target<typename Target::numbers, 0, true>;
+  using facts = graphs::scan_facts<Scan, Target>;
   static constexpr int order = Scan::body::inside.order;
   /// the backward pass recomputes and records several iterations before it reads them
   static constexpr bool records = Scan::policy::segment_length > 0;
@@ -36,7 +36,7 @@ struct body_model {
       const auto add = [&]<std::size_t I>(std::integral_constant<std::size_t, I>) {
         if constexpr (graph.cotangents[I] != none) {
           out.of[out.count++] = {graph.outputs[I], graph.leaves[graph.cotangents[I]].node,
-                                 &graph::sum_of_two<sums, graph::iteration_tensor<Scan, I>>};
+                                 &graphs::sum_of_two<sums, graphs::iteration_tensor<Scan, I>>};
         }
       };
       (add(std::integral_constant<std::size_t, R>{}), ...);
@@ -47,7 +47,7 @@ struct body_model {
     if constexpr (starts.count == 0) {
       return undifferentiated<gradient_size(graph)>(graph);
     } else {
-      constexpr graph::sizes size = [](graph::sizes s) {
+      constexpr graphs::sizes size = [](graphs::sizes s) {
         s.nodes += graph.leaf_count + starts.count;
         s.arguments += 2 * starts.count;
         return s;
@@ -63,7 +63,7 @@ template <class Scan, class Target>
 struct body_plan {
   using scan = Scan;
   using model = body_model<Scan, Target>;
-  using compiled = plan::compiled<model, 0, 0>;
+  using compiled = plans::compiled<model, 0, 0>;
   using facts = typename model::facts;
   static constexpr bool records = model::records;
   static constexpr const auto& g = model::graph;
@@ -229,7 +229,7 @@ struct body_plan {
     for (int i = 0; i < facts::arguments; ++i) {
       const auto& made = g.leaf_op(i).results[0].as_float();
       const bool summed = facts::summed.by_leaf[i] && s.gradient[i] != none;
-      const bool opens = Scan::iterations > cost::section_terms && summed && made.element.type == dtype::real;
+      const bool opens = Scan::iterations > costs::section_terms && summed && made.element.type == dtype::real;
       out.at[i] = opens ? std::exchange(out.bytes, out.bytes + aligned(made.bytes)) : none;
     }
     return out;
@@ -274,13 +274,13 @@ struct body_plan {
     return most;
   }
 
-  static constexpr graph::scan_figures figures = [] {
+  static constexpr graphs::scan_figures figures = [] {
     using policy = typename Scan::policy;
     constexpr int iterations = Scan::iterations;
     constexpr loop_counts counts = policy::template counts<iterations>;
     const std::int64_t recorded_iterations = policy::stores_iterations ? 0 : iterations,
                        recomputed_iterations = counts.evaluations - iterations - recorded_iterations;
-    graph::scan_figures out;
+    graphs::scan_figures out;
     if constexpr (policy::stores_iterations) {
       out.stored_bytes = stored_bytes(iterations);
     } else {
@@ -301,32 +301,32 @@ struct body_plan {
   }();
 };
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans
 
-namespace cairn::graph {
+namespace cairn::graphs {
 
 template <class Scan, class Target>
 constexpr scan_figures scan_hooks<Scan, Target>::figures() {
-  return plan::body_plan<Scan, Target>::figures;
+  return plans::body_plan<Scan, Target>::figures;
 }
 template <class Scan, class Target>
 constexpr bool scan_hooks<Scan, Target>::backward_reads(int result) {
-  return Scan::policy::stores_iterations && plan::body_plan<Scan, Target>::reads_result(result);
+  return Scan::policy::stores_iterations && plans::body_plan<Scan, Target>::reads_result(result);
 }
 template <class Scan, class Target>
 constexpr bool scan_hooks<Scan, Target>::backward_reads_argument(int leaf) {
-  using body_plan = plan::body_plan<Scan, Target>;
+  using body_plan = plans::body_plan<Scan, Target>;
   return body_plan::is_read(body_plan::s.leaf_value[leaf]);
 }
 template <class Scan, class Target>
 constexpr bool scan_hooks<Scan, Target>::gradient_can_be_left_out(int leaf) {
-  return plan::body_plan<Scan, Target>::gradient_can_be_left_out(leaf);
+  return plans::body_plan<Scan, Target>::gradient_can_be_left_out(leaf);
 }
 template <class Scan, class Target>
 template <bool Backward>
 constexpr std::int64_t scan_hooks<Scan, Target>::workspace_bytes(int threads) {
-  using body_plan = plan::body_plan<Scan, Target>;
+  using body_plan = plans::body_plan<Scan, Target>;
   return body_plan::workspace_parts_of(Backward).bytes() + body_plan::workspace_of_steps(Backward, threads);
 }
 
-}  // namespace cairn::graph
+}  // namespace cairn::graphs

@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 /// Offsets in the workspace of the scan, by base, for results and gradients that nothing outside of the body wants. If
 /// the plan of the body reads such a result or gradient, it has an offset of its own. Memory that the plan overwrites
@@ -100,4 +100,4 @@ constexpr auto find_unused_offsets() {
   return p.out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

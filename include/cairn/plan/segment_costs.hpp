@@ -1,9 +1,9 @@
 // Counts what segments cost and what they free, for reports and for diagnosis. The bytes are counted in the schedule.
 #pragma once
 
-#include "cairn/plan/rematerialize.hpp"
+#include "cairn/plan/schedule.hpp"
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 /// Bytes by segment. Index 0 is the program outside of all segments.
 template <int Segments>
@@ -31,7 +31,7 @@ struct cost_counter {
   /// of forward values: the outermost segment that stores a clone of the value for itself, or 0
   int outermost[nodes] = {};
 
-  constexpr bool is_leaf(int v) const { return graph::is_leaf(d.nodes[v].op->what); }
+  constexpr bool is_leaf(int v) const { return graphs::is_leaf(d.nodes[v].op->what); }
 
   /// Notes that a clone in `segment` reads `v`, which lies inside or outside the segment.
   constexpr void note_read(int v, int segment) {
@@ -46,7 +46,7 @@ struct cost_counter {
   constexpr void find_backward_reads() {
     for (int v = 0; v < s.turn; ++v) stored[s.origin[v]] |= s.stored[v];
     for (int v = s.turn; v < s.node_count; ++v) {
-      const graph::node& n = s.nodes[v];
+      const graphs::node& n = s.nodes[v];
       const int of = s.origin[v];
       const bool clone = of < d.turn;
       if (clone && segments.all[s.segment[v]].depth >= std::max(segments.visible_from_depth[of], 1)) {
@@ -66,7 +66,7 @@ struct cost_counter {
     int counted[nodes * Segments::depths] = {};
     for (int v = 0; v < d.turn; ++v) {
       if (!need.live[v] || is_leaf(v) || need.constant[v]) continue;
-      const graph::node& n = d.nodes[v];
+      const graphs::node& n = d.nodes[v];
       const bool wanted = read[v] || segment_recomputed_from[v] != no_segment;
       if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[outermost[v]] += n.result->bytes;
       if (wanted && stored[v] && need.cheap[v]) out.extra_bytes[segments.of[v]] += n.result->bytes;
@@ -100,4 +100,4 @@ constexpr auto count_segment_bytes(const Graph& g, const Gradient& d, const Segm
   return c.out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

@@ -5,7 +5,7 @@
 
 #include "cairn/plan/differentiate.hpp"
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 struct segment {
   int parent = none, depth = 0;      ///< the segment around it, and the number of segments around it
@@ -83,8 +83,8 @@ struct segment_finder {
   constexpr void choose(int block_levels) {
     int marked_depth[Graph::size.regions + 1] = {};  // by region: number of marked segments around it, itself included
     for (int r = 1; r < g.region_count; ++r) {
-      const graph::region& here = g.regions[r];
-      const bool marked = here.what == graph::region_kind::segment;
+      const graphs::region& here = g.regions[r];
+      const bool marked = here.what == graphs::region_kind::segment;
       marked_depth[r] = marked_depth[here.parent] + marked;
       int& segment_here = out.of_region[r];
       segment_here = out.of_region[here.parent];
@@ -104,8 +104,8 @@ struct segment_finder {
     for (int v = 0; v < d.turn; ++v) out.visible_from_depth[v] = out.all[region_segment(v)].depth;
     for (int i = 0; i < g.output_count; ++i) out.visible_from_depth[g.outputs[i]] = 0;
     for (int v = d.turn; v-- > 0;) {
-      const graph::node& n = d.nodes[v];
-      const bool view = n.op->what == graph::role::view;
+      const graphs::node& n = d.nodes[v];
+      const bool view = n.op->what == graphs::role::view;
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         if (n.order > d.nodes[a].order) continue;
@@ -139,4 +139,4 @@ constexpr auto find_segments(const Graph& g, const Gradient& d, int block_levels
   return f.out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

@@ -6,7 +6,7 @@
 
 #include "cairn/plan/places.hpp"
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 struct slot {
   std::int64_t bytes = 0;
@@ -120,4 +120,4 @@ constexpr auto share_slots(const Schedule& s, const Steps& f, const Loops& l, co
   return w.out;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

@@ -6,15 +6,15 @@
 
 #include "cairn/graph/update.hpp"
 #include "cairn/plan/model.hpp"
-#include "cairn/plan/rematerialize.hpp"
+#include "cairn/plan/schedule.hpp"
 
-namespace cairn::plan {
+namespace cairn::plans {
 
 /// Returns upper bounds of the size of the schedule with updates.
 template <class Model, class Schedule>
-constexpr graph::sizes size_with_updates(const Schedule& s) {
-  using all = graph::update_operations<Model>;
-  graph::sizes size{.nodes = s.node_count + 1 + all::rules.numbers, .arguments = s.argument_count + 1};
+constexpr graphs::sizes size_with_updates(const Schedule& s) {
+  using all = graphs::update_operations<Model>;
+  graphs::sizes size{.nodes = s.node_count + 1 + all::rules.numbers, .arguments = s.argument_count + 1};
   for (int i = 0; i < Model::graph.leaf_count; ++i) {
     if (Model::rules.of[i] == none) continue;
     size.nodes += 1 + 2 * all::rule(i).moments + (all::rounds ? lang::stochastic_argument_count : 0);
@@ -25,9 +25,9 @@ constexpr graph::sizes size_with_updates(const Schedule& s) {
 }
 
 namespace detail {
-template <graph::sizes Size, class Model, class Schedule>
+template <graphs::sizes Size, class Model, class Schedule>
 struct update_writer {
-  using all = graph::update_operations<Model>;
+  using all = graphs::update_operations<Model>;
   static constexpr int nodes = Schedule::capacity;
   static constexpr bool updates_at_end = Model::purpose::updates_parameters && Model::purpose::keeps_gradients;
   static constexpr const auto& g = Model::graph;
@@ -52,13 +52,13 @@ struct update_writer {
       if (is_updated(i)) shows_parameter[s.leaf_value[i]] = true;
     }
     for (int v = 0; v < s.node_count; ++v) {
-      const graph::node& n = s.nodes[v];
+      const graphs::node& n = s.nodes[v];
       if (n.result_index > 0) continue;
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = s.arguments[n.first + i];
         if (!shows_parameter[a]) continue;
         note_read(a, v);
-        shows_parameter[v] |= n.op->what == graph::role::view || n.op->what == graph::role::map || n.op->joins;
+        shows_parameter[v] |= n.op->what == graphs::role::view || n.op->what == graphs::role::map || n.op->joins;
       }
     }
   }
@@ -77,7 +77,7 @@ struct update_writer {
   }
 
   constexpr void copy(int v) {
-    const graph::node& n = s.nodes[v];
+    const graphs::node& n = s.nodes[v];
     const int at = new_index[v] = out.node_count++;
     out.nodes[at] = n;
     if (n.result_index > 0) {
@@ -92,7 +92,7 @@ struct update_writer {
     out.origin[at] = s.origin[v];
     out.segment[at] = s.segment[v];
   }
-  constexpr int append(const graph::operation& op, const graph::result_info* made, int like) {
+  constexpr int append(const graphs::operation& op, const graphs::result_info* made, int like) {
     const int at = out.node_count++;
     out.nodes[at] = s.nodes[like];
     out.nodes[at].op = &op;
@@ -110,7 +110,7 @@ struct update_writer {
   }
   constexpr void append_update(int leaf) {
     const auto i = static_cast<std::size_t>(leaf);
-    const graph::rule_facts& rule = all::rule(leaf);
+    const graphs::rule_facts& rule = all::rule(leaf);
     const int gradient_value = s.gradient[leaf], first_moment = out.node_count;
     for (int k = 0; k < rule.moments; ++k) append(all::moments[i], all::moments[i].results, gradient_value);
     const int drawn = out.node_count;
@@ -165,7 +165,7 @@ struct update_writer {
 
 template <class Model, const auto& Schedule>
 inline constexpr auto schedule_with_updates = [] {
-  constexpr graph::sizes size = size_with_updates<Model>(Schedule);
+  constexpr graphs::sizes size = size_with_updates<Model>(Schedule);
   detail::update_writer<size, Model, std::remove_cvref_t<decltype(Schedule)>> w{Schedule};
   w.write();
   return w.out;
@@ -178,4 +178,4 @@ constexpr const auto& with_updates() {
   else return schedule_with_updates<Model, Schedule>;
 }
 
-}  // namespace cairn::plan
+}  // namespace cairn::plans

@@ -14,10 +14,10 @@ class program;
 
 namespace cairn::report {
 
-/// A value of a training step. Fields that refer to another table hold an index, or graph::none.
+/// A value of a training step. Fields that refer to another table hold an index, or graphs::none.
 struct value {
   std::string_view operation;
-  graph::role what;
+  graphs::role what;
   shape extents;
   dtype type;
   std::int64_t bytes, flops;
@@ -26,11 +26,11 @@ struct value {
   int segment;                         ///< the innermost segment around the value; 0: the program outside of segments
   /// `leaf`: the leaf that this value is. `gradient`: the leaf of which this value is the gradient, or a term that the
   /// training step adds to the gradient.
-  int leaf = graph::none, gradient = graph::none;
+  int leaf = graphs::none, gradient = graphs::none;
   /// the parameter of which this is the new value, or a new moment, after the training step
-  int updated = graph::none;
-  int tag = graph::none;         ///< the first tag of the value
-  int recomputes = graph::none;  ///< the value of the forward pass that this value recomputes
+  int updated = graphs::none;
+  int tag = graphs::none;         ///< the first tag of the value
+  int recomputes = graphs::none;  ///< the value of the forward pass that this value recomputes
   int recomputed_for;  ///< for a recomputed value: the segment in the backward pass of which it is needed; 0 for others
   int order;           ///< 0 for a value of the model, 1 for a value of a gradient, 2 for a gradient of a gradient
   bool stored;         ///< the value is counted in memory_plan::stored_bytes
@@ -68,8 +68,8 @@ struct account {
   std::string_view names;
   std::span<const detail::segment_entry> segments;  ///< the first entry is the program outside of segments
   std::span<const segment_plan> plans;              ///< one for each segment, so without the first entry of `segments`
-  std::span<const graph::leaf> leaves;
-  std::span<const graph::tag> tags;
+  std::span<const graphs::leaf> leaves;
+  std::span<const graphs::tag> tags;
   std::span<const value> values;   ///< in the order in which they are computed
   std::span<const int> arguments;  ///< indices of values
   std::span<const step> steps;
@@ -86,11 +86,11 @@ struct account {
     return arguments[static_cast<std::size_t>((*this)[number].first_argument + i)];
   }
   const detail::segment_entry& segment(int number) const { return segments[static_cast<std::size_t>(number)]; }
-  const graph::leaf& leaf(int number) const { return leaves[static_cast<std::size_t>(number)]; }
-  const graph::tag& tag(int number) const { return tags[static_cast<std::size_t>(number)]; }
+  const graphs::leaf& leaf(int number) const { return leaves[static_cast<std::size_t>(number)]; }
+  const graphs::tag& tag(int number) const { return tags[static_cast<std::size_t>(number)]; }
   /// Returns the value that a view shows, or the value itself if it is no view.
   int root(int number) const {
-    while ((*this)[number].what == graph::role::view) number = argument(number, 0);
+    while ((*this)[number].what == graphs::role::view) number = argument(number, 0);
     return number;
   }
   /// Returns the segment at depth `depth` that contains segment `number`, or is that segment. Depth 1 is outermost.
@@ -112,13 +112,13 @@ constexpr std::int64_t bytes_read(int i, int* reader) {
   constexpr const auto& l = Compiled::loops;
   std::int64_t bytes = 0;
   const auto read = [&](int v, int source) {
-    if (graph::is_constant(s.op(source).what) || f.step_of[source] == i) return;
+    if (graphs::is_constant(s.op(source).what) || f.step_of[source] == i) return;
     if (std::exchange(reader[source], i) == i) return;
     bytes += std::min(s.result(v).bytes, s.result(source).bytes);
   };
   for (int k = l.of[i].input_begin; k < l.of[i].input_end; ++k) read(l.inputs[k].value, l.inputs[k].source);
   const int kernel = f.steps[i].kernel;
-  for (int k = 0; kernel != graph::none && k < s.op(kernel).argument_count; ++k)
+  for (int k = 0; kernel != graphs::none && k < s.op(kernel).argument_count; ++k)
     read(s.argument(kernel, k), f.memory_root[s.argument(kernel, k)]);
   return bytes;
 }
@@ -132,14 +132,14 @@ inline constexpr auto tables = [] {
   struct {
     char names[g.character_count + 1] = {};
     segment_entry segments[in.count] = {};
-    graph::leaf leaves[g.leaf_count + 1] = {};
-    graph::tag tags[g.tag_count + 1] = {};
+    graphs::leaf leaves[g.leaf_count + 1] = {};
+    graphs::tag tags[g.tag_count + 1] = {};
     value values[s.node_count] = {};
     int arguments[s.argument_count + 1] = {};
     step steps[f.step_count + 1] = {};
   } out;
   int reader[s.node_count];
-  for (int& step : reader) step = graph::none;
+  for (int& step : reader) step = graphs::none;
   std::copy_n(g.names, g.character_count, out.names);
   for (int i = 0; i < in.count; ++i) {
     out.segments[i] = {in.all[i].parent, in.all[i].depth, cairn::detail::segment_names<Compiled>::of(i)};
@@ -148,7 +148,7 @@ inline constexpr auto tables = [] {
   std::copy_n(g.tags, g.tag_count, out.tags);
   std::copy_n(s.arguments, s.argument_count, out.arguments);
   for (int v = 0; v < s.node_count; ++v) {
-    const graph::node& n = s.nodes[v];
+    const graphs::node& n = s.nodes[v];
     value& made = out.values[v];
     made.operation = n.op->name;
     made.what = n.op->what;
@@ -162,34 +162,34 @@ inline constexpr auto tables = [] {
     made.segment = in.of[s.origin[v]];
     made.recomputes = s.recomputes[v];
     made.order = n.order;
-    made.recomputed_for = s.recomputes[v] != graph::none ? s.segment[v] : 0;
+    made.recomputed_for = s.recomputes[v] != graphs::none ? s.segment[v] : 0;
     made.in_pieces = f.in_pieces[v];
     made.converted = n.op->converts;
     made.is_first_result = n.result_index == 0;
     made.step = f.step_of[v];
-    const bool held = made.step != graph::none && f.external[v] && !Compiled::addresses.outside_arena[v];
-    made.last = held ? Compiled::ranges.last[v] : graph::none;
-    made.offset = held ? Compiled::layout.of[v].offset : graph::none;
-    made.stored = v < s.turn && f.step_of[v] != graph::none && Compiled::ranges.last[v] >= f.turn &&
+    const bool held = made.step != graphs::none && f.external[v] && !Compiled::addresses.outside_arena[v];
+    made.last = held ? Compiled::ranges.last[v] : graphs::none;
+    made.offset = held ? Compiled::layout.of[v].offset : graphs::none;
+    made.stored = v < s.turn && f.step_of[v] != graphs::none && Compiled::ranges.last[v] >= f.turn &&
                   !Compiled::addresses.output[v] && !n.result->in_user_memory;
   }
   for (int i = g.tag_count; i-- > 0;) {
-    if (s.tagged[i] != graph::none) out.values[s.tagged[i]].tag = i;
+    if (s.tagged[i] != graphs::none) out.values[s.tagged[i]].tag = i;
   }
   for (int i = 0; i < s.carry_count; ++i) out.values[s.carries[i].after].updated = s.carries[i].leaf;
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (s.leaf_value[i] != graph::none) out.values[s.leaf_value[i]].leaf = i;
+    if (s.leaf_value[i] != graphs::none) out.values[s.leaf_value[i]].leaf = i;
     const int total = s.gradient[i];
-    if (total == graph::none) continue;
+    if (total == graphs::none) continue;
     out.values[total].gradient = i;
-    for (int k = 0; s.earlier[i] != graph::none && k < s.op(total).argument_count; ++k)
+    for (int k = 0; s.earlier[i] != graphs::none && k < s.op(total).argument_count; ++k)
       out.values[s.root(s.argument(total, k))].gradient = i;
   }
   for (int i = 0; i < f.step_count; ++i) {
     step& made = out.steps[i];
     made.live = Compiled::slots.bytes_at_step[i];
     made.segment = in.of[s.origin[f.members[f.steps[i].loop_begin]]];
-    made.workspace_bytes = plan::aligned(plan::workspace_of(s, f.steps[i], Compiled::threads));
+    made.workspace_bytes = plans::aligned(plans::workspace_of(s, f.steps[i], Compiled::threads));
     made.workspace_offset = Compiled::layout.workspace[i];
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       const int v = f.members[m];

@@ -22,16 +22,16 @@ struct dot_writer {
   /// random keys and constants. Inputs have their own nodes.
   bool is_line(int v) const {
     const value& of = a[a.root(v)];
-    return of.what == graph::role::parameter || of.what == graph::role::random || graph::is_constant(of.what);
+    return of.what == graphs::role::parameter || of.what == graphs::role::random || graphs::is_constant(of.what);
   }
   std::string line_of(int v) const {
     std::ostringstream text;
     text.imbue(std::locale::classic());
     const value& of = a[a.root(v)];
-    if (of.what == graph::role::constant) text << of.number;
-    else if (of.what == graph::role::generated) text << "of positions";
+    if (of.what == graphs::role::constant) text << of.number;
+    else if (of.what == graphs::role::generated) text << "of positions";
     else text << escaped(a.name(a.leaf(of.leaf)));
-    if (of.what == graph::role::parameter) text << ' ' << extents_of{a[v].extents, a[v].type};
+    if (of.what == graphs::role::parameter) text << ' ' << extents_of{a[v].extents, a[v].type};
     return text.str();
   }
 
@@ -43,18 +43,19 @@ struct dot_writer {
   void node(int v) {
     const value& n = a[v];
     if (is_line(v)) return;
-    out << "  v" << v << " [label=<" << (n.leaf != graph::none ? escaped(a.name(a.leaf(n.leaf))) : escaped(n.operation))
-        << ' ' << extents_of{n.extents, n.type};
+    out << "  v" << v << " [label=<"
+        << (n.leaf != graphs::none ? escaped(a.name(a.leaf(n.leaf))) : escaped(n.operation)) << ' '
+        << extents_of{n.extents, n.type};
     for (int i = 0; i < n.argument_count; ++i) {
       if (is_line(a.argument(v, i))) line("#7a808a", line_of(a.argument(v, i)));
     }
-    if (n.tag != graph::none) line("#7a808a", '"', escaped(a.name(a.tag(n.tag))), '"');
+    if (n.tag != graphs::none) line("#7a808a", '"', escaped(a.name(a.tag(n.tag))), '"');
     if (n.stored) line("#1f5fa8", "stored, ", bytes(n.bytes));
     const auto times = again.find(v);
     if (times != again.end())
-      line("#b35900", "computed again", times->second > 1 ? ", " + std::to_string(times->second) + " times" : "");
+      line("#b35900", "recomputed", times->second > 1 ? ", " + std::to_string(times->second) + " times" : "");
     out << '>';
-    if (n.leaf != graph::none) out << ", shape=plaintext, fontcolor=\"#7a808a\"";
+    if (n.leaf != graphs::none) out << ", shape=plaintext, fontcolor=\"#7a808a\"";
     else if (n.stored) out << ", color=\"#2878d0\", fillcolor=\"#d8e8f8\", penwidth=2";
     else if (times != again.end()) out << ", color=\"#d9730d\", style=\"filled,rounded,dashed\"";
     out << "];\n";
@@ -66,7 +67,7 @@ struct dot_writer {
       if (is_line(of)) continue;
       const int depth = a.segment(n.segment).depth;
       const bool boundary =
-          depth > 0 && a[a.root(of)].leaf == graph::none && a.around(a[of].segment, depth) != n.segment;
+          depth > 0 && a[a.root(of)].leaf == graphs::none && a.around(a[of].segment, depth) != n.segment;
       out << "  v" << of << " -> v" << v << (boundary ? " [color=\"#2878d0\", penwidth=2.5]" : "") << ";\n";
     }
   }
@@ -87,7 +88,7 @@ struct dot_writer {
 
   void write() {
     for (const value& v : a.values) {
-      if (v.recomputes != graph::none && v.what != graph::role::view) ++again[v.recomputes];
+      if (v.recomputes != graphs::none && v.what != graphs::role::view) ++again[v.recomputes];
     }
     out << "digraph step {\n"
            "  graph [fontname=\"Helvetica\", fontsize=12, ranksep=0.3, nodesep=0.3, labeljust=l];\n"

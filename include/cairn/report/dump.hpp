@@ -35,7 +35,7 @@ void graph(std::ostream& out) {
   for (int i = 0; i < g.result_count; ++i) out << " %" << g.outputs[i];
   out << '\n';
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (g.leaves[i].next_value != graph::none)
+    if (g.leaves[i].next_value != graphs::none)
       out << "  " << g.name(g.leaves[i]) << " becomes %" << g.leaves[i].next_value << '\n';
   }
 }
@@ -48,9 +48,9 @@ void gradient(std::ostream& out) {
   const auto& d = Compiled::gradient;
   out << "gradient: " << d.node_count - d.turn << " values more\n";
   for (int v = d.turn; v < d.node_count; ++v)
-    report::detail::print(out << "  ", g, d, v, graph::none, path_of<Compiled>(Compiled::segments.of[v]));
+    report::detail::print(out << "  ", g, d, v, graphs::none, path_of<Compiled>(Compiled::segments.of[v]));
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (d.gradient[i] != graph::none) out << "  of " << g.name(g.leaves[i]) << ": %" << d.gradient[i] << '\n';
+    if (d.gradient[i] != graphs::none) out << "  of " << g.name(g.leaves[i]) << ": %" << d.gradient[i] << '\n';
   }
 }
 
@@ -68,10 +68,10 @@ void schedule(std::ostream& out) {
     while (leaf-- > 0 && s.leaf_value[leaf] != v) {
     }
     const bool computed = s.op(v).argument_count > 0;
-    report::detail::print_column(out, 11,
-                                 s.recomputes[v] != graph::none ? "  again"
-                                 : computed && s.stored[v]      ? "  stored"
-                                                                : "");
+    report::detail::print_column(out, 14,
+                                 s.recomputes[v] != graphs::none ? "  recomputed"
+                                 : computed && s.stored[v]       ? "  stored"
+                                                                 : "");
     report::detail::print(out, g, s, v, leaf, path_of<Compiled>(Compiled::segments.of[s.origin[v]]));
   }
 }
@@ -86,18 +86,18 @@ void steps(std::ostream& out) {
   out << "steps: " << f.turn << " forward, " << f.step_count - f.turn << " backward\n";
   for (int i = 0; i < f.step_count; ++i) {
     if (i == f.turn) out << "  -------- the turn\n";
-    const plan::plan_step& st = f.steps[i];
+    const plans::plan_step& st = f.steps[i];
     for (int m = st.begin; m < st.end; ++m) {
       const int v = f.members[m];
       if (m > st.begin) report::detail::print_column(out, 15, "");
       else report::detail::print_column(out, 15, "  ", i, i < 10 ? "   " : "  ", st.has_loop() ? "loop" : "kernel");
-      const bool again = s.recomputes[v] != graph::none,
+      const bool again = s.recomputes[v] != graphs::none,
                  shared = m == st.begin && st.has_loop() && l.of[i].same_as != i;
       report::detail::print_column(
           out, again || shared ? 34 : 0, f.external[v] ? "> %" : "  %", v, " = ",
           report::detail::formula_of<std::remove_cvref_t<decltype(Compiled::graph)>, std::remove_cvref_t<decltype(s)>>{
-              Compiled::graph, s, v, graph::none});
-      if (again) out << (shared ? "again, " : "again");
+              Compiled::graph, s, v, graphs::none});
+      if (again) out << (shared ? "recomputed, " : "recomputed");
       if (shared) out << "code of step " << l.of[i].same_as;
       out << '\n';
     }
@@ -112,11 +112,11 @@ void memory(std::ostream& out) {
   const auto& s = Compiled::schedule;
   const auto& f = Compiled::steps;
   const auto& a = Compiled::layout;
-  const auto row = [&](const plan::address& at, std::int64_t bytes, int first, int last) {
+  const auto row = [&](const plans::address& at, std::int64_t bytes, int first, int last) {
     report::detail::print_column(out, 10, bytes);
-    const char* const where = at.base == plan::arena_base       ? "arena + "
-                              : at.base == plan::elsewhere_base ? "elsewhere + "
-                                                                : "gradients + ";
+    const char* const where = at.base == plans::arena_base       ? "arena + "
+                              : at.base == plans::elsewhere_base ? "elsewhere + "
+                                                                 : "gradients + ";
     report::detail::print_column(out, 18, where, at.offset);
     for (int i = 0; i < f.step_count; ++i) out << (i == f.turn ? "|" : "") << (first <= i && i <= last ? '#' : '.');
     out << '\n';
@@ -129,10 +129,10 @@ void memory(std::ostream& out) {
       report::detail::print_column(out, 24, "  %", v, ' ', s.op(v).name);
       row(a.of[v], s.result(v).bytes, i, Compiled::ranges.last[v]);
     }
-    const std::int64_t workspace_bytes = plan::workspace_of(s, f.steps[i], Compiled::threads);
+    const std::int64_t workspace_bytes = plans::workspace_of(s, f.steps[i], Compiled::threads);
     if (workspace_bytes == 0) continue;
     report::detail::print_column(out, 24, "  scratch of step ", i);
-    row({plan::arena_base, a.workspace[i]}, workspace_bytes, i, i);
+    row({plans::arena_base, a.workspace[i]}, workspace_bytes, i, i);
   }
 }
 

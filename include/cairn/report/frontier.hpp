@@ -37,15 +37,16 @@ struct frontier_plot {
 template <auto Loss, class... Options>
 frontier_plot plot_of() {
   using found = cairn::detail::frontier_of<Loss, Options...>;
-  using unplaced = typename found::template candidates<plan::all_levels>::unplaced;
+  using unplaced = typename found::template candidates<plans::all_levels>::unplaced;
   constexpr flop_counts flops = cairn::detail::flops_in<unplaced>;
-  using by_marks = plan::compiled<typename found::model, cairn::detail::blocks_in<Options...>, found::options::threads>;
+  using by_marks =
+      plans::compiled<typename found::model, cairn::detail::blocks_in<Options...>, found::options::threads>;
   constexpr bool marked = by_marks::segments.count > 1;
   return {found::points,
-          {{"plain", found::template point<plan::all_levels>},
+          {{"plain", found::template point<plans::all_levels>},
            {marked ? "as marked" : "", found::template point<0>},
            {"Chen's rule",
-            found::template point<plan::all_levels, plan::search::candidate<plan::search::square_root_blocks>>}},
+            found::template point<plans::all_levels, plans::search::candidate<plans::search::square_root_blocks>>}},
           flops.forward,
           flops.backward,
           found::placed::placeable,
@@ -58,7 +59,7 @@ inline void print_frontier(std::ostream& out, const frontier_plot& plot) {
     out << "nothing to place: no layers that are applied by |, repeat or block\n";
     return;
   }
-  table t({"segments", "arena", "of plain", "computed again", "of forward"});
+  table t({"segments", "arena", "of plain", "recomputed", "of forward"});
   const std::int64_t plain = plot.others[0].at.peak_bytes;
   const auto add = [&](std::string_view name, const frontier_point& p) {
     t.add({std::string(name), bytes(p.peak_bytes), percent(p.peak_bytes, plain), flops(p.recomputed_flops),
@@ -83,7 +84,7 @@ struct frontier_drawing : svg_plot {
   void dot(const frontier_point& p, std::string_view kind, std::string_view title) {
     out << "<circle cx='" << px(x_of(p)) << "' cy='" << px(y(p.peak_bytes)) << "' r='4' class='" << kind << "'><title>"
         << escaped(title) << bytes(p.peak_bytes) << ", " << flops(p.recomputed_flops)
-        << " computed again</title></circle>\n";
+        << " recomputed</title></circle>\n";
   }
   void draw() {
     open_image(bottom + 60, "Bytes of the arena, by the work of a step");

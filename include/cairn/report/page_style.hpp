@@ -106,8 +106,9 @@ inline constexpr std::string_view page_body = R"html(<body>
 <h2>Parts</h2>
 <div class="scroll" id="parts"></div>
 <h2>Segments</h2>
-<p>What computing a segment again costs stands beside the bytes that it does not store for that. A segment around
-others counts what these do not; outside of segments, backward computes again what is cheap.</p>
+<p>The cost of recomputing a segment stands beside the bytes that the segment does not store. Each cost counts once: a
+segment around others leaves out what the inner segments count. Outside of segments, the backward pass recomputes what
+is cheap.</p>
 <div class="scroll" id="segments"></div>
 <h2>Operations</h2>
 <p>The time of a step is divided among its operations by their FLOP. "Of the roof" is the share of the speed that the

@@ -50,15 +50,15 @@ struct formula_of {
   int value;
   int leaf;  ///< index of the leaf that the value is, or none
   friend std::ostream& operator<<(std::ostream& out, formula_of f) {
-    const graph::operation& op = f.values.op(f.value);
-    if (op.what == graph::role::constant) return out << op.value;
-    if (f.leaf != graph::none) {
-      const graph::leaf& named = f.graph.leaves[f.leaf];
-      const char* what = op.what == graph::role::input     ? "input "
-                         : op.what == graph::role::random  ? "key "
-                         : op.trainable                    ? "parameter "
-                         : named.next_value != graph::none ? "state "
-                                                           : "frozen ";
+    const graphs::operation& op = f.values.op(f.value);
+    if (op.what == graphs::role::constant) return out << op.value;
+    if (f.leaf != graphs::none) {
+      const graphs::leaf& named = f.graph.leaves[f.leaf];
+      const char* what = op.what == graphs::role::input     ? "input "
+                         : op.what == graphs::role::random  ? "key "
+                         : op.trainable                     ? "parameter "
+                         : named.next_value != graphs::none ? "state "
+                                                            : "frozen ";
       return out << what << f.graph.name(named);
     }
     out << op.name;
@@ -75,7 +75,7 @@ struct formula_of {
 template <class Graph, class Values>
 void print(std::ostream& out, const Graph& g, const Values& values, int number, int leaf, std::string_view path) {
   print_column(out, 42, '%', number, " = ", formula_of<Graph, Values>{g, values, number, leaf});
-  const graph::result_info& made = values.result(number);
+  const graphs::result_info& made = values.result(number);
   const int width = made.element.type == dtype::bf16 ? 17 : 12;
   print_column(out, path.empty() ? 0 : width, extents_of{made.extents, made.element.type});
   out << path << '\n';

@@ -64,7 +64,7 @@ struct profiled_share {
 
 namespace detail {
 inline phase phase_of(const account& a, int v) {
-  return a[v].recomputes != graph::none ? phase::recomputation : v < a.value_turn ? phase::forward : phase::backward;
+  return a[v].recomputes != graphs::none ? phase::recomputation : v < a.value_turn ? phase::forward : phase::backward;
 }
 
 /// Returns for each plan step the operations that it does, as the values that are their first results.
@@ -79,9 +79,9 @@ inline std::vector<std::vector<int>> operations_of(const account& a) {
 /// Returns the origin of a value by a name that the user knows: the parameter that it is a gradient or a new value of,
 /// or the layer that computes it.
 inline std::string origin_of(const account& a, const std::vector<std::string>& layers, int v) {
-  if (a[v].gradient != graph::none) return "gradient of " + std::string(a.name(a.leaf(a[v].gradient)));
-  if (a[v].updated != graph::none) return std::string(a.name(a.leaf(a[v].updated)));
-  const int forward = a[v].recomputes != graph::none ? a[v].recomputes : v;
+  if (a[v].gradient != graphs::none) return "gradient of " + std::string(a.name(a.leaf(a[v].gradient)));
+  if (a[v].updated != graphs::none) return std::string(a.name(a.leaf(a[v].updated)));
+  const int forward = a[v].recomputes != graphs::none ? a[v].recomputes : v;
   return forward < a.value_turn ? layers[static_cast<std::size_t>(forward)] : "";
 }
 
@@ -96,7 +96,7 @@ inline profiled profile_of(const account& a, const std::vector<double>& seconds,
     const int most = *std::ranges::max_element(operations[i], {}, [&](int v) { return a[v].flops; });
     std::string origin = origin_of(a, layers, most);
     for (const int v : operations[i]) {
-      if (a[v].gradient != graph::none || a[v].updated != graph::none) origin = origin_of(a, layers, v);
+      if (a[v].gradient != graphs::none || a[v].updated != graphs::none) origin = origin_of(a, layers, v);
     }
     const double work = out.limits.seconds_of_work(s.flops), memory = out.limits.seconds_of_memory(s.read + s.written);
     if (origin.empty()) origin = a.segment(s.segment).name;
@@ -119,7 +119,7 @@ inline std::vector<holding> holdings_of(const account& a) {
   std::vector<holding> all;
   for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
     const int last = std::min(a[v].last, static_cast<int>(a.steps.size()) - 1);
-    if (a[v].offset >= 0) all.push_back({v, a[v].step, last, a[v].offset, plan::aligned(a[v].bytes)});
+    if (a[v].offset >= 0) all.push_back({v, a[v].step, last, a[v].offset, plans::aligned(a[v].bytes)});
   }
   for (int i = 0; i < static_cast<int>(a.steps.size()); ++i) {
     const step& s = a.steps[static_cast<std::size_t>(i)];
@@ -186,7 +186,7 @@ inline std::vector<phase_shares> by_segment(const profiled& p) {
   detail::for_each_share(p, [&](int v, const profiled_share& s) {
     const value& of = p.plan[v];
     phase_shares& segment =
-        all[static_cast<std::size_t>(of.recomputes != graph::none ? of.recomputed_for : of.segment)];
+        all[static_cast<std::size_t>(of.recomputes != graphs::none ? of.recomputed_for : of.segment)];
     segment[static_cast<std::size_t>(detail::phase_of(p.plan, v))] += s;
   });
   return all;

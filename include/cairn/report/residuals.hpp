@@ -73,9 +73,9 @@ inline std::vector<std::string> layers_of(const account& a) {
   std::vector<std::string> layers(static_cast<std::size_t>(a.value_turn));
   for (int v = 0; v < a.value_turn; ++v) {
     std::string& layer = layers[static_cast<std::size_t>(v)];
-    if (a[v].leaf != graph::none) {
+    if (a[v].leaf != graphs::none) {
       layer = a.name(a.leaf(a[v].leaf));
-      if (const std::size_t dot = layer.rfind('.'); a[v].what == graph::role::parameter && dot != layer.npos)
+      if (const std::size_t dot = layer.rfind('.'); a[v].what == graphs::role::parameter && dot != layer.npos)
         layer.resize(dot);
       continue;
     }
@@ -83,9 +83,9 @@ inline std::vector<std::string> layers_of(const account& a) {
     bool parameter = false;
     for (int i = 0; i < a[v].argument_count; ++i) {
       const int of = a.argument(v, i);
-      const graph::role what = a[a.root(of)].what;
-      const bool named = what == graph::role::parameter || what == graph::role::random;
-      if (graph::is_constant(what) || named < parameter || (named == parameter && of < nearest)) continue;
+      const graphs::role what = a[a.root(of)].what;
+      const bool named = what == graphs::role::parameter || what == graphs::role::random;
+      if (graphs::is_constant(what) || named < parameter || (named == parameter && of < nearest)) continue;
       nearest = of;
       parameter = named;
     }
@@ -120,10 +120,10 @@ inline std::vector<std::pair<std::string_view, std::string>> shared_parameters(c
   std::vector<std::vector<std::pair<std::string_view, int>>> reading(a.leaves.size());
   std::vector<int> reader_counts(a.leaves.size());
   for (int v = 0; v < a.value_turn; ++v) {
-    if (a[v].what == graph::role::view || a[v].recomputes != graph::none || a[v].order > 0) continue;
+    if (a[v].what == graphs::role::view || a[v].recomputes != graphs::none || a[v].order > 0) continue;
     for (int i = 0; i < a[v].argument_count; ++i) {
       const value& read = a[a.root(a.argument(v, i))];
-      if (read.leaf == graph::none || read.what != graph::role::parameter) continue;
+      if (read.leaf == graphs::none || read.what != graphs::role::parameter) continue;
       const auto leaf = static_cast<std::size_t>(read.leaf);
       count_one(reading[leaf], operation_of(a[v]));
       ++reader_counts[leaf];
@@ -155,8 +155,8 @@ inline std::vector<backward_readers> readers_of(const account& a) {
       if (root < a.value_turn && a[root].stored) visit(found[static_cast<std::size_t>(root)], by, segment);
     };
     for (int v = 0; v < static_cast<int>(a.values.size()); ++v) {
-      if (a[v].gradient != graph::none) read(read, v, v, 0);  // a forward value may itself be a gradient
-      const bool reads = v >= a.value_turn && a[v].what != graph::role::view && !a[v].in_pieces;
+      if (a[v].gradient != graphs::none) read(read, v, v, 0);  // a forward value may itself be a gradient
+      const bool reads = v >= a.value_turn && a[v].what != graphs::role::view && !a[v].in_pieces;
       for (int i = 0; reads && i < a[v].argument_count; ++i) read(read, v, a.argument(v, i), a.around(a[v].segment, 1));
     }
   };
@@ -165,8 +165,8 @@ inline std::vector<backward_readers> readers_of(const account& a) {
   for_each([&](backward_readers& r, int v, int segment) {
     if (segment != r.segment) add_once(r.names, std::string(a.segment(segment).name));
     else if (a[v].converted) return;
-    else if (a[v].recomputes != graph::none) add_once(r.names, std::string(a[v].operation) + " again");
-    else if (a[v].gradient != graph::none)
+    else if (a[v].recomputes != graphs::none) add_once(r.names, std::string(a[v].operation) + " recomputed");
+    else if (a[v].gradient != graphs::none)
       add_once(r.names, "gradient of " + std::string(a.name(a.leaf(a[v].gradient))));
     else add_once(r.names, std::string(a[v].operation));
   });
@@ -189,7 +189,7 @@ inline std::vector<segment_residuals> residuals_by_segment(const account& a) {
     int made = v;  // the value before conversions, because the type of elements is shown anyway
     while (a[made].converted) made = a.root(a.argument(made, 0));
     std::string what(a[made].operation);
-    if (a[v].tag != graph::none) what.append(" \"").append(a.name(a.tag(a[v].tag))) += '"';
+    if (a[v].tag != graphs::none) what.append(" \"").append(a.name(a.tag(a[v].tag))) += '"';
     const residual kept{what, extents.str(), {layers[at], layers[at]}, {read[at].names, read[at].names}, a[v].bytes};
     auto& rows = all[static_cast<std::size_t>(read[at].segment)].stored;
     const auto row = std::ranges::find_if(
@@ -202,7 +202,7 @@ inline std::vector<segment_residuals> residuals_by_segment(const account& a) {
     }
   }
   for (const value& v : a.values) {
-    if (v.recomputes == graph::none || v.what == graph::role::view) continue;
+    if (v.recomputes == graphs::none || v.what == graphs::role::view) continue;
     segment_residuals& part = all[static_cast<std::size_t>(v.segment)];
     part.again_flops += v.flops;
     count_one(part.again, operation_of(v));
@@ -251,7 +251,7 @@ inline void residuals(std::ostream& out, const account& a) {
                   times(p.count * r.count), bytes(r.bytes)});
     }
   }
-  detail::table again({"segment", "", "computed again", "", "", "of forward"}, 3);
+  detail::table again({"segment", "", "recomputed", "", "", "of forward"}, 3);
   int count = 0;
   for (const segment_residuals& p : detail::folded(parts, [](auto& one, auto& other) {
          return one.again == other.again && one.again_flops == other.again_flops;

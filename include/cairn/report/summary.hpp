@@ -64,10 +64,10 @@ inline std::string common_name(std::string_view a, std::string_view b) {
 template <class Compiled>
 std::string trained_by(int i) {
   using model = typename Compiled::model;
-  const graph::operation& op = Compiled::graph.leaf_op(i);
-  if (!op.trainable) return Compiled::graph.leaves[i].next_value != graph::none ? "state" : "frozen";
+  const graphs::operation& op = Compiled::graph.leaf_op(i);
+  if (!op.trainable) return Compiled::graph.leaves[i].next_value != graphs::none ? "state" : "frozen";
   if (!model::chosen.trained[i]) return "frozen";
-  return model::rules.of[i] == graph::none ? "yes" : text_of("rule ", model::rules.of[i] + 1);
+  return model::rules.of[i] == graphs::none ? "yes" : text_of("rule ", model::rules.of[i] + 1);
 }
 
 /// Returns for each value of a graph whether it is computed only from parameters and constants.
@@ -75,8 +75,8 @@ template <const auto& Graph>
 std::vector<bool> made_of_parameters() {
   std::vector<bool> out(static_cast<std::size_t>(Graph.node_count));
   for (int v = 0; v < Graph.node_count; ++v) {
-    const graph::operation& op = Graph.op(v);
-    bool all = op.what == graph::role::parameter || graph::is_constant(op.what) || op.argument_count > 0;
+    const graphs::operation& op = Graph.op(v);
+    bool all = op.what == graphs::role::parameter || graphs::is_constant(op.what) || op.argument_count > 0;
     for (int k = 0; k < op.argument_count; ++k) all &= out[static_cast<std::size_t>(Graph.argument(v, k))];
     out[static_cast<std::size_t>(v)] = all;
   }
@@ -96,7 +96,7 @@ int first_use(int leaf, const std::vector<bool>& of_parameters) {
     if (reads && !of_parameters[at]) return v;
     if (reads) carries[at] = true;
   }
-  return graph::none;
+  return graphs::none;
 }
 
 template <class Compiled>
@@ -107,13 +107,13 @@ std::vector<layer_summary> summed_layers() {
   // For each name: the index of the layer, and the latest first use of its parameters.
   std::map<std::string, std::pair<std::size_t, int>> found;
   for (int i = 0; i < g.leaf_count; ++i) {
-    if (g.leaf_op(i).what != graph::role::parameter) continue;
+    if (g.leaf_op(i).what != graphs::role::parameter) continue;
     const std::string_view name = g.name(g.leaves[i]);
     const std::size_t dot = std::min(name.rfind('.'), name.size());
     const std::string layer(name.substr(0, dot == name.size() ? 0 : dot));
-    const auto [at, is_new] = found.try_emplace(layer, layers.size(), graph::none);
+    const auto [at, is_new] = found.try_emplace(layer, layers.size(), graphs::none);
     if (is_new) layers.push_back({layer, "", {}});
-    const graph::result_info& made = g.leaf_op(i).results[0];
+    const graphs::result_info& made = g.leaf_op(i).results[0];
     layer_summary& own = layers[at->second.first];
     own.leaves.push_back({std::string(name.substr(layer.empty() ? 0 : dot + 1)), text_of(extents_of{made.extents}),
                           trained_by<Compiled>(i), made.count, made.bytes});
@@ -121,7 +121,7 @@ std::vector<layer_summary> summed_layers() {
   }
   std::vector<layer_summary> groups;
   for (layer_summary& own : layers) {
-    if (const int use = found[own.name].second; use != graph::none && !own.name.empty())
+    if (const int use = found[own.name].second; use != graphs::none && !own.name.empty())
       own.result = text_of(extents_of{g.result(use).extents});
     const auto group = std::ranges::find_if(groups, [&](const layer_summary& one) {
       return !common_name(one.name, own.name).empty() && one.result == own.result && one.leaves == own.leaves;

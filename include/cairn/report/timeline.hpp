@@ -110,7 +110,7 @@ struct timeline_writer : svg_plot {
       end = before + s.recomputed_flops;
     });
     close();
-    text(left - 8, at + 11, "end small", "computed again");
+    text(left - 8, at + 11, "end small", "recomputed");
   }
 
   void draw() {

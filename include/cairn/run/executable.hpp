@@ -15,13 +15,13 @@ namespace cairn::detail {
 
 /// One plan step at run time. Its operands are [first_operand, end_operand) of the operand table.
 struct runtime_step {
-  graph::kernel_pointer run = nullptr;
+  graphs::kernel_pointer run = nullptr;
   const void* constants = nullptr;  ///< what step_tables::constants_of returns for the plan step
   int first_operand = 0, end_operand = 0;
 };
 /// A value that is copied to its final address after the plan steps that compute the value have run.
 struct runtime_copy {
-  plan::address from, to;
+  plans::address from, to;
   std::int64_t bytes;
 };
 
@@ -39,30 +39,31 @@ struct executable {
   // The kernels of fused loops. Plan steps with equal code share the kernel of the first of these plan steps.
 
   static constexpr kernels::loop_operand operand_of(int i) {
-    const plan::loop_input& in = l.inputs[i];
-    return {in.type, in.how, in.in_pieces, in.how == graph::access::constant ? in.immediate : 0, in.generate};
+    const plans::loop_input& in = l.inputs[i];
+    return {in.type, in.how, in.in_pieces, in.how == graphs::access::constant ? in.immediate : 0, in.generate};
   }
-  static constexpr graph::loop_value value_of(int m, int arguments_before) {
-    graph::loop_value v = l.code[m];
+  static constexpr graphs::loop_value value_of(int m, int arguments_before) {
+    graphs::loop_value v = l.code[m];
     v.first -= arguments_before;
     return v;
   }
   template <int Step, int... I, int... O, int... A>
-  static constexpr graph::kernel_pointer loop_kernel(std::integer_sequence<int, I...>, std::integer_sequence<int, O...>,
-                                                     std::integer_sequence<int, A...>) {
-    constexpr plan::plan_step st = f.steps[Step];
+  static constexpr graphs::kernel_pointer loop_kernel(std::integer_sequence<int, I...>,
+                                                      std::integer_sequence<int, O...>,
+                                                      std::integer_sequence<int, A...>) {
+    constexpr plans::plan_step st = f.steps[Step];
     constexpr int inputs = l.of[Step].input_begin, arguments = l.code[st.loop_begin].first;
     using loop = kernels::loop<real, l.of[Step].sum, st.loop_reads_tiles, kernels::list_of<operand_of(inputs + I)...>,
                                kernels::list_of<value_of(st.loop_begin + O, arguments)...>,
                                kernels::list_of<l.arguments[arguments + A]...>>;
     if constexpr (st.loop_reads_tiles) return &kernels::run_with_tiles<loop>;
-    else if constexpr (st.kernel != graph::none) return &kernels::run_with_rows<loop, st.loop_reads_rows>;
+    else if constexpr (st.kernel != graphs::none) return &kernels::run_with_rows<loop, st.loop_reads_rows>;
     else return &loop::run;
   }
   template <int Step>
-  static constexpr graph::kernel_pointer loop_kernel() {
-    constexpr plan::plan_step st = f.steps[Step];
-    constexpr graph::loop_value last = l.code[st.loop_end - 1];
+  static constexpr graphs::kernel_pointer loop_kernel() {
+    constexpr plans::plan_step st = f.steps[Step];
+    constexpr graphs::loop_value last = l.code[st.loop_end - 1];
     return loop_kernel<Step>(
         std::make_integer_sequence<int, table::input_count(Step)>{},
         std::make_integer_sequence<int, st.loop_end - st.loop_begin>{},
@@ -85,7 +86,7 @@ struct executable {
   }();
   static constexpr auto kernels = []<std::size_t... K>(std::index_sequence<K...>) {
     struct {
-      graph::kernel_pointer of[f.step_count + 1] = {};
+      graphs::kernel_pointer of[f.step_count + 1] = {};
     } out;
     ((out.of[distinct[K]] = loop_kernel<distinct[K]>()), ...);
     return out;
@@ -95,9 +96,9 @@ struct executable {
 
   /// Returns the address of the first element that a map reads. `v` is a map (a slice, a transpose) whose argument is
   /// read in place.
-  static constexpr plan::address address_read_through_map(int v) {
-    const graph::result_info& from = s.result(s.argument(v, 0));
-    plan::address p = layout.of[s.argument(v, 0)];
+  static constexpr plans::address address_read_through_map(int v) {
+    const graphs::result_info& from = s.result(s.argument(v, 0));
+    plans::address p = layout.of[s.argument(v, 0)];
     std::int64_t stride = from.bytes / from.count;
     for (int axis = from.extents.rank; axis-- > 0; stride *= from.extents.extent[axis]) {
       if (s.op(v).map[axis].in_steps()) p.offset += s.op(v).map[axis].begin * stride;
@@ -106,15 +107,15 @@ struct executable {
   }
   /// Calls `visit` with the address of each operand of a plan step, in the order that the kernel expects.
   static constexpr void for_each_operand(int index, auto visit) {
-    const plan::plan_step& st = f.steps[index];
+    const plans::plan_step& st = f.steps[index];
     const int kernel_value = st.kernel;
     const auto visit_pieces = [&](int concatenation) {
-      plan::for_each_piece(s, f, concatenation, [&](int piece) { visit(layout.of[piece]); });
+      plans::for_each_piece(s, f, concatenation, [&](int piece) { visit(layout.of[piece]); });
     };
     const auto visit_result = [&](int v) {
-      visit(f.external[v] ? layout.of[v] : plan::address{plan::unwritten_base, 0});
+      visit(f.external[v] ? layout.of[v] : plans::address{plans::unwritten_base, 0});
     };
-    plan::address first_stored{plan::unwritten_base, 0};
+    plans::address first_stored{plans::unwritten_base, 0};
     if (st.has_loop()) {
       for (int m = st.loop_end; m-- > st.loop_begin;) {
         if (l.code[m].written) first_stored = layout.of[f.members[m]];
@@ -123,13 +124,13 @@ struct executable {
         if (l.code[m].written) visit(layout.of[f.members[m]]);
       }
       for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
-        const plan::loop_input& in = l.inputs[i];
+        const plans::loop_input& in = l.inputs[i];
         if (in.in_pieces) visit_pieces(in.value);
-        else if (in.how != graph::access::constant)
+        else if (in.how != graphs::access::constant)
           visit(in.through_map ? address_read_through_map(in.value) : layout.of[in.value]);
       }
     }
-    if (kernel_value == graph::none) return;
+    if (kernel_value == graphs::none) return;
     if (st.loop_reads_tiles) visit(first_stored);
     else visit_result(kernel_value);
     for (int r = 1; r < s.op(kernel_value).result_count; ++r) visit_result(kernel_value + r);
@@ -140,8 +141,8 @@ struct executable {
       else visit(layout.of[a]);
     }
     if (s.op(kernel_value).has_workspace())
-      visit(Compiled::threads == 0 ? plan::address{plan::workspace_base, 0}
-                                   : plan::address{plan::arena_base, layout.workspace[index]});
+      visit(Compiled::threads == 0 ? plans::address{plans::workspace_base, 0}
+                                   : plans::address{plans::arena_base, layout.workspace[index]});
   }
 
   /// The number of operands of all plan steps, and the largest number of operands of one plan step.
@@ -152,7 +153,7 @@ struct executable {
     operand_counts n;
     for (int i = 0; i < f.step_count; ++i) {
       int here = 0;
-      for_each_operand(i, [&](plan::address) { ++here; });
+      for_each_operand(i, [&](plans::address) { ++here; });
       n.all += here;
       n.most = std::max(n.most, here);
     }
@@ -162,14 +163,14 @@ struct executable {
   static constexpr auto tables = [] {
     struct {
       runtime_step steps[f.step_count + 1] = {};
-      plan::address operands[executable::operand_count.all + 1] = {};
+      plans::address operands[executable::operand_count.all + 1] = {};
     } out;
     int next = 0;
     for (int i = 0; i < f.step_count; ++i) {
-      const plan::plan_step& st = f.steps[i];
+      const plans::plan_step& st = f.steps[i];
       runtime_step& made = out.steps[i];
       made.first_operand = next;
-      for_each_operand(i, [&](plan::address p) { out.operands[next++] = p; });
+      for_each_operand(i, [&](plans::address p) { out.operands[next++] = p; });
       made.end_operand = next;
       made.run = st.has_loop() ? kernels.of[l.of[i].same_as] : s.op(st.kernel).run;
       made.constants = table::constants_of(i);
@@ -190,10 +191,10 @@ struct executable {
   template <int... I>
   static constexpr auto constants_as_bytes(std::integer_sequence<int, I...>) {
     struct {
-      alignas(plan::constant_bytes) std::byte at[(sizeof...(I) + 1) * plan::constant_bytes] = {};
+      alignas(plans::constant_bytes) std::byte at[(sizeof...(I) + 1) * plans::constant_bytes] = {};
     } out;
     (write<s.result(Compiled::addresses.constants[I]).element.type>(s.op(Compiled::addresses.constants[I]).value,
-                                                                    out.at + I * plan::constant_bytes),
+                                                                    out.at + I * plans::constant_bytes),
      ...);
     return out;
   }
@@ -203,7 +204,7 @@ struct executable {
   static constexpr auto late_copies = [] {
     std::array<runtime_copy, static_cast<std::size_t>(Compiled::addresses.copy_count)> out{};
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const plan::late_copy& copy = Compiled::addresses.copies[i];
+      const plans::late_copy& copy = Compiled::addresses.copies[i];
       out[i] = {layout.of[copy.value], copy.to, s.result(copy.value).bytes};
     }
     return out;

@@ -20,7 +20,7 @@ struct kept_tensor {
   std::string_view moment;  ///< name of the moment; empty for a parameter or state
   shape extents;
   dtype type;  ///< bf16, or the type of the program's real numbers
-  plan::address at;
+  plans::address at;
 };
 
 /// How far the training of a program has come:
@@ -59,11 +59,11 @@ template <class Compiled>
 inline constexpr auto kept_tensors = [] {
   constexpr const auto& g = Compiled::graph;
   constexpr const auto& s = Compiled::schedule;
-  constexpr auto is_kept = [](int i) { return g.leaf_op(i).what == graph::role::parameter; };
+  constexpr auto is_kept = [](int i) { return g.leaf_op(i).what == graphs::role::parameter; };
   constexpr int count = [=] {
     int n = 0;
     for (int i = 0; i < g.leaf_count; ++i) n += is_kept(i);
-    for (int i = 0; i < s.carry_count; ++i) n += s.carries[i].moment != graph::none;
+    for (int i = 0; i < s.carry_count; ++i) n += s.carries[i].moment != graphs::none;
     return n;
   }();
   const auto name_of = [](int i) {
@@ -78,13 +78,13 @@ inline constexpr auto kept_tensors = [] {
                   {},
                   g.leaf_op(i).results[0].extents,
                   g.leaf_op(i).results[0].element.type,
-                  {plan::leaf_base + i, 0}};
+                  {plans::leaf_base + i, 0}};
   }
   for (int i = 0; i < s.carry_count; ++i) {
     const auto [before, after, leaf, moment, key] = s.carries[i];
-    if (moment != graph::none)
+    if (moment != graphs::none)
       out[n++] = {name_of(leaf),
-                  graph::rules_of<typename Compiled::model>.all[Compiled::model::rules.of[leaf]].moment_names[moment],
+                  graphs::rules_of<typename Compiled::model>.all[Compiled::model::rules.of[leaf]].moment_names[moment],
                   g.leaf_op(leaf).results[0].extents, dtype::real, Compiled::layout.of[before]};
   }
   return out;

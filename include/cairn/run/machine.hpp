@@ -39,7 +39,7 @@ inline double draw_initial(const initial& start, random_sequence& draw) {
 
 /// The facts about a leaf that are needed at run time.
 struct runtime_leaf {
-  graph::role what;
+  graphs::role what;
   bool trained;
   bool has_next;  ///< true for a state or a cache that the training step updates
   bool is_bf16;   ///< true for a parameter that is stored as bf16
@@ -48,7 +48,7 @@ struct runtime_leaf {
   initial start;
   std::uint32_t hash;       ///< 32-bit hash of the leaf's name
   std::uint64_t long_hash;  ///< 64-bit hash of the leaf's name
-  plan::address next;       ///< address of the next value, if `has_next`
+  plans::address next;      ///< address of the next value, if `has_next`
 };
 
 /// The common part of program and predictor: the memory of a compiled model, its inputs and its results.
@@ -63,13 +63,13 @@ class machine {
     std::array<runtime_leaf, static_cast<std::size_t>(leaf_count) + 1> out{};
     int updated = graph.result_count;
     for (int i = 0; i < leaf_count; ++i) {
-      const graph::operation& op = graph.leaf_op(i);
+      const graphs::operation& op = graph.leaf_op(i);
       const std::string_view name = graph.name(graph.leaves[i]);
       runtime_leaf& made = out[static_cast<std::size_t>(i)];
       made = {op.what,
               Compiled::model::chosen.trained[i],
-              graph.leaves[i].next_value != graph::none,
-              op.what == graph::role::parameter && op.results[0].element.type == dtype::bf16,
+              graph.leaves[i].next_value != graphs::none,
+              op.what == graphs::role::parameter && op.results[0].element.type == dtype::bf16,
               op.results[0].extents.rank > 0 ? op.results[0].extents[0] : 1,
               op.results[0].count,
               op.results[0].bytes,
@@ -107,14 +107,14 @@ class machine {
 
   std::byte* const* bases() const { return bases_; }
   /// Places the leaves of role `what` (parameters and states, or caches) in the memory that begins at `at`.
-  void set_leaf_addresses(std::byte* at, graph::role what = graph::role::parameter) {
+  void set_leaf_addresses(std::byte* at, graphs::role what = graphs::role::parameter) {
     for (int i = 0; i < leaf_count; ++i) {
       if (leaf(i).what == what) leaf_base(i) = at + leaf(i).offset;
     }
   }
   std::byte*& base(int which) { return bases_[which]; }
-  std::byte*& leaf_base(int i) { return bases_[plan::leaf_base + i]; }
-  std::byte* at(const plan::address& p) const { return bases_[p.base] + p.offset; }
+  std::byte*& leaf_base(int i) { return bases_[plans::leaf_base + i]; }
+  std::byte* at(const plans::address& p) const { return bases_[p.base] + p.offset; }
 
   /// The kinds of contents that a part of memory can have.
   /// - `values`: values of one training step.
@@ -132,14 +132,14 @@ class machine {
       if (shared == 0 && is_meant(what))
         shared = common_bytes(memory, {bases_[which], static_cast<std::size_t>(bytes)});
     };
-    look(plan::arena_base, Compiled::layout.peak_bytes, contents::values);
-    look(plan::gradient_base, Compiled::addresses.gradient_bytes, contents::updated_by_step);
-    look(plan::moment_base, Compiled::addresses.moment_bytes, contents::updated_by_step);
-    look(plan::elsewhere_base, Compiled::addresses.elsewhere_bytes, contents::snapshots);
+    look(plans::arena_base, Compiled::layout.peak_bytes, contents::values);
+    look(plans::gradient_base, Compiled::addresses.gradient_bytes, contents::updated_by_step);
+    look(plans::moment_base, Compiled::addresses.moment_bytes, contents::updated_by_step);
+    look(plans::elsewhere_base, Compiled::addresses.elsewhere_bytes, contents::snapshots);
     for (int i = 0; i < leaf_count; ++i) {
       const bool is_updated = leaf(i).has_next || (updates && leaf(i).trained);
-      if (graph::is_persistent(leaf(i).what))
-        look(plan::leaf_base + i, leaf(i).bytes, is_updated ? contents::updated_by_step : contents::unchanging);
+      if (graphs::is_persistent(leaf(i).what))
+        look(plans::leaf_base + i, leaf(i).bytes, is_updated ? contents::updated_by_step : contents::unchanging);
     }
     return shared;
   }
@@ -150,12 +150,12 @@ class machine {
     check_memory(given, elsewhere_bytes);
     refuse_shared_bytes(
         shared_bytes(given.first(elsewhere_bytes), [](contents what) { return what != contents::snapshots; }));
-    base(plan::elsewhere_base) = given.data();
+    base(plans::elsewhere_base) = given.data();
   }
   /// Throws program_error if the scans need memory for snapshots and no memory was given.
   void check_snapshots() const {
-    if (elsewhere_bytes > 0 && bases_[plan::elsewhere_base] == nullptr)
-      refuse(program_error("cairn: the snapshots of a loop lie elsewhere; say where by keep_snapshots_in(memory)"));
+    if (elsewhere_bytes > 0 && bases_[plans::elsewhere_base] == nullptr)
+      refuse(program_error("cairn: the snapshots of a scan lie elsewhere; call keep_snapshots_in(memory) first"));
   }
   static constexpr auto elsewhere_bytes = static_cast<std::size_t>(Compiled::addresses.elsewhere_bytes);
 
@@ -165,8 +165,8 @@ class machine {
     (bound.check(input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound), ...);
     (check_unwritten(bound, input_of<Compiled, Bound>::shape), ...);
     ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data)), ...);
-    base(plan::constant_base) = bytes_of(executable<Compiled>::model_constants.at);
-    base(plan::position_base) = bytes_of(graph::first_position());
+    base(plans::constant_base) = bytes_of(executable<Compiled>::model_constants.at);
+    base(plans::position_base) = bytes_of(graphs::first_position());
   }
   /// Runs the plan steps [begin, end).
   void run(int begin, int end) { executable<Compiled>::run(bases_, begin, end); }
@@ -179,14 +179,14 @@ class machine {
   /// The number of random operations.
   static constexpr std::size_t random_count = [] {
     std::size_t n = 0;
-    for (int i = 0; i < leaf_count; ++i) n += leaf(i).what == graph::role::random ? 1 : 0;
+    for (int i = 0; i < leaf_count; ++i) n += leaf(i).what == graphs::role::random ? 1 : 0;
     return n;
   }();
   /// Makes random operations draw the numbers of training step `step` of seed `from`.
   void set_random_streams(seed from, std::uint32_t step) {
     std::size_t n = 0;
     for (int i = 0; n < random_count; ++i) {
-      if (leaf(i).what != graph::role::random) continue;
+      if (leaf(i).what != graphs::role::random) continue;
       streams_[n] = {from, leaf(i).long_hash, step};
       leaf_base(i) = bytes_of(&streams_[n++]);
     }
@@ -196,9 +196,9 @@ class machine {
   /// numbers are const, because a parameter must not be written through the view of a result.
   template <int I>
   auto result_numbers() const {
-    constexpr plan::address address = Compiled::layout.of[Compiled::schedule.outputs[I]];
+    constexpr plans::address address = Compiled::layout.of[Compiled::schedule.outputs[I]];
     using made = stored_as<graph.result(graph.outputs[I]).element.type, real>;
-    using number = std::conditional_t<(address.base >= plan::leaf_base), const made, made>;
+    using number = std::conditional_t<(address.base >= plans::leaf_base), const made, made>;
     return std::span(reinterpret_cast<number*>(at(address)), static_cast<std::size_t>(extents_of_result<I>.count()));
   }
   /// Returns a number for a scalar and a view for a tensor.
@@ -239,7 +239,7 @@ class machine {
     return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(data));
   }
 
-  std::byte* bases_[plan::leaf_base + leaf_count + 1] = {};
+  std::byte* bases_[plans::leaf_base + leaf_count + 1] = {};
   std::array<random_stream, random_count> streams_;
 };
 

@@ -82,7 +82,7 @@ class predictor {
     using problem = decltype(detail::problem_of_cache<compiled, Name>());
     static_assert(lang::report_of<problem>{}.shown);
     memory_.check();
-    constexpr int i = compiled::graph.find(graph::role::cache, Name);
+    constexpr int i = compiled::graph.find(graphs::role::cache, Name);
     if constexpr (std::same_as<problem, lang::sound>)
       return detail::view_of<machine::extents_of(i)>(reinterpret_cast<real_type*>(machine_.leaf_base(i)));
     else return detail::view_stand_in<real_type>{};
@@ -150,8 +150,8 @@ class predictor {
     return given;
   }
   void set_addresses() {
-    machine_.base(plan::arena_base) = memory_.data();
-    machine_.set_leaf_addresses(memory_.data() + memory().peak_bytes, graph::role::cache);
+    machine_.base(plans::arena_base) = memory_.data();
+    machine_.set_leaf_addresses(memory_.data() + memory().peak_bytes, graphs::role::cache);
   }
 
   /// For each leaf of the predictor, the index of the program's leaf with the same name.
@@ -161,7 +161,7 @@ class predictor {
     constexpr const auto& other = Program::compiled::graph;
     std::array<int, static_cast<std::size_t>(own.leaf_count) + 1> out{};
     for (int i = 0; i < own.leaf_count; ++i)
-      out[static_cast<std::size_t>(i)] = other.find(graph::role::parameter, own.name(own.leaves[i]));
+      out[static_cast<std::size_t>(i)] = other.find(graphs::role::parameter, own.name(own.leaves[i]));
     return out;
   }();
   template <class Program>
@@ -176,7 +176,7 @@ class predictor {
       program_share_ = trained.memory_.share(memory_.has_record());
       parameters_ = trained.memory_.data();
       for (int i = 0; i < machine::leaf_count; ++i) {
-        if (machine::leaf(i).what != graph::role::parameter) continue;
+        if (machine::leaf(i).what != graphs::role::parameter) continue;
         machine_.leaf_base(i) =
             trained.checked_machine().leaf_base(program_leaf_of<owner>[static_cast<std::size_t>(i)]);
         unchecked_leaves_ = owner::all_leaves;

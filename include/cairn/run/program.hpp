@@ -106,10 +106,10 @@ class program {
     position_ = {{s, 0}, 0};
     memory_.set_status(detail::parameter_status::written);
     if constexpr (accumulates) zero_grad();
-    std::fill_n(machine_.base(plan::moment_base), memory().moment_bytes, std::byte{});
+    std::fill_n(machine_.base(plans::moment_base), memory().moment_bytes, std::byte{});
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
-      if (leaf.what != graph::role::parameter) continue;
+      if (leaf.what != graphs::role::parameter) continue;
       if (leaf.is_bf16) draw_parameter<parameter_type>(i, s);
       else draw_parameter<real_type>(i, s);
     }
@@ -181,7 +181,7 @@ class program {
       memory_.set_status(detail::parameter_status::written);
       ++position_.steps;
     }
-    machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plan::gradient_base; });
+    machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plans::gradient_base; });
     update_states();
     return machine_.results();
   }
@@ -208,14 +208,14 @@ class program {
     const detail::training_position position = position_;
     begin_step<problem>(inputs...);
     if constexpr (std::same_as<problem, lang::sound>) {
-      const std::vector<std::byte> before(memory_.data(), machine_.base(plan::arena_base));
+      const std::vector<std::byte> before(memory_.data(), machine_.base(plans::arena_base));
       // Restores everything even if `use` throws.
       struct as_before {
         program& of;
         const detail::training_position& position;
         const std::vector<std::byte>& bytes;
         ~as_before() {
-          std::ranges::copy(bytes, of.memory_.data());
+          std::memcpy(of.memory_.data(), bytes.data(), bytes.size());
           of.position_ = position;
         }
       } const guard{*this, position, before};
@@ -249,7 +249,7 @@ class program {
   void zero_grad()
     requires accumulates
   {
-    std::fill_n(checked_machine().base(plan::gradient_base), memory().gradient_bytes, std::byte{});
+    std::fill_n(checked_machine().base(plans::gradient_base), memory().gradient_bytes, std::byte{});
   }
 
   /// Writes parameters and states from any array that bind takes: `step.set(bind<"fc1.weight">(w))`. Throws
@@ -275,7 +275,7 @@ class program {
   auto param() & {
     using problem = decltype(detail::problem_of_parameter<compiled, Name>());
     static_assert(lang::report_of<problem>{}.shown);
-    constexpr int i = compiled::graph.find(graph::role::parameter, Name);
+    constexpr int i = compiled::graph.find(graphs::role::parameter, Name);
     if constexpr (std::same_as<problem, lang::sound>) return detail::view_of<machine::extents_of(i)>(numbers_at<i>());
     else return detail::view_stand_in<real_type>{};
   }
@@ -367,7 +367,7 @@ class program {
   template <class Visit>
   void for_each_parameter(Visit visit) {
     for_each_leaf_index([&]<int I>(std::integral_constant<int, I>) {
-      if constexpr (machine::leaf(I).what == graph::role::parameter) {
+      if constexpr (machine::leaf(I).what == graphs::role::parameter) {
         visit(std::string_view(detail::leaf_name<compiled, I>),
               detail::view_of<machine::extents_of(I)>(numbers_at<I>()));
       }
@@ -407,7 +407,7 @@ class program {
   std::span<real_type> gradients() &
     requires keeps_gradients
   {
-    return {reinterpret_cast<real_type*>(checked_machine().base(plan::gradient_base)), padded_count};
+    return {reinterpret_cast<real_type*>(checked_machine().base(plans::gradient_base)), padded_count};
   }
   std::span<const real_type> gradients() const&
     requires keeps_gradients
@@ -465,7 +465,7 @@ class program {
 
   /// Returns the arena, the working memory of a training step. It can be inspected.
   std::span<std::byte> arena() & {
-    return {checked_machine().base(plan::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
+    return {checked_machine().base(plans::arena_base), static_cast<std::size_t>(memory().peak_bytes)};
   }
   auto arena() && { return detail::reject_views(arena()); }
 
@@ -479,7 +479,7 @@ class program {
   static constexpr std::size_t padded_count =
       static_cast<std::size_t>(compiled::addresses.trained_bytes) / sizeof(parameter_type);
 
-  static constexpr const auto& rules = graph::rules_of<typename compiled::model>;
+  static constexpr const auto& rules = graphs::rules_of<typename compiled::model>;
   static constexpr bool checks_finite = lang::request<Options...>::template has<check_finite>;
   static constexpr std::span all_leaves{machine::leaves.data(), static_cast<std::size_t>(machine::leaf_count)};
 
@@ -502,7 +502,7 @@ class program {
         rule_numbers_[at++] = static_cast<real_type>(number);
     });
     rule_numbers_[at] = static_cast<real_type>(keeps_gradients ? 1 : clip.at);
-    machine_.base(plan::number_base) = reinterpret_cast<std::byte*>(rule_numbers_.data());
+    machine_.base(plans::number_base) = reinterpret_cast<std::byte*>(rule_numbers_.data());
     if constexpr (!std::same_as<parameter_type, real_type>) draw_keys();
   }
   /// Draws the keys for stochastic rounding in this training step, one for each parameter. A key depends on the
@@ -515,12 +515,12 @@ class program {
       const auto words = stream(0);
       std::copy_n(words.begin(), 2, keys_.begin() + 2 * i);
     }
-    machine_.base(plan::key_base) = reinterpret_cast<std::byte*>(keys_.data());
+    machine_.base(plans::key_base) = reinterpret_cast<std::byte*>(keys_.data());
   }
   /// Computes the norm of all gradients, and sets the factor by which updates multiply the gradients, as PyTorch's
   /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
   void set_clip_factor() {
-    machine_.copy_to_final_addresses([](int base) { return base == plan::gradient_base; });
+    machine_.copy_to_final_addresses([](int base) { return base == plans::gradient_base; });
     gradient_norm_ = kernels::length_of(gradients().data(), static_cast<std::int64_t>(padded_count),
                                         kernels::threads_at_hand(threads));
     if constexpr (checks_finite) check_gradients();
@@ -572,7 +572,7 @@ class program {
     return leaf_numbers<std::conditional_t<machine::leaf(Leaf).is_bf16, parameter_type, real_type>>(Leaf);
   }
   real_type* gradient_at(int leaf) {
-    return reinterpret_cast<real_type*>(checked_machine().base(plan::gradient_base) +
+    return reinterpret_cast<real_type*>(checked_machine().base(plans::gradient_base) +
                                         machine::leaf(leaf).gradient_offset);
   }
   template <class Number>
@@ -596,7 +596,7 @@ class program {
     for (const int i : {Leaf...}) {
       const std::span<const std::byte> other(checked_machine().leaf_base(i),
                                              static_cast<std::size_t>(machine::leaf(i).bytes));
-      if (i != compiled::graph.find(graph::role::parameter, Name) && detail::common_bytes(array, other) > 0)
+      if (i != compiled::graph.find(graphs::role::parameter, Name) && detail::common_bytes(array, other) > 0)
         detail::refuse_also_set(Name);
     }
   }
@@ -627,9 +627,9 @@ class program {
 
   explicit program(detail::memory_block block) : memory_(std::move(block)) {
     std::byte* const at = memory_.data();
-    machine_.base(plan::moment_base) = at + memory().parameter_bytes;
-    machine_.base(plan::gradient_base) = machine_.base(plan::moment_base) + memory().moment_bytes;
-    machine_.base(plan::arena_base) = machine_.base(plan::gradient_base) + memory().gradient_bytes;
+    machine_.base(plans::moment_base) = at + memory().parameter_bytes;
+    machine_.base(plans::gradient_base) = machine_.base(plans::moment_base) + memory().moment_bytes;
+    machine_.base(plans::arena_base) = machine_.base(plans::gradient_base) + memory().gradient_bytes;
     machine_.set_leaf_addresses(at);
     detail::mark_unwritten(all_leaves, at);
   }

@@ -18,7 +18,7 @@ namespace detail {
 /// One run of a scan or of its pullback.
 template <class Scan, class Target, bool Backward>
 class scan_runner {
-  using body_plan = plan::body_plan<Scan, Target>;
+  using body_plan = plans::body_plan<Scan, Target>;
   using facts = typename body_plan::facts;
   using policy = typename Scan::policy;
   static constexpr const auto& g = body_plan::g;
@@ -43,10 +43,10 @@ class scan_runner {
         if (facts::wanted.by_leaf[i]) gradients_[i] = next();
       }
       for (int r = 0; r < g.result_count; ++r) {
-        if (g.cotangents[r] != graph::none) cotangents_[r] = next();
+        if (g.cotangents[r] != graphs::none) cotangents_[r] = next();
       }
       for (int r = 0; r < g.output_count; ++r) {
-        if (graph::scan_hooks<Scan, Target>::backward_reads(r)) results_[r] = next();
+        if (graphs::scan_hooks<Scan, Target>::backward_reads(r)) results_[r] = next();
       }
     } else {
       for (std::byte*& result : results_) result = next();
@@ -61,18 +61,18 @@ class scan_runner {
     if constexpr (Backward) no_memory_marker_ = next();
     std::byte* next_bytes = next();
     const auto part = [&next_bytes](std::int64_t bytes) { return std::exchange(next_bytes, next_bytes + bytes); };
-    bases_[plan::constant_base] = const_cast<std::byte*>(body::model_constants.at);
-    bases_[plan::position_base] = graph::first_position();
-    bases_[plan::arena_base] = part(workspace.arena);
+    bases_[plans::constant_base] = const_cast<std::byte*>(body::model_constants.at);
+    bases_[plans::position_base] = graphs::first_position();
+    bases_[plans::arena_base] = part(workspace.arena);
     states_ = part(workspace.states);
     snapshots_ = part(workspace.snapshots);
     state_gradients_ = part(workspace.state_gradients);
-    bases_[plan::stored_base] = recorded_ = part(workspace.recorded);
+    bases_[plans::stored_base] = recorded_ = part(workspace.recorded);
     unused_ = part(workspace.unused);
     zeros_ = part(workspace.zeros);
     open_sums_ = part(workspace.sums);
-    bases_[plan::workspace_base] = next_bytes;
-    for (int i = 0; i < facts::arguments; ++i) bases_[plan::leaf_base + i] = arguments_[i];
+    bases_[plans::workspace_base] = next_bytes;
+    for (int i = 0; i < facts::arguments; ++i) bases_[plans::leaf_base + i] = arguments_[i];
     for (int k = 0; k < body_plan::carried_count; ++k) initial_state_.at[k] = arguments_[carried[k].leaf];
   }
 
@@ -84,7 +84,7 @@ class scan_runner {
       for (int t = 0; t < iterations; ++t) {
         const carried_addresses next =
             t + 1 == iterations ? last_state(now) : stored_state(t + 1, state_apart_from(now));
-        if (stored_ != nullptr) bases_[plan::stored_base] = stored_values_of(t);
+        if (stored_ != nullptr) bases_[plans::stored_base] = stored_values_of(t);
         evaluate(t, now, next);
         now = next;
       }
@@ -171,7 +171,7 @@ class scan_runner {
   /// are `state_before_`.
   carried_addresses stored_state(int t, carried_addresses others) const {
     for (int k = 0; k < body_plan::carried_count; ++k) {
-      if (recorded_ != nullptr && carried[k].stored_offset != graph::none)
+      if (recorded_ != nullptr && carried[k].stored_offset != graphs::none)
         others.at[k] =
             recorded_ + (t - recorded_begin_ - 1) * body_plan::carried.stored_state_bytes + carried[k].stored_offset;
     }
@@ -182,7 +182,7 @@ class scan_runner {
   /// them to `next`.
   void point_bases_at(int t, const carried_addresses& now, const carried_addresses& next) {
     for (int k = 0; k < body_plan::carried_count; ++k) {
-      bases_[plan::leaf_base + carried[k].leaf] = now.at[k];
+      bases_[plans::leaf_base + carried[k].leaf] = now.at[k];
       bases_[body_plan::first_result_base + carried[k].result] = next.at[k];
     }
     const std::int64_t recorded = Backward && body_plan::records ? t - recorded_begin_ : 0;
@@ -195,7 +195,7 @@ class scan_runner {
                                                : all_iterations + t * g.result(g.outputs[r]).bytes;
     }
     for (int i = Scan::carried_count; i < Scan::carried_count + Scan::each_count; ++i)
-      bases_[plan::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).results[0].bytes;
+      bases_[plans::leaf_base + i] = arguments_[i] + t * g.leaf_op(i).results[0].bytes;
     set_random_streams(t);
   }
   void evaluate(int t, const carried_addresses& now, const carried_addresses& next) {
@@ -218,7 +218,7 @@ class scan_runner {
     recorded_end_ = a.to;
     for (int t = a.from; t < a.to; ++t) {
       const carried_addresses next = t + 1 == a.to ? state_apart_from(now) : stored_state(t + 1, state_apart_from(now));
-      bases_[plan::stored_base] = stored_values_of(t);
+      bases_[plans::stored_base] = stored_values_of(t);
       recompute_iteration(t, now, next);
       body::copy_to_final_addresses(bases_, [](int base) { return base < body_plan::first_gradient_base; });
       now = next;
@@ -226,7 +226,7 @@ class scan_runner {
     state_after_ = now;
   }
   void pull_back_recorded(int t) {
-    bases_[plan::stored_base] = stored_values_of(t);
+    bases_[plans::stored_base] = stored_values_of(t);
     point_bases_at(t, t == recorded_begin_ ? state_before_ : stored_state(t, state_before_),
                    t + 1 == recorded_end_ ? state_after_ : stored_state(t + 1, state_before_));
     pull_back(t);
@@ -253,46 +253,46 @@ class scan_runner {
       bases_[body_plan::first_gradient_base + k] = next.at[k];
     }
     for (int r = 0; r < g.result_count; ++r) {
-      if (g.cotangents[r] == graph::none) continue;
+      if (g.cotangents[r] == graphs::none) continue;
       std::byte* const all_iterations = cotangents_[r];
-      bases_[plan::leaf_base + g.cotangents[r]] = r < Scan::carried_count ? current_gradients_.at[r]
-                                                  : all_iterations == no_memory_marker_
-                                                      ? zeros_
-                                                      : all_iterations + t * g.result(g.outputs[r]).bytes;
+      bases_[plans::leaf_base + g.cotangents[r]] = r < Scan::carried_count ? current_gradients_.at[r]
+                                                   : all_iterations == no_memory_marker_
+                                                       ? zeros_
+                                                       : all_iterations + t * g.result(g.outputs[r]).bytes;
     }
     for (int i = Scan::carried_count; i < facts::arguments; ++i) {
       std::byte* const all_iterations = gradients_[i];
       const bool per_iteration = i < Scan::carried_count + Scan::each_count;
       const int base = body_plan::first_gradient_base + i;
       bases_[base] = all_iterations == nullptr ? unused_ + unused.offset[base]
-                     : body_plan::open_sums.at[i] != graph::none
+                     : body_plan::open_sums.at[i] != graphs::none
                          ? open_sums_ + body_plan::open_sums.at[i]
                          : all_iterations + (per_iteration ? t * g.leaf_op(i).results[0].bytes : 0);
     }
     for (int i = turn; i < body_plan::f.step_count; ++i) {
       const int leaf = body_plan::sole_gradient.of[i];
-      if (leaf == graph::none || gradients_[leaf] != nullptr) body::run(bases_, i, i + 1, threads_);
+      if (leaf == graphs::none || gradients_[leaf] != nullptr) body::run(bases_, i, i + 1, threads_);
     }
     body::copy_to_final_addresses(bases_, [](int base) { return base >= body_plan::first_gradient_base; });
     for (int k = 0; k < Scan::carried_count; ++k) {
-      const bool has_gradient = body_plan::compiled::gradient.gradient[k] != graph::none;
+      const bool has_gradient = body_plan::compiled::gradient.gradient[k] != graphs::none;
       if (!has_gradient) std::memset(next.at[k], 0, static_cast<std::size_t>(carried[k].bytes));
     }
     current_gradients_ = next;
     // A section of a sum has at most section_terms iterations, and ends with an iteration whose index is a multiple of
     // section_terms. The last section ends with iteration 0.
-    if (t % cost::section_terms == 0) end_section();
+    if (t % costs::section_terms == 0) end_section();
   }
   /// Adds the sums of the open section to the total gradients, and begins a new section.
   void end_section() const {
     using real = typename body_plan::compiled::real;
     for (int i = Scan::carried_count; i < facts::arguments; ++i) {
-      if (gradients_[i] == nullptr || body_plan::open_sums.at[i] == graph::none) continue;
+      if (gradients_[i] == nullptr || body_plan::open_sums.at[i] == graphs::none) continue;
       auto* const total = reinterpret_cast<real*>(gradients_[i]);
       auto* const open = reinterpret_cast<real*>(open_sums_ + body_plan::open_sums.at[i]);
       const std::int64_t n = g.leaf_op(i).results[0].count;
       // Four numbers are read or written for each number of a sum. Each counts as 40 operations, as in a fused loop.
-      kernels::shares{4 * 40 * n, n, kernels::lanes<real>::width}(threads_, [=](cost::range own) {
+      kernels::shares{4 * 40 * n, n, kernels::lanes<real>::width}(threads_, [=](costs::range own) {
         kernels::join_columns<kernels::adding>(open + own.begin, total + own.begin, own.end - own.begin);
       });
     }
@@ -304,9 +304,9 @@ class scan_runner {
   template <int Leaf>
   void begin_gradient() {
     if constexpr (facts::wanted.by_leaf[Leaf]) {
-      constexpr bool has_none = body_plan::compiled::gradient.gradient[Leaf] == graph::none,
+      constexpr bool has_none = body_plan::compiled::gradient.gradient[Leaf] == graphs::none,
                      sums = facts::summed.by_leaf[Leaf];
-      const graph::result_info& made = graph::scan_operations<Scan, Target>::gradient_of(Leaf);
+      const graphs::result_info& made = graphs::scan_operations<Scan, Target>::gradient_of(Leaf);
       using real = typename body_plan::compiled::real;
       using number = stored_as<g.leaf_op(Leaf).results[0].as_float().element.type, real>;
       std::byte* const at = gradients_[Leaf];
@@ -315,7 +315,7 @@ class scan_runner {
         std::fill_n(reinterpret_cast<number*>(at), made.count, static_cast<number>(has_none ? real{0} : -real{0}));
       else if (earlier_gradients_[Leaf] != at)
         std::memcpy(at, earlier_gradients_[Leaf], static_cast<std::size_t>(made.bytes));
-      if constexpr (body_plan::open_sums.at[Leaf] != graph::none)
+      if constexpr (body_plan::open_sums.at[Leaf] != graphs::none)
         std::fill_n(reinterpret_cast<real*>(open_sums_ + body_plan::open_sums.at[Leaf]), made.count, -real{0});
     }
   }
@@ -330,9 +330,9 @@ class scan_runner {
     if constexpr (random_count > 0) {
       std::size_t n = 0;
       for (int i = facts::first_leaf; i < facts::arguments; ++i) {
-        if (g.leaf_op(i).what != graph::role::random) continue;
+        if (g.leaf_op(i).what != graphs::role::random) continue;
         random_stream& stream = streams_[n++] = *reinterpret_cast<const random_stream*>(arguments_[i]);
-        bases_[plan::leaf_base + i] = reinterpret_cast<std::byte*>(&stream);
+        bases_[plans::leaf_base + i] = reinterpret_cast<std::byte*>(&stream);
         if (g.is_absolute(i)) continue;
         char digits[16];
         const char* const end = std::to_chars(digits, digits + sizeof digits, t).ptr;
@@ -345,7 +345,7 @@ class scan_runner {
   }
   static constexpr std::size_t random_count = [] {
     std::size_t n = 0;
-    for (int i = 0; i < facts::arguments; ++i) n += g.leaf_op(i).what == graph::role::random ? 1 : 0;
+    for (int i = 0; i < facts::arguments; ++i) n += g.leaf_op(i).what == graphs::role::random ? 1 : 0;
     return n;
   }();
 
@@ -373,7 +373,7 @@ class scan_runner {
 
 template <class Scan, class Target>
 template <bool Backward>
-void graph::scan_hooks<Scan, Target>::run(const void*, void* const* operands, int threads) {
+void graphs::scan_hooks<Scan, Target>::run(const void*, void* const* operands, int threads) {
   ::cairn::detail::scan_runner<Scan, Target, Backward> runner(operands, threads);
   if constexpr (Backward) runner.backward();
   else runner.forward();

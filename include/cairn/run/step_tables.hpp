@@ -3,6 +3,7 @@
 #pragma once
 
 #include "cairn/kernel/loop.hpp"
+#include "cairn/kernel/loop_step.hpp"
 #include "cairn/plan/compile.hpp"
 
 namespace cairn::detail {
@@ -20,11 +21,11 @@ struct step_tables {
   /// Returns true if a kernel that reads `v` reads the argument of a map instead of the map's result. `v` is the map
   /// or a view of it.
   static constexpr bool is_read_through_map(int v) {
-    return s.op(s.root(v)).what == graph::role::map && f.memory_root[v] != s.root(v);
+    return s.op(s.root(v)).what == graphs::role::map && f.memory_root[v] != s.root(v);
   }
   static constexpr bool is_in_pieces(int v) { return f.in_pieces[v]; }
   static constexpr bool reads_any(int v, bool (*predicate)(int)) {
-    for (int i = 0; v != graph::none && i < s.op(v).argument_count; ++i) {
+    for (int i = 0; v != graphs::none && i < s.op(v).argument_count; ++i) {
       if (predicate(s.argument(v, i))) return true;
     }
     return false;
@@ -35,7 +36,7 @@ struct step_tables {
   static constexpr int piece_count = [] {
     int n = 0;
     for (int v = 0; v < s.node_count; ++v) {
-      if (f.in_pieces[v]) plan::for_each_piece(s, f, v, [&n](int) { ++n; });
+      if (f.in_pieces[v]) plans::for_each_piece(s, f, v, [&n](int) { ++n; });
     }
     return n;
   }();
@@ -52,7 +53,7 @@ struct step_tables {
     for (int v = 0; v < s.node_count; ++v) {
       out.begin[v] = n;
       if (f.in_pieces[v])
-        plan::for_each_piece(s, f, v, [&](int piece) { out.columns[n++] = s.result(piece).extents[-1]; });
+        plans::for_each_piece(s, f, v, [&](int piece) { out.columns[n++] = s.result(piece).extents[-1]; });
       out.end[v] = n;
     }
     return out;
@@ -83,10 +84,10 @@ struct step_tables {
   static constexpr int begin_reading(int step, read_position* of) {
     int operand = stored_results(step);
     for (int k = 0; k < input_count(step); ++k) {
-      const plan::loop_input& in = l.inputs[l.of[step].input_begin + k];
+      const plans::loop_input& in = l.inputs[l.of[step].input_begin + k];
       of[k] = {0, 0, operand, 0};
       if (in.in_pieces) of[k] = {pieces.begin[in.value], pieces.end[in.value], operand, 0};
-      operand += in.in_pieces ? of[k].piece_end - of[k].piece : in.how != graph::access::constant;
+      operand += in.in_pieces ? of[k].piece_end - of[k].piece : in.how != graphs::access::constant;
     }
     return operand;
   }
@@ -99,7 +100,7 @@ struct step_tables {
   /// Calls visit(begin, end, readings) for each range of a fused loop's columns in which no piece begins or ends.
   static constexpr void for_each_range(int step, auto visit) {
     if (!loop_reads_pieces(step)) return;
-    read_position all[plan::max_loop_inputs] = {};
+    read_position all[plans::max_loop_inputs] = {};
     begin_reading(step, all);
     for (int begin = 0, end = 0; begin < columns_of(step); begin = end) {
       end = columns_of(step);
@@ -129,7 +130,7 @@ struct step_tables {
   };
   /// Adds the entries of a plan step.
   static constexpr void add_entries(entry_counts& n, int step) {
-    const plan::plan_step& st = f.steps[step];
+    const plans::plan_step& st = f.steps[step];
     if (st.has_loop()) {
       int ranges = 0;
       for_each_range(step, [&](int, int, const read_position*) { ++ranges; });
@@ -137,7 +138,7 @@ struct step_tables {
       n.ranges += ranges;
       n.reads += ranges * input_count(step);
       for (int k = l.of[step].input_begin; k < l.of[step].input_end; ++k) {
-        if (l.inputs[k].how == graph::access::mapped) n.maps += outer_axis_count(step) + 1;
+        if (l.inputs[k].how == graphs::access::mapped) n.maps += outer_axis_count(step) + 1;
       }
     }
     const bool has_strided_rows = reads_any(st.kernel, is_read_through_map),
@@ -152,35 +153,35 @@ struct step_tables {
     return n;
   }();
 
-  static constexpr graph::mapped_axis axis_of_map(const plan::loop_input& in, const shape& whole, int axis,
-                                                  int merged_extent) {
-    const plan::operand_axis at = plan::axis_of_operand(s, in, whole, axis);
-    if (!at.needs_map) return graph::mapped_along({}, merged_extent, at.stride, merged_extent);
+  static constexpr graphs::mapped_axis axis_of_map(const plans::loop_input& in, const shape& whole, int axis,
+                                                   int merged_extent) {
+    const plans::operand_axis at = plans::axis_of_operand(s, in, whole, axis);
+    if (!at.needs_map) return graphs::mapped_along({}, merged_extent, at.stride, merged_extent);
     const int here = axis - (whole.rank - s.result(in.value).extents.rank);
     const int extent = s.result(s.argument(in.value, 0)).extents.extent[here];
-    return graph::mapped_along(s.op(in.value).map[here], extent, at.stride, merged_extent);
+    return graphs::mapped_along(s.op(in.value).map[here], extent, at.stride, merged_extent);
   }
 
   struct table_entries {
     std::int64_t strides[totals.strides + 1] = {}, row_strides[totals.row_strides + 1] = {};
-    graph::mapped_axis maps[totals.maps + 1] = {};
-    graph::piece_read reads[totals.reads + 1] = {};
+    graphs::mapped_axis maps[totals.maps + 1] = {};
+    graphs::piece_read reads[totals.reads + 1] = {};
     int pieces[totals.pieces + 1] = {};
   };
-  static constexpr void write_strides(table_entries& out, entry_counts& at, int step, const plan::loop_input& in) {
+  static constexpr void write_strides(table_entries& out, entry_counts& at, int step, const plans::loop_input& in) {
     const shape& whole = s.result(f.members[f.steps[step].loop_begin]).extents;
     for (int axis = 0; axis < outer_axis_count(step); ++axis) {
-      if (in.how != graph::access::constant)
-        out.strides[at.strides] = plan::axis_of_operand(s, in, whole, l.of[step].last_axis[axis]).stride;
+      if (in.how != graphs::access::constant)
+        out.strides[at.strides] = plans::axis_of_operand(s, in, whole, l.of[step].last_axis[axis]).stride;
       ++at.strides;
     }
   }
   static constexpr void write_loop(table_entries& out, entry_counts& at, int step) {
-    const plan::loop& here = l.of[step];
+    const plans::loop& here = l.of[step];
     const shape& whole = s.result(f.members[f.steps[step].loop_begin]).extents;
     for (int k = here.input_begin; k < here.input_end; ++k) {
       write_strides(out, at, step, l.inputs[k]);
-      if (l.inputs[k].how != graph::access::mapped) continue;
+      if (l.inputs[k].how != graphs::access::mapped) continue;
       for (int axis = 0; axis < outer_axis_count(step) + 1; ++axis)
         out.maps[at.maps++] = axis_of_map(l.inputs[k], whole, here.last_axis[axis], here.extents.extent[axis]);
     }
@@ -201,7 +202,7 @@ struct step_tables {
       for (int a = 0; reads_any(v, is_read_through_map) && a < s.op(v).argument_count; ++a)
         out.row_strides[at.row_strides++] =
             is_read_through_map(s.argument(v, a))
-                ? plan::row_stride(s, s.root(s.argument(v, a)), plan::row_length(s, v, a))
+                ? plans::row_stride(s, s.root(s.argument(v, a)), plans::row_length(s, v, a))
                 : 0;
       if (reads_any(v, is_in_pieces)) for_each_column_count(v, [&](int columns) { out.pieces[at.pieces++] = columns; });
       add_entries(n, i);
@@ -212,7 +213,7 @@ struct step_tables {
   // The tables.
 
   static constexpr auto ranges = [] {
-    std::array<graph::column_range, static_cast<std::size_t>(totals.ranges) + 1> out{};
+    std::array<graphs::column_range, static_cast<std::size_t>(totals.ranges) + 1> out{};
     entry_counts n;
     std::size_t next = 0;
     for (int i = 0; i < f.step_count; ++i) {
@@ -226,9 +227,9 @@ struct step_tables {
     }
     return out;
   }();
-  static constexpr graph::loop_table table_of(int i, const entry_counts& before) {
+  static constexpr graphs::loop_table table_of(int i, const entry_counts& before) {
     const shape& extents = l.of[i].extents;
-    graph::loop_table t;
+    graphs::loop_table t;
     t.columns = columns_of(i);
     t.rows = extents.count() / t.columns;
     t.outer = outer_axis_count(i);
@@ -247,17 +248,17 @@ struct step_tables {
     } out;
     entry_counts n;
     for (int i = 0; i < f.step_count; ++i) {
-      const plan::plan_step& st = f.steps[i];
+      const plans::plan_step& st = f.steps[i];
       const entry_counts before = n;
       add_entries(n, i);
-      out.table_of_step[i] = graph::none;
+      out.table_of_step[i] = graphs::none;
       if (n.tables == before.tables) continue;
       out.table_of_step[i] = before.tables;
       kernels::step_table& made = out.of[before.tables];
       if (st.has_loop()) made.loop = table_of(i, before);
-      read_position all[plan::max_loop_inputs] = {};
+      read_position all[plans::max_loop_inputs] = {};
       if (st.has_loop()) made.loop_operands = begin_reading(i, all);
-      if (st.has_loop() && st.kernel != graph::none)
+      if (st.has_loop() && st.kernel != graphs::none)
         made.kernel = st.loop_reads_tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
       if (n.row_strides > before.row_strides) made.arguments.row_strides = entries.row_strides + before.row_strides;
       if (n.pieces > before.pieces) made.arguments.pieces = entries.pieces + before.pieces;
@@ -267,10 +268,10 @@ struct step_tables {
   }();
   /// Returns the table that the kernel of a plan step takes, or null if the kernel takes none.
   static constexpr const void* constants_of(int step) {
-    if (tables.table_of_step[step] == graph::none) return nullptr;
+    if (tables.table_of_step[step] == graphs::none) return nullptr;
     const kernels::step_table& own = tables.of[tables.table_of_step[step]];
     if (!f.steps[step].has_loop()) return &own.arguments;
-    if (f.steps[step].kernel == graph::none) return &own.loop;
+    if (f.steps[step].kernel == graphs::none) return &own.loop;
     return &own;
   }
 };

@@ -8,7 +8,6 @@
 #include "cairn/base/refuse.hpp"
 #include "cairn/run/machine.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -42,16 +41,18 @@ struct stored_numbers {
 /// Marks the parameters and states of a program as unwritten. `leaves` contains their offsets in the block.
 inline void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* block) {
   for (const runtime_leaf& leaf : leaves) {
-    if (leaf.what == graph::role::parameter) stored_numbers(leaf, block).mark_unwritten();
+    if (leaf.what == graphs::role::parameter) stored_numbers(leaf, block).mark_unwritten();
   }
 }
 /// Throws program_error if the program has parameters and none of their numbers was written.
 inline void check_written(std::span<const runtime_leaf> leaves, std::byte* block) {
-  const auto is_parameter = [](const runtime_leaf& leaf) { return leaf.what == graph::role::parameter; };
-  const auto is_written = [&](const runtime_leaf& leaf) {
-    return is_parameter(leaf) && stored_numbers(leaf, block).any_written();
-  };
-  if (std::ranges::any_of(leaves, is_parameter) && std::ranges::none_of(leaves, is_written))
+  bool any_parameter = false;
+  for (const runtime_leaf& leaf : leaves) {
+    if (leaf.what != graphs::role::parameter) continue;
+    if (stored_numbers(leaf, block).any_written()) return;
+    any_parameter = true;
+  }
+  if (any_parameter)
     refuse(program_error("cairn: the parameters were neither initialized nor written; call init(seed{1})"));
 }
 

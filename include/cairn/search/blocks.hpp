@@ -3,7 +3,7 @@
 
 #include "cairn/plan/compile.hpp"
 
-namespace cairn::plan::search {
+namespace cairn::plans::search {
 
 inline constexpr int fine_chain = 32;  ///< most blocks that the search looks for, and nests in all ways
 /// most blocks that are taken if there would otherwise be fewer than `short_chain`
@@ -42,8 +42,8 @@ struct block_finder {
     bool any = false;
     for (const bool all : {false, true}) {
       for (int v = 0; v < d.turn; ++v) {
-        const graph::node& n = d.nodes[v];
-        depends_on_input[v] = n.op->what == graph::role::input || (all && n.op->argument_count > 0);
+        const graphs::node& n = d.nodes[v];
+        depends_on_input[v] = n.op->what == graphs::role::input || (all && n.op->argument_count > 0);
         for (int i = 0; i < n.op->argument_count; ++i)
           depends_on_input[v] |= depends_on_input[d.arguments[n.first + i]];
         depends_on_input[v] &= need.live[v];
@@ -53,7 +53,7 @@ struct block_finder {
     }
     for (int v = 0; v < d.turn; ++v) {
       depends_on_input[v] &= d.nodes[v].op->argument_count > 0;
-      has_own_values[d.nodes[v].region] |= depends_on_input[v] && d.nodes[v].op->what != graph::role::view;
+      has_own_values[d.nodes[v].region] |= depends_on_input[v] && d.nodes[v].op->what != graphs::role::view;
     }
     for (int r = 1; r < g.region_count; ++r) ++inner_count[g.regions[r].parent];
   }
@@ -90,7 +90,7 @@ struct block_finder {
       block_region[r] = is_opened[r] ? 0 : is_opened[g.regions[r].parent] ? r : block_region[g.regions[r].parent];
     for (int v = 0; v < d.turn; ++v)
       runs_kernels[block_region[d.nodes[v].region]] |=
-          depends_on_input[v] && d.nodes[v].op->what == graph::role::kernel;
+          depends_on_input[v] && d.nodes[v].op->what == graphs::role::kernel;
     int last = 0;  // region of the block before, 0 for a run of values between regions
     for (int v = 0; v < d.turn; ++v) {
       if (!depends_on_input[v]) continue;
@@ -146,4 +146,4 @@ struct values_of_blocks {
   static constexpr std::int64_t bytes(int v) { return aligned(s.result(v).bytes); }
 };
 
-}  // namespace cairn::plan::search
+}  // namespace cairn::plans::search

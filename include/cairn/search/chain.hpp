@@ -5,7 +5,7 @@
 
 #include "cairn/search/blocks.hpp"
 
-namespace cairn::plan::search {
+namespace cairn::plans::search {
 
 /// The costs of a block. Bytes do not include bytes that the blocks before it hold. Work is counted in FLOP.
 struct block_costs {
@@ -96,7 +96,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
   constexpr void for_each_source(int v, auto visit) const {
     const int root = need.view_root[v];
     if (!in_pieces[root]) return visit(root);
-    const graph::node& n = d.nodes[root];
+    const graphs::node& n = d.nodes[root];
     for (int i = 0; i < n.op->argument_count; ++i) for_each_source(d.arguments[n.first + i], visit);
   }
   constexpr bool is_read_later(int v) const {
@@ -109,7 +109,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       if (s.recomputes[v] == none && s.origin[v] < d.turn) in_pieces[s.origin[v]] = f.in_pieces[v];
     }
     for (int v = 0; v < d.node_count; ++v) {
-      const graph::node& n = d.nodes[v];
+      const graphs::node& n = d.nodes[v];
       if (!need.live[v] || n.result_index > 0 || (v < d.turn && in_pieces[v])) continue;
       const bool back = v >= d.turn;
       const int found = back ? Blocks.of_region[n.region] : Blocks.of[v];
@@ -155,7 +155,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       block_of_step[i] = now;
     }
     for (int v = s.turn; v < s.node_count; ++v) {
-      const graph::node& n = s.nodes[v];
+      const graphs::node& n = s.nodes[v];
       if (n.result_index > 0) continue;
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int origin = s.origin[s.arguments[n.first + i]];
@@ -342,7 +342,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       for (int v = d.turn; v-- > 0;) {
         const int b = Blocks.of[v];
         if (b == none || !need.live[v]) continue;
-        const graph::node& n = d.nodes[v];
+        const graphs::node& n = d.nodes[v];
         const int root = need.view_root[v];
         wanted[v] |=
             (counted != of_reading && last_reader[root] > b) ||
@@ -369,7 +369,7 @@ struct block_measurer : values_of_blocks<Compiled, Blocks> {
       const int b = s.recomputes[v] != none ? block_of(v) : none;
       const int held = b != none && s.segment[v] == 0 ? std::max(needless_until[v], held_until[s.origin[v]]) : none;
       const auto read = [&](int a) { needless_until[a] = std::min(needless_until[a], block_of(a) == b ? held : none); };
-      const graph::node& n = s.nodes[v];
+      const graphs::node& n = s.nodes[v];
       if (n.result_index > 0) {
         read(v - n.result_index);
         continue;
@@ -417,4 +417,4 @@ constexpr auto measure_blocks() {
   return m.out;
 }
 
-}  // namespace cairn::plan::search
+}  // namespace cairn::plans::search

@@ -17,7 +17,7 @@ struct frontier_point {
 
 }  // namespace cairn
 
-namespace cairn::plan::search {
+namespace cairn::plans::search {
 
 /// Points that no other point beats in both bytes and work, sorted by their bytes.
 template <class Point, int Room>
@@ -45,7 +45,7 @@ inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, work_of(
 /// The blocks of a model, and their costs if no segment is placed.
 template <class Model, int BlockLevels, int Threads>
 struct model_blocks {
-  using unplaced = plan::compiled<Model, BlockLevels, Threads>;
+  using unplaced = plans::compiled<Model, BlockLevels, Threads>;
   static constexpr auto blocks = find_blocks(unplaced::graph, unplaced::gradient, unplaced::segments, unplaced::needs);
   static constexpr auto measured = measure_blocks<unplaced, blocks>();
   static constexpr int placeable = [] {
@@ -78,7 +78,7 @@ struct candidates : model_blocks<Model, BlockLevels, Threads> {
   using model_blocks<Model, BlockLevels, Threads>::blocks;
   template <int Number>
   static constexpr auto single_block_costs =
-      measure_single_blocks<plan::compiled<Model, BlockLevels, Threads, candidate<Number>>, blocks>();
+      measure_single_blocks<plans::compiled<Model, BlockLevels, Threads, candidate<Number>>, blocks>();
   template <const auto& Measured>
   static constexpr auto with_single_block_costs() {
     if constexpr (Measured.count > fine_chain) return Measured;
@@ -169,8 +169,8 @@ struct candidates : model_blocks<Model, BlockLevels, Threads> {
   }
   template <int Candidate>
   using planned =
-      plan::compiled<Model, BlockLevels, Threads,
-                     std::conditional_t<ranges<Candidate>().count == 0, plan::as_marked, candidate<Candidate>>>;
+      plans::compiled<Model, BlockLevels, Threads,
+                      std::conditional_t<ranges<Candidate>().count == 0, plans::as_marked, candidate<Candidate>>>;
 };
 
 template <int Candidate>
@@ -275,4 +275,4 @@ struct fitted {
   }
 };
 
-}  // namespace cairn::plan::search
+}  // namespace cairn::plans::search

@@ -11,7 +11,7 @@
 
 #include "cairn/search/chain.hpp"
 
-namespace cairn::plan::search {
+namespace cairn::plans::search {
 
 /// Placements, sorted by their bytes. The bytes do not include what lies before the range of blocks. Each placement
 /// takes less work than the placements before it.
@@ -229,4 +229,4 @@ template <const auto& Chain, int Starts, int Room>
 inline constexpr const placement_table<Starts, Chain.count, Room>& placements_inside =
     detail::placement_group<Chain, Starts, Room, (Chain.count - 1) / detail::lengths_per_constant>::after;
 
-}  // namespace cairn::plan::search
+}  // namespace cairn::plans::search

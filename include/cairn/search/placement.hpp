@@ -4,7 +4,7 @@
 
 #include "cairn/search/nested.hpp"
 
-namespace cairn::plan::search {
+namespace cairn::plans::search {
 
 /// A run of equal blocks that follow each other: [begin, end).
 struct run_of_blocks {
@@ -290,7 +290,7 @@ inline constexpr auto equal_ranges = [] {
 template <const auto& Blocks, const auto& Ranges>
 inline constexpr auto placement_by_region = [] {
   constexpr int regions = static_cast<int>(std::size(Blocks.of_region));
-  plan::placement<regions, Ranges.count, Ranges.depth> out;
+  plans::placement<regions, Ranges.count, Ranges.depth> out;
   int of_block[Blocks.count + 1] = {};
   for (int i = 0; i < Ranges.count; ++i) {
     out.parent[i + 1] = Ranges.all[i].parent;
@@ -303,4 +303,4 @@ inline constexpr auto placement_by_region = [] {
   return out;
 }();
 
-}  // namespace cairn::plan::search
+}  // namespace cairn::plans::search

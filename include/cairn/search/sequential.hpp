@@ -14,10 +14,10 @@ namespace hana = boost::hana;
 /// segment's interior. The cost of a cut itself does not count: this is the value between two segments, which is
 /// stored.
 struct by_bytes {
-  static constexpr std::int64_t of(const graph::stage_work& w) { return w.bytes; }
+  static constexpr std::int64_t of(const graphs::stage_work& w) { return w.bytes; }
 };
 struct by_flops {
-  static constexpr std::int64_t of(const graph::stage_work& w) { return w.flops; }
+  static constexpr std::int64_t of(const graphs::stage_work& w) { return w.flops; }
 };
 template <class T>
 concept a_measure = std::same_as<T, by_bytes> || std::same_as<T, by_flops>;
@@ -98,7 +98,7 @@ struct cost_fold {
   template <class L>
   constexpr auto operator<<(std::type_identity<L>) const {
     using stage = call<stage_mark, L, stage_input<Level, Tensor>>;
-    *next = By::of(graph::stage_work_of<stage>());
+    *next = By::of(graphs::stage_work_of<stage>());
     return cost_fold<By, Level, tensor_of<stage>>{next + 1};
   }
 };

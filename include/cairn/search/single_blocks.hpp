@@ -3,7 +3,7 @@
 
 #include "cairn/search/chain.hpp"
 
-namespace cairn::plan::search {
+namespace cairn::plans::search {
 
 /// Costs by block, in bytes, measured in a plan in which each block is a segment of its own.
 template <int Count>
@@ -41,7 +41,7 @@ constexpr std::int64_t saved_by_copies(int step) {
   std::int64_t saved = 0;
   for (int m = f.steps[step].loop_begin; m < f.steps[step].loop_end; ++m) {
     const int v = f.members[m];
-    if (s.op(v).what != graph::role::map || s.recomputes[v] != none) continue;
+    if (s.op(v).what != graphs::role::map || s.recomputes[v] != none) continue;
     const int of = f.memory_root[s.argument(v, 0)];
     if (of >= s.turn && f.step_of[of] != none && Compiled::ranges.last[of] == step)
       saved += aligned(s.result(of).bytes) - aligned(s.result(v).bytes);
@@ -122,4 +122,4 @@ constexpr block_chain<Count> corrected(block_chain<Count> c, const single_costs<
   return c;
 }
 
-}  // namespace cairn::plan::search
+}  // namespace cairn::plans::search

@@ -4,8 +4,8 @@
 
 #include "cairn/base/decimal.hpp"
 #include "cairn/base/text.hpp"
-#include "cairn/run/arena.hpp"
 #include "cairn/graph/graph.hpp"
+#include "cairn/run/arena.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -79,15 +79,15 @@ struct trial_setting {
   std::byte inside{};  ///< bytes in the memory of results and workspace before the run
   std::byte around{};  ///< bytes next to all operands
   int threads = 1;
-  int unused = graph::none;  ///< number of the result that is unused
-  int over = graph::none;    ///< number of the result that is written over the argument that it may overwrite
+  int unused = graphs::none;  ///< number of the result that is unused
+  int over = graphs::none;    ///< number of the result that is written over the argument that it may overwrite
 };
 
 /// An operation with arguments. All results of later runs are compared with the results of the first run.
 class kernel_trial {
  public:
   /// `arguments` are the bytes of each argument.
-  kernel_trial(const graph::operation& op, std::vector<std::vector<std::byte>> arguments)
+  kernel_trial(const graphs::operation& op, std::vector<std::vector<std::byte>> arguments)
       : op_(op), arguments_(std::move(arguments)) {}
 
   /// Returns a description of the broken law, or an empty text if the operation keeps all laws.
@@ -120,7 +120,7 @@ class kernel_trial {
 
   bool may_overwrite(int r) const {
     const int over = op_.results[r].overwrites;
-    return over != graph::none && std::ssize(arguments_[static_cast<std::size_t>(over)]) == op_.results[r].bytes;
+    return over != graphs::none && std::ssize(arguments_[static_cast<std::size_t>(over)]) == op_.results[r].bytes;
   }
 
   /// Runs the kernel, and writes the bytes of its results to `made`. Returns a description of a forbidden write, or an
@@ -142,9 +142,9 @@ class kernel_trial {
       std::ranges::copy(bytes, add("argument ", static_cast<int>(memory.size()) - op_.result_count, std::ssize(bytes)));
     const std::int64_t workspace_bytes = op_.workspace_bytes(how.threads);
     if (op_.has_workspace()) std::fill_n(add("its scratch", -1, workspace_bytes), workspace_bytes, how.inside);
-    if (how.unused != graph::none) operands[at(how.unused)] = nullptr;
-    const std::size_t shared = how.over == graph::none ? 0 : at(op_.result_count + op_.results[how.over].overwrites);
-    if (how.over != graph::none) operands[at(how.over)] = operands[shared];
+    if (how.unused != graphs::none) operands[at(how.unused)] = nullptr;
+    const std::size_t shared = how.over == graphs::none ? 0 : at(op_.result_count + op_.results[how.over].overwrites);
+    if (how.over != graphs::none) operands[at(how.over)] = operands[shared];
 
     op_.run(nullptr, operands.data(), how.threads);
 
@@ -168,7 +168,7 @@ class kernel_trial {
     std::string fault = run(how, made);
     for (int r = 0; r < op_.result_count && fault.empty(); ++r) {
       if (r == how.unused) continue;
-      const graph::result_info& about = op_.results[r];
+      const graphs::result_info& about = op_.results[r];
       const std::byte *const before = first_[at(r)].data(), *const now = made[at(r)].data();
       const auto differs = std::mismatch(before, before + about.bytes, now).first - before;
       if (differs == about.bytes) continue;
@@ -181,7 +181,7 @@ class kernel_trial {
   }
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-  const graph::operation& op_;
+  const graphs::operation& op_;
   numbers arguments_, first_;
 };
 

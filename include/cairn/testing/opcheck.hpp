@@ -209,11 +209,11 @@ using number_read = std::conditional_t<Halves, bf16, stored_as<A::element.type, 
 /// float32 where the first one returns bf16, runs the trial of the second kernel, too.
 template <class Op, class Numbers, class... A>
 std::string kernel_fault(seed s) {
-  static constexpr const graph::operation& op =
-      graph::operation_of<Op, graph::target<Numbers, 0, true>, tensor_of<A>...>;
+  static constexpr const graphs::operation& op =
+      graphs::operation_of<Op, graphs::target<Numbers, 0, true>, tensor_of<A>...>;
   return [s]<int... I>(std::integer_sequence<int, I...>) {
     std::string fault;
-    for (const graph::operation* const form : {&op, op.with_float_results}) {
+    for (const graphs::operation* const form : {&op, op.with_float_results}) {
       if (form != nullptr && fault.empty())
         fault = kernel_trial(*form, {drawn_bytes<A, number_read<op.takes_bf16(I), A, Numbers>>(s, I)...}).fault();
     }
@@ -223,10 +223,10 @@ std::string kernel_fault(seed s) {
 /// Runs the trial in mixed<bf16>, if the kernel reads or returns bf16 there.
 template <class Op, class... A>
 std::string mixed_kernel_fault(seed s) {
-  constexpr const graph::operation& op =
-      graph::operation_of<Op, graph::target<floats_rounded, 0, true>, tensor_of<A>...>;
+  constexpr const graphs::operation& op =
+      graphs::operation_of<Op, graphs::target<floats_rounded, 0, true>, tensor_of<A>...>;
   std::string fault;
-  if constexpr (op.bf16_handling == graph::rounding::reads_bf16 || op.with_float_results != nullptr) {
+  if constexpr (op.bf16_handling == graphs::rounding::reads_bf16 || op.with_float_results != nullptr) {
     fault = kernel_fault<Op, floats_rounded, A...>(s);
     if (!fault.empty()) fault += ", in mixed<bf16>";
   }

@@ -22,13 +22,13 @@ class value_runner {
   explicit value_runner(seed s)
       : arena_(static_cast<std::size_t>(Compiled::layout.peak_bytes)), snapshots_(machine::elsewhere_bytes) {
     const kernels::default_float_mode mode;
-    machine_.base(plan::arena_base) = arena_.data();
-    machine_.base(plan::elsewhere_base) = snapshots_.data();
+    machine_.base(plans::arena_base) = arena_.data();
+    machine_.base(plans::elsewhere_base) = snapshots_.data();
     machine_.bind_inputs();
     machine_.set_random_streams(s, 0);
     for (int i = 0; i < machine::leaf_count; ++i) {
       const runtime_leaf& leaf = machine::leaf(i);
-      if (leaf.what != graph::role::input && leaf.what != graph::role::parameter) continue;
+      if (leaf.what != graphs::role::input && leaf.what != graphs::role::parameter) continue;
       machine_.leaf_base(i) = leaves_.emplace_back(static_cast<std::size_t>(leaf.bytes)).data();
       draw_leaf(i, random_sequence(s, machine::sequence_of(i)));
     }
@@ -48,7 +48,7 @@ class value_runner {
         index = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(element.bound)));
       return;
     }
-    const initial start = leaf.what == graph::role::parameter ? leaf.start : initial::uniform(1);
+    const initial start = leaf.what == graphs::role::parameter ? leaf.start : initial::uniform(1);
     const auto fill = [&]<class Number>(Number* numbers) {
       for (Number& number : std::span(numbers, count))
         number = static_cast<Number>(static_cast<real>(draw_initial(start, random)));

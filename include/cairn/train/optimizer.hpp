@@ -29,7 +29,7 @@ void for_each_register(std::size_t n, int threads, Body body) {
   const auto count = static_cast<std::int64_t>(n);
   const int parts = std::min(cairn::parts_of(40 * moved * count, threads), kernels::threads_at_hand(threads));
   kernels::in_parts(parts, [=](int part) {
-    const cost::range own = cost::share(count, width, part, parts);
+    const costs::range own = costs::share(count, width, part, parts);
     std::size_t i = static_cast<std::size_t>(own.begin);
     const std::size_t end = static_cast<std::size_t>(own.end);
     for (; i + width <= end; i += width) body(i);

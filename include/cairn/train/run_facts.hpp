@@ -53,7 +53,7 @@ file::metadata facts_of(const program<Output, Options...>&) {
   using model = typename cairn::detail::compiled_of<Output, true, Options...>::model;
   std::string inputs;
   for (int i = 0; i < model::graph.leaf_count; ++i) {
-    if (model::graph.leaf_op(i).what == graph::role::input)
+    if (model::graph.leaf_op(i).what == graphs::role::input)
       inputs += text_of({inputs.empty() ? "" : ", ", model::graph.name(model::graph.leaves[i]), " ",
                          cairn::detail::text_of(model::graph.leaf_op(i).results[0].extents)});
   }

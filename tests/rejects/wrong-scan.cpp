@@ -1,35 +1,36 @@
-// `scan` reports this mistake. The program reports a gradient of a gradient that goes through a loop.
+// `scan` reports this mistake. The program reports a gradient of a gradient that goes through a scan.
 //
-// One body serves all steps, so the value that it returns for a carried value is the value that it gets in the next
-// step. Return a value of the same shape and type for each carried value, and then the values that are collected.
+// One body serves all iterations, so the value that it returns for a carried value is the value that it gets in the
+// next iteration. Return a value of the same shape and type for each carried value, and then the values that are
+// collected.
 //
-// A policy has at least one snapshot, which is the state that the loop begins with, and at most as many snapshots as
-// the loop has steps: [loops](language.md#loops). A loop in the body of another loop keeps its snapshots in the arena,
-// because it runs again in each step of the outer loop.
+// A policy has at least one snapshot, which holds the values with which the scan begins, and at most as many snapshots
+// as the scan has iterations: [loops](language.md#loops). A scan in the body of another scan keeps its snapshots in the
+// arena, because it runs again in each iteration of the outer scan.
 
 #include "cairn/check/scan.hpp"
 #include "cairn/op/matmul.hpp"
 
 using namespace cairn;
 
-// case: wrong-loop-changed
-// says: what a loop carries has the same shape and type in all steps.*\(the first is number 0\)
+// case: wrong-scan-changed
+// says: returns another shape or type for a carried value.*\(the first is number 0\)
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}.*fact::argument<0>.*fact::got<float *\[4\]\[6\]>
 constexpr auto h0 = input<"h0", 4, 5>;
 constexpr auto body = [](auto h) { return tanh(matmul(h, param<"w", 5, 6>)); };  // wrong
 constexpr auto body = [](auto h) { return tanh(matmul(h, param<"w", 5, 5>)); };  // right
 [[maybe_unused]] constexpr auto h = scan<10, "step">(body, carried(h0));
 
-// case: wrong-loop-changed-type
-// says: what a loop carries has the same shape and type in all steps.*\(the first is number 0\)
+// case: wrong-scan-changed-type
+// says: returns another shape or type for a carried value.*\(the first is number 0\)
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}.*fact::argument<0>.*fact::got<double *\[4\]\[5\]>
 constexpr auto h0 = input<"h0", 4, 5>;
 constexpr auto body = [](auto h) { return as<double>(tanh(h)); };           // wrong
 constexpr auto body = [](auto h) { return as_real(as<double>(tanh(h))); };  // right
 [[maybe_unused]] constexpr auto h = scan<10, "step">(body, carried(h0));
 
-// case: wrong-loop-elsewhere
-// says: snapshots of a loop lie elsewhere only where no other loop is around it
+// case: wrong-scan-elsewhere
+// says: a scan in the body of this scan keeps its snapshots elsewhere
 // shows: fact::in<.*"outer"
 constexpr auto x = input<"x", 5>;
 constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
@@ -39,16 +40,16 @@ constexpr auto loops = [](auto h) { return scan<10, "inner", Policy>(body, carri
                                                      carried(x));                                    // wrong
 [[maybe_unused]] constexpr auto h = scan<10, "outer">(loops<two_level<5, 2>>, carried(x));           // right
 
-// case: wrong-loop-period
-// says: revolve<S> has .*segment_every<P>, two_level<P, S> periods of 1 to T, and 1 to P snapshots
+// case: wrong-scan-period
+// says: revolve<S> has .*segment_every<P> and two_level<P, S> have periods of 1 to T, with 1 to P snapshots
 // shows: fact::given<cairn::two_level<3, 4[^>]*>
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}>
 constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
 [[maybe_unused]] constexpr auto h = scan<10, "step", two_level<3, 4>>(body, carried(input<"h0", 4, 5>));  // wrong
 [[maybe_unused]] constexpr auto h = scan<10, "step", two_level<4, 3>>(body, carried(input<"h0", 4, 5>));  // right
 
-// case: wrong-loop-second-gradient
-// says: a gradient of a gradient goes through this loop
+// case: wrong-scan-second-gradient
+// says: a gradient of a gradient goes through this scan
 #include "cairn/run/scan.hpp"
 constexpr auto x = input<"x", 4, 5>;
 constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
@@ -57,16 +58,16 @@ constexpr auto loss = y + mean(square(grad(y, x)));                             
 constexpr auto loss = y + mean(square(grad(mean(square(x) * param<"a", 5>), x)));  // right
 static_assert(detail::checked<loss>());
 
-// case: wrong-loop-snapshots
-// says: revolve<S> has 1 to T snapshots for T steps
+// case: wrong-scan-snapshots
+// says: for T iterations, revolve<S> has 1 to T snapshots
 // shows: fact::given<cairn::revolve<0> ?>.*fact::iterations<10>
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}>
 constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
 [[maybe_unused]] constexpr auto h = scan<10, "step", revolve<0>>(body, carried(input<"h0", 4, 5>));  // wrong
 [[maybe_unused]] constexpr auto h = scan<10, "step", revolve<1>>(body, carried(input<"h0", 4, 5>));  // right
 
-// case: wrong-loop-too-few
-// says: the body of scan returns less than is carried.*std::tuple
+// case: wrong-scan-too-few
+// says: the body of scan returns fewer values than are carried.*std::tuple
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}
 constexpr auto h0 = input<"h0", 4, 5>;
 constexpr auto c0 = input<"c0", 4, 5>;
@@ -77,8 +78,8 @@ constexpr auto cell = [](auto h, auto c) {
 };
 [[maybe_unused]] constexpr auto h = scan<10, "step">(cell, carried(h0, c0));
 
-// case: wrong-loop-too-many-snapshots
-// says: revolve<S> has 1 to T snapshots for T steps
+// case: wrong-scan-too-many-snapshots
+// says: for T iterations, revolve<S> has 1 to T snapshots
 // shows: fact::given<cairn::revolve<11> ?>.*fact::iterations<10>
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}>
 constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };

@@ -1,0 +1,153 @@
+// Checks of the leaves of a whole program: names, random keys, states and caches. Each check returns `sound` or a
+// mistake.
+#pragma once
+
+#include "cairn/check/names.hpp"
+
+namespace cairn::detail {
+
+/// Rejects one name for two leaves.
+struct names_are_one_leaf {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr const auto& g = Compiled::graph;
+    if constexpr (g.wrong.conflict == graphs::none) {
+      return sound{};
+    } else {
+      using leaf = shown_leaf<Compiled, g.wrong.conflict>;
+      constexpr auto name = leaf_name<Compiled, g.wrong.conflict>;
+      constexpr bool is_parameter = leaf::op.what == graphs::role::parameter;
+      using named = std::conditional_t<is_parameter, about<fact::parameter, name>, about<fact::input, name>>;
+      return conflict_of<named, leaf, shown_result<*g.wrong.rival>>{};
+    }
+  }
+};
+
+/// Rejects two layers with the same full name, of which neither is shared.
+struct layers_have_own_names {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr const auto& wrong = Compiled::graph.wrong;
+    if constexpr (wrong.applied_twice == graphs::none) {
+      return sound{};
+    } else {
+      return mistake<misuse::same_layer_name, top_scope,
+                     about<fact::parameter, leaf_name<Compiled, wrong.applied_twice>>,
+                     fact::given<tensor_fact<shown_value<Compiled, wrong.first_layer>>>,
+                     fact::given<tensor_fact<shown_value<Compiled, wrong.second_layer>>>>{};
+    }
+  }
+};
+
+/// Two operations that draw from one key, and the key; none if there are no such operations.
+struct same_key {
+  int key = graphs::none, one = graphs::none, other = graphs::none;
+};
+template <class Graph>
+constexpr same_key find_same_key(const Graph& g) {
+  bool random = false;
+  for (int i = 0; i < g.leaf_count; ++i) random |= g.leaf_op(i).what == graphs::role::random;
+  if (!random) return {};
+  int readers[Graph::capacity] = {};  // by key: 1 + the first value that is drawn from it, or 0
+  for (int v = 0; v < g.node_count; ++v) {
+    const graphs::node& n = g.nodes[v];
+    // Two kinds of values may repeat a draw: a gradient repeats the draw of its operation, and a value may be
+    // recomputed in float32.
+    if (n.order > 0 || n.result_index > 0 || n.float_version_of != graphs::none) continue;
+    for (int i = 0; i < n.op->argument_count; ++i) {
+      const int key = g.argument(v, i);
+      if (g.op(key).what != graphs::role::random) continue;
+      const int first = readers[key] == 0 ? v : readers[key] - 1;
+      bool same = same_address(g.nodes[first].op, n.op);
+      for (int k = 0; same && k < n.op->argument_count; ++k) same = g.argument(first, k) == g.argument(v, k);
+      if (!same) return {key, first, v};
+      readers[key] = first + 1;
+    }
+  }
+  return {};
+}
+struct keys_are_drawn_from_once {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr same_key twice = find_same_key(Compiled::graph);
+    if constexpr (twice.key == graphs::none) return sound{};
+    else
+      return mistake<misuse::same_random_key, top_scope, about<fact::key, node_name<Compiled, twice.key>>,
+                     fact::given<tensor_fact<shown_value<Compiled, twice.one>>>,
+                     fact::given<tensor_fact<shown_value<Compiled, twice.other>>>>{};
+  }
+};
+
+/// Rejects a state that would get two different new values.
+struct states_become_one_value {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr int state = Compiled::graph.wrong.updated_twice;
+    if constexpr (state == graphs::none) return sound{};
+    else return mistake<misuse::two_updates, top_scope, about<fact::state, leaf_name<Compiled, state>>>{};
+  }
+};
+
+/// A batch norm over one row, and the first state that it updates; none if there is no such norm.
+struct one_row {
+  int norm = graphs::none, state = graphs::none;
+};
+template <class Graph>
+constexpr one_row find_one_row(const Graph& g) {
+  one_row found;
+  bool depends[Graph::capacity] = {};
+  for (int v = 0; v < g.node_count; ++v) {
+    if (found.norm == graphs::none && g.op(v).of_single_numbers) found.norm = v;
+    depends[v] = found.norm != graphs::none && g.head(v) == found.norm;
+    for (int i = 0; i < g.op(v).argument_count; ++i) depends[v] |= depends[g.argument(v, i)];
+  }
+  for (int i = g.leaf_count; i-- > 0;) {
+    if (g.leaves[i].next_value != graphs::none && depends[g.leaves[i].next_value]) found.state = i;
+  }
+  return found;
+}
+struct batches_have_rows {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr const auto& g = Compiled::graph;
+    constexpr one_row found = find_one_row(g);
+    if constexpr (found.state == graphs::none) return sound{};
+    else
+      return mistake<misuse::one_row_batch_norm, top_scope, about<fact::state, leaf_name<Compiled, found.state>>,
+                     fact::given<tensor_fact<shown_value<Compiled, g.argument(found.norm, 0)>>>>{};
+  }
+};
+
+/// Rejects a cache in a program: only predictors have caches.
+struct caches_are_of_predictors {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr const auto& g = Compiled::graph;
+    constexpr int cache = [] {
+      int i = 0;
+      while (i < g.leaf_count && g.leaf_op(i).what != graphs::role::cache) ++i;
+      return i;
+    }();
+    if constexpr (cache == g.leaf_count) return sound{};
+    else return mistake<misuse::cache_in_program, top_scope, about<fact::state, leaf_name<Compiled, cache>>>{};
+  }
+};
+
+/// Rejects random values in a predictor. A predictor draws nothing, so the program's random values must be replaced
+/// there.
+struct nothing_is_random {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr int drawn = [] {
+      constexpr const auto& s = Compiled::schedule;
+      for (int v = 0; v < s.node_count; ++v) {
+        if (s.op(v).what == graphs::role::random) return s.origin[v];
+      }
+      return graphs::none;
+    }();
+    if constexpr (drawn == graphs::none) return sound{};
+    else return mistake<misuse::random_in_predictor, top_scope, about<fact::key, node_name<Compiled, drawn>>>{};
+  }
+};
+
+}  // namespace cairn::detail
