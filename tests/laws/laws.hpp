@@ -317,7 +317,7 @@ void laws() {
 template <auto Model, class... Options>
 void follows_differences() {
   using plan = test::step_of<Model, real<double>, Options...>;
-  constexpr const auto& g = plans::graph;
+  constexpr const auto& g = plan::graph;
   program<Model, real<double>, Options...> step;
   const batch<plan> drawn_first(0);
   batch<plan> b = drawn_first;

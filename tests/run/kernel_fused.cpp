@@ -1,6 +1,6 @@
 // Fused code computes the same bits as separate code. The tests fuse tiles of a product into a fused loop, rows of a
 // fused loop into a kernel, and sums into a fused loop.
-#include "cairn/kernel/loop.hpp"
+#include "cairn/kernel/loop_step.hpp"
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/matmul.hpp"
 

@@ -179,7 +179,7 @@ constexpr bool has_strides(int input, const shape& expected) {
 template <auto Model>
 constexpr bool runs_over(shape extents, shape first, shape second) {
   using plan = forward_of<Model>;
-  return plans::steps.step_count == 1 && plans::loops.of[0].extents == extents && has_strides<plan>(0, first) &&
+  return plan::steps.step_count == 1 && plan::loops.of[0].extents == extents && has_strides<plan>(0, first) &&
          has_strides<plan>(1, second);
 }
 template <auto Model>

@@ -68,9 +68,9 @@ static_assert(around<plan>("square") == "program");
 // A pass decides which regions are segments. All programs of a model share its graph and its gradient.
 using plain_plan = step_of<loss, plain>;
 static_assert(detail::segments_in<plan>.size() == 3 && detail::segments_in<plain_plan>.empty());
-static_assert(std::same_as<plans::model, plain_plan::model> &&
-              std::same_as<plans::model, step_of<loss, threads<2>>::model>);
-static_assert(&plans::graph == &plain_plan::graph && &plans::gradient == &plain_plan::gradient);
-static_assert(plans::segments.count == 4 && plain_plan::segments.count == 1);
+static_assert(std::same_as<plan::model, plain_plan::model> &&
+              std::same_as<plan::model, step_of<loss, threads<2>>::model>);
+static_assert(&plan::graph == &plain_plan::graph && &plan::gradient == &plain_plan::gradient);
+static_assert(plan::segments.count == 4 && plain_plan::segments.count == 1);
 
 }  // namespace
