@@ -1,7 +1,7 @@
 // A plan step of a fused loop and a kernel that share it.
 #pragma once
 
-#include "cairn/kernel/tiles.hpp"
+#include "cairn/kernel/loop.hpp"
 
 namespace cairn::kernels {
 

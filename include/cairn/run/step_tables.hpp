@@ -2,7 +2,6 @@
 // pieces of its inputs. The table of a kernel says where the rows and pieces of its arguments lie.
 #pragma once
 
-#include "cairn/kernel/loop.hpp"
 #include "cairn/kernel/loop_step.hpp"
 #include "cairn/plan/compile.hpp"
 
