@@ -302,7 +302,8 @@ BOOST_AUTO_TEST_CASE(logits_exist_once) {
   constexpr auto tied =
       cross_entropy(tokens | nn::embedding<"wte", 64> | nn::tied_linear<"/wte.weight", 50000>, tokens);
   constexpr std::int64_t logits = 512 * 50000 * 2, table = 50000 * 64 * 2;  // the table has a copy in bf16
-  constexpr double most = 1.02 * static_cast<double>(logits) + table;
+  // Three hundredths are room for packed operands, which are floats on processors that do not multiply bf16.
+  constexpr double most = 1.03 * static_cast<double>(logits) + table;
   static_assert(program<of_hidden, mixed<bf16>>::memory().peak_bytes < most);
   static_assert(program<smoothed, mixed<bf16>>::memory().peak_bytes < most);
   static_assert(program<tied, mixed<bf16>>::memory().peak_bytes < most);
