@@ -1020,9 +1020,9 @@ constexpr auto y = nn::transformer_block<4, nn::causal>(input<"x", 2, 7, 12>);  
 // says: \| applies a layer to one value; call it with several: layer\(a, b\)
 // shows: operation<cairn::fixed_string<2>\{"\|"\}, float ?\[4\]\[8\], float ?\[4\]\[8\]>
 constexpr auto cell = ckpt<"cell">(layer([](auto h, auto c) { return tanh(h) * exp(c); }));
-constexpr auto state = std::tuple{input<"h", 4, 8>, input<"c", 4, 8>};
-constexpr auto y = state | cell;                                  // wrong
-constexpr auto y = cell(std::get<0>(state), std::get<1>(state));  // right
+constexpr auto both = std::tuple{input<"h", 4, 8>, input<"c", 4, 8>};
+constexpr auto y = both | cell;                                 // wrong
+constexpr auto y = cell(std::get<0>(both), std::get<1>(both));  // right
 
 // case: wrong-arguments-updated
 // says: what becomes another value when a step is over is a state

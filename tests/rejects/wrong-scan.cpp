@@ -14,7 +14,7 @@
 using namespace cairn;
 
 // case: wrong-scan-changed
-// says: returns another shape or type for a carried value.*\(the first is number 0\)
+// says: the body of scan returns another shape or type for a carried value.*\(the first is number 0\)
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}.*fact::argument<0>.*fact::got<float *\[4\]\[6\]>
 constexpr auto h0 = input<"h0", 4, 5>;
 constexpr auto body = [](auto h) { return tanh(matmul(h, param<"w", 5, 6>)); };  // wrong
@@ -22,7 +22,7 @@ constexpr auto body = [](auto h) { return tanh(matmul(h, param<"w", 5, 5>)); }; 
 [[maybe_unused]] constexpr auto h = scan<10, "step">(body, carried(h0));
 
 // case: wrong-scan-changed-type
-// says: returns another shape or type for a carried value.*\(the first is number 0\)
+// says: the body of scan returns another shape or type for a carried value.*\(the first is number 0\)
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}.*fact::argument<0>.*fact::got<double *\[4\]\[5\]>
 constexpr auto h0 = input<"h0", 4, 5>;
 constexpr auto body = [](auto h) { return as<double>(tanh(h)); };           // wrong
@@ -41,7 +41,7 @@ constexpr auto loops = [](auto h) { return scan<10, "inner", Policy>(body, carri
 [[maybe_unused]] constexpr auto h = scan<10, "outer">(loops<two_level<5, 2>>, carried(x));           // right
 
 // case: wrong-scan-period
-// says: revolve<S> has .*segment_every<P> and two_level<P, S> have periods of 1 to T, with 1 to P snapshots
+// says: the policy does not fit T iterations; .*two_level<P, S> have periods of 1 to T, 1 to P snapshots
 // shows: fact::given<cairn::two_level<3, 4[^>]*>
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}>
 constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
@@ -59,7 +59,7 @@ constexpr auto loss = y + mean(square(grad(mean(square(x) * param<"a", 5>), x)))
 static_assert(detail::checked<loss>());
 
 // case: wrong-scan-snapshots
-// says: for T iterations, revolve<S> has 1 to T snapshots
+// says: the policy does not fit T iterations; revolve<S> has 1 to T snapshots
 // shows: fact::given<cairn::revolve<0> ?>.*fact::iterations<10>
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}>
 constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };
@@ -79,7 +79,7 @@ constexpr auto cell = [](auto h, auto c) {
 [[maybe_unused]] constexpr auto h = scan<10, "step">(cell, carried(h0, c0));
 
 // case: wrong-scan-too-many-snapshots
-// says: for T iterations, revolve<S> has 1 to T snapshots
+// says: the policy does not fit T iterations; revolve<S> has 1 to T snapshots
 // shows: fact::given<cairn::revolve<11> ?>.*fact::iterations<10>
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}>
 constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };

@@ -337,23 +337,23 @@ BOOST_AUTO_TEST_CASE(stored_and_recomputed_values) {
   report::residuals<program<nested>>(out << '\n');
   BOOST_TEST(out.str() == R"(
 stored for                                  from                read by
-----------------------------------------------------------------------------------------------------------------------------
-outside of segments         add   {8, 16}   block.2.fc          mul                                                    512 B
-block.0.ff ... block.2.ff   add   {8, 16}   in ... block.1.fc   matmul again, gradient of block.*.fc.weight   3 x      512 B
-in all                                                                                                              2.00 KiB
+---------------------------------------------------------------------------------------------------------------------------------
+outside of segments         add   {8, 16}   block.2.fc          mul                                                         512 B
+block.0.ff ... block.2.ff   add   {8, 16}   in ... block.1.fc   matmul recomputed, gradient of block.*.fc.weight   3 x      512 B
+in all                                                                                                                   2.00 KiB
 
-segment                           computed again                               of forward
------------------------------------------------------------------------------------------
-block.0.ff ... block.2.ff   3 x   matmul, add      2 operations   4.22 kFLOP         27 %
-in all                                             6 operations   12.7 kFLOP         82 %
+segment                           recomputed                                of forward
+--------------------------------------------------------------------------------------
+block.0.ff ... block.2.ff   3 x   matmul, add   2 operations   4.22 kFLOP         27 %
+in all                                          6 operations   12.7 kFLOP         82 %
 
 stored for                                    from   read by
---------------------------------------------------------------------------------------------------------
-outside of segments   add           {8, 16}   out    softmax_error                                 512 B
-outer                 add "first"   {8, 16}   in     matmul again, gradient of a.fc.weight         512 B
-in all                                                                                          1.00 KiB
+-------------------------------------------------------------------------------------------------------------
+outside of segments   add           {8, 16}   out    softmax_error                                      512 B
+outer                 add "first"   {8, 16}   in     matmul recomputed, gradient of a.fc.weight         512 B
+in all                                                                                               1.00 KiB
 
-segment      computed again                                      of forward
+segment      recomputed                                          of forward
 ---------------------------------------------------------------------------
 outer        dropout                  1 operation     128 FLOP          1 %
 a.inner      2 matmul, 2 add, gelu   5 operations   8.58 kFLOP         78 %
@@ -368,12 +368,12 @@ BOOST_AUTO_TEST_CASE(conversions_are_left_out_between_a_value_and_its_readers) {
   report::residuals<program<cross_entropy(scores, labels<"y", 16, 8>), mixed<bf16>>>(out << '\n');
   BOOST_TEST(out.str() == R"(
 stored for                                    from   read by
---------------------------------------------------------------------------------------
-outside of segments   add      {8, 16} bf16   in     tanh again, tanh_slope      256 B
-                      matmul   {8, 16} bf16   fc     softmax_error               256 B
-in all                                                                           512 B
+-------------------------------------------------------------------------------------------
+outside of segments   add      {8, 16} bf16   in     tanh recomputed, tanh_slope      256 B
+                      matmul   {8, 16} bf16   fc     softmax_error                    256 B
+in all                                                                                512 B
 
-segment                  computed again                                 of forward
+segment                  recomputed                                     of forward
 ----------------------------------------------------------------------------------
 outside of segments      tanh, 2 conversion   3 operations   432 FLOP          6 %
 in all                                        3 operations   432 FLOP          6 %
@@ -401,15 +401,15 @@ BOOST_AUTO_TEST_CASE(pieces_have_the_readers_of_their_concatenation) {
   report::residuals<program<sum(tanh(concatenate<-1>(left, right) * param<"scale", 8>))>>(out << '\n');
   BOOST_TEST(out.str() == R"(
 stored for                           from    read by
-----------------------------------------------------------------------
-outside of segments   add   {8, 3}   left    mul again, mul       96 B
-                      add   {8, 5}   right   mul again, mul      160 B
-in all                                                           256 B
+---------------------------------------------------------------------------
+outside of segments   add   {8, 3}   left    mul recomputed, mul       96 B
+                      add   {8, 5}   right   mul recomputed, mul      160 B
+in all                                                                256 B
 
-segment                  computed again                           of forward
-----------------------------------------------------------------------------
-outside of segments      mul              1 operation   64 FLOP          3 %
-in all                                    1 operation   64 FLOP          3 %
+segment                  recomputed                           of forward
+------------------------------------------------------------------------
+outside of segments      mul          1 operation   64 FLOP          3 %
+in all                                1 operation   64 FLOP          3 %
 )");
 }
 
@@ -432,8 +432,8 @@ BOOST_AUTO_TEST_CASE(a_graph_has_each_segment_and_each_stored_value_once) {
   BOOST_TEST(outer < inner);
   BOOST_TEST(text.substr(outer, inner - outer).find("  }\n") == std::string::npos);  // "}" would end the outer segment
   BOOST_TEST(count_of("stored, 512 B", text) == 2);
-  BOOST_TEST(count_of("computed again, 2 times", text) == 2);
-  BOOST_TEST(count_of("computed again", text) == 4);
+  BOOST_TEST(count_of("recomputed, 2 times", text) == 2);
+  BOOST_TEST(count_of("recomputed", text) == 4);
   BOOST_TEST(count_of("penwidth=2.5", text) == 1);  // one boundary, with which both segments begin
   BOOST_TEST(count_of("{", text) - count_of("}", text) == 0);
 }

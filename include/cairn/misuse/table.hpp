@@ -220,13 +220,13 @@ struct no_policy_of_scan { template <class Silent, class... Facts> struct found 
   "two_level<P, S> or fit<Bytes>"); } }; };
 struct changed_in_scan { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-scan]: the body of scan returns another shape or type for a carried value; return the shape and type "
-  "that this carried value has at the start (the first is number 0)"); } }; };
+  "that it has at the start (the first is number 0)"); } }; };
 struct too_few_in_scan { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-scan]: the body of scan returns fewer values than are carried; return a std::tuple that begins with "
   "the next value of each carried value"); } }; };
 struct snapshots_of_iterations { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-scan]: this policy does not fit the number of iterations; for T iterations, revolve<S> has 1 to T "
-  "snapshots, and segment_every<P> and two_level<P, S> have periods of 1 to T, with 1 to P snapshots"); } }; };
+  "cairn [wrong-scan]: the policy does not fit T iterations; revolve<S> has 1 to T snapshots; segment_every<P>, "
+  "two_level<P, S> have periods of 1 to T, 1 to P snapshots"); } }; };
 struct snapshots_in_scan { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-scan]: a scan in the body of this scan keeps its snapshots elsewhere, which only a scan outside of "
   "all others can do; write two_level<P, S> for the inner scan"); } }; };
