@@ -678,7 +678,7 @@ class body:
         self.names += [name + ".weight", name + ".bias"] if layer_norm else [name + ".weight"]
         apart = f"generated<{v.shape[-1]}>([](int i) {{ return 0.7 * (i % 5); }})"
         return self.layer(f'nn::{"layer_norm" if layer_norm else "rms_norm"}<"{name}">', v, v.shape,
-                          1 + math.sqrt(v.shape[-1]), lambda x, layer: f"({x} + {apart} | {layer})")
+                          1 + math.sqrt(v.shape[-1]), lambda x, layer: f"(({x} + {apart}) | {layer})")
 
     def embedding(self):
         """Adds an embedding, possibly with a row for padding."""
