@@ -3,6 +3,10 @@
 // The function that computes the operation is missing. It must stand in the operation's namespace, and is called
 // `lanewise` for an elementwise operation, and `compute` for any other operation. A function with other parameters does
 // not count.
+//
+// `compute` has three parameters, or a fourth one that is an `int` or a `const kernels::launch&`. An `int` is the number
+// of threads that the kernel may use. If the operation declares tiles, rows or pieces, only a `kernels::launch` tells the
+// kernel of them.
 
 #include "cairn/run/program.hpp"
 
@@ -44,4 +48,68 @@ void compute(reversed_op, signature<Real, X>, void* const* operands) {          
 }                                                                                 // right
 }  // namespace own
 using step = program<sum(make<own::reversed_op>(param<"w", 5>))>;
+float run(step& s) { return s.value_and_grad(); }
+
+// case: own-operation-kernel-fourth
+// says: the fourth parameter of this compute has a type that is never passed
+// shows: operation<cairn::fixed_string<9>\{"shuffled"\}, float ?\[5\]>
+namespace own {
+using namespace cairn;
+struct shuffled_op : op {
+  static constexpr fixed_string name = "shuffled";
+  using rule = misuse::at_least_two_axes;
+  static constexpr shape result(const shape& x) { return x; }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(make<shuffled_op>(g)); }
+};
+template <class Real, class X>
+void compute(shuffled_op, signature<Real, X>, void* const* operands, bool) {  // wrong
+void compute(shuffled_op, signature<Real, X>, void* const* operands, int) {   // right
+  const Real* const in = static_cast<const Real*>(operands[1]);
+  std::reverse_copy(in, in + X::shape.count(), static_cast<Real*>(operands[0]));
+}
+}  // namespace own
+using step = program<sum(make<own::shuffled_op>(param<"w", 5>))>;
+float run(step& s) { return s.value_and_grad(); }
+
+// case: own-operation-kernel-deduced
+// says: the fourth parameter of this compute has a type that is never passed
+// shows: operation<cairn::fixed_string<9>\{"shuffled"\}, float ?\[5\]>
+namespace own {
+using namespace cairn;
+struct shuffled_op : op {
+  static constexpr fixed_string name = "shuffled";
+  using rule = misuse::at_least_two_axes;
+  static constexpr shape result(const shape& x) { return x; }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(make<shuffled_op>(g)); }
+};
+template <class Real, class X>
+void compute(shuffled_op, signature<Real, X>, void* const* operands, const auto&) {             // wrong
+void compute(shuffled_op, signature<Real, X>, void* const* operands, const kernels::launch&) {  // right
+  const Real* const in = static_cast<const Real*>(operands[1]);
+  std::reverse_copy(in, in + X::shape.count(), static_cast<Real*>(operands[0]));
+}
+}  // namespace own
+using step = program<sum(make<own::shuffled_op>(param<"w", 5>))>;
+float run(step& s) { return s.value_and_grad(); }
+
+// case: own-operation-kernel-launch
+// says: this operation declares tiles, rows or pieces; its compute needs a fourth parameter, const kernels::launch&
+// shows: operation<cairn::fixed_string<9>\{"shuffled"\}, float ?\[5\]>
+namespace own {
+using namespace cairn;
+struct shuffled_op : op {
+  static constexpr fixed_string name = "shuffled";
+  using rule = misuse::at_least_two_axes;
+  static constexpr shape result(const shape& x) { return x; }
+  static constexpr int reads_rows(int) { return 1; }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(make<shuffled_op>(g)); }
+};
+template <class Real, class X>
+void compute(shuffled_op, signature<Real, X>, void* const* operands, int) {                     // wrong
+void compute(shuffled_op, signature<Real, X>, void* const* operands, const kernels::launch&) {  // right
+  const Real* const in = static_cast<const Real*>(operands[1]);
+  std::reverse_copy(in, in + X::shape.count(), static_cast<Real*>(operands[0]));
+}
+}  // namespace own
+using step = program<sum(make<own::shuffled_op>(param<"w", 5>))>;
 float run(step& s) { return s.value_and_grad(); }

@@ -32,7 +32,7 @@ bool same(guarded<float>& a, guarded<float>& b, std::int64_t n) {
 struct product_beside_loop {
   costs::product of;
   kernel_pointer alone;
-  graphs::paired_pointer beside;
+  graphs::kernel_pointer beside;
   workspace working;
   bool sums_in_result;
 };
@@ -82,7 +82,7 @@ void product_in_a_loop() {
   using op = lang::matmul_op<P.transpose_a, P.transpose_b>;
   using a = array<(P.transpose_a ? shape{P.k, P.m} : shape{P.m, P.k})>;
   using b = array<(P.transpose_b ? shape{P.n, P.k} : shape{P.k, P.n})>;
-  check({P, &run_kernel<op, float, a, b>, &cairn::kernels::run_tiles<op, float, a, b>,
+  check({P, &run_kernel<op, float, a, b>, &cairn::kernels::run<op, float, a, b>,
          op::scratch(4, a::shape, b::shape), op::tiles(4, a::shape, b::shape) == tiling::summed_in_result});
 }
 
@@ -93,7 +93,7 @@ struct rows_beside_loop {
   shape extents;
   std::int64_t results;
   kernel_pointer alone;
-  graphs::paired_pointer beside;
+  graphs::kernel_pointer beside;
 };
 void check(const rows_beside_loop& run) {
   const std::int64_t size = run.extents.count();
@@ -127,10 +127,10 @@ void rows_of_a_loop() {
   using x = array<Extents>;
   using classes = array<shape{static_cast<int>(Extents.count() / Extents[-1])}, element_type{dtype::i32}>;
   if constexpr (requires { Op::result(Extents); })
-    check({Op::name, Extents, Extents.count(), &run_kernel<Op, float, x>, &cairn::kernels::run_rows<Op, float, x>});
+    check({Op::name, Extents, Extents.count(), &run_kernel<Op, float, x>, &cairn::kernels::run<Op, float, x>});
   else
     check({Op::name, Extents, Op::result(Extents, classes::shape).count(), &run_kernel<Op, float, x, classes>,
-           &cairn::kernels::run_rows<Op, float, x, classes>});
+           &cairn::kernels::run<Op, float, x, classes>});
 }
 
 /// The sums of x * y and of x * y * z over some axes, where z is one number. The last product is stored or not. As in

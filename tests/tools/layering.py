@@ -40,8 +40,7 @@ at_run_time = ["heap", "kernels", "oracles", "processor", "stored"]  # bench/*.p
 # Tables of the graph contain pointers to functions that run kernels. A scan is planned while its body is lowered. A
 # program can be saved if the header for files is included, and it knows the optimizer that trains it.
 defined_below = {
-    "graph/operation.hpp": {"cairn::kernels::run", "cairn::kernels::run_lanes", "cairn::kernels::run_rows",
-                            "cairn::kernels::run_tiles"},
+    "graph/operation.hpp": {"cairn::kernels::run", "cairn::kernels::run_lanes"},
     "graph/scan.hpp": {"cairn::graphs::scan_hooks"},
     "run/kept.hpp": {"cairn::detail::kept_files"},
     "run/program.hpp": {"cairn::detail::trained_blocks"},

@@ -37,22 +37,11 @@ constexpr bool is_constant(role r) { return r == role::constant || r == role::ge
 struct builder;
 struct sizes;
 
-/// Describes how the arguments of a kernel lie in memory.
-struct argument_table {
-  /// By argument: the distance of its rows in elements, or 0 if the argument is contiguous. Null if all are contiguous.
-  const std::int64_t* row_strides = nullptr;
-  /// The number of columns of each piece, for all arguments that may be concatenations, in order. Null if no argument
-  /// is a concatenation that is read in place.
-  const int* pieces = nullptr;
-  int piece_count = 0;
-};
 /// A kernel. The operands of an operation are its results, its arguments in order, and its workspace if it needs one. A
 /// result that is unused is null. An argument that is a concatenation read in place is replaced by its pieces. The
 /// operands of a fused loop are its results and its inputs, and then the operands of the kernel with which the loop
-/// shares a plan step, if any. `constants` describes the plan step. For an operation, it is an argument_table or null.
+/// shares a plan step, if any. `constants` describes the plan step. For an operation, it is a kernels::launch or null.
 using kernel_pointer = void (*)(const void* constants, void* const* operands, int threads);
-/// A kernel that shares a plan step with a fused loop. `loop` is a kernels::tile_reader or a kernels::row_maker.
-using paired_pointer = void (*)(const void* constants, void* const* operands, int threads, const void* loop);
 /// The code of an elementwise operation for one register of each argument. The pointers point to registers.
 struct lane_code {
   void (*run)(void* const* results, const void* const* arguments);
@@ -144,8 +133,6 @@ struct operation {
   bool trainable = false;
 
   kernel_pointer run = nullptr;
-  paired_pointer run_tiles = nullptr;  ///< the kernel that hands tiles of its first result to a fused loop
-  paired_pointer run_rows = nullptr;   ///< the kernel for which a fused loop computes rows of its first argument
   const lane_code* lanes = nullptr;
   vjp_pointer vjp = nullptr;             ///< gradient rule for the cotangents of all results
   vjp_pointer vjp_first = nullptr;       ///< gradient rule for the first cotangent alone, if the operation has one

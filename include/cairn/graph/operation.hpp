@@ -17,13 +17,6 @@ namespace kernels {
 /// Runs an operation's kernel. It is declared here and defined in kernel/, so models can be checked without any kernel.
 template <class Op, class Real, class... Tensors>
 void run(const void* constants, void* const* operands, int threads);
-/// Runs a kernel that hands its first result to a fused loop, in tiles.
-template <class Op, class Real, class... Tensors>
-void run_tiles(const void* constants, void* const* operands, int threads, const void* reader);
-/// Runs a kernel that goes through rows together with a fused loop. The loop computes each row of the kernel's first
-/// argument just before the kernel reads it, or it reads each row right after the kernel.
-template <class Op, class Real, class... Tensors>
-void run_rows(const void* constants, void* const* operands, int threads, const void* maker);
 /// Applies an elementwise operation to one register of each argument. `Results` is a list of the results' types.
 template <class Op, class Real, class Results, dtype... Arguments>
 void run_lanes(void* const* results, const void* const* arguments);
@@ -243,8 +236,6 @@ struct kernel_with {
     return is_bf16[i];
   }
   static constexpr kernel_pointer run() { return &kernels::run<Op, Real, Tensors...>; }
-  static constexpr paired_pointer run_tiles() { return &kernels::run_tiles<Op, Real, Tensors...>; }
-  static constexpr paired_pointer run_rows() { return &kernels::run_rows<Op, Real, Tensors...>; }
 };
 template <class Op, class Numbers, rounding Rounded, bool Makes, class Indices, class... Tensors>
 struct kernel_reading;
@@ -320,11 +311,8 @@ constexpr operation describe_operation() {
     o.run = kernel::run();
     o.summed = Op::summed;
     o.tiles = Op::tiles(bytes, Tensors::shape...);
-    if constexpr (Op::tiles(bytes, Tensors::shape...) != tiling::none) o.run_tiles = kernel::run_tiles();
     o.takes_rows = Op::takes_rows(Tensors::shape...);
     o.gives_rows = Op::gives_rows(Tensors::shape...);
-    if constexpr (Op::takes_rows(Tensors::shape...) || Op::gives_rows(Tensors::shape...))
-      o.run_rows = kernel::run_rows();
     o.kernel_workspace = Op::scratch(bytes, Tensors::shape...);
     o.number_bytes = bytes;
     o.joins = Op::joins(Tensors::shape...);

@@ -56,7 +56,7 @@ void compute(concatenate_op<Axis>, signature<Real, X, More...>, void* const* p, 
   const kernels::joined_arrays all{how.pieces_or(extents), whole,
                                    inner * std::int64_t{sizeof(stored_as<X::element.type, Real>)},
                                    X::shape.count() / (inner * extents[0])};
-  kernels::concatenate(all, p + 1, p[0], how);
+  kernels::concatenate(all, p + 1, p[0], how.threads);
 }
 
 }  // namespace cairn::lang

@@ -38,10 +38,10 @@ template <class In, class Made>
 namespace cairn::lang {
 
 template <double P, bool Forward, class Real, class X, class Key>
-void compute(dropout_op<P, Forward>, signature<Real, X, Key>, void* const* p, int threads) {
+void compute(dropout_op<P, Forward>, signature<Real, X, Key>, void* const* p, const kernels::launch& how) {
   static_assert(X::shape.count() <= std::int64_t{1} << 34, "dropout draws for at most 2^34 elements");
   kernels::dropout(static_cast<const kernels::taken_of<Real, X>*>(p[1]), *static_cast<const random_stream*>(p[2]), P,
-                   static_cast<kernels::made_of<Real>*>(p[0]), X::shape.count(), threads);
+                   static_cast<kernels::made_of<Real>*>(p[0]), X::shape.count(), how.threads);
 }
 
 }  // namespace cairn::lang

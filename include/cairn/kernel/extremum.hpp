@@ -64,14 +64,14 @@ template <lang::extremum Which, class Real>
 namespace cairn::lang {
 
 template <extremum Which, cairn::detail::axis_set Axes, bool Keep, class Real, class X>
-void compute(extremum_op<Which, Axes, Keep>, signature<Real, X>, void* const* p, int threads) {
+void compute(extremum_op<Which, Axes, Keep>, signature<Real, X>, void* const* p, const kernels::launch& how) {
   kernels::reduce<kernels::comparing<Which>, X, Axes>(static_cast<const Real*>(p[1]),
-                                                      static_cast<kernels::sum_of<Real>*>(p[0]), threads);
+                                                      static_cast<kernels::sum_of<Real>*>(p[0]), how.threads);
 }
 template <extremum Which, int Axis, bool Keep, class Real, class X>
-void compute(position_op<Which, Axis, Keep>, signature<Real, X>, void* const* p, int threads) {
+void compute(position_op<Which, Axis, Keep>, signature<Real, X>, void* const* p, const kernels::launch& how) {
   kernels::find_extremum<Which>(kernels::around(X::shape, Axis), static_cast<const Real*>(p[1]),
-                                static_cast<std::int32_t*>(p[0]), threads);
+                                static_cast<std::int32_t*>(p[0]), how.threads);
 }
 
 }  // namespace cairn::lang

@@ -171,27 +171,27 @@ using index_of = stored_as<Tensor::element.type, float>;
 namespace cairn::lang {
 
 template <int Axis, int Padding, class Numbers, class X, class I>
-void compute(gather_op<Axis, Padding>, signature<Numbers, X, I>, void* const* p, int threads) {
+void compute(gather_op<Axis, Padding>, signature<Numbers, X, I>, void* const* p, const kernels::launch& how) {
   using number = kernels::taken_of<Numbers, X>;
   using made = std::conditional_t<kernels::makes_halves<Numbers>, bf16, number>;
   using index = kernels::index_of<I>;
   const kernels::positions<index> at{kernels::around(X::shape, Axis), static_cast<const index*>(p[2]),
                                      I::shape.count()};
-  kernels::gather(at, static_cast<const number*>(p[1]), static_cast<made*>(p[0]), threads);
+  kernels::gather(at, static_cast<const number*>(p[1]), static_cast<made*>(p[0]), how.threads);
 }
 template <int Axis, int Extent, int Padding, class Real, class X, class I>
-void compute(scatter_add_op<Axis, Extent, Padding>, signature<Real, X, I>, void* const* p, int threads) {
+void compute(scatter_add_op<Axis, Extent, Padding>, signature<Real, X, I>, void* const* p, const kernels::launch& how) {
   using index = kernels::index_of<I>;
   constexpr shape to = scatter_add_op<Axis, Extent>::result(X::shape, I::shape);
   const kernels::positions<index> at{kernels::around(to, Axis), static_cast<const index*>(p[2]), I::shape.count(),
                                      Padding};
   kernels::scatter_add(at, static_cast<const kernels::taken_of<Real, X>*>(p[1]),
-                       static_cast<kernels::sum_of<Real>*>(p[0]), static_cast<std::int32_t*>(p[3]), threads);
+                       static_cast<kernels::sum_of<Real>*>(p[0]), static_cast<std::int32_t*>(p[3]), how.threads);
 }
 template <class Real, class I>
-void compute(one_hot_op, signature<Real, I>, void* const* p, int threads) {
+void compute(one_hot_op, signature<Real, I>, void* const* p, const kernels::launch& how) {
   kernels::one_hot(static_cast<const kernels::index_of<I>*>(p[1]), I::shape.count(), I::element.bound,
-                   static_cast<kernels::made_of<Real>*>(p[0]), threads);
+                   static_cast<kernels::made_of<Real>*>(p[0]), how.threads);
 }
 
 }  // namespace cairn::lang

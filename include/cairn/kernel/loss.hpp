@@ -137,7 +137,7 @@ void compute(row_cross_entropy_op, signature<Real, X, L>, void* const* p, const 
   kernels::row_cross_entropy(kernels::rows_of<Real, X, L>(p), static_cast<kernels::sum_of<Real>*>(p[0]), how);
 }
 template <class Real, class X, class L>
-void compute(label_logit_op, signature<Real, X, L>, void* const* p) {
+void compute(label_logit_op, signature<Real, X, L>, void* const* p, const kernels::launch&) {
   const auto x = kernels::rows_of<Real, X, L>(p);
   for (std::int64_t i = 0; i < x.rows; ++i) static_cast<kernels::sum_of<Real>*>(p[0])[i] = x.at_label(i);
 }

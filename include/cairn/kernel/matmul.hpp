@@ -101,7 +101,7 @@ void compute(matmul_op<TransposeA, TransposeB>, signature<Real, A, B>, void* con
   using in = kernels::taken_of<Real, A>;
   using made = kernels::made_of<Real>;
   constexpr const kernels::batch& all = kernels::batch_of<self, A::shape, B::shape, sizeof(in)>;
-  if (how.arguments.row_strides == nullptr) kernels::multiply<made>(kernels::plan_of<in, one>, all, p, how);
+  if (how.row_strides == nullptr) kernels::multiply<made>(kernels::plan_of<in, one>, all, p, how);
   else kernels::multiply<made>(kernels::shared_plan_of<in, one>, all, p, how);
 }
 

@@ -230,11 +230,11 @@ void compute(moments_op<Eps> op, signature<Real, X>, void* const* p, const kerne
 
 /// Threads share the examples, or the rows of the only one.
 template <int Groups, double Eps, class Real, class X>
-void compute(group_moments_op<Groups, Eps> op, signature<Real, X>, void* const* p, int threads) {
+void compute(group_moments_op<Groups, Eps> op, signature<Real, X>, void* const* p, const kernels::launch& how) {
   using sum = kernels::sum_of<Real>;
   constexpr std::int64_t examples = X::shape[0], rows = X::shape[1], columns = X::shape[2];
   constexpr int sections = op.sections_of(rows);
-  const int parts = std::min(parts_of(op.work(X::shape), examples), threads);
+  const int parts = std::min(parts_of(op.work(X::shape), examples), how.threads);
   kernels::in_parts(parts, [=](int part) {
     const costs::range own = costs::share(examples, 1, part, parts);
     const auto address = [p](int i, std::int64_t at) {
@@ -251,7 +251,7 @@ void compute(group_moments_op<Groups, Eps> op, signature<Real, X>, void* const* 
                                          address(1, i * Groups),
                                          nullptr,
                                          address(3, part * (2 * sections + 2) * columns)}
-          .run(examples == 1 ? threads : 1);
+          .run(examples == 1 ? how.threads : 1);
     }
   });
 }

@@ -37,7 +37,7 @@ rows_in_table rows_at(const void* index, int rows) {
 namespace cairn::lang {
 
 template <int Axis, class Real, class Table, class At, class Rows>
-void compute(placed_op<Axis>, signature<Real, Table, At, Rows>, void* const* p) {
+void compute(placed_op<Axis>, signature<Real, Table, At, Rows>, void* const* p, const kernels::launch&) {
   using number = stored_as<Table::element.type, Real>;
   constexpr std::size_t bytes = static_cast<std::size_t>(Table::shape.count()) * sizeof(number);
   if (p[0] != p[1]) std::memcpy(p[0], p[1], bytes);
@@ -45,7 +45,7 @@ void compute(placed_op<Axis>, signature<Real, Table, At, Rows>, void* const* p) 
                     static_cast<const std::byte*>(p[3]), static_cast<std::byte*>(p[0]));
 }
 template <int Axis, int Rows, class Real, class Table, class At>
-void compute(rows_at_op<Axis, Rows>, signature<Real, Table, At>, void* const* p) {
+void compute(rows_at_op<Axis, Rows>, signature<Real, Table, At>, void* const* p, const kernels::launch&) {
   using number = stored_as<Table::element.type, Real>;
   kernels::find_rows(kernels::rows_at<Axis, number, Table, At>(p[2], Rows), static_cast<const std::byte*>(p[1]),
                      static_cast<std::byte*>(p[0]));

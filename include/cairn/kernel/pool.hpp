@@ -202,34 +202,34 @@ inline constexpr Real share_of = Real{1} / (Mean ? P.position_count() : 1);
 namespace cairn::lang {
 
 template <pooling P, class Real, class X>
-void compute(max_pool_op<P>, signature<Real, X>, void* const* p, int threads) {
+void compute(max_pool_op<P>, signature<Real, X>, void* const* p, const kernels::launch& how) {
   using position = stored_as<P.position_type().type, kernels::sum_of<Real>>;
   kernels::max_pool<P>({X::shape, P.result(X::shape)}, static_cast<const kernels::taken_of<Real, X>*>(p[2]),
-                       static_cast<kernels::made_of<Real>*>(p[0]), static_cast<position*>(p[1]), threads);
+                       static_cast<kernels::made_of<Real>*>(p[0]), static_cast<position*>(p[1]), how.threads);
 }
 template <pooling P, class Real, class X, class At>
-void compute(window_gather_op<P>, signature<Real, X, At>, void* const* p, int threads) {
+void compute(window_gather_op<P>, signature<Real, X, At>, void* const* p, const kernels::launch& how) {
   kernels::pool_at<P>({X::shape, At::shape}, static_cast<const kernels::taken_of<Real, X>*>(p[1]),
                       static_cast<const kernels::taken_of<Real, At>*>(p[2]), static_cast<kernels::made_of<Real>*>(p[0]),
-                      threads);
+                      how.threads);
 }
 template <pooling P, int Height, int Width, class Real, class G, class At>
-void compute(window_scatter_op<P, Height, Width>, signature<Real, G, At>, void* const* p, int threads) {
+void compute(window_scatter_op<P, Height, Width>, signature<Real, G, At>, void* const* p, const kernels::launch& how) {
   kernels::unpool<P>(
       {lang::unpooled(G::shape, Height, Width), G::shape}, static_cast<const kernels::taken_of<Real, G>*>(p[1]),
-      static_cast<const kernels::taken_of<Real, At>*>(p[2]), static_cast<kernels::made_of<Real>*>(p[0]), threads);
+      static_cast<const kernels::taken_of<Real, At>*>(p[2]), static_cast<kernels::made_of<Real>*>(p[0]), how.threads);
 }
 template <pooling P, bool Mean, class Real, class X>
-void compute(sum_pool_op<P, Mean>, signature<Real, X>, void* const* p, int threads) {
+void compute(sum_pool_op<P, Mean>, signature<Real, X>, void* const* p, const kernels::launch& how) {
   kernels::sum_pool<P>({X::shape, P.result(X::shape)}, static_cast<const kernels::taken_of<Real, X>*>(p[1]),
                        kernels::share_of<P, Mean, kernels::sum_of<Real>>, static_cast<kernels::made_of<Real>*>(p[0]),
-                       threads);
+                       how.threads);
 }
 template <pooling P, bool Mean, int Height, int Width, class Real, class G>
-void compute(window_spread_op<P, Mean, Height, Width>, signature<Real, G>, void* const* p, int threads) {
+void compute(window_spread_op<P, Mean, Height, Width>, signature<Real, G>, void* const* p, const kernels::launch& how) {
   kernels::spread_pool<P>(
       {lang::unpooled(G::shape, Height, Width), G::shape}, static_cast<const kernels::taken_of<Real, G>*>(p[1]),
-      kernels::share_of<P, Mean, kernels::sum_of<Real>>, static_cast<kernels::made_of<Real>*>(p[0]), threads);
+      kernels::share_of<P, Mean, kernels::sum_of<Real>>, static_cast<kernels::made_of<Real>*>(p[0]), how.threads);
 }
 
 }  // namespace cairn::lang

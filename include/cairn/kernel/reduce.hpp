@@ -389,8 +389,8 @@ void reduce(const In* in, Real* out, int threads) {
 namespace cairn::lang {
 
 template <cairn::detail::axis_set Axes, bool Keep, class Real, class X>
-void compute(sum_op<Axes, Keep>, signature<Real, X>, void* const* p, int threads) {
-  kernels::reduce<kernels::adding, X, Axes>(static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]), threads);
+void compute(sum_op<Axes, Keep>, signature<Real, X>, void* const* p, const kernels::launch& how) {
+  kernels::reduce<kernels::adding, X, Axes>(static_cast<const Real*>(p[1]), static_cast<Real*>(p[0]), how.threads);
 }
 
 }  // namespace cairn::lang

@@ -67,15 +67,15 @@ template <bool Back, class Real>
 namespace cairn::lang {
 
 template <int Columns, double Base, bool Halves, class Real, class P>
-void compute(waves_op<Columns, Base, Halves>, signature<Real, P>, void* const* p) {
+void compute(waves_op<Columns, Base, Halves>, signature<Real, P>, void* const* p, const kernels::launch&) {
   kernels::waves(static_cast<const kernels::index_of<P>*>(p[1]), P::shape.count(), Columns, Base, Halves,
                  static_cast<Real*>(p[0]));
 }
 template <bool Back, class Real, class X, class W>
-void compute(rotated_op<Back>, signature<Real, X, W>, void* const* p, int threads) {
+void compute(rotated_op<Back>, signature<Real, X, W>, void* const* p, const kernels::launch& how) {
   constexpr std::int64_t heads = X::shape[-2], features = X::shape[-1], rows = X::shape.count() / heads / features;
   kernels::rotate<Back>(static_cast<const Real*>(p[1]), static_cast<const Real*>(p[2]), static_cast<Real*>(p[0]), rows,
-                        W::shape.count() / features, heads, features, threads);
+                        W::shape.count() / features, heads, features, how.threads);
 }
 
 }  // namespace cairn::lang

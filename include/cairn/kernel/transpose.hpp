@@ -112,7 +112,7 @@ inline constexpr permutation permutation_of = permuted_axes(From, Permutation.da
 namespace cairn::lang {
 
 template <auto Permutation, class Real, class X>
-void compute(transpose_op<Permutation>, signature<Real, X>, void* const* p) {
+void compute(transpose_op<Permutation>, signature<Real, X>, void* const* p, const kernels::launch&) {
   using number = stored_as<X::element.type, Real>;
   kernels::transpose(kernels::permutation_of<X::shape, Permutation>, static_cast<const number*>(p[1]),
                      static_cast<number*>(p[0]));

@@ -459,6 +459,12 @@ struct no_lanewise { template <class Silent, class... Facts> struct found : Sile
 struct no_kernel { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-kernel]: no compute(operation, signature<Real, Arguments...>, void* const* operands) beside this operation "
   "takes it"); } }; };
+struct no_launch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [no-kernel]: this operation declares tiles, rows or pieces; its compute needs a fourth parameter, const "
+  "kernels::launch&, which tells of them"); } }; };
+struct wrong_launch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [no-kernel]: the fourth parameter of this compute has a type that is never passed; it is an int, the number of "
+  "threads, or a const kernels::launch&"); } }; };
 struct threads_without_openmp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [threads-without-openmp]: a program has several threads where it is compiled with OpenMP: g++ -fopenmp; else "
   "leave the option out"); } }; };

@@ -257,11 +257,10 @@ struct step_tables {
       if (st.has_loop()) made.loop = table_of(i, before);
       read_position all[plans::max_loop_inputs] = {};
       if (st.has_loop()) made.loop_operands = begin_reading(i, all);
-      if (st.has_loop() && st.kernel != graphs::none)
-        made.kernel = st.loop_reads_tiles ? s.op(st.kernel).run_tiles : s.op(st.kernel).run_rows;
-      if (n.row_strides > before.row_strides) made.arguments.row_strides = entries.row_strides + before.row_strides;
-      if (n.pieces > before.pieces) made.arguments.pieces = entries.pieces + before.pieces;
-      made.arguments.piece_count = n.pieces - before.pieces;
+      if (st.has_loop() && st.kernel != graphs::none) made.kernel = s.op(st.kernel).run;
+      if (n.row_strides > before.row_strides) made.how.row_strides = entries.row_strides + before.row_strides;
+      if (n.pieces > before.pieces) made.how.pieces = entries.pieces + before.pieces;
+      made.how.piece_count = n.pieces - before.pieces;
     }
     return out;
   }();
@@ -269,7 +268,7 @@ struct step_tables {
   static constexpr const void* constants_of(int step) {
     if (tables.table_of_step[step] == graphs::none) return nullptr;
     const kernels::step_table& own = tables.of[tables.table_of_step[step]];
-    if (!f.steps[step].has_loop()) return &own.arguments;
+    if (!f.steps[step].has_loop()) return &own.how;
     if (f.steps[step].kernel == graphs::none) return &own.loop;
     return &own;
   }
