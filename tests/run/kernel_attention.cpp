@@ -1,10 +1,10 @@
 // Compares attention and its gradients with plain loops. The tests use tails of tiles, heads that share keys, rows with
 // gaps, masks, dropout, and unused results.
 #include "cairn/kernel/attention.hpp"
-#include "cairn/kernel/reference.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include "../reference.hpp"
 #include "kernel_check.hpp"
 
 using cairn::costs::attention_extents, cairn::bf16, cairn::costs::attention_tiles, cairn::shape, cairn::workspace;
@@ -30,7 +30,7 @@ struct trial {
   int gap = 0;  ///< numbers between the tokens of queries, keys, values and the gradient of the result
   std::vector<Real> q = drawn(x.n * x.t * x.h * x.d), k = drawn(x.n * x.s * x.heads * x.d);
   std::vector<Real> v = drawn(x.n * x.s * x.heads * x.e), g = drawn(x.n * x.t * x.h * x.e);
-  cairn::reference::attention right{x.n, x.t, x.s, x.h, x.heads, x.d, x.e};
+  reference::attention right{x.n, x.t, x.s, x.h, x.heads, x.d, x.e};
 
   static std::vector<Real> drawn(std::int64_t n) {
     std::vector<Real> out = numbers<Real>(n);

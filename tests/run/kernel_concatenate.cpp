@@ -1,10 +1,10 @@
 // Compares concatenations along an axis with plain loops.
 #include "cairn/kernel/concatenate.hpp"
-#include "cairn/kernel/reference.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <numeric>
 
+#include "../reference.hpp"
 #include "kernel_check.hpp"
 
 using cairn::shape;
@@ -36,7 +36,7 @@ void check_concatenate_of(kernel_pointer concatenate, const shape& of, int axis,
   int begin = 0;
   for (std::size_t k = 0; const int extent : extents) {
     operands.push_back(in[k].data());
-    cairn::reference::copy_part(in[k].data(), along(of, axis, extent), 0, expected.data(), to, begin, axis, extent);
+    reference::copy_part(in[k].data(), along(of, axis, extent), 0, expected.data(), to, begin, axis, extent);
     begin += extent;
     ++k;
   }

@@ -1,11 +1,11 @@
 // Compares convolutions and their gradients with plain loops. The tests use awkward extents, edges, strides, dilations,
 // groups and threads.
 #include "cairn/kernel/convolution.hpp"
-#include "cairn/kernel/reference.hpp"
 
 #include <boost/test/unit_test.hpp>
 
 #include "../own.hpp"
+#include "../reference.hpp"
 #include "kernel_check.hpp"
 
 using namespace cairn;

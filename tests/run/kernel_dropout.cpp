@@ -1,10 +1,10 @@
 // Compares random kernels with plain loops, bit for bit. Registers of every width draw the same numbers.
 #include "cairn/kernel/dropout.hpp"
-#include "cairn/kernel/reference.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 
+#include "../reference.hpp"
 #include "kernel_check.hpp"
 
 using cairn::random_stream, cairn::seed, cairn::shape;
@@ -23,7 +23,7 @@ template <class Real>
 void check_dropout_of(kernel_pointer run, int n, double probability, int threads) {
   const auto in = numbers<Real>(n);
   std::vector<Real> expected(in.size());
-  cairn::reference::dropout(in.data(), some, probability, expected.data(), n);
+  reference::dropout(in.data(), some, probability, expected.data(), n);
   guarded<Real> out(n), in_place(in);
   run({out.data(), in.data(), &some}, threads);
   run({in_place.data(), in_place.data(), &some}, threads);

@@ -3,11 +3,11 @@
 #include <boost/test/unit_test.hpp>
 #include <cairn/kernel/comparison.hpp>
 #include <cairn/kernel/loop.hpp>
-#include <cairn/kernel/reference.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "../reference.hpp"
 #include "function_error.hpp"
 #include "kernel_check.hpp"
 

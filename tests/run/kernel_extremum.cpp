@@ -1,9 +1,9 @@
 // Compares extrema over axes, and their positions, with plain loops.
 #include "cairn/kernel/extremum.hpp"
-#include "cairn/kernel/reference.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include "../reference.hpp"
 #include "kernel_check.hpp"
 
 using cairn::detail::axis_set, cairn::lang::extremum, cairn::shape;
@@ -46,14 +46,14 @@ template <class Real>
 void check_extremum(kernel_pointer kernel, const std::vector<Real>& in, shape from, axis_set axes, bool largest,
                     threads_tried each = {1}) {
   std::vector<Real> expected(static_cast<std::size_t>(cairn::reduced(from, axes, false).count()));
-  cairn::reference::extremum(in.data(), expected.data(), from, axes, largest);
+  reference::extremum(in.data(), expected.data(), from, axes, largest);
   check_result(kernel, in, expected, from, static_cast<int>(axes), each);
 }
 template <class Real>
 void check_position(kernel_pointer kernel, const std::vector<Real>& in, shape from, int axis, bool largest,
                     threads_tried each = {1}) {
   std::vector<std::int32_t> expected(static_cast<std::size_t>(from.count() / from[axis]));
-  cairn::reference::position(in.data(), expected.data(), from, axis, largest);
+  reference::position(in.data(), expected.data(), from, axis, largest);
   check_result(kernel, in, expected, from, axis, each);
 }
 

@@ -1,10 +1,10 @@
 // Compares gathers and scatter-adds with plain loops.
 #include "cairn/kernel/gather.hpp"
 #include "cairn/kernel/placed.hpp"
-#include "cairn/kernel/reference.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include "../reference.hpp"
 #include "kernel_check.hpp"
 
 using cairn::shape;
@@ -19,8 +19,8 @@ void check_kernels(kernel_pointer gather, kernel_pointer scatter_add, shape tabl
   const auto in = numbers<Real>(table.count()), laid = numbers<Real>(parts);
   const auto at = labels(count, table[1]);
   std::vector<Real> expected(laid.size()), sums(in.size());
-  cairn::reference::gather(in.data(), at.data(), expected.data(), table, count);
-  cairn::reference::scatter_add(laid.data(), at.data(), sums.data(), table, count);
+  reference::gather(in.data(), at.data(), expected.data(), table, count);
+  reference::scatter_add(laid.data(), at.data(), sums.data(), table, count);
   guarded<Real> out(parts), got_sums(table.count());
   guarded<std::int32_t> sorted(count + std::min(count, table[1]));
   gather({out.data(), in.data(), at.data()}, threads);
@@ -116,7 +116,7 @@ void check_placed() {
   const auto from = numbers<Real>(table::shape.count()), rows = numbers<Real>(part::shape.count());
   for (const std::int32_t at : {0, Extent - Rows}) {
     std::vector<Real> expected(from.size());
-    cairn::reference::placed(from.data(), at, rows.data(), expected.data(), table::shape, Rows);
+    reference::placed(from.data(), at, rows.data(), expected.data(), table::shape, Rows);
     guarded<Real> out(table::shape.count()), over(table::shape.count()), found(part::shape.count());
     std::copy(from.begin(), from.end(), over.data());
     run_kernel<cairn::lang::placed_op<1>, Real, table, position, part>({out.data(), from.data(), &at, rows.data()});
@@ -186,7 +186,7 @@ void check_padding(int threads) {
   for (std::size_t i = 0; i < count; ++i)
     if (at[i] == padding) std::fill_n(laid.begin() + static_cast<std::ptrdiff_t>(i) * inner, inner, 0.F);
   std::vector<float> expected(static_cast<std::size_t>(Extent * inner));
-  cairn::reference::scatter_add(laid.data(), at.data(), expected.data(), shape{1, Extent, inner}, count);
+  reference::scatter_add(laid.data(), at.data(), expected.data(), shape{1, Extent, inner}, count);
   const double roundings = std::sqrt(count) * count * epsilon<float>;
   BOOST_TEST(std::ranges::count(at, padding) > 0);
   BOOST_TEST(worst(sums.data(), expected.data(), Extent * inner, [&](auto) { return roundings; }) <= 1);

@@ -1,10 +1,10 @@
 // Compares matrix products with plain loops. The tests use awkward extents, all transposes, rows with gaps between
 // them, shared code, and code that is specialized for one shape. Nothing may be written outside of the result.
 #include "cairn/kernel/gemm.hpp"
-#include "cairn/kernel/reference.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include "../reference.hpp"
 #include "kernel_check.hpp"
 
 using cairn::costs::product;
@@ -39,7 +39,7 @@ void check(const product& p, const ways<Real>& run, std::int64_t working) {
   for (auto* values : {&size_a, &size_b})
     for (Real& x : *values) x = std::abs(x);
   const auto reference = [&](const auto& x, const auto& y, auto& z) {
-    cairn::reference::matmul(x.data(), y.data(), z.data(), p.m, p.n, p.k, p.transpose_a, p.transpose_b);
+    reference::matmul(x.data(), y.data(), z.data(), p.m, p.n, p.k, p.transpose_a, p.transpose_b);
   };
   reference(a, b, expected);
   reference(size_a, size_b, magnitude);

@@ -1,13 +1,13 @@
 // Compares three kinds of kernels with plain loops: moments of rows, the sums for gradients of norms, and rotary
 // embeddings. The tests use awkward extents, far means, constant rows, threads, and rows that a fused loop follows.
 #include "cairn/kernel/norm.hpp"
-#include "cairn/kernel/reference.hpp"
 #include "cairn/kernel/rotary.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cstring>
 #include <mutex>
 
+#include "../reference.hpp"
 #include "kernel_check.hpp"
 
 using namespace cairn;

@@ -1,9 +1,9 @@
 // Compares pools, and the kernels for their gradients, with plain loops.
 #include "cairn/kernel/pool.hpp"
-#include "cairn/kernel/reference.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include "../reference.hpp"
 #include "kernel_check.hpp"
 
 using cairn::lang::pooling, cairn::shape;
@@ -39,7 +39,7 @@ struct kernels {
 
 /// Whole numbers are summed without rounding.
 template <class In, class Real, class At>
-void check(const kernels& run, const cairn::reference::windows& each, std::int64_t windows, int threads) {
+void check(const kernels& run, const reference::windows& each, std::int64_t windows, int threads) {
   const auto in = with_ties<Real>(each.x.count());
   auto image = numbers<Real>(each.x.count(), 50), laid = numbers<Real>(windows, 50);
   for (Real& x : image) x = std::round(x);
@@ -47,7 +47,7 @@ void check(const kernels& run, const cairn::reference::windows& each, std::int64
   const std::size_t n = laid.size();
   std::vector<Real> most(n), picked(n), sums(n), unpooled(in.size()), spread(in.size());
   std::vector<At> at(n);
-  cairn::reference::max_pool(each, in.data(), most, at);
+  reference::max_pool(each, in.data(), most, at);
   each([&](std::size_t window, std::size_t place, int position) {
     sums[window] += image[place];
     spread[place] += laid[window];
@@ -92,7 +92,7 @@ void check_pool(std::initializer_list<int> each = {1}) {
                         &run_kernel<cairn::lang::window_scatter_op<P, X[1], X[2]>, Real, made, at>,
                         &run_kernel<cairn::lang::sum_pool_op<P, false>, Real, x>,
                         &run_kernel<cairn::lang::window_spread_op<P, false, X[1], X[2]>, Real, made>};
-  const cairn::reference::windows windows{X, P.extent, P.stride, P.padding};
+  const reference::windows windows{X, P.extent, P.stride, P.padding};
   for (const int threads : each)
     check<In, Real, cairn::stored_as<P.position_type().type, Real>>(run, windows, to.count(), threads);
 }

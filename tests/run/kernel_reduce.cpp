@@ -1,11 +1,11 @@
 // Compares sums over axes, and permutations of axes, with plain loops.
 #include "cairn/kernel/reduce.hpp"
-#include "cairn/kernel/reference.hpp"
 #include "cairn/kernel/transpose.hpp"
 
 #include <array>
 #include <boost/test/unit_test.hpp>
 
+#include "../reference.hpp"
 #include "kernel_check.hpp"
 
 using cairn::detail::axis_set, cairn::shape;
@@ -23,7 +23,7 @@ void check_sum_of(kernel_pointer sum, const shape& from, axis_set axes) {
   const auto in = numbers<Real>(from.count());
   const std::int64_t count = cairn::reduced(from, axes, false).count();
   std::vector<Real> expected(static_cast<std::size_t>(count));
-  cairn::reference::reduce_sum(in.data(), expected.data(), from, axes);
+  reference::reduce_sum(in.data(), expected.data(), from, axes);
   guarded<Real> out(count);
   sum({out.data(), in.data()}, 1);
 
@@ -67,7 +67,7 @@ template <class Real>
 void check_transpose_of(kernel_pointer transpose, const shape& from, const int* order) {
   const auto in = numbers<Real>(from.count());
   auto expected = in;
-  cairn::reference::transpose(in.data(), expected.data(), from, order);
+  reference::transpose(in.data(), expected.data(), from, order);
   guarded<Real> out(from.count());
   transpose({out.data(), in.data()}, 1);
   BOOST_TEST_CONTEXT("extents " << from[0] << " " << from[1] << " ... of rank " << from.rank) {

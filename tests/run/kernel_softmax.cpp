@@ -1,12 +1,12 @@
 // Compares softmax and the losses based on it with plain loops. It also tests the registers that all kernels use.
 #include "cairn/kernel/loss.hpp"
-#include "cairn/kernel/reference.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "../reference.hpp"
 #include "kernel_check.hpp"
 
 using cairn::shape, cairn::kernels::lanes;
@@ -25,8 +25,8 @@ void check_softmax_of(kernel_pointer softmax, kernel_pointer log_softmax, const 
   auto in = numbers<Real>(of.count(), scale);
   for (Real& x : in) x += shift;
   auto expected = in, expected_log = in;
-  cairn::reference::softmax(in.data(), expected.data(), of, axis);
-  cairn::reference::log_softmax(in.data(), expected_log.data(), of, axis);
+  reference::softmax(in.data(), expected.data(), of, axis);
+  reference::log_softmax(in.data(), expected_log.data(), of, axis);
   const double roundings = 8 + std::sqrt(of[axis]) + 2 * double{scale};
   const auto relative = [&](std::int64_t i) {
     return roundings * epsilon<Real> * expected[static_cast<std::size_t>(i)] + std::numeric_limits<Real>::min();
@@ -147,9 +147,9 @@ void check_losses_of(const losses& run, int rows, int classes, std::initializer_
   const auto label = labels(rows, classes);
   for (std::size_t row = 0; row < label.size(); row += 3) logits[at(row, label[row])] = 4;
   auto expected = logits;
-  cairn::reference::softmax_error(logits.data(), label.data(), expected.data(), rows, classes);
-  const Real loss = cairn::reference::cross_entropy(logits.data(), label.data(), rows, classes);
-  const Real accuracy = cairn::reference::accuracy(logits.data(), label.data(), rows, classes);
+  reference::softmax_error(logits.data(), label.data(), expected.data(), rows, classes);
+  const Real loss = reference::cross_entropy(logits.data(), label.data(), rows, classes);
+  const Real accuracy = reference::accuracy(logits.data(), label.data(), rows, classes);
   const auto bound = [&](std::int64_t) { return (16 + std::sqrt(classes)) * epsilon<Real>; };
   for (const int threads : each_number_of_threads) {
     guarded<Real> error(count), in_place(logits), got_loss(1), got_accuracy(1), row_loss(rows), label_logit(rows);

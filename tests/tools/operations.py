@@ -11,7 +11,7 @@ from compilers import compile_text, top
 
 page_name = "docs/operations.md"
 headers = ["boost_test.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp", "opcheck.hpp", "file/saving.hpp",
-           "train/loop.hpp", "kernel/reference.hpp",
+           "train/loop.hpp",
            *(f"data/{name}.hpp" for name in ("ahead", "draw", "text", "windows")),
            *(f"report/{name}.hpp" for name in ("tables", "residuals", "summary", "dot", "timeline", "dump"))]
 

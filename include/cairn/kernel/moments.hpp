@@ -220,7 +220,7 @@ void compute(moments_op<Eps> op, signature<Real, X>, void* const* p, const kerne
                                        to[1],
                                        to[2],
                                        scratch}
-        .run(how);
+        .run(how.threads);
     scratch += (2 * sections + 2) * std::int64_t{pieces[i]};  // planned for the columns of all
     for (sum*& result : to) {
       if (result != nullptr) result += pieces[i];

@@ -1,4 +1,5 @@
-// The oracle of the kernels: what each one computes, in plain loops. Sums are made in double.
+// The plain loops against which kernels are tested. Sums are computed in double. A comment shows the shape of each array
+// in braces.
 #pragma once
 
 #include "cairn/base/philox.hpp"
@@ -9,9 +10,11 @@
 #include <limits>
 #include <vector>
 
-namespace cairn::reference {
+namespace reference {
 
-/// c {m, n} = op(a) op(b); a {m, k} or {k, m}, b {k, n} or {n, k}.
+using namespace cairn;
+
+/// Computes c {m, n} = op(a) op(b). `a` is {m, k} or, if transposed, {k, m}. `b` is {k, n} or {n, k}.
 template <class Real>
 void matmul(const Real* a, const Real* b, Real* c, int m, int n, int k, bool transpose_a, bool transpose_b) {
   const int step_a = transpose_a ? m : 1, step_b = transpose_b ? 1 : n;
@@ -24,8 +27,8 @@ void matmul(const Real* a, const Real* b, Real* c, int m, int n, int k, bool tra
     }
 }
 
-/// Calls visit(place in the image, place in the filter, place in the result) for all that a convolution multiplies:
-/// images {N, H, W, C}, a filter {O, C / groups, rows, columns}, a result {N, H', W', O}.
+/// Calls visit(i, j, k) for each product of a convolution: element i of the images {N, H, W, C} times element j of the
+/// filter {O, C / groups, rows, columns} is a term of element k of the result {N, H', W', O}.
 template <class Visit>
 void for_each_tap(const shape& image, const shape& filter, const shape& result, const int* stride, const int* padding,
                   const int* dilation, int groups, Visit visit) {
@@ -47,12 +50,12 @@ void for_each_tap(const shape& image, const shape& filter, const shape& result, 
           }
 }
 
-/// The coordinates of element number `index` of a row-major tensor {s}.
+/// Returns the coordinates of element number `index` of a row-major tensor {s}.
 inline void coordinates(const shape& s, std::int64_t index, int* at) {
   for (int axis = s.rank; axis-- > 0; index /= s.extent[axis]) at[axis] = static_cast<int>(index % s.extent[axis]);
 }
 
-/// Where element number `index` of {from} is counted in {to}, which is reduced(from, axes, true).
+/// Returns the element of {to} to which element number `index` of {from} is added. `to` is reduced(from, axes, true).
 inline std::size_t reduced_index(const shape& from, const shape& to, std::int64_t index) {
   int at[max_rank];
   coordinates(from, index, at);
@@ -62,7 +65,7 @@ inline std::size_t reduced_index(const shape& from, const shape& to, std::int64_
   return static_cast<std::size_t>(o);
 }
 
-/// out {reduced(from, axes)} = sums of `in` {from} over the axes.
+/// Computes the sums of `in` {from} over the axes. `out` is {reduced(from, axes)}.
 template <class Real>
 void reduce_sum(const Real* in, Real* out, const shape& from, cairn::detail::axis_set axes) {
   const shape to = reduced(from, axes, true);
@@ -73,7 +76,8 @@ void reduce_sum(const Real* in, Real* out, const shape& from, cairn::detail::axi
   std::transform(sums.begin(), sums.end(), out, [](double x) { return static_cast<Real>(x); });
 }
 
-/// out {reduced(from, axes)} = the largest of `in` {from} over the axes, or the smallest; NaN where one is NaN.
+/// Computes the largest or the smallest numbers of `in` {from} over the axes, or NaN where a number is NaN. `out` is
+/// {reduced(from, axes)}.
 template <class Real>
 void extremum(const Real* in, Real* out, const shape& from, cairn::detail::axis_set axes, bool largest) {
   const shape to = reduced(from, axes, true);
@@ -85,7 +89,7 @@ void extremum(const Real* in, Real* out, const shape& from, cairn::detail::axis_
   }
 }
 
-/// out = where the extremum of `in` {from} along an axis first stands.
+/// Computes the first positions of the extrema of `in` {from} along an axis.
 template <class Real>
 void position(const Real* in, std::int32_t* out, const shape& from, int axis, bool largest) {
   std::int64_t inner = 1;
@@ -103,7 +107,8 @@ void position(const Real* in, std::int32_t* out, const shape& from, int axis, bo
   }
 }
 
-/// out {outer, count, inner} = table {outer, extent, inner} at `count` positions along its second axis.
+/// Computes out {outer, count, inner}, which is the table {outer, extent, inner} at `count` positions along its second
+/// axis.
 template <class Real>
 void gather(const Real* table, const std::int32_t* at, Real* out, const shape& from, int count) {
   for (int i = 0; i < from[0]; ++i)
@@ -111,7 +116,8 @@ void gather(const Real* table, const std::int32_t* at, Real* out, const shape& f
       for (int k = 0; k < from[2]; ++k) out[(i * count + j) * from[2] + k] = table[(i * from[1] + at[j]) * from[2] + k];
 }
 
-/// out {outer, extent, inner} = table, but from `at` on along its second axis `rows` {outer, count, inner}.
+/// Copies the table {outer, extent, inner} to `out`. From position `at` on along the second axis, `rows`
+/// {outer, count, inner} take the place of its numbers.
 template <class Real>
 void placed(const Real* table, int at, const Real* rows, Real* out, const shape& from, int count) {
   for (int i = 0; i < from[0]; ++i)
@@ -121,7 +127,7 @@ void placed(const Real* table, int at, const Real* rows, Real* out, const shape&
                                                                          : table[(i * from[1] + j) * from[2] + k];
 }
 
-/// out {outer, extent, inner} = the sums of `in` {outer, count, inner} at their positions along the second axis.
+/// Computes out {outer, extent, inner}: the sums of `in` {outer, count, inner} at their positions along the second axis.
 template <class Real>
 void scatter_add(const Real* in, const std::int32_t* at, Real* out, const shape& to, int count) {
   std::vector<double> sums(static_cast<std::size_t>(to.count()));
@@ -132,11 +138,12 @@ void scatter_add(const Real* in, const std::int32_t* at, Real* out, const shape&
   std::transform(sums.begin(), sums.end(), out, [](double x) { return static_cast<Real>(x); });
 }
 
-/// Half the mean {rows}, scale = 2 / sqrt(variance + eps) and root = 2 / sqrt(mean square + eps) of x {rows, columns}.
+/// Computes of each row of x {rows, columns}: half the mean, scale = 2 / sqrt(variance + eps), and
+/// root = 2 / sqrt(mean square + eps).
 template <class Real>
 void row_moments(const Real* x, int rows, int columns, double eps, Real* mean, Real* scale, Real* root) {
   for (int i = 0; i < rows; ++i, x += columns) {
-    long double sum = 0, square = 0, off = 0;  // doubles would err as much as what they judge
+    long double sum = 0, square = 0, off = 0;  // doubles would have errors as large as those that they judge
     for (int j = 0; j < columns; ++j) sum += x[j] / static_cast<long double>(columns);
     for (int j = 0; j < columns; ++j) off += (x[j] - sum) * (x[j] - sum) / columns;
     for (int j = 0; j < columns; ++j) square += static_cast<long double>(x[j]) * x[j] / columns;
@@ -146,9 +153,9 @@ void row_moments(const Real* x, int rows, int columns, double eps, Real* mean, R
   }
 }
 
-/// The means over each row {rows} of g weight and of g weight times the normalized x, and the gradients of weight and
-/// bias {columns}, from g {rows, columns}, which is the gradient of (x - mean) scale weight + bias; half the mean and
-/// twice the scale {rows}.
+/// Computes from g {rows, columns}, the gradient of (x - mean) scale weight + bias: the mean of each row of g weight, the
+/// mean of each row of g weight times the normalized x, and the gradients of weight and bias {columns}. Half the mean and
+/// twice the scale are {rows}.
 template <class Real>
 void norm_sums(const Real* g, const Real* x, const Real* half_mean, const Real* twice_scale, const Real* weight,
                int rows, int columns, Real* level, Real* tilt, Real* of_weight, Real* of_bias) {
@@ -172,7 +179,7 @@ void norm_sums(const Real* g, const Real* x, const Real* half_mean, const Real* 
   }
 }
 
-/// out = x {rows, heads, features}, of which the features j and features / 2 + j of row i are turned by the angle
+/// Copies x {rows, heads, features} to `out`, and rotates features j and features / 2 + j of row i by the angle
 /// at[i % period] / 10000^(2 j / features).
 template <class Real>
 void rotary(const Real* x, const std::int32_t* at, Real* out, int rows, int period, int heads, int features) {
@@ -186,7 +193,8 @@ void rotary(const Real* x, const std::int32_t* at, Real* out, int rows, int peri
       }
 }
 
-/// Square windows over images {x}: calls visit(window, place, position) for each number of each window, row by row.
+/// Calls visit(w, i, position) for each number of each square window over images {x}, row by row: element i of the images
+/// stands at `position` of window w.
 struct windows {
   shape x;
   int extent, stride, padding;
@@ -208,7 +216,8 @@ struct windows {
   }
 };
 
-/// out = the largest of each window, NaN where one is NaN; at = the position of the first such, or of the last NaN.
+/// Computes the largest number of each window, or NaN where a number is NaN, and its position: of the first largest
+/// number, or of the last NaN.
 template <class Real, class At>
 void max_pool(const windows& each, const Real* in, std::vector<Real>& out, std::vector<At>& at) {
   std::vector<bool> seen(out.size());
@@ -220,14 +229,14 @@ void max_pool(const windows& each, const Real* in, std::vector<Real>& out, std::
   });
 }
 
-/// log_softmax of `in` {from} along an axis; softmax is its exp.
+/// Computes log_softmax of `in` {from} along an axis. softmax is its exp.
 template <class Real>
 void log_softmax(const Real* in, Real* out, const shape& from, int axis) {
   std::int64_t stride = 1;
   for (int k = axis + 1; k < from.rank; ++k) stride *= from.extent[k];
   const int n = from.extent[axis];
   for (std::int64_t i = 0; i < from.count(); ++i) {
-    if (i / stride % n != 0) continue;  // i is where a line along the axis begins
+    if (i / stride % n != 0) continue;  // a line along the axis begins at i
     double most = in[i], sum = 0;
     for (int k = 1; k < n; ++k) most = std::max<double>(most, in[i + k * stride]);
     for (int k = 0; k < n; ++k) sum += std::exp(in[i + k * stride] - most);
@@ -241,7 +250,7 @@ void softmax(const Real* in, Real* out, const shape& from, int axis) {
   std::transform(log_of.begin(), log_of.end(), out, [](double x) { return static_cast<Real>(std::exp(x)); });
 }
 
-/// The mean over rows of -log_softmax(row)[label]; logits {n, c}.
+/// Returns the mean over rows of -log_softmax(row)[label], for logits {n, c}.
 template <class Real>
 Real cross_entropy(const Real* logits, const std::int32_t* labels, int n, int c) {
   std::vector<double> log_of(logits, logits + n * c);
@@ -251,14 +260,14 @@ Real cross_entropy(const Real* logits, const std::int32_t* labels, int n, int c)
   return static_cast<Real>(loss);
 }
 
-/// out {n, c} = softmax(row) - onehot(label).
+/// Computes out {n, c} = softmax(row) - onehot(label).
 template <class Real>
 void softmax_error(const Real* logits, const std::int32_t* labels, Real* out, int n, int c) {
   softmax(logits, out, shape{n, c}, 1);
   for (int row = 0; row < n; ++row) out[row * c + labels[row]] -= 1;
 }
 
-/// The fraction of rows whose first largest logit is the label's.
+/// Returns the fraction of rows whose first largest logit is the logit of the label.
 template <class Real>
 Real accuracy(const Real* logits, const std::int32_t* labels, int n, int c) {
   int right = 0;
@@ -269,7 +278,7 @@ Real accuracy(const Real* logits, const std::int32_t* labels, int n, int c) {
   return static_cast<Real>(right) / static_cast<Real>(n);
 }
 
-/// out {n} = x / (1 - p), or 0 where the element's word, as a fraction of 2^32, is below p.
+/// Computes out {n} = x / (1 - p), or 0 where the element's word, as a fraction of 2^32, is below p.
 template <class Real>
 void dropout(const Real* in, const random_stream& words, double p, Real* out, std::int64_t n) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -279,8 +288,8 @@ void dropout(const Real* in, const random_stream& words, double p, Real* out, st
 }
 
 /// Attention of queries {n, t, h, d}, keys {n, s, heads, d} and values {n, s, heads, e}, and its gradients, in double.
-/// added(n, h, t, s) is what is added to a score, minus infinity where it is hidden; kept(n, h, t, s) what its weight
-/// is multiplied by. Of each sum, also that of absolute values, to judge errors by.
+/// added(n, h, t, s) is added to a score; it is minus infinity if the key is hidden. A weight is multiplied by
+/// kept(n, h, t, s). Beside each sum stands the sum of absolute values, which bounds its error.
 struct attention {
   int n, t, s, h, heads, d, e;
   std::vector<double> y{}, largest{}, log_total{}, delta{}, of_q{}, of_k{}, of_v{};
@@ -344,7 +353,7 @@ struct attention {
   }
 };
 
-/// Axis k of `out` is axis order[k] of `in` {from}.
+/// Transposes `in` {from}: axis k of `out` is axis order[k] of `in`.
 template <class Real>
 void transpose(const Real* in, Real* out, const shape& from, const int* order) {
   shape to = from;
@@ -359,7 +368,8 @@ void transpose(const Real* in, Real* out, const shape& from, const int* order) {
   }
 }
 
-/// Copies `count` indices of an axis: out[i, to_begin + j, k] = in[i, from_begin + j, k]. Shapes differ along it alone.
+/// Copies `count` indices of an axis: out[i, to_begin + j, k] = in[i, from_begin + j, k]. The shapes differ only along
+/// this axis.
 template <class Real>
 void copy_part(const Real* in, const shape& from, int from_begin, Real* out, const shape& to, int to_begin, int axis,
                int count) {
@@ -373,4 +383,4 @@ void copy_part(const Real* in, const shape& from, int from_begin, Real* out, con
             in[(i * from.extent[axis] + from_begin + j) * inner + k];
 }
 
-}  // namespace cairn::reference
+}  // namespace reference
