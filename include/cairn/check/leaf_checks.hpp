@@ -51,9 +51,7 @@ constexpr same_key find_same_key(const Graph& g) {
   int readers[Graph::capacity] = {};  // by key: 1 + the first value that is drawn from it, or 0
   for (int v = 0; v < g.node_count; ++v) {
     const graphs::node& n = g.nodes[v];
-    // Two kinds of values may repeat a draw: a gradient repeats the draw of its operation, and a value may be
-    // recomputed in float32.
-    if (n.order > 0 || n.result_index > 0 || n.float_version_of != graphs::none) continue;
+    if (n.order > 0 || n.result_index > 0) continue;  // a gradient may repeat the draw of its operation
     for (int i = 0; i < n.op->argument_count; ++i) {
       const int key = g.argument(v, i);
       if (g.op(key).what != graphs::role::random) continue;

@@ -54,6 +54,7 @@ constexpr sizes size_of() {
     sizes grown = size;
     grown.nodes = b.node_count + outputs;
     grown.arguments = b.argument_count + outputs;
+    grown = with_conversions<Target>(grown);
     return grown;
   }
 }
@@ -81,16 +82,10 @@ constexpr void finish(auto& g, const builder& b) {
   g.tag_count = b.tag_count;
   g.character_count = b.character_count;
   g.wrong = b.wrong;
+  for (int i = 0; i < b.gradient_pairs.count(); ++i) g.gradient_pairs[g.gradient_pair_count++] = b.gradient_pairs[i];
   for (int i = 0; i < g.leaf_count; ++i) {
     if (g.leaves[i].next_value != none) g.outputs[g.output_count++] = g.leaves[i].next_value;
   }
-}
-
-/// Lowers an expression that is a result of a program or of a scan. Real numbers are returned as floats.
-template <class Target, class E>
-constexpr int lower_result(builder& b) {
-  const int v = lowering<E>::template into<Target>(b);
-  return E::element.type == dtype::real ? b.as_float(v) : v;
 }
 
 /// Lowers the outputs of a model, and the leaf that is the gradient of the first output, or no_leaf.
@@ -99,7 +94,7 @@ constexpr auto build() {
   graph<size_of<Target, Outputs..., Cotangent>()> g;
   builder b;
   b.write_to(g);
-  ((g.outputs[g.output_count++] = lower_result<Target, Outputs>(b)), ...);
+  ((g.outputs[g.output_count++] = lowering<Outputs>::template into<Target>(b)), ...);
   g.result_count = g.output_count;
   [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((g.outputs[I] = returned_value<Target, Outputs, Updates>(b, g.outputs[I])), ...);

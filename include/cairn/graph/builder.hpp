@@ -43,6 +43,7 @@ struct builder {
   int room = std::numeric_limits<int>::max(), argument_room = std::numeric_limits<int>::max();
   int node_count = 0, argument_count = 0, leaf_count = 0, region_count = 1, stored_value_count = 0, tag_count = 0,
       character_count = 0;
+  stack<gradient_pair> gradient_pairs;
   int shared_count = 0;     ///< applications of shared layers so far
   int top_level_depth = 0;  ///< how many expressions of the top level are being lowered inside of a region
   mistakes wrong = {};
@@ -74,7 +75,6 @@ struct builder {
   /// belongs to the innermost region that contains all of them. There is one exception: if all arguments of a segment
   /// are functions of this kind, the user wants the segment to recompute its interior, so its values are not shared.
   constexpr int find_or_append(const operation* op, const int* values) {
-    op = form_for(op, values);
     bool from_parameters =
         op->argument_count > 0 && !detail::same_address(tags, nullptr) && !regions[open_region].is_parameter_function;
     for (int i = 0; from_parameters && i < op->argument_count; ++i) from_parameters = is_parameter_function(values[i]);
@@ -99,132 +99,8 @@ struct builder {
       is_parameter_function_.push(is_parameter_function_.count() >= first);
     return first;
   }
-  /// Appends the results of an operation, and the conversions of arguments and results that it needs. Returns the first
-  /// result.
+  /// Appends the results of an operation. Returns the first result.
   constexpr int append(const operation* op, const int* values) {
-    if (op->bf16_handling == rounding::as_typed) return append_plain(op, values);
-    if (op->bf16_handling == rounding::follows_arguments) return append_following(op, values);
-    op = form_for(op, values);
-    stack<int> converted;
-    for (int i = 0; i < op->argument_count; ++i)
-      converted.push(op->takes_bf16(i) ? as_bf16(values[i]) : widen(values[i]));
-    const int first = append_plain(op, converted.begin());
-    for (int v = first; v < first + op->result_count; ++v) {
-      if (nodes[v].result->is_rounded) nodes[v].bf16_version = append_plain(nodes[v].result->to_bf16, &v);
-    }
-    return first;
-  }
-
-  // Values that are stored rounded to bf16. A kernel computes floats, and a conversion in a fused loop rounds them. A
-  // conversion of an argument to the type that a kernel reads is not differentiated: the gradient of the converted
-  // argument belongs to the argument.
-
-  /// Returns the form of an operation that fits these arguments. If the argument that decides is a float that was never
-  /// rounded, the form reads floats only.
-  constexpr const operation* form_for(const operation* op, const int* values) const {
-    return !detail::same_address(op->with_float_arguments, nullptr) &&
-                   is_unrounded_float(values[op->precision_argument])
-               ? op->with_float_arguments
-               : op;
-  }
-  /// Returns the value that is read instead of v: the bf16 version of v, if v is rounded, or v itself.
-  constexpr int read_instead_of(int v) const { return nodes[v].bf16_version != none ? nodes[v].bf16_version : v; }
-  /// If v is a conversion that was added for an operation that reads another type, returns the value before the
-  /// conversion. Otherwise returns v.
-  constexpr int before_conversion(int v) const {
-    return nodes[v].op->converts && nodes[argument(v, 0)].bf16_version != v ? argument(v, 0) : v;
-  }
-  /// Returns the value to which the gradient of v belongs: the value before any rounding, conversion or recomputation.
-  constexpr int gradient_owner(int v) const {
-    const int before = nodes[v].float_version_of != none ? nodes[v].float_version_of : before_conversion(v);
-    return nodes[before].op->converts ? argument(before, 0) : before;
-  }
-  /// Returns true if v is a float that was never rounded to bf16.
-  constexpr bool is_unrounded_float(int v) const {
-    return !is_bf16(v) && nodes[v].bf16_version == none && !nodes[v].op->converts;
-  }
-  /// Returns true if the gradient of v is float: v was never rounded, or it is a parameter that is stored as bf16.
-  constexpr bool has_float_gradient(int v) const { return is_weight(v) || is_unrounded_float(v); }
-  /// Returns v as float, for a sum of gradients or as a result of a program, predictor or scan.
-  /// - If v was rounded from a float value, returns the float value.
-  /// - If v was computed in bf16, and its number is at least `first`, recomputes v in float.
-  /// - An older value is converted. A value that is not bf16 is returned as it is.
-  constexpr int as_float(int v, int first = 0) {
-    if (nodes[v].op->converts && is_bf16(v)) return argument(v, 0);
-    const bool again = is_bf16(v) && v >= first && !detail::same_address(float_form_of(v), nullptr);
-    return again ? recompute_as_float(v, first) : widen(v);
-  }
-
- private:
-  constexpr bool only_moves(int v) const { return nodes[v].op->what == role::view || nodes[v].op->what == role::map; }
-  /// Returns true if v is a parameter that is stored as bf16, or a view or map of one. The value of a parameter is
-  /// exact in bf16, because it was not rounded from a float.
-  constexpr bool is_weight(int v) const {
-    if (!is_bf16(v)) return false;
-    while (only_moves(v)) v = argument(v, 0);
-    return nodes[v].op->what == role::parameter;
-  }
-  constexpr bool is_bf16(int v) const { return nodes[v].result->element.type == dtype::bf16; }
-  constexpr int widen(int v) {
-    const operation* const by = nodes[v].result->to_float;
-    return is_bf16(v) && !detail::same_address(by, nullptr) ? convert(by, v) : v;
-  }
-  constexpr int as_bf16(int v) {
-    if (nodes[v].op->converts && !is_bf16(v)) return argument(v, 0);
-    if (is_bf16(v) || detail::same_address(nodes[v].result->to_bf16, nullptr)) return v;
-    return nodes[v].bf16_version != none ? nodes[v].bf16_version : convert(nodes[v].result->to_bf16, v);
-  }
-  /// Returns v converted by operation `by`. A region and the regions inside of it share one conversion. A conversion
-  /// that was appended for a gradient is shared only with values that have the same open region.
-  constexpr int convert(const operation* by, int v) {
-    if (const int known_as = nodes[v].conversion; known_as != none) {
-      const node& there = nodes[known_as];
-      const bool ordinary = there.open_region == there.region || there.open_region == open_region;
-      if (ordinary && common_region(there.region, current_region) == there.region) return known_as;
-    }
-    const int conversion = find_or_append(by, &v);
-    return nodes[v].conversion = conversion;
-  }
-  /// Returns the operation that computes the bf16 value v in float, or null. If the type of a result follows the types
-  /// of the arguments, the operation is v's own.
-  constexpr const operation* float_form_of(int v) const {
-    const operation* const op = nodes[v].op;
-    return op->bf16_handling == rounding::follows_arguments ? op : op->with_float_results;
-  }
-  /// Recomputes in float a value v that is computed in bf16. The value is recomputed at most once in a region. It is
-  /// recomputed from the same arguments or, if the operation only moves its argument, from the float form of the
-  /// argument.
-  constexpr int recompute_as_float(int v, int first) {
-    const operation* const by = float_form_of(v);
-    stack<int> values;
-    for (int i = 0; i < by->argument_count; ++i)
-      values.push(only_moves(v) ? as_float(argument(v, i), first) : argument(v, i));
-    for (int u = v + 1; u < node_count; ++u) {
-      const bool same = detail::same_address(nodes[u].op, by) && nodes[u].region == current_region && !is_bf16(u);
-      if (same && nodes[u].result_index == nodes[v].result_index && is_application(u, by, values.begin())) return u;
-    }
-    const int result_index = nodes[v].result_index, first_result = append_plain(by, values.begin());
-    for (int r = 0; r < by->result_count; ++r) {
-      nodes[first_result + r].float_version_of = v - result_index + r;
-      nodes[first_result + r].order = nodes[v].order;
-    }
-    return first_result + result_index;
-  }
-  /// Appends an operation of rounding::follows_arguments: its results are rounded if an argument is. A parameter that
-  /// is stored as bf16 does not count as rounded, except in a view or a map, which keeps the type of its argument.
-  constexpr int append_following(const operation* op, const int* values) {
-    bool rounded = false;
-    const bool only_moves = op->what != role::elementwise;
-    for (int i = 0; i < op->argument_count; ++i) rounded |= is_bf16(values[i]) && (only_moves || !is_weight(values[i]));
-    const int first = append_plain(op, values);
-    for (int v = first; rounded && v < first + op->result_count; ++v) {
-      const result_info& r = *nodes[v].result;
-      if (r.is_rounded || (only_moves && !detail::same_address(r.to_bf16, nullptr)))
-        nodes[v].result = r.to_bf16->results;
-    }
-    return first;
-  }
-  constexpr int append_plain(const operation* op, const int* values) {
     if (node_count + op->result_count > room) grow(nodes, node_count, room);
     if (argument_count + op->argument_count > argument_room) grow(arguments, argument_count, argument_room);
     const int first_argument = argument_count, first_result = node_count;
@@ -233,8 +109,6 @@ struct builder {
       nodes[node_count++] = {op, op->results + r, first_argument, r, current_region, open_region, 0};
     return first_result;
   }
-
- public:
   /// Appends a leaf, which belongs to region 0.
   constexpr int append_leaf(const operation* op) {
     const int value = append(op, nullptr);
@@ -365,16 +239,11 @@ struct builder {
     }
   }
 
-  /// Makes v the next value of a state, after the training step. If v is bf16, its float version is appended in the
-  /// region of v.
+  /// Makes v the next value of a state, after the training step.
   constexpr void set_next_value(int state, int v) {
-    const int region = std::exchange(current_region, nodes[v].region),
-              opened = std::exchange(open_region, nodes[v].open_region);
-    const int next = as_float(v);
-    current_region = region, open_region = opened;
     int& next_value = leaves[state].next_value;
-    if (next_value != none && next_value != next) wrong.updated_twice = state;
-    next_value = next;
+    if (next_value != none && next_value != v) wrong.updated_twice = state;
+    next_value = v;
   }
 
  private:
@@ -411,7 +280,7 @@ struct builder {
     bool equal = detail::same_address(nodes[v].op, op);
     for (int i = 0; equal && i < op->argument_count; ++i) {
       const int a = argument(v, i);
-      equal = a == values[i] || before_conversion(a) == values[i] ||
+      equal = a == values[i] ||
               (is_constant(nodes[a].op->what) && detail::same_address(nodes[a].op, nodes[values[i]].op));
     }
     return equal;
@@ -429,10 +298,7 @@ struct builder {
   constexpr void move_out(int v, int to) {
     if (nodes[v].region == to || is_leaf(nodes[v].op->what)) return;
     const int head = v - nodes[v].result_index;
-    for (int u = head; u < head + nodes[v].op->result_count; ++u) {
-      nodes[u].region = nodes[u].open_region = to;
-      if (const int r = nodes[u].bf16_version; r != none) nodes[r].region = nodes[r].open_region = to;
-    }
+    for (int u = head; u < head + nodes[v].op->result_count; ++u) nodes[u].region = nodes[u].open_region = to;
     for (int i = 0; i < nodes[v].op->argument_count; ++i) {
       const int a = argument(v, i);
       move_out(a, common_region(nodes[a].region, to));

@@ -10,7 +10,7 @@ namespace cairn::graphs {
 constexpr void mark_wanted(const builder& b, int last, bool* wanted) {
   for (int v = 0; v <= last; ++v) {
     const operation& op = *b.nodes[v].op;
-    if (cairn::detail::same_address(op.vjp, nullptr) && !op.converts) continue;
+    if (cairn::detail::same_address(op.vjp, nullptr)) continue;
     if (kind_of(b.nodes[v].result->element.type) != kind::real) continue;
     for (int i = 0; i < op.argument_count; ++i) wanted[v] |= wanted[b.argument(v, i)];
   }
@@ -62,8 +62,8 @@ struct lowering<lang::derivative<I, F, X...>> {
   template <class Target>
   static constexpr int into(builder& b) {
     if (const int known = b.known.find(&id_of<type>, height); known != none) return known;
-    const int variables[]{b.gradient_owner(lowering<X>::template into<Target>(b))...};
-    const int function = b.gradient_owner(lowering<F>::template into<Target>(b)), end = b.node_count;
+    const int variables[]{lowering<X>::template into<Target>(b)...};
+    const int function = lowering<F>::template into<Target>(b), end = b.node_count;
     table<bool> wanted(end);
     table<int> gradient(end);
     std::fill_n(gradient.data(), end, none);

@@ -79,6 +79,7 @@ struct result_info {
   /// of an elementwise operation is rounded if an argument is bf16. Never rounded are sums, next states and single
   /// numbers. An operation that only moves numbers keeps their type.
   bool is_rounded = false;
+  bool has_type_bf16 = false;  ///< the user gave the result the type bf16, so it is not a real number that is rounded
 
   /// Returns the same result with elements of type float. It describes the result's gradient, and also the value
   /// before it is rounded.
@@ -173,10 +174,12 @@ struct node {
   int open_region;
   int order;  ///< 0 for values of the model, 1 for gradients, 2 for gradients of gradients, and so on
 
-  // `bf16_version`: the bf16 version of this value, which is read instead of it. `conversion`: a conversion of this
-  // value that some of its readers take. `float_version_of`: the bf16 value that this value recomputes in float; both
-  // share one gradient. A number is none if the value does not exist.
-  int bf16_version = none, conversion = none, float_version_of = none;
+  int bf16_version = none;  ///< the value that is read instead of this one, because it is rounded to bf16, or none
+};
+
+/// Says that `value` is a gradient of value `of`, or a term of it.
+struct gradient_pair {
+  int value = none, of = none;
 };
 
 /// A named leaf.
@@ -238,7 +241,8 @@ struct mistakes {
 struct sizes {
   int nodes = 0, arguments = 0, leaves = 0, regions = 0, segments = 0, stored_values = 0, tags = 0, characters = 0,
       updates = 0;
-  int depth = 0;  ///< how deep segments are nested
+  int depth = 0;        ///< how deep segments are nested
+  bool rounds = false;  ///< computed values may be rounded to bf16, so the table of gradient pairs has room
 
   constexpr sizes& operator+=(const sizes& more) {
     nodes += more.nodes;
@@ -251,12 +255,13 @@ struct sizes {
     characters += more.characters;
     updates += more.updates;
     depth = std::max(depth, more.depth);
+    rounds |= more.rounds;
     return *this;
   }
   /// Returns the sizes of `n` copies.
   friend constexpr sizes operator*(int n, const sizes& s) {
     return {n * s.nodes,         n * s.arguments, n * s.leaves,     n * s.regions, n * s.segments,
-            n * s.stored_values, n * s.tags,      n * s.characters, n * s.updates, s.depth};
+            n * s.stored_values, n * s.tags,      n * s.characters, n * s.updates, s.depth, s.rounds};
   }
   /// Adds the characters of a prefix of this length to all names.
   constexpr void prefix_names(int characters_more) { characters += (leaves + segments) * characters_more; }
@@ -295,6 +300,9 @@ struct graph : values<Size.nodes + 1, Size.arguments + 1> {
   int leaf_count = 0, region_count = 1, stored_value_count = 0, tag_count = 0, character_count = 0;
   int outputs[output_capacity] = {};  ///< the results, then the next values of states in the order of their leaves
   int output_count = 0, result_count = 0;
+  /// The gradients that the model itself takes. If nothing is rounded, the table is empty.
+  gradient_pair gradient_pairs[Size.rounds ? 2 * Size.arguments + 1 : 1] = {};
+  int gradient_pair_count = 0;
   int cotangent = none;  ///< the leaf that is the gradient of the first output; none if the gradient is 1
   mistakes wrong = {};
 

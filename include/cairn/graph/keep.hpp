@@ -52,19 +52,13 @@ class closing_segment {
     while (b.regions[r].what != region_kind::segment || chain_of(r) != chain_of(b.current_region)) --r;
     return r;
   }
-  /// Returns true if v is a value that a policy can store. Four sorts of values are none:
-  /// - a leaf,
-  /// - a view,
-  /// - a value that has a bf16 version, because the bf16 version is stored instead,
-  /// - a conversion that was added for an operation that reads another type.
+  /// Returns true if v is a value that a policy can store, which leaves and views are not.
   constexpr bool is_computed(int v) const {
     const operation& op = *b.nodes[v].op;
-    return op.argument_count > 0 && op.what != role::view && b.nodes[v].bf16_version == none &&
-           b.before_conversion(v) == v;
+    return op.argument_count > 0 && op.what != role::view;
   }
   /// Describes v for a predicate of the user.
   constexpr saveable described(int v) const {
-    if (b.nodes[v].op->converts) v = b.argument(v, 0);
     const operation& op = *b.nodes[v].op;
     const auto rank = [&](int i) { return b.nodes[b.argument(v, i)].result->extents.rank; };
     const bool batched = op.argument_count > 1 && rank(0) > 2 && rank(1) > 2;

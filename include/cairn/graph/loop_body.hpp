@@ -46,7 +46,7 @@ inline constexpr sizes size_of_body = [](sizes s) {
   return s;
 }(body_lowering<lang::block_mark<Scan::name>, typename Scan::body::bodies>::size);
 
-/// Lowers the body of a scan. Its real results become floats. The path of names begins with '/', so that a prefixed
+/// Lowers the body of a scan. The path of names begins with '/', so that a prefixed
 /// name begins with "/.".
 template <class Scan, class Target>
 constexpr void lower_body(builder& b, int* results) {
@@ -59,10 +59,6 @@ constexpr void lower_body(builder& b, int* results) {
   }(std::type_identity<typename Scan::tensors>{});
   b.path.push('/');
   body::template into<Target>(b, arguments, count, results);
-  for (int r = 0; r < Scan::result_count; ++r) {
-    const bool real = Scan::body::results[static_cast<std::size_t>(r)].element.type == dtype::real;
-    if (real) results[r] = b.as_float(results[r]);
-  }
 }
 /// Returns the sizes of the body's graph. If the body takes gradients itself, it is lowered once to find out how much
 /// they append.

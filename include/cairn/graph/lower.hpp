@@ -55,12 +55,13 @@ struct lowering<lang::expr<Op, A...>> {
     constexpr int count = static_cast<int>(sizeof...(A));
     constexpr int results = static_cast<int>(type::results.size());
     c.total += {.nodes = results, .arguments = count};
-    if (common == dtype::bf16 && !Op::elementwise) c.total += {.nodes = results, .arguments = results};
+    if (common == dtype::bf16 && !Op::elementwise)
+      c.total += {.nodes = results, .arguments = results, .rounds = true};
     if (updates) c.total += {.nodes = count, .arguments = count, .updates = count};
   }
   template <class Target>
   static constexpr int into(builder& b) {
-    if (const int known = b.known.find(&id_of<type>, height); known != none) return b.read_instead_of(known);
+    if (const int known = b.known.find(&id_of<type>, height); known != none) return known;
     constexpr int same_as = Op::stands_for(Target::training);
     int made = none;
     if constexpr (same_as >= 0) {
@@ -74,13 +75,13 @@ struct lowering<lang::expr<Op, A...>> {
         (update<Target, I>(b, made), ...);
       }(std::index_sequence_for<A...>{});
     }
-    return b.read_instead_of(b.known.add(&id_of<type>, height, made));
+    return b.known.add(&id_of<type>, height, made);
   }
   template <class Target, int Which>
   static constexpr int result(builder& b) {
     const int first = into<Target>(b);
     if (Which == 0 || Op::stands_for(Target::training) >= 0) return first;
-    return b.read_instead_of(b.known.find(&id_of<type>, height) + Which);
+    return b.known.find(&id_of<type>, height) + Which;
   }
 
  private:

@@ -85,15 +85,15 @@ struct target {
   static constexpr bool training = Training, inputs = Inputs;
 };
 
-/// Returns the most that lowering appends, where `s` is the most without rounding. If values are rounded, each argument
-/// may get a conversion, and each result may get a conversion or be recomputed in float.
+/// Returns the room that a graph of size `s` needs after the pass that decides what is stored as bf16 (plan/store.hpp).
+/// If values are rounded, each argument and each result may get a conversion.
 template <class Target>
 constexpr sizes with_conversions(sizes s) {
   if (!Target::rounds) return s;
   const int more = s.nodes + s.arguments;
   s.nodes += more;
-  s.arguments += s.arguments + more;  // s.arguments for recomputation in float, `more` for conversions
-  s.stored_values += more;
+  s.arguments += more;
+  s.rounds = true;
   return s;
 }
 
@@ -157,15 +157,17 @@ constexpr result_info describe_result_of() {
   if constexpr ((reads_bf16 && Op::argument_kind(0) == kind::any) || (kernel_rounds_it && !Wide)) {
     result_info r = rounded_result<real, only>;
     r.overwrites = Op::overwrites(R);
+    r.has_type_bf16 = Made.element.type == dtype::bf16;
     return r;
   }
   constexpr bool rounds =
       !kernel_rounds_it && (reads_bf16 || (Rounded != rounding::as_typed && Made.element.type == dtype::real));
   constexpr dtype type = reads_bf16 ? dtype::real : Made.element.type;
   result_info r = describe_result({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
-  if constexpr (rounds) r.to_bf16 = &rounding_to_bf16<real, only>;
-  const bool is_typed = Made.element.type == dtype::bf16;  // the user gave the result this type
-  r.is_rounded = rounds && !Op::sums(R) && (is_typed || Made.count() > 1) && !is_next_state<Op>(R, sizeof...(Tensors));
+  if constexpr (rounds || kernel_rounds_it) r.to_bf16 = &rounding_to_bf16<real, only>;
+  r.has_type_bf16 = Made.element.type == dtype::bf16;
+  r.is_rounded =
+      rounds && !Op::sums(R) && (r.has_type_bf16 || Made.count() > 1) && !is_next_state<Op>(R, sizeof...(Tensors));
   return r;
 }
 template <class Op, class Numbers, bool Wide, class... Tensors>
@@ -334,6 +336,7 @@ inline constexpr result_info leaf_result = [] {
   using real = cairn::detail::real_type_of<Numbers>;
   constexpr dtype type = Tensor::element.type;
   result_info r = describe_result({Tensor::shape, Tensor::element}, bytes_of<type, real>, the_shape<Tensor::shape>);
+  r.has_type_bf16 = type == dtype::bf16;
   if constexpr (!std::is_same_v<Numbers, real> && type == dtype::real)
     r.to_bf16 = &rounding_to_bf16<real, Tensor::shape>;
   return r;

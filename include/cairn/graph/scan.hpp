@@ -194,7 +194,7 @@ struct scan_operations {
   /// Returns true if the gradient of argument number `argument` is summed over the iterations, and no earlier argument
   /// with a summed gradient is the same value. The sum then begins with the gradient that the value has so far.
   static constexpr bool continues_sum(const builder& b, int node, int argument) {
-    const auto value = [&](int i) { return b.gradient_owner(b.argument(node, i)); };
+    const auto value = [&](int i) { return b.argument(node, i); };
     bool first = facts::summed.by_leaf[argument];
     for (int i = 0; i < argument; ++i) first &= !facts::summed.by_leaf[i] || value(i) != value(argument);
     return first;
@@ -204,7 +204,7 @@ struct scan_operations {
     tag* const tags = std::exchange(b.tags, nullptr);
     int operands[pullback_arguments];
     int n = 0;
-    // `zero` is of type Target::real, so the builder never converts it.
+    // `zero` is of type Target::real, so it is never converted.
     const int zero = b.append_leaf(&leaf_operation<lang::constant_leaf<0.0>, typename Target::real>);
     for (int r = 0; r < g.result_count; ++r) {
       const int known = gradient[node + r];
@@ -217,7 +217,7 @@ struct scan_operations {
     for (int i = 0; i < facts::arguments; ++i) operands[n++] = b.argument(node, i);
     for (int i = 0; i < facts::arguments; ++i) {
       if (!facts::summed.by_leaf[i]) continue;
-      const int argument = b.gradient_owner(b.argument(node, i)), so_far = gradient[argument];
+      const int argument = b.argument(node, i), so_far = gradient[argument];
       operands[n++] = so_far != none && continues_sum(b, node, i) ? so_far : zero;
     }
     operands[n++] = zero;
@@ -228,10 +228,11 @@ struct scan_operations {
       int next = first_gradient;
       for (int i = 0; i < facts::arguments; ++i) {
         if (!facts::wanted.by_leaf[i]) continue;
-        const int argument = b.gradient_owner(b.argument(node, i)), both[]{gradient[argument], next++};
+        const int argument = b.argument(node, i), both[]{gradient[argument], next++};
         if (!wanted[argument] || continues_sum(b, node, i) != first) continue;
         gradient[argument] =
             first || both[0] == none ? both[1] : b.append(&gradient_sums[static_cast<std::size_t>(i)], both);
+        if (Target::rounds) b.gradient_pairs.push({gradient[argument], argument});
       }
     }
     b.tags = tags;

@@ -116,20 +116,15 @@ struct gradient_rule_of {
       return c.total;
     }();
 
-    /// Lowers the gradient of one argument and adds it to `gradient`, if it is wanted. If the gradient has to be float,
-    /// values from number `first` on are recomputed in float instead of being converted.
+    /// Lowers the gradient of one argument and adds it to `gradient`, if it is wanted.
     template <class Tensor, class G1>
-    static constexpr void append_gradient(builder& b, int first, int argument, const bool* wanted, int* gradient) {
+    static constexpr void append_gradient(builder& b, int argument, const bool* wanted, int* gradient) {
       if constexpr (!std::same_as<G1, no_gradient>) {
         if (!wanted[argument]) return;
-        int more = lowering<G1>::template into<Target>(b);
-        if (Target::rounds && b.has_float_gradient(argument)) more = b.as_float(more, first);
-        if (gradient[argument] == none) {
-          gradient[argument] = more;
-        } else {
-          const int both[]{gradient[argument], more};
-          gradient[argument] = b.append(&sum_of_two<Target, Tensor>, both);
-        }
+        const int both[]{gradient[argument], lowering<G1>::template into<Target>(b)};
+        if (Target::rounds) b.gradient_pairs.push({both[1], argument});
+        gradient[argument] = both[0] == none ? both[1] : b.append(&sum_of_two<Target, Tensor>, both);
+        if (Target::rounds) b.gradient_pairs.push({gradient[argument], argument});
       }
     }
     /// Appends zeros as the cotangent of a result that has no gradient. This is only needed for rules of several
@@ -141,7 +136,7 @@ struct gradient_rule_of {
       return b.append(&operation_of<lang::expand_op<Tensor::shape>, Target, lang::tensor<Tensor::element>>, &number);
     }
 
-    using append_pointer = void (*)(builder&, int, int, const bool*, int*);
+    using append_pointer = void (*)(builder&, int, const bool*, int*);
     /// Appends the gradients of the arguments, from the last argument to the first. The weights of a layer come after
     /// its input, and the gradient of the weights reads the input. If that gradient is computed first, the live range
     /// of the input can end before the input's gradient is computed.
@@ -160,11 +155,9 @@ struct gradient_rule_of {
           }
         }(std::make_index_sequence<Cotangents>{});
       }
-      for (int r = 0; r < results; ++r) b.bindings.push(b.read_instead_of(node + r));
-      for (int i = 0; i < arity; ++i) b.bindings.push(b.before_conversion(b.argument(node, i)));
-      const int first = b.node_count;  // values from here on are appended by this rule
-      for (int which = arity; which-- > 0;)
-        rules[which](b, first, b.gradient_owner(b.argument(node, which)), wanted, gradient);
+      for (int r = 0; r < results; ++r) b.bindings.push(node + r);
+      for (int i = 0; i < arity; ++i) b.bindings.push(b.argument(node, i));
+      for (int which = arity; which-- > 0;) rules[which](b, b.argument(node, which), wanted, gradient);
       b.tags = tags;
       b.close(before);
     }

@@ -10,7 +10,7 @@ using graphs::none;
 
 /// A graph, followed by its gradient. Values [0, turn) are the forward pass; the values from `turn` on are the backward
 /// pass.
-template <int Nodes, int Arguments, int Leaves, int Regions>
+template <int Nodes, int Arguments, int Leaves, int Regions, int Pairs>
 struct gradient_graph : graphs::values<Nodes, Arguments> {
   int turn = 0;
   int gradient[Leaves] = {};   ///< by leaf: the value that is the leaf's gradient, or none
@@ -18,6 +18,9 @@ struct gradient_graph : graphs::values<Nodes, Arguments> {
   bool reached[Regions] = {};  ///< by region: true if a gradient flows through it
   /// a pullback of a scan that would itself have to be differentiated, or none; the caller reports it as an error
   int gradient_of_scan = none;
+  /// Which value is a gradient of which other value. If nothing is rounded, the table is empty.
+  graphs::gradient_pair gradient_pairs[Pairs + 1] = {};
+  int gradient_pair_count = 0;
 };
 
 /// Returns upper bounds of the numbers of nodes and arguments after differentiation.
@@ -31,11 +34,17 @@ constexpr graphs::sizes gradient_size(const Graph& g) {
     size.nodes += g.op(v).vjp_nodes;
     size.arguments += g.op(v).vjp_arguments;
   }
+  if constexpr (Graph::size.rounds) {  // room for conversions in the forward pass
+    size.nodes += g.node_count + g.argument_count;
+    size.arguments += g.node_count + g.argument_count;
+    size.rounds = true;
+  }
   return size;
 }
 
 template <graphs::sizes Size, class Graph>
-using gradient_of = gradient_graph<Size.nodes, Size.arguments, Graph::size.leaves + 1, Graph::size.regions + 1>;
+using gradient_of = gradient_graph<Size.nodes, Size.arguments, Graph::size.leaves + 1, Graph::size.regions + 1,
+                                   Size.rounds ? 2 * Size.arguments : 0>;
 
 /// A value at which the backward pass starts. `of` is an output. `cotangent` is the leaf that gives its gradient, or
 /// none if the gradient is 1. `add` sums two gradients of the output; it is used if the output has a gradient already.
@@ -43,6 +52,11 @@ struct start {
   int of = none, cotangent = none;
   const graphs::operation* add = nullptr;
 };
+
+template <class Graph, class Gradient>
+constexpr void copy_gradient_pairs(const Graph& g, Gradient& out) {
+  for (int i = 0; i < g.gradient_pair_count; ++i) out.gradient_pairs[out.gradient_pair_count++] = g.gradient_pairs[i];
+}
 
 /// Returns the graph with the gradients of the values in `starts` with respect to the leaves in `wanted_leaves`
 /// appended. `one` is the constant 1. For leaves in `summed`, `earlier` are leaf operations for the gradients of
@@ -76,7 +90,7 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaves, const st
       gradient[g.leaves[i].node] = out.earlier[i] = b.append_leaf(&earlier[i]);
   }
   for (int i = 0; i < start_count; ++i) {
-    int& of_output = gradient[b.gradient_owner(starts[i].of)];
+    int& of_output = gradient[starts[i].of];
     const int both[]{of_output, starts[i].cotangent != none ? starts[i].cotangent : b.append_leaf(one)};
     of_output = both[0] == none ? both[1] : b.append(starts[i].add, both);
   }
@@ -85,6 +99,9 @@ constexpr auto differentiate(const Graph& g, const bool* wanted_leaves, const st
   out.node_count = b.node_count;
   out.argument_count = b.argument_count;
   out.gradient_of_scan = b.wrong.gradient_of_scan;
+  copy_gradient_pairs(g, out);
+  for (int i = 0; i < b.gradient_pairs.count(); ++i)
+    out.gradient_pairs[out.gradient_pair_count++] = b.gradient_pairs[i];
   for (int i = 0; i < g.leaf_count; ++i) {
     const int found = gradient[g.leaves[i].node];
     out.gradient[i] = wanted_leaves[i] && found != out.earlier[i] ? found : none;
@@ -103,6 +120,7 @@ constexpr auto undifferentiated(const Graph& g) {
   for (int& leaf : out.earlier) leaf = none;
   out.node_count = out.turn = g.node_count;
   out.argument_count = g.argument_count;
+  copy_gradient_pairs(g, out);
   return out;
 }
 

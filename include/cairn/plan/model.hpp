@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/op/update.hpp"
-#include "cairn/plan/differentiate.hpp"
+#include "cairn/plan/store.hpp"
 
 namespace cairn::plans {
 
@@ -114,10 +114,11 @@ struct model<Purpose, lang::output_list<First, Rest...>> {
   using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
   static constexpr result_bases bases_of_results = result_bases::together;
 
-  static constexpr auto graph = graphs::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
-  static constexpr auto chosen = choose_leaves<Purpose>(graph);
-  static constexpr auto rules = choose_rules(graph, chosen, typename Purpose::updates{});
-  static constexpr auto gradient = [] {
+  static constexpr auto lowered = graphs::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
+  static constexpr auto chosen = choose_leaves<Purpose>(lowered);
+  static constexpr auto rules = choose_rules(lowered, chosen, typename Purpose::updates{});
+  static constexpr auto differentiated = [] {
+    constexpr const auto& graph = lowered;
     constexpr graphs::sizes size = gradient_size(graph);
     constexpr const graphs::operation* one =
         &graphs::leaf_operation<lang::constant_leaf<1.0>, numbers, lang::tensor<First::element>>;
@@ -136,6 +137,9 @@ struct model<Purpose, lang::output_list<First, Rest...>> {
       return undifferentiated<size>(graph);
     }
   }();
+  using stored = plans::stored<lowered, differentiated>;
+  static constexpr const auto& graph = stored::graph;
+  static constexpr const auto& gradient = stored::gradient;
 };
 
 }  // namespace cairn::plans

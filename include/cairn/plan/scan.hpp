@@ -25,9 +25,10 @@ struct body_model {
   static constexpr bool records = Scan::policy::segment_length > 0;
   static constexpr result_bases bases_of_results =
       Scan::policy::stores_iterations || records ? result_bases::apart_and_stored : result_bases::apart;
-  static constexpr const auto& graph = facts::g;
+  static constexpr const auto& lowered = facts::g;
 
   static constexpr auto starts = [] {
+    constexpr const auto& graph = lowered;
     struct {
       start of[graph.result_count] = {};
       int count = 0;
@@ -43,7 +44,8 @@ struct body_model {
     }(std::make_index_sequence<static_cast<std::size_t>(graph.result_count)>{});
     return out;
   }();
-  static constexpr auto gradient = [] {
+  static constexpr auto differentiated = [] {
+    constexpr const auto& graph = lowered;
     if constexpr (starts.count == 0) {
       return undifferentiated<gradient_size(graph)>(graph);
     } else {
@@ -53,9 +55,12 @@ struct body_model {
         return s;
       }(gradient_size(graph));
       return differentiate<size>(graph, facts::wanted.by_leaf, starts.of, starts.count, nullptr, facts::summed.by_leaf,
-                                 earlier_gradients<graph>.of);
+                                 earlier_gradients<lowered>.of);
     }
   }();
+  using stored = plans::stored<lowered, differentiated>;
+  static constexpr const auto& graph = stored::graph;
+  static constexpr const auto& gradient = stored::gradient;
 };
 
 /// The plan of a scan's body, and what the scan needs to know of it.
