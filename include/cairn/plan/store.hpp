@@ -196,26 +196,28 @@ struct storer {
       makes_float |= rounds && (leaves_as_float[v + r] || !is_bf16[v + r]);
     }
     if (makes_float && !cairn::detail::same_address(op->with_float_results, nullptr)) op = op->with_float_results;
-    int arguments[64];
-    int* const all = op->argument_count <= 64 ? arguments : new int[static_cast<std::size_t>(op->argument_count)];
-    for (int i = 0; i < op->argument_count; ++i) all[i] = argument_of(v, i);
-    const int made = append(op, all, v);
-    if (all != arguments) delete[] all;
+    graphs::stack<int> arguments;
+    for (int i = 0; i < op->argument_count; ++i) arguments.push(argument_of(v, i));
+    const int made = append(op, arguments.begin(), v);
+    const bool loop_rounds = op->bf16_handling == graphs::rounding::follows_arguments;
     for (int r = 0; r < op->result_count; ++r) {
-      const graphs::result_info& as_made = op->results[r];
-      read_as[v + r] = as_float[v + r] = made + r;
-      if (!is_bf16[v + r] || as_made.element.type == dtype::bf16) continue;
-      const bool by_loop = op->bf16_handling == graphs::rounding::follows_arguments;
-      if (by_loop && !leaves_as_float[v + r]) node(made + r).result = as_made.to_bf16->results;
+      const graphs::result_info*& result = node(made + r).result;
+      if (loop_rounds && is_bf16[v + r] && !leaves_as_float[v + r] && result->element.type != dtype::bf16)
+        result = result->to_bf16->results;
     }
-    for (int r = 0; r < op->result_count; ++r) {
-      const graphs::result_info& as_made = *node(made + r).result;
-      if (!is_bf16[v + r] || as_made.element.type == dtype::bf16) continue;
-      const int number = made + r;
-      read_as[v + r] = node(number).bf16_version = append(as_made.to_bf16, &number, v + r);
+    for (int r = 0; r < op->result_count; ++r) append_versions(v + r, made + r);
+  }
+  /// Appends what else is needed of value v, which is value `made` of `out`: the rounded number of a float, or the float
+  /// of a bf16 number.
+  constexpr void append_versions(int v, int made) {
+    const graphs::result_info& result = *node(made).result;
+    read_as[v] = as_float[v] = made;
+    if (result.element.type != dtype::bf16) {
+      if (is_bf16[v]) read_as[v] = node(made).bf16_version = append(result.to_bf16, &made, v);
+    } else if (!result.has_type_bf16 && (leaves_as_float[v] || !is_bf16[v])) {
+      as_float[v] = append(result.to_float, &made, v);
+      if (!is_bf16[v]) read_as[v] = as_float[v];
     }
-    if (op->argument_count > 0 || !leaves_as_float[v]) return;
-    as_float[v] = append(node(made).result->to_float, &made, v);  // a parameter that is stored as bf16
   }
 
   constexpr void renumber() {
