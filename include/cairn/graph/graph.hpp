@@ -117,7 +117,7 @@ struct operation {
   /// `precision_argument` is a float that was never rounded.
   const operation* with_float_arguments = nullptr;
   int precision_argument = 0;
-  bool converts = false;          ///< is a conversion to or from bf16 that the builder added
+  bool converts = false;          ///< is a conversion to or from bf16 that plan/store.hpp added
   const axis_map* map = nullptr;  ///< by axis
   workspace kernel_workspace = {};
   int number_bytes = 0;  ///< bytes of a number of `kernel_workspace`
