@@ -2,8 +2,8 @@
 // their operations describe which arguments the kernels read as bf16 and which results are rounded. In a graph without
 // such operations nothing changes.
 //
-// Each value is computed once. Readers of a rounded value read it as bf16, also if the float is stored as well. The float
-// is stored if it leaves the graph: as an output, as the next value of a state, or as the gradient of a leaf.
+// Each value is computed once. Readers of a rounded value read it as bf16, also if the float is stored as well. The
+// float is stored if it leaves the graph: as an output, as the next value of a state, or as the gradient of a leaf.
 #pragma once
 
 #include "cairn/plan/differentiate.hpp"
@@ -207,8 +207,8 @@ struct storer {
     }
     for (int r = 0; r < op->result_count; ++r) append_versions(v + r, made + r);
   }
-  /// Appends what else is needed of value v, which is value `made` of `out`: the rounded number of a float, or the float
-  /// of a bf16 number.
+  /// Appends what else is needed of value v, which is value `made` of `out`: the rounded number of a float, or the
+  /// float of a bf16 number.
   constexpr void append_versions(int v, int made) {
     const graphs::result_info& result = *node(made).result;
     read_as[v] = as_float[v] = made;
