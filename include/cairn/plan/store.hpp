@@ -1,6 +1,6 @@
-// Decides which values are stored as bf16, and inserts conversions. Lowering and differentiation know real numbers only;
-// their operations describe which arguments the kernels read as bf16 and which results are rounded. In a graph without
-// such operations nothing changes.
+// Decides which values are stored as bf16, and inserts conversions. Lowering and differentiation know real numbers
+// only; their operations describe which arguments the kernels read as bf16, and which results are rounded. In a graph
+// without such operations nothing changes.
 //
 // Each value is computed once. Readers of a rounded value read it as bf16, also if the float is stored as well. The
 // float is stored if it leaves the graph: as an output, as the next value of a state, or as the gradient of a leaf.
