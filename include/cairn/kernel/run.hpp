@@ -46,8 +46,8 @@ struct as_itself {};
 template <class Op, class Arguments, class... How>
 concept kernel_takes = requires(void* const* operands, How... how) { compute(Op{}, Arguments{}, operands, how...); };
 
-/// Returns true if the operation declares something that its kernel learns from a kernels::launch alone: tiles, rows of a
-/// fused loop, rows that lie apart, or pieces.
+/// Returns true if the operation declares something that its kernel learns from a kernels::launch alone: tiles, rows of
+/// a fused loop, rows that lie apart, or pieces.
 template <class Op, class Real, class... Tensors>
 constexpr bool needs_launch() {
   bool needs = Op::tiles(static_cast<int>(sizeof(Real)), Tensors::shape...) != tiling::none ||
