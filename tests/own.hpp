@@ -37,7 +37,7 @@ template <bool FromEnd>
 struct running_sum_op : op {
   static constexpr fixed_string name = "running_sum";
   using rule = misuse::axes_exist;
-  static constexpr int overwrites(int /* result */) { return 0; }
+  static constexpr making makes(int /*result*/, int /*bytes*/, const shape&) { return {.overwrites = 0}; }
   static constexpr shape result(const shape& x) { return x.rank > 0 ? x : no_shape; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(make<running_sum_op<!FromEnd>>(g)); }
@@ -170,8 +170,8 @@ struct normalized_op : op {
   using rule = misuse::axes_exist;
   static constexpr std::array<shape, 2> result(const shape& x) { return {x.rank > 0 ? x : no_shape, rows_of(x, true)}; }
   static constexpr std::int64_t flops(const shape& x) { return 6 * x.count(); }
-  static constexpr tiling tiles(int /* bytes */, const shape&) { return tiling::complete; }
-  static constexpr bool takes_rows(const shape&) { return true; }
+  static constexpr reading reads(int /*argument*/, const shape&) { return {.rows_from_loop = true}; }
+  static constexpr making makes(int /*result*/, int /*bytes*/, const shape&) { return {.tiles = tiling::complete}; }
   /// The number of threads that are worthwhile, and for each of them a row, rounded up to whole registers.
   static constexpr workspace scratch(int /* bytes */, const shape& x) {
     return {.each = (x[-1] + 15) / 16 * 16, .parts = parts_of(10 * flops(x), x.count() / x[-1])};

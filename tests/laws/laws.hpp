@@ -180,7 +180,7 @@ constexpr bool kernels_get_their_types() {
       // A constant takes the place of a gradient that a scan does not have.
       if (graphs::is_constant(g.op(g.argument(v, i)).what)) continue;
       const element_type given = g.result(g.argument(v, i)).element;
-      const bool wanted = op.takes_bf16(i);
+      const bool wanted = op.reads_bf16(i);
       if (std::is_same_v<typename Plan::real, float> && (given.type == dtype::bf16) != wanted) return false;
     }
   }

@@ -101,7 +101,7 @@ struct shuffled_op : op {
   static constexpr fixed_string name = "shuffled";
   using rule = misuse::at_least_two_axes;
   static constexpr shape result(const shape& x) { return x; }
-  static constexpr int reads_rows(int) { return 1; }
+  static constexpr reading reads(int, const shape&) { return {.row_axes = 1}; }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(make<shuffled_op>(g)); }
 };
 template <class Real, class X>

@@ -80,7 +80,7 @@ void compute(beside_op, signature<Real, X>, void* const* operands) {
 struct doubled_op : op {
   static constexpr fixed_string name = "doubled";
   using rule = misuse::axes_exist;
-  static constexpr tiling tiles(int /* bytes */, const shape&) { return tiling::complete; }
+  static constexpr making makes(int /*result*/, int /*bytes*/, const shape&) { return {.tiles = tiling::complete}; }
   static constexpr shape result(const shape& x) { return x; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g * 2_c); }

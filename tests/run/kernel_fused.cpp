@@ -82,8 +82,8 @@ void product_in_a_loop() {
   using op = lang::matmul_op<P.transpose_a, P.transpose_b>;
   using a = array<(P.transpose_a ? shape{P.k, P.m} : shape{P.m, P.k})>;
   using b = array<(P.transpose_b ? shape{P.n, P.k} : shape{P.k, P.n})>;
-  check({P, &run_kernel<op, float, a, b>, &cairn::kernels::run<op, float, a, b>,
-         op::scratch(4, a::shape, b::shape), op::tiles(4, a::shape, b::shape) == tiling::summed_in_result});
+  check({P, &run_kernel<op, float, a, b>, &cairn::kernels::run<op, float, a, b>, op::scratch(4, a::shape, b::shape),
+         op::makes(0, 4, a::shape, b::shape).tiles == tiling::summed_in_result});
 }
 
 /// A kernel that takes rows, applied to x * y. Here y is one row, and some kernels also take labels. The result is

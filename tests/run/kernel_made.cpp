@@ -162,7 +162,7 @@ void check_gather(std::initializer_list<int> each_number_of_threads = {1}) {
 template <bool TransposeA, bool TransposeB, shape A, shape B>
 void check_products(std::initializer_list<int> each_number_of_threads = {1}) {
   using op = cairn::lang::matmul_op<TransposeA, TransposeB>;
-  static_assert(op::makes_bf16(0, A, B));
+  static_assert(op::makes(0, 2, A, B).rounds);
   constexpr std::int64_t count = op::result(A, B).count();
   const halves a = drawn(A.count()), b = drawn(B.count());
   for (const int threads : each_number_of_threads) {

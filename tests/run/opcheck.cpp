@@ -51,7 +51,7 @@ void compute(writes_past_end_op, signature<Real, X> of, void* const* operands) {
   doubled(of, operands)[X::shape.count() + 2] = 1;
 }
 struct writes_past_halves_op : doubled_op {
-  static constexpr bool takes_bf16(int) { return true; }
+  static constexpr reading reads(int, const auto&...) { return {.numbers = reading::as_stored}; }
 };
 template <class Real, class X>
 void compute(writes_past_halves_op, signature<Real, X>, void* const* operands) {
@@ -91,7 +91,7 @@ void compute(counts_threads_op, signature<Real, X> of, void* const* operands, in
 }
 /// Reverses rows, which it cannot do in the memory of its argument.
 struct overwrites_op : doubled_op {
-  static constexpr int overwrites(int) { return 0; }
+  static constexpr making makes(int, int, const shape&) { return {.overwrites = 0}; }
 };
 template <class Real, class X>
 void compute(overwrites_op, signature<Real, X>, void* const* operands) {
@@ -114,7 +114,7 @@ void compute(depends_on_reader_op, signature<Real, X>, void* const* operands) {
 }
 /// Ignores the function that computes the rows of a fused loop.
 struct ignores_rows_op : doubled_op {
-  static constexpr bool takes_rows(const shape&) { return true; }
+  static constexpr reading reads(int, const shape&) { return {.rows_from_loop = true}; }
 };
 template <class Real, class X>
 void compute(ignores_rows_op, signature<Real, X> of, void* const* operands, const kernels::launch&) {
@@ -122,7 +122,7 @@ void compute(ignores_rows_op, signature<Real, X> of, void* const* operands, cons
 }
 /// Does not call the fused loop that follows.
 struct ignores_followers_op : doubled_op {
-  static constexpr bool gives_rows(const shape&) { return true; }
+  static constexpr making makes(int, int, const shape&) { return {.one_for_each_row = true}; }
   static constexpr shape result(const shape& x) { return own::rows_of(x, true); }
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * 2_c + x * 0_c); }
 };

@@ -18,7 +18,7 @@ struct minus_op : op {
   static constexpr fixed_string name = "minus";
   using rule = misuse::equal_shapes;
   static constexpr int overwrites(int) { return 1; }
-  static constexpr bool takes_rows(const shape&, const shape&) { return true; }
+  static constexpr reading reads(int i, const shape&, const shape&) { return {.rows_from_loop = i == 0}; }
   static constexpr shape result(const shape& a, const shape& b) { return a == b ? a : no_shape; }
 };
 }  // namespace own

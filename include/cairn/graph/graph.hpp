@@ -99,18 +99,14 @@ struct operation {
   std::uint32_t hash = 0;
 
   // Properties that the operation's type declares. lang/operation.hpp explains them.
-  detail::axis_set summed = 0;
-  tiling tiles = tiling::none;
-  bool takes_rows = false, gives_rows = false;
-  int (*reads_rows)(int) = [](int) { return 0; };  ///< by argument
-  std::uint64_t reads_pieces = 0;                  ///< a bit for each argument
-  bool joins = false;
+  const reading* readings = nullptr;  ///< by argument; null if all are the default
+  const making* makings = nullptr;    ///< by result; null if all are the default
   bool contraction = false;
   bool of_single_numbers = false;
   bool has_bf16_product = false;  ///< is a contraction of bf16, or a scan with one in its body
   bool updates = false;           ///< overwrites a parameter, which is argument 0, and the parameter's moments
   rounding bf16_handling = rounding::as_typed;
-  bool (*takes_bf16)(int) = nullptr;  ///< by argument: true if the kernel is compiled to read it as bf16
+  bool (*reads_bf16)(int) = nullptr;  ///< by argument: true if the kernel is compiled to read it as bf16
   /// If the kernel computes bf16: the same operation with results of type float.
   const operation* with_float_results = nullptr;
   /// A form of the operation with a kernel that reads floats only, or null. It is used if argument number
@@ -146,8 +142,10 @@ struct operation {
     return detail::same_address(workspace_of_plan, nullptr) ? kernel_workspace.numbers(threads) * number_bytes
                                                             : workspace_of_plan(threads);
   }
-  /// Returns true if the kernel can read argument number i in place if it is a concatenation.
-  constexpr bool may_read_pieces(int i) const { return i < 64 && (reads_pieces >> i & 1U) != 0; }
+  /// Returns how argument number i is read.
+  constexpr reading reads(int i) const { return detail::same_address(readings, nullptr) ? reading{} : readings[i]; }
+  /// Returns how the first result is made.
+  constexpr making makes() const { return detail::same_address(makings, nullptr) ? making{} : makings[0]; }
   constexpr int operands() const { return result_count + argument_count + (has_workspace() ? 1 : 0); }
 
   constexpr bool has_initial() const { return start.drawn != initial::law::unspecified; }

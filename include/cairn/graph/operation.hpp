@@ -106,34 +106,82 @@ struct lowering;
 template <class Op, class Target, class... Tensors>
 struct vjp_of;
 
-/// Returns true if an operation's kernel can read argument number i as bf16.
-template <class Op, class Numbers>
-constexpr bool kernel_reads_bf16(int i) {
-  return Op::takes_bf16(i) || (cairn::detail::rounds_parameters<Numbers> && Op::takes_weights(i));
-}
+/// An argument with the element type that the kernel reads: bf16 if `AsBf16`, and otherwise the argument's own type.
+template <bool AsBf16, class Tensor,
+          class Axes = std::make_index_sequence<static_cast<std::size_t>(Tensor::shape.rank)>>
+struct argument_as_read {
+  using type = Tensor;
+};
+template <class Tensor, std::size_t... Axis>
+  requires(kind_of(Tensor::element.type) == kind::real)
+struct argument_as_read<true, Tensor, std::index_sequence<Axis...>> {
+  using type = lang::tensor<element_type{dtype::bf16}, Tensor::shape.extent[Axis]...>;
+};
 
-/// How an operation treats arguments and results that are stored as bf16.
-template <class Op, class Numbers, class... Tensors>
-inline constexpr rounding rounding_of = [] {
+/// How an operation reads its arguments and makes its results, where real numbers are stored as `Numbers` says.
+template <class Op, class Numbers, class Indices, class... Tensors>
+struct storage;
+template <class Op, class Numbers, std::size_t... I, class... Tensors>
+struct storage<Op, Numbers, std::index_sequence<I...>, Tensors...> {
   using real = cairn::detail::real_type_of<Numbers>;
-  constexpr bool mixed = !std::is_same_v<Numbers, real>;
-  constexpr dtype common = lang::common_type_of<Tensors...>;
-  bool takes = false;
-  for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i) takes |= kernel_reads_bf16<Op, Numbers>(i);
-  if (takes && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
-    return rounding::reads_bf16;
-  if (!mixed) return rounding::as_typed;
-  return Op::elementwise || Op::view || Op::mapped ? rounding::follows_arguments : rounding::reads_float;
-}();
+  static constexpr bool mixed = !std::is_same_v<Numbers, real>;
+  static constexpr const auto& made = lang::results_of<Op, Tensors...>;
+  static constexpr int result_count = static_cast<int>(made.size());
 
-/// Returns true if a kernel computes a result in floats and rounds it to bf16 itself.
-template <class Op, rounding Rounded, class... Tensors>
-constexpr bool kernel_rounds(const tensor_type& tensor, int result) {
-  if (Rounded != rounding::reads_bf16 && (Rounded != rounding::reads_float || tensor.element.type != dtype::real))
+  static constexpr reading readings[sizeof...(I) + 1]{Op::reads(static_cast<int>(I), Tensors::shape...)..., {}};
+  /// Returns true if the kernel can read argument number i as bf16.
+  static constexpr bool can_read_bf16(std::size_t i) {
+    return readings[i].numbers == reading::as_stored ||
+           (cairn::detail::rounds_parameters<Numbers> && readings[i].numbers == reading::as_parameter);
+  }
+  /// The index of the argument that decides the precision, or none.
+  static constexpr int precision_argument = [] {
+    for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i) {
+      if (readings[i].decides_precision) return i;
+    }
+    return none;
+  }();
+  /// How the operation treats values that are stored as bf16.
+  static constexpr rounding handling = [] {
+    constexpr dtype common = lang::common_type_of<Tensors...>;
+    const bool reads = (false || ... || can_read_bf16(I));
+    if (reads && (std::is_same_v<stored_as<common, real>, bf16> || (mixed && common == dtype::real)))
+      return rounding::reads_bf16;
+    if (!mixed) return rounding::as_typed;
+    return Op::elementwise || Op::view || Op::mapped ? rounding::follows_arguments : rounding::reads_float;
+  }();
+
+  static constexpr bool as_read[sizeof...(I) + 1]{(handling == rounding::reads_bf16 && can_read_bf16(I))..., false};
+  /// The kernel for arguments of the element types that it reads.
+  template <template <class...> class Kernel>
+  using with = Kernel<typename argument_as_read<as_read[I], Tensors>::type...>;
+  template <class... Read>
+  struct size_of_number : std::integral_constant<int, sizeof(cairn::detail::computed_as<real, Read...>)> {};
+  /// The size of a number of the type in which the kernel computes.
+  static constexpr int bytes = with<size_of_number>::value;
+
+  static constexpr std::array<making, made.size()> makings = [] {
+    std::array<making, made.size()> out{};
+    for (int r = 0; r < result_count; ++r) out[static_cast<std::size_t>(r)] = Op::makes(r, bytes, Tensors::shape...);
+    return out;
+  }();
+  /// Returns true if the kernel computes a result in floats and rounds it to bf16 itself.
+  static constexpr bool rounds(std::size_t result) {
+    if (handling != rounding::reads_bf16 &&
+        (handling != rounding::reads_float || made[result].element.type != dtype::real))
+      return false;
+    if (handling == rounding::reads_bf16 && Op::argument_kind(0) == kind::any) return false;
+    return makings[result].rounds;
+  }
+  static constexpr bool rounds_any = [] {
+    for (std::size_t r = 0; r < made.size(); ++r) {
+      if (rounds(r)) return true;
+    }
     return false;
-  if (Rounded == rounding::reads_bf16 && Op::argument_kind(0) == kind::any) return false;
-  return Op::makes_bf16(result, Tensors::shape...);
-}
+  }();
+};
+template <class Op, class Numbers, class... Tensors>
+using storage_of = storage<Op, Numbers, std::index_sequence_for<Tensors...>, Tensors...>;
 
 /// Returns true if a result of the operation is the next value of a state.
 template <class Op>
@@ -144,37 +192,38 @@ constexpr bool is_next_state(int result, std::size_t arguments) {
   return false;
 }
 /// Describes result number R of an operation. The kernel computes bf16 in two cases:
-/// - The kernel rounds this result itself, as Op::makes_bf16 says, and `Wide` is false.
-/// - The operation moves numbers of any kind, and its argument is bf16. Otherwise the kernel computes floats. `rounds`
-///   then says whether a conversion to bf16 follows. It does not follow for sums, for next states, and for single
-///   numbers, unless the user gave a single number the type bf16.
-template <class Op, class Numbers, bool Wide, rounding Rounded, tensor_type Made, int R, class... Tensors>
+/// - The kernel rounds this result itself, as `makes` says, and `Wide` is false.
+/// - The operation moves numbers of any kind, and its argument is bf16.
+///
+/// Otherwise the kernel computes floats. `rounds` then says whether a conversion to bf16 follows. It does not follow for
+/// statistics, for next states, and for single numbers, unless the user gave a single number the type bf16.
+template <class Op, bool Wide, class Storage, std::size_t R, std::size_t Arguments>
 constexpr result_info describe_result_of() {
-  using real = cairn::detail::real_type_of<Numbers>;
-  constexpr const shape& only = the_shape<static_cast<const shape&>(Made)>;
-  constexpr bool reads_bf16 = Rounded == rounding::reads_bf16 && kind_of(Made.element.type) == kind::real;
-  constexpr bool kernel_rounds_it = kernel_rounds<Op, Rounded, Tensors...>(Made, R);
+  using real = typename Storage::real;
+  constexpr const tensor_type& made = Storage::made[R];
+  constexpr const shape& only = the_shape<static_cast<const shape&>(made)>;
+  constexpr int overwrites = Storage::makings[R].overwrites;
+  constexpr bool reads_bf16 = Storage::handling == rounding::reads_bf16 && kind_of(made.element.type) == kind::real;
+  constexpr bool kernel_rounds_it = Storage::rounds(R);
   if constexpr ((reads_bf16 && Op::argument_kind(0) == kind::any) || (kernel_rounds_it && !Wide)) {
     result_info r = rounded_result<real, only>;
-    r.overwrites = Op::overwrites(R);
-    r.has_type_bf16 = Made.element.type == dtype::bf16;
+    r.overwrites = overwrites;
+    r.has_type_bf16 = made.element.type == dtype::bf16;
     return r;
   }
-  constexpr bool rounds =
-      !kernel_rounds_it && (reads_bf16 || (Rounded != rounding::as_typed && Made.element.type == dtype::real));
-  constexpr dtype type = reads_bf16 ? dtype::real : Made.element.type;
-  result_info r = describe_result({Made, {type, Made.element.bound}}, bytes_of<type, real>, only, Op::overwrites(R));
+  constexpr bool rounds = !kernel_rounds_it &&
+                          (reads_bf16 || (Storage::handling != rounding::as_typed && made.element.type == dtype::real));
+  constexpr dtype type = reads_bf16 ? dtype::real : made.element.type;
+  result_info r = describe_result({made, {type, made.element.bound}}, bytes_of<type, real>, only, overwrites);
   if constexpr (rounds || kernel_rounds_it) r.to_bf16 = &rounding_to_bf16<real, only>;
-  r.has_type_bf16 = Made.element.type == dtype::bf16;
-  r.is_rounded =
-      rounds && !Op::sums(R) && (r.has_type_bf16 || Made.count() > 1) && !is_next_state<Op>(R, sizeof...(Tensors));
+  r.has_type_bf16 = made.element.type == dtype::bf16;
+  r.is_rounded = rounds && !Storage::makings[R].is_statistic && (r.has_type_bf16 || made.count() > 1) &&
+                 !is_next_state<Op>(static_cast<int>(R), Arguments);
   return r;
 }
 template <class Op, class Numbers, bool Wide, class... Tensors>
 inline constexpr auto result_infos_of = []<std::size_t... R>(std::index_sequence<R...>) {
-  constexpr const auto& tensors = lang::results_of<Op, Tensors...>;
-  return std::array{describe_result_of<Op, Numbers, Wide, rounding_of<Op, Numbers, Tensors...>, tensors[R],
-                                       static_cast<int>(R), Tensors...>()...};
+  return std::array{describe_result_of<Op, Wide, storage_of<Op, Numbers, Tensors...>, R, sizeof...(Tensors)>()...};
 }(std::make_index_sequence<lang::results_of<Op, Tensors...>.size()>{});
 
 /// Returns true if all results have one shape. The results of an elementwise operation must.
@@ -204,59 +253,19 @@ constexpr const lane_code* lanes_for(std::index_sequence<R...>) {
 }
 
 namespace detail {
-struct other_flops {
-  void flops();
+/// The kernel of an operation. `Real` is the program's type, or floats_rounded if the kernel rounds results itself.
+template <class Op, class Real>
+struct kernel_of {
+  template <class... Read>
+  struct with {
+    static constexpr bool reads_bf16(int i) {
+      constexpr bool is_bf16[]{Read::element.type == dtype::bf16..., false};
+      return is_bf16[i];
+    }
+    static constexpr kernel_pointer run() { return &kernels::run<Op, Real, Read...>; }
+  };
 };
-template <class Op>
-struct both_flops : Op, other_flops {};
-/// True if an operation has a member named `flops`. The name is then ambiguous in `both_flops`. Nothing can be derived
-/// from a final class, so a final operation must have the member.
-template <class Op>
-concept has_own_flops = std::is_final_v<Op> || !requires { &both_flops<Op>::flops; };
-
-template <class Tensor, class Axes>
-struct with_bf16_elements;
-template <class Tensor, std::size_t... Axis>
-struct with_bf16_elements<Tensor, std::index_sequence<Axis...>> {
-  using type = lang::tensor<element_type{dtype::bf16}, Tensor::shape.extent[Axis]...>;
-};
-/// An argument with the element type that the kernel reads: bf16 if `Rounded`, and otherwise the argument's own type.
-template <bool Rounded, class Tensor>
-struct argument_as_read {
-  using type = Tensor;
-};
-template <class Tensor>
-  requires(kind_of(Tensor::element.type) == kind::real)
-struct argument_as_read<true, Tensor>
-    : with_bf16_elements<Tensor, std::make_index_sequence<static_cast<std::size_t>(Tensor::shape.rank)>> {};
-/// The kernel of an operation. `Tensors` are the arguments with the element types that the kernel reads.
-template <class Op, class Real, class... Tensors>
-struct kernel_with {
-  static constexpr int bytes = sizeof(cairn::detail::computed_as<cairn::detail::real_type_of<Real>, Tensors...>);
-  static constexpr bool takes_bf16(int i) {
-    constexpr bool is_bf16[]{Tensors::element.type == dtype::bf16..., false};
-    return is_bf16[i];
-  }
-  static constexpr kernel_pointer run() { return &kernels::run<Op, Real, Tensors...>; }
-};
-template <class Op, class Numbers, rounding Rounded, bool Makes, class Indices, class... Tensors>
-struct kernel_reading;
-template <class Op, class Numbers, rounding Rounded, bool Makes, std::size_t... I, class... Tensors>
-struct kernel_reading<Op, Numbers, Rounded, Makes, std::index_sequence<I...>, Tensors...>
-    : kernel_with<Op, std::conditional_t<Makes, cairn::detail::floats_rounded, cairn::detail::real_type_of<Numbers>>,
-                  typename argument_as_read<Rounded == rounding::reads_bf16 && kernel_reads_bf16<Op, Numbers>(I),
-                                            Tensors>::type...> {};
 }  // namespace detail
-
-/// True if an operation's kernel rounds any of its results to bf16 itself.
-template <class Op, rounding Rounded, class... Tensors>
-inline constexpr bool kernel_rounds_any = [] {
-  constexpr const auto& tensors = lang::results_of<Op, Tensors...>;
-  for (std::size_t r = 0; r < tensors.size(); ++r) {
-    if (kernel_rounds<Op, Rounded, Tensors...>(tensors[r], static_cast<int>(r))) return true;
-  }
-  return false;
-}();
 
 template <class Op, class Target, bool Wide, class... Tensors>
 constexpr operation describe_operation();
@@ -265,24 +274,48 @@ inline constexpr operation operation_of = describe_operation<Op, Target, false, 
 template <class Op, class Target, class... Tensors>
 inline constexpr operation float_result_operation_of = describe_operation<Op, Target, true, Tensors...>();
 
-/// A form of an operation with a kernel that reads floats only. Its results are floats that are never rounded, because
-/// `sums` is true for all of them.
+/// A form of an operation with a kernel that reads floats only. Its results are floats that are never rounded.
 template <class Op>
 struct reading_floats : Op {
-  static constexpr bool sums(int) { return true; }
-  static constexpr bool takes_bf16(int) { return false; }
-  static constexpr bool takes_weights(int) { return false; }
+  static constexpr reading reads(int i, const auto&... x) {
+    reading out = Op::reads(i, x...);
+    out.numbers = reading::as_float;
+    out.decides_precision = false;
+    return out;
+  }
+  static constexpr making makes(int r, int bytes, const auto&... x) {
+    making out = Op::makes(r, bytes, x...);
+    out.is_statistic = true;
+    return out;
+  }
 };
+
+namespace detail {
+template <class... T>
+concept all_former = (std::same_as<T, const lang::former_member> && ...);
+/// True if an operation declares no member that operations no longer have.
+template <class Op>
+concept has_no_former_member = requires {
+  requires all_former<decltype(Op::takes_rows), decltype(Op::reads_rows), decltype(Op::reads_pieces),
+                      decltype(Op::takes_bf16), decltype(Op::takes_weights), decltype(Op::exact), decltype(Op::tiles),
+                      decltype(Op::gives_rows), decltype(Op::joins), decltype(Op::overwrites), decltype(Op::summed),
+                      decltype(Op::makes_bf16), decltype(Op::sums)>;
+};
+}  // namespace detail
 
 template <class Op, class Target, bool Wide, class... Tensors>
 constexpr operation describe_operation() {
+  if constexpr (!detail::has_no_former_member<Op>)
+    static_assert(lang::report_of<lang::mistake<misuse::former_member, lang::top_scope,
+                                                fact::operation<Op::name, lang::tensor_fact<Tensors>...>>>{}
+                      .shown);
+  using numbers = typename Target::numbers;
   using real = typename Target::real;
-  constexpr rounding rounded = rounding_of<Op, typename Target::numbers, Tensors...>;
-  constexpr const auto& results = result_infos_of<Op, typename Target::numbers, Wide, Tensors...>;
-  constexpr bool rounds_results = !Wide && kernel_rounds_any<Op, rounded, Tensors...>;
-  using kernel = detail::kernel_reading<Op, typename Target::numbers, rounded, rounds_results,
-                                        std::index_sequence_for<Tensors...>, Tensors...>;
-  constexpr int bytes = kernel::bytes;
+  using stored = storage_of<Op, numbers, Tensors...>;
+  constexpr const auto& results = result_infos_of<Op, numbers, Wide, Tensors...>;
+  constexpr bool rounds = !Wide && stored::rounds_any;
+  using kernel = typename stored::template with<
+      detail::kernel_of<Op, std::conditional_t<rounds, cairn::detail::floats_rounded, real>>::template with>;
   static_assert(!Op::elementwise || have_one_shape(results.data(), static_cast<int>(results.size())),
                 "cairn: the results of an elementwise operation have one shape");
   operation o;
@@ -292,18 +325,18 @@ constexpr operation describe_operation() {
   o.argument_count = static_cast<int>(sizeof...(Tensors));
   o.result_count = static_cast<int>(results.size());
   o.results = results.data();
-  o.bf16_handling = rounded;
-  o.takes_bf16 = &kernel::takes_bf16;
-  if constexpr (rounds_results) o.with_float_results = &float_result_operation_of<Op, Target, Tensors...>;
-  if constexpr (Op::exact >= 0 && Target::rounds && rounded == rounding::reads_bf16 &&
+  o.bf16_handling = stored::handling;
+  o.reads_bf16 = &kernel::reads_bf16;
+  if constexpr (rounds) o.with_float_results = &float_result_operation_of<Op, Target, Tensors...>;
+  if constexpr (stored::precision_argument != none && Target::rounds && stored::handling == rounding::reads_bf16 &&
                 ((Tensors::element.type == dtype::real) && ...)) {
     o.with_float_arguments = &operation_of<reading_floats<Op>, Target, Tensors...>;
-    o.precision_argument = Op::exact;
+    o.precision_argument = stored::precision_argument;
   }
-  if constexpr (detail::has_own_flops<Op>) o.flops = Op::flops(Tensors::shape...);
-  else o.flops = results[0].count;
+  o.flops = Op::flops(Tensors::shape...);
+  if (o.flops < 0) o.flops = results[0].count;
   o.contraction = Op::contraction;
-  o.has_bf16_product = Op::contraction && rounded == rounding::reads_bf16;
+  o.has_bf16_product = Op::contraction && stored::handling == rounding::reads_bf16;
   if constexpr (Op::mapped) {
     o.map = axis_maps_of<Op, Tensors...>.data();
   }
@@ -311,20 +344,14 @@ constexpr operation describe_operation() {
     o.lanes = lanes_for<Op, real, Tensors...>(std::make_index_sequence<results.size()>{});
   } else if constexpr (!Op::view) {
     o.run = kernel::run();
-    o.summed = Op::summed;
-    o.tiles = Op::tiles(bytes, Tensors::shape...);
-    o.takes_rows = Op::takes_rows(Tensors::shape...);
-    o.gives_rows = Op::gives_rows(Tensors::shape...);
-    o.kernel_workspace = Op::scratch(bytes, Tensors::shape...);
-    o.number_bytes = bytes;
-    o.joins = Op::joins(Tensors::shape...);
+    o.readings = stored::readings;
+    o.makings = stored::makings.data();
+    o.kernel_workspace = Op::scratch(stored::bytes, Tensors::shape...);
+    o.number_bytes = stored::bytes;
     o.of_single_numbers = Op::of_single_numbers(Tensors::shape...);
-    o.reads_rows = &Op::reads_rows;
-    for (int i = 0; i < std::min(o.argument_count, 64); ++i)
-      o.reads_pieces |= std::uint64_t{Op::reads_pieces(i, Tensors::shape...)} << i;
   }
   if constexpr (Target::order > 0) {
-    using vjp = vjp_of<Op, target<typename Target::numbers, Target::order - 1, Target::training>, Tensors...>;
+    using vjp = vjp_of<Op, target<numbers, Target::order - 1, Target::training>, Tensors...>;
     vjp::describe(o);
   }
   return o;

@@ -121,8 +121,8 @@ struct scan_operations {
   }
 
   /// Returns true if argument number i of the scan is bf16: the user gave it this type, or parameters are stored as
-  /// bf16. pullback_takes_bf16 is the same function for the pullback.
-  static constexpr bool takes_bf16(int i) {
+  /// bf16. pullback_reads_bf16 is the same function for the pullback.
+  static constexpr bool reads_bf16(int i) {
     return i < facts::arguments && g.leaf_op(i).results[0].element.type == dtype::bf16;
   }
   static constexpr auto pullback_bf16_arguments = [] {
@@ -135,14 +135,14 @@ struct scan_operations {
       if (hooks::backward_reads(r)) out[n++] = scan_results[static_cast<std::size_t>(r)].element.type == dtype::bf16;
     }
     n += stores_memory;
-    for (int i = 0; i < facts::arguments; ++i) out[n++] = takes_bf16(i);
+    for (int i = 0; i < facts::arguments; ++i) out[n++] = reads_bf16(i);
     for (int i = 0; i < facts::arguments; ++i) {
       const bool rounded = facts::wanted.by_leaf[i] && pullback_results[wanted++].element.type == dtype::bf16;
       if (facts::summed.by_leaf[i]) out[n++] = rounded;
     }
     return out;
   }();
-  static constexpr bool pullback_takes_bf16(int i) { return pullback_bf16_arguments[static_cast<std::size_t>(i)]; }
+  static constexpr bool pullback_reads_bf16(int i) { return pullback_bf16_arguments[static_cast<std::size_t>(i)]; }
   /// Describes what the scan and the pullback have in common.
   static constexpr operation common(std::string_view name, bool backward) {
     operation o;
@@ -151,7 +151,7 @@ struct scan_operations {
     o.flops = backward ? figures.backward_flops : figures.forward_flops;
     o.counts = backward ? figures.backward : figures.forward;
     o.bf16_handling = Target::rounds ? rounding::reads_bf16 : rounding::as_typed;
-    o.takes_bf16 = backward ? &pullback_takes_bf16 : &takes_bf16;
+    o.reads_bf16 = backward ? &pullback_reads_bf16 : &reads_bf16;
     for (int v = 0; v < g.node_count; ++v) o.has_bf16_product |= g.op(v).has_bf16_product;
     return o;
   }

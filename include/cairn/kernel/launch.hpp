@@ -18,13 +18,13 @@ struct launch {
   const tile_reader* reader = nullptr;
   /// Computes rows of the first argument just before the kernel reads these rows, or follows the kernel and processes
   /// each row after the kernel. The pointer is null if no fused loop does either. Only operations that declare
-  /// `takes_rows` or `gives_rows` get a maker.
+  /// `rows_from_loop` or `one_for_each_row` get a maker.
   const row_maker* maker = nullptr;
   /// By argument: the distance of its rows in elements, or 0 if the argument is contiguous. Null if all are contiguous.
-  /// Only the rows of arguments for which the operation declares `reads_rows` can lie apart.
+  /// Only the rows of arguments for which the operation declares `row_axes` can lie apart.
   const std::int64_t* row_strides = nullptr;
   /// The number of columns of each piece, for all arguments that may be concatenations, in order. Null if no argument
-  /// is a concatenation that is read in pieces. Only operations that declare `reads_pieces` get pieces. The pieces are
+  /// is a concatenation that is read in pieces. Only operations that declare `in_pieces` get pieces. The pieces are
   /// operands in place of their argument.
   const int* pieces = nullptr;
   int piece_count = 0;

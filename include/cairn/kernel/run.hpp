@@ -50,10 +50,12 @@ concept kernel_takes = requires(void* const* operands, How... how) { compute(Op{
 /// a fused loop, rows that lie apart, or pieces.
 template <class Op, class Real, class... Tensors>
 constexpr bool needs_launch() {
-  bool needs = Op::tiles(static_cast<int>(sizeof(Real)), Tensors::shape...) != tiling::none ||
-               Op::takes_rows(Tensors::shape...) || Op::gives_rows(Tensors::shape...);
-  for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i)
-    needs |= Op::reads_rows(i) > 0 || Op::reads_pieces(i, Tensors::shape...);
+  const making first = Op::makes(0, static_cast<int>(sizeof(Real)), Tensors::shape...);
+  bool needs = first.tiles != tiling::none || first.one_for_each_row;
+  for (int i = 0; i < static_cast<int>(sizeof...(Tensors)); ++i) {
+    const reading read = Op::reads(i, Tensors::shape...);
+    needs |= read.rows_from_loop || read.row_axes > 0 || read.in_pieces;
+  }
   return needs;
 }
 

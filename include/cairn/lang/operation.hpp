@@ -17,11 +17,65 @@ namespace cairn {
 ///   be written there in the meantime.
 enum class tiling : std::uint8_t { none, complete, summed_in_result };
 
+/// How the kernel of an operation reads an argument.
+struct reading {
+  /// The type in which real numbers are read where some of them are stored as bf16.
+  enum type : std::uint8_t {
+    as_float,     ///< the argument is converted to float32 if it is stored as bf16
+    as_stored,    ///< the argument is bf16; it is rounded if it is float32
+    as_parameter  ///< like `as_stored` in programs with bf16 parameters, for example rows of a table; else as float32
+  };
+  type numbers = as_float;
+  /// If this argument is float32 and was never rounded, for example because it is an input of the program, the kernel
+  /// reads all arguments as float32, and its results are not rounded. Kernels that compute statistics or move numbers
+  /// have such an argument.
+  bool decides_precision = false;
+  /// Number of last axes that make up a row, if the kernel can read rows that lie further apart than they are long. Rows
+  /// lie so if each is a part of a longer row. 0: the kernel needs the rows side by side.
+  int row_axes = 0;
+  /// The kernel can read the argument piece by piece if the argument is a concatenation.
+  bool in_pieces = false;
+  /// The kernel reads the argument row by row, along the last axis. A fused loop may then compute each row just before
+  /// the kernel reads it. Only the first argument can be read so.
+  bool rows_from_loop = false;
+};
+
+/// How an operation makes a result.
+struct making {
+  /// The kernel itself rounds the result where real numbers are stored as bf16. Each number is rounded once. The type
+  /// `Real` of the kernel is then `floats_rounded`, and an argument that the kernel reads as bf16 has elements of type
+  /// bf16.
+  bool rounds = false;
+  /// The result is a sum, an extremum or a statistic. It stays float32 where other results are rounded to bf16.
+  bool is_statistic = false;
+  /// Says whether the kernel can hand out the result in tiles. Only the first result can be handed out so.
+  tiling tiles = tiling::none;
+  /// The kernel goes through the rows once and computes one number for each row, so the result is {..., 1}. The rows are
+  /// the rows of the first argument and of all arguments with the same number of elements. A fused loop that reads these
+  /// numbers may then go through the rows right after the kernel, and write over them.
+  bool one_for_each_row = false;
+  /// The result is nothing but the arguments, one after the other along the last axis. Readers of the result then read
+  /// these pieces in place, where this is possible.
+  bool joins = false;
+  /// The axes over which the operation sums its argument, if it does nothing else. The fused loop that computes the
+  /// argument may then compute the sum.
+  detail::axis_set summed = 0;
+  /// The kernel may write the result into the memory of this argument, each element over one element; -1: of no
+  /// argument.
+  int overwrites = -1;
+};
+
 /// The value that a state has after a training step: result number `result` or argument number `argument` of the
 /// operation that updates the state. -1: the value is not such a result or argument.
 struct next_state {
   int result = -1, argument = -1;
 };
+
+namespace lang {
+/// The type of members that an operation no longer has. If an operation declares a member of such a name, it hides the
+/// one of the base, and the mistake is found.
+struct former_member {};
+}  // namespace lang
 
 /// Base of every operation, with the defaults. An operation is an empty struct that declares
 /// - `name`: the name of the operation in messages, graphs and reports.
@@ -31,7 +85,7 @@ struct next_state {
 ///   is `no_shape`.
 /// - `rule`: the misuse that is reported if the arguments do not fit. It is in misuse/table.hpp, or the user's own.
 /// - `asked` (optional): a fact that the message shows in addition to the arguments, for example the wanted shape.
-/// - `flops(x...)`: the number of floating-point operations. The default is one for each element of the first result.
+/// - `flops(x...)`: the number of floating-point operations.
 /// - `vjp(g..., y..., x...)`: the gradient rule, written in the language itself. It gets the cotangents g of all
 ///   results that are real numbers, then the results y, then the arguments x, and returns the gradients of the
 ///   arguments as gradients(...). An operation with several results may have a second gradient rule with only the first
@@ -60,59 +114,23 @@ struct op {
   /// The result has elements of the argument at other positions, which map(x, axis) tells for each axis. Readers of the
   /// result read the elements in the argument where this is possible. Otherwise a fused loop copies the elements.
   static constexpr bool mapped = false;
-  /// The axes over which the operation sums its argument, if it does nothing else. The fused loop that computes the
-  /// argument may then compute the sum.
-  static constexpr detail::axis_set summed = 0;
-  /// Says whether the kernel can hand out its first result in tiles. If so, `compute` takes a kernels::launch, which
-  /// has a tile_reader. Here and below, `bytes` is the size of one number of the type in which the kernel computes,
-  /// which is the type of its arguments.
-  static constexpr tiling tiles(int /*bytes*/, const auto&...) { return tiling::none; }
-  /// Returns true if the kernel reads its first argument row by row, along the last axis. A fused loop may then compute
-  /// each row just before the kernel reads it. `compute` takes a kernels::launch, which has a row_maker.
-  static constexpr bool takes_rows(const auto&...) { return false; }
-  /// Returns true if the kernel goes through the rows once and computes one number for each row, in results {..., 1}.
-  /// The rows are the rows of the first argument and of all arguments with the same number of elements. A fused loop
-  /// that reads these results may then go through the rows right after the kernel, and write over them. `compute` takes
-  /// a kernels::launch, which has a row_maker.
-  static constexpr bool gives_rows(const auto&...) { return false; }
-  /// The kernel may write the result into the memory of this argument, each element over one element; -1: of no
-  /// argument.
-  static constexpr int overwrites(int /*result*/) { return -1; }
-  /// Number of last axes that make up a row of argument number i, if the kernel can read rows that lie further apart
-  /// than they are long. Rows lie so if each is a part of a longer row. 0: the kernel needs the rows side by side.
-  static constexpr int reads_rows(int /*argument*/) { return 0; }
-  /// Returns true if the result is nothing but the arguments, one after the other along the last axis. Readers of the
-  /// result then read these pieces in place, where this is possible.
-  static constexpr bool joins(const auto&...) { return false; }
-  /// Returns true if the kernel can read argument number i piece by piece if the argument is a concatenation. `compute`
-  /// takes a kernels::launch, which has the pieces.
-  static constexpr bool reads_pieces(int /*argument*/, const auto&...) { return false; }
-  /// Returns true if the kernel takes argument number i as bf16, where real numbers are stored as bf16. Then
-  /// - the type `Real` of the kernel is bf16.
-  /// - all other real arguments are float32, and so are the results for which `makes_bf16` is false. There is one
-  ///   exception: a kernel that moves numbers of any kind makes bf16 of bf16.
-  ///
-  /// If a kernel takes any argument as bf16, argument 0 must be among them.
-  static constexpr bool takes_bf16(int /*argument*/) { return false; }
-  /// Index of the argument that decides the precision, for kernels that take bf16 and compute statistics or move
-  /// numbers. If this argument is float32 and was never rounded, for example because it is an input of the program, the
-  /// kernel takes all arguments as float32. A kernel that moves numbers then makes float32. -1: no argument decides.
-  static constexpr int exact = -1;
-  /// Returns true if the kernel takes argument number i as bf16 only in programs with bf16 parameters. In other
-  /// programs it takes the argument as float32. Examples are the rows of a table and a filter.
-  static constexpr bool takes_weights(int /*argument*/) { return false; }
-  /// Returns true if the kernel itself makes result number `result` as bf16, where real numbers are stored as bf16.
-  /// Each number is rounded once. The type `Real` of the kernel is then `floats_rounded`, and an argument that the
-  /// kernel takes as bf16 has elements of type bf16.
-  static constexpr bool makes_bf16(int /*result*/, const auto&...) { return false; }
-  /// Returns true if the result is a sum, an extremum or a statistic. It then stays float32 where other results are
-  /// rounded to bf16.
-  static constexpr bool sums(int /*result*/) { return false; }
+  /// How the kernel reads argument number i. If rows come from a fused loop, if rows lie apart, or if there are pieces,
+  /// only a kernels::launch tells the kernel, so `compute` must take one. This also holds for tiles and for
+  /// `one_for_each_row` below.
+  static constexpr reading reads(int /*argument*/, const auto&...) { return {}; }
+  /// How the kernel makes a result. Here and below, `bytes` is the size of one number of the type in which the kernel
+  /// computes, which is the type of its arguments.
+  static constexpr making makes(int /*result*/, int /*bytes*/, const auto&...) { return {}; }
   /// Returns true if each statistic is taken of a single number. Nothing of the number is left after a normalization by
   /// its own statistics: see the misuse one_row_batch_norm.
   static constexpr bool of_single_numbers(const auto&...) { return false; }
+  /// The number of floating-point operations. -1: one for each element of the first result.
+  static constexpr std::int64_t flops(const auto&...) { return -1; }
   /// Workspace of the kernel, in numbers of `bytes` bytes.
   static constexpr workspace scratch(int /*bytes*/, const auto&...) { return {}; }
+
+  static constexpr lang::former_member takes_rows{}, reads_rows{}, reads_pieces{}, takes_bf16{}, takes_weights{},
+      exact{}, tiles{}, gives_rows{}, joins{}, overwrites{}, summed{}, makes_bf16{}, sums{};
 
   // The meaning of the operation for gradients, policies and states.
 

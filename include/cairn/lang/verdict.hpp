@@ -6,14 +6,19 @@
 namespace cairn::lang {
 
 /// Is true if Op has a kernel that computes. The arguments of such an operation have no rounded types, except bf16 if
-/// `accepts_as_bf16` is true: only fused loops convert the types of users, and few kernels know bf16.
+/// `accepts_bf16` is true: only fused loops convert the types of users, and few kernels know bf16.
 template <class Op>
 inline constexpr bool has_kernel = !Op::elementwise && !Op::view && !Op::mapped && Op::stands_for(true) < 0;
 
-/// Is true if the kernel of Op accepts bf16 that the user asked for with `as<bf16>`. A kernel does not accept bf16 here
-/// if its first or second result is a sum or a statistic, because sums and statistics are float32.
-template <class Op>
-inline constexpr bool accepts_as_bf16 = Op::takes_bf16(0) && !Op::sums(0) && !Op::sums(1);
+/// Is true if the kernel of Op accepts arguments A as bf16 that the user asked for with `as<bf16>`. A kernel does not
+/// accept bf16 here if a result is a sum or a statistic, because sums and statistics are float32.
+template <class Op, class... A>
+constexpr bool accepts_bf16() {
+  bool accepts = Op::reads(0, tensor_type{A::shape, A::element}...).numbers == reading::as_stored;
+  for (int r = 0; r < static_cast<int>(result_count<Op, A...>); ++r)
+    accepts &= !Op::makes(r, static_cast<int>(sizeof(bf16)), tensor_type{A::shape, A::element}...).is_statistic;
+  return accepts;
+}
 
 /// The demands of an operation on its arguments, which do not depend on the arguments of one application.
 struct demands {
@@ -47,7 +52,7 @@ constexpr dtype required_type(const argument_facts* arguments, int count, int i,
 
 /// What is wrong with the arguments of an operation, and the index of the argument that is wrong.
 struct verdict {
-  enum : std::uint8_t { sound, kinds, types, states, shapes, index_bounds } fault = sound;
+  enum : std::uint8_t { sound, kinds, types, states, shapes, index_bounds, rounded_types } fault = sound;
   int argument = 0;
 };
 /// Judges everything that does not depend on shapes: kinds, then types, then states.
@@ -62,13 +67,14 @@ constexpr verdict judge_arguments(const argument_facts* arguments, int count, co
   }
   return {};
 }
-template <class Op>
-inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, accepts_as_bf16<Op>};
-/// Judges kinds, types and states, then shapes, then the bounds of indices.
+template <class Op, bool AcceptsBf16>
+inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, AcceptsBf16};
+/// Judges kinds, types and states, then shapes, then the bounds of indices. Whether a kernel accepts bf16 is judged last,
+/// because the operation is only asked about arguments that fit.
 template <class Op, class... A>
 constexpr verdict judge_application() {
   constexpr auto& arguments = facts_of<A...>;
-  constexpr verdict first = judge_arguments(arguments, sizeof...(A), demands_of<Op>);
+  constexpr verdict first = judge_arguments(arguments, sizeof...(A), demands_of<Op, true>);
   if constexpr (first.fault == verdict::sound) {
     for (const tensor_type& result : results_of<Op, A...>) {
       if (!result.valid()) return {verdict::shapes};
@@ -78,17 +84,22 @@ constexpr verdict judge_application() {
                 bound = arguments[i].element.bound;
       if (extent > 0 && (bound < 1 || bound > extent)) return {verdict::index_bounds, i};
     }
+    if constexpr (has_kernel<Op> && ((A::element.type == dtype::bf16) || ...)) {
+      const verdict last = judge_arguments(arguments, sizeof...(A), demands_of<Op, false>);
+      if (last.fault != verdict::sound && !accepts_bf16<Op, A...>()) return {verdict::rounded_types, last.argument};
+    }
   }
   return first;
 }
 template <class Op, class... A>
 inline constexpr verdict verdict_of = judge_application<Op, A...>();
 
-template <class Op, class Owner, class... A, std::size_t... I>
+template <class Op, class Owner, bool AcceptsBf16, class... A, std::size_t... I>
 constexpr auto wrong_kinds(std::index_sequence<I...>) {
+  constexpr const demands& wanted = demands_of<Op, AcceptsBf16>;
   return mistake<
       misuse::kind_mismatch, Owner, fact::operation<Op::name, tensor_fact<A>...>,
-      fact::takes<typename shown_element<required_type(facts_of<A...>, sizeof...(A), I, demands_of<Op>)>::type...>>{};
+      fact::takes<typename shown_element<required_type(facts_of<A...>, sizeof...(A), I, wanted)>::type...>>{};
 }
 
 /// Argument number I with the shape that the user wrote.
@@ -136,7 +147,8 @@ template <class Op, class Owner, verdict Found, class... A>
 constexpr auto mistake_found() {
   using what = fact::operation<Op::name, tensor_fact<A>...>;
   constexpr std::index_sequence_for<A...> each;
-  if constexpr (Found.fault == verdict::kinds) return wrong_kinds<Op, Owner, A...>(each);
+  if constexpr (Found.fault == verdict::kinds) return wrong_kinds<Op, Owner, true, A...>(each);
+  else if constexpr (Found.fault == verdict::rounded_types) return wrong_kinds<Op, Owner, false, A...>(each);
   else if constexpr (Found.fault == verdict::types) return mistake<misuse::different_types, Owner, what>{};
   else if constexpr (Found.fault == verdict::states) return mistake<misuse::no_state, Owner, what>{};
   else if constexpr (Found.fault == verdict::shapes) return wrong_shapes<Op, Owner, A...>(each);

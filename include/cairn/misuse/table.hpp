@@ -441,6 +441,9 @@ struct other_numbers { template <class Silent, class... Facts> struct found : Si
   "mixed<bf16>, without real"); } }; };
 struct repeated_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [repeated-option]: a program has one such option, and this is its second; leave one out"); } }; };
+struct former_member { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [former-member]: an operation no longer has this member; declare reads(i, x...), which returns a reading, or "
+  "makes(r, bytes, x...), which returns a making"); } }; };
 struct no_vjp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-gradient]: this operation is differentiated and has no vjp(cotangents..., results..., arguments...) for "
   "so many; cotangents are those of its results of real numbers"); } }; };

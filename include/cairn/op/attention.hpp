@@ -48,8 +48,9 @@ struct attention_base : op {
     return By.mask == costs::masking::whole ? kind::whole : kind::real;
   }
   static constexpr int extent_indexed(int i, const auto&...) { return argument_kind(i) == kind::whole ? 2 : 0; }
-  static constexpr int reads_rows(int i) { return i < StridedArguments ? 2 : 0; }
-  static constexpr bool takes_bf16(int i) { return i < StridedArguments; }
+  static constexpr reading reads(int i, const auto&...) {
+    return i < StridedArguments ? reading{.numbers = reading::as_stored, .row_axes = 2} : reading{};
+  }
   static constexpr bool fits(const shape& q, const shape& k, const shape& v, const auto&... more) {
     if (q.rank != 4 || k.rank != 4 || v.rank != 4 || q[2] % k[2] != 0) return false;
     return q[0] == k[0] && q[3] == k[3] && shape(k[0], k[1], k[2]) == shape(v[0], v[1], v[2]) &&
@@ -171,7 +172,7 @@ template <costs::attending By>
 struct attention_gradients_op : attention_base<By, 7, 4> {
   using tensors = attention_base<By, 7, 4>;
   static constexpr fixed_string name = "attention_gradients";
-  static constexpr bool makes_bf16(int, const auto&...) { return true; }
+  static constexpr making makes(int, int, const auto&...) { return {.rounds = true}; }
   static constexpr std::array<shape, 3> result(const shape& g, const shape& q, const shape& k, const shape& v,
                                                const shape& largest, const shape& log_total, const shape& delta,
                                                const auto&... options) {
@@ -233,8 +234,9 @@ template <costs::attending By>
 struct attention_op : attention_base<By, 3, 3> {
   using tensors = attention_base<By, 3, 3>;
   static constexpr fixed_string name = "attention";
-  static constexpr bool sums(int result) { return result > 0; }
-  static constexpr bool makes_bf16(int result, const auto&...) { return result == 0; }
+  static constexpr making makes(int result, int, const auto&...) {
+    return {.rounds = result == 0, .is_statistic = result > 0};
+  }
   static constexpr std::array<shape, 3> result(const shape& q, const shape& k, const shape& v, const auto&... options) {
     if (!tensors::fits(q, k, v, options...)) return {no_shape, q, q};
     const shape rows{q[0], q[1], q[2]};

@@ -13,7 +13,6 @@ struct concatenate_op : op {
   using rule = misuse::equal_but_along_axis;
   using asked = fact::axes<Axis>;
   static constexpr kind argument_kind(int) { return kind::any; }
-  static constexpr bool takes_bf16(int) { return true; }
   static constexpr tensor_type result(const tensor_type& first, const auto&... more) {
     std::int64_t extent = extent_along(first, Axis);
     ((extent += extent_along(more, Axis)), ...);
@@ -26,8 +25,13 @@ struct concatenate_op : op {
     return alike ? whole : no_shape;
   }
   static constexpr std::int64_t flops(const auto&...) { return 0; }
-  static constexpr bool joins(const shape& first, const auto&...) { return Axis == -1 || Axis == first.rank - 1; }
-  static constexpr bool reads_pieces(int, const auto&... x) { return sizeof...(x) <= 64 && joins(x...); }
+  static constexpr bool is_along_rows(const shape& first) { return Axis == -1 || Axis == first.rank - 1; }
+  static constexpr reading reads(int, const shape& first, const auto&...) {
+    return {.numbers = reading::as_stored, .in_pieces = is_along_rows(first)};
+  }
+  static constexpr making makes(int, int, const shape& first, const auto&...) {
+    return {.joins = is_along_rows(first)};
+  }
   template <class G, class Y, class... X>
   static constexpr auto vjp(G g, Y, X...) {
     return [=]<std::size_t... I>(std::index_sequence<I...>) {

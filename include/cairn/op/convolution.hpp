@@ -13,13 +13,14 @@ namespace cairn::lang {
 struct convolving : op {
   using rule = misuse::filter_of_images;
   static constexpr bool contraction = true;
-  static constexpr bool takes_bf16(int) { return true; }
+  static constexpr reading reads(int, const auto&...) { return {.numbers = reading::as_stored}; }
 };
 /// Base of the two operations that take images and a filter. The filter is rounded to bf16 while it is packed, so no
 /// rounded copy of the filter is stored.
 struct filtering : convolving {
-  static constexpr bool takes_bf16(int i) { return i == 0; }
-  static constexpr bool takes_weights(int) { return true; }
+  static constexpr reading reads(int i, const auto&...) {
+    return {.numbers = i == 0 ? reading::as_stored : reading::as_parameter};
+  }
 };
 
 /// Computes the gradient of a convolution's images, which have Rows rows and Columns columns. In a forward pass, the
@@ -43,19 +44,20 @@ struct convolution_op : filtering {
     return rows < 1 || columns < 1 ? no_shape : shape{x[0], rows, columns, w[0]};
   }
   static constexpr std::int64_t flops(const shape& x, const shape& w) { return of(x, w).flops(); }
-  static constexpr tiling tiles(int bytes, const shape& x, const shape& w) {
-    return tiling_of(costs::cut_of(of(x, w), 0, bytes));
+  /// The kernel can read the pieces of concatenated images only if it copies the images anyway.
+  static constexpr reading reads(int i, const shape& x, const shape& w) {
+    reading out = filtering::reads(i);
+    out.in_pieces = i == 0 && of(x, w).copied();
+    return out;
+  }
+  static constexpr making makes(int, int bytes, const shape& x, const shape& w) {
+    return {.tiles = tiling_of(costs::cut_of(of(x, w), 0, bytes))};
   }
   static constexpr tiling tiling_of(const costs::sweep_cut& cut) {
     return cut.block_runs < cut.runs || cut.block_length < cut.length ? tiling::summed_in_result : tiling::complete;
   }
   static constexpr workspace scratch(int bytes, const shape& x, const shape& w) {
     return costs::correlation_workspace(of(x, w), bytes);
-  }
-  /// Returns true if the kernel reads the pieces of concatenated images in place. The kernel can do so only if it
-  /// copies the images anyway.
-  static constexpr bool reads_pieces(int argument, const shape& x, const shape& w) {
-    return argument == 0 && of(x, w).copied();
   }
   template <class G, class Y, class X, class W>
   static constexpr auto vjp(G g, Y, X x, W w) {
@@ -74,9 +76,9 @@ struct convolution_back_op : filtering {
     return fits ? shape{g[0], Rows, Columns, w[1] * Moves.groups} : no_shape;
   }
   static constexpr std::int64_t flops(const shape& g, const shape& w) { return of(g, w).flops(); }
-  static constexpr tiling tiles(int bytes, const shape& g, const shape& w) {
-    if (of(g, w).sweeps() > 1) return tiling::none;
-    return convolution_op<Moves>::tiling_of(costs::cut_of(of(g, w), 0, bytes));
+  static constexpr making makes(int, int bytes, const shape& g, const shape& w) {
+    if (of(g, w).sweeps() > 1) return {};
+    return {.tiles = convolution_op<Moves>::tiling_of(costs::cut_of(of(g, w), 0, bytes))};
   }
   static constexpr workspace scratch(int bytes, const shape& g, const shape& w) {
     return costs::correlation_workspace(of(g, w), bytes);
@@ -101,8 +103,8 @@ struct filter_gradient_op : convolving {
   static constexpr workspace scratch(int bytes, const shape& x, const shape& g) {
     return costs::filter_gradient_workspace(of(x, g), bytes);
   }
-  static constexpr bool reads_pieces(int argument, const shape& x, const shape& g) {
-    return argument == 0 && of(x, g).copied();
+  static constexpr reading reads(int i, const shape& x, const shape& g) {
+    return {.numbers = reading::as_stored, .in_pieces = i == 0 && of(x, g).copied()};
   }
   template <class F, class Y, class X, class G>
   static constexpr auto vjp(F f, Y, X x, G g) {

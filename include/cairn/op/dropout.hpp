@@ -14,9 +14,10 @@ struct dropout_op : op {
   static constexpr fixed_string name = "dropout";
   using rule = misuse::probability_below_one;
   using asked = fact::probability<P>;
-  static constexpr int overwrites(int) { return 0; }
-  static constexpr bool takes_bf16(int i) { return i == 0; }
-  static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
+  static constexpr reading reads(int i, const auto&...) {
+    return {.numbers = i == 0 ? reading::as_stored : reading::as_float};
+  }
+  static constexpr making makes(int, int, const auto&...) { return {.rounds = true, .overwrites = 0}; }
   static constexpr int stands_for(bool training) { return Forward && !training ? 0 : -1; }
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::key : kind::real; }
   static constexpr shape result(const shape& x, const shape&) { return P >= 0 && P < 1 ? x : no_shape; }

@@ -16,8 +16,9 @@ struct extremum_op : op {
   using rule = misuse::axes_exist;
   // The extremum is one of the numbers of x, so it is stored in the type of x. The gradient rule looks for elements
   // that equal the extremum. A rounded extremum would equal no element of x.
-  static constexpr bool takes_bf16(int) { return true; }
-  static constexpr int exact = 0;
+  static constexpr reading reads(int, const auto&...) {
+    return {.numbers = reading::as_stored, .decides_precision = true};
+  }
   static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto y, auto x) {

@@ -31,8 +31,10 @@ struct gather_op : op {
   using rule = misuse::indices_for_axis;
   using asked = fact::axes<Axis>;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::any; }
-  static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
-  static constexpr bool takes_weights(int i) { return i == 0; }
+  static constexpr reading reads(int i, const auto&...) {
+    return {.numbers = i == 0 ? reading::as_parameter : reading::as_float};
+  }
+  static constexpr making makes(int, int, const auto&...) { return {.rounds = true}; }
   static constexpr int extent_indexed(int i, const shape& table, const shape&) { return i == 1 ? table[Axis] : 0; }
   static constexpr int axis_of(const shape& table) { return Axis < 0 ? table.rank + Axis : Axis; }
   static constexpr tensor_type result(const tensor_type& table, const shape& indices) {
@@ -53,8 +55,10 @@ struct scatter_add_op : op {
   using rule = misuse::indices_for_axis;
   using asked = fact::axes<Axis>;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
-  static constexpr bool takes_bf16(int i) { return i == 0; }
-  static constexpr bool sums(int) { return true; }
+  static constexpr reading reads(int i, const auto&...) {
+    return {.numbers = i == 0 ? reading::as_stored : reading::as_float};
+  }
+  static constexpr making makes(int, int, const auto&...) { return {.is_statistic = true}; }
   static constexpr int extent_indexed(int i, const shape&, const shape&) { return i == 1 ? Extent : 0; }
   static constexpr shape result(const shape& x, const shape& indices) {
     const bool fits = x.rank >= Axis + indices.rank && with_axes_replaced(x, Axis, indices.rank, indices) == x;
@@ -85,7 +89,7 @@ struct one_hot_op : op {
   static constexpr fixed_string name = "one_hot";
   using rule = misuse::bound_as_extent;
   static constexpr kind argument_kind(int) { return kind::whole; }
-  static constexpr bool makes_bf16(int, const shape&) { return true; }
+  static constexpr making makes(int, int, const auto&...) { return {.rounds = true}; }
   static constexpr shape result(const tensor_type& indices) {
     const int bound = indices.element.bound;
     return bound > 0 ? with_axes_replaced(indices, indices.rank, 0, shape{bound}) : no_shape;

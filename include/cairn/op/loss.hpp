@@ -27,9 +27,10 @@ struct labelled : op {
   using rule = misuse::one_label_per_row;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
   static constexpr int extent_indexed(int i, const shape& logits, const shape&) { return i == 1 ? logits[-1] : 0; }
-  static constexpr bool takes_bf16(int i) { return i == 0; }
-  static constexpr bool sums(int) { return true; }
-  static constexpr bool takes_rows(const shape&, const shape&) { return true; }
+  static constexpr reading reads(int i, const auto&...) {
+    return {.numbers = i == 0 ? reading::as_stored : reading::as_float, .rows_from_loop = i == 0};
+  }
+  static constexpr making makes(int, int, const auto&...) { return {.is_statistic = true}; }
   static constexpr bool fits(const shape& logits, const shape& labels) {
     return logits.rank > 0 && reduced(logits, detail::axis_set{1} << (logits.rank - 1), false) == labels;
   }
@@ -42,9 +43,7 @@ struct labelled : op {
 /// Computes softmax(logits), minus 1 at the label. This is the gradient of a row's cross entropy.
 struct softmax_error_op : labelled {
   static constexpr fixed_string name = "softmax_error";
-  static constexpr bool sums(int) { return false; }
-  static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
-  static constexpr int overwrites(int) { return 0; }
+  static constexpr making makes(int, int, const auto&...) { return {.rounds = true, .overwrites = 0}; }
   static constexpr shape result(const shape& logits, const shape& labels) {
     return fits(logits, labels) ? logits : no_shape;
   }
@@ -79,8 +78,10 @@ struct row_cross_entropy_op : labelled_row {
 /// Computes for each row the logit at the label.
 struct label_logit_op : labelled_row {
   static constexpr fixed_string name = "label_logit";
-  // The kernel reads only one number of each row.
-  static constexpr bool takes_rows(const shape&, const shape&) { return false; }
+  // The kernel reads only one number of each row, so no fused loop computes the rows for it.
+  static constexpr reading reads(int i, const auto&...) {
+    return {.numbers = i == 0 ? reading::as_stored : reading::as_float};
+  }
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto logits, auto labels) {
     using row = column_reshape<decltype(logits)>;

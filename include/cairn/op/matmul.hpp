@@ -14,7 +14,6 @@ struct matmul_op : op {
   static constexpr fixed_string name = "matmul";
   using rule = misuse::inner_extents_equal;
   static constexpr bool contraction = true;
-  static constexpr bool takes_bf16(int) { return true; }
   static constexpr shape shown(std::size_t i, shape s) {
     if ((i == 0 ? TransposeA : TransposeB) && s.rank >= 2) std::swap(s.extent[s.rank - 1], s.extent[s.rank - 2]);
     return s;
@@ -48,19 +47,18 @@ struct matmul_op : op {
     return result(a, b).count() / (std::int64_t{each.m} * each.n);
   }
 
-  static constexpr tiling tiles(int bytes, const shape& a, const shape& b) {
+  static constexpr tiling tiling_of(int bytes, const shape& a, const shape& b) {
     const costs::product each = one(a, b);
     if (products(a, b) > 1 || costs::blocking_of(each, bytes).open_sums > 0) return tiling::none;
     return each.k > costs::blocking_of(each, bytes).depth ? tiling::summed_in_result : tiling::complete;
   }
-  /// Returns true if the kernel rounds its result to bf16. The kernel of a single product does not round, because a
-  /// fused loop takes its tiles and rounds them. The kernel of several products rounds if each tile is complete at
-  /// once.
-  static constexpr bool makes_bf16(int, const shape& a, const shape& b) {
-    constexpr int bytes = 2;
-    return products(a, b) > 1 && inner(a) <= costs::blocking_of(one(a, b), bytes).depth;
+  static constexpr reading reads(int, const auto&...) { return {.numbers = reading::as_stored, .row_axes = 1}; }
+  /// The kernel of a single product does not round, because a fused loop takes its tiles and rounds them. The kernel of
+  /// several products rounds if each tile is complete at once.
+  static constexpr making makes(int, int bytes, const shape& a, const shape& b) {
+    return {.rounds = products(a, b) > 1 && inner(a) <= costs::blocking_of(one(a, b), bytes).depth,
+            .tiles = tiling_of(bytes, a, b)};
   }
-  static constexpr int reads_rows(int) { return 1; }
   static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
     const workspace own = costs::blocking_of(one(a, b), bytes).needed_workspace;
     // Threads share a single product. If there are several products, each thread computes whole products.

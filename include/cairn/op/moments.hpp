@@ -9,9 +9,10 @@ namespace cairn::lang {
 /// means cost no digits. Finite numbers do not overflow, with one exception: a variance that is too large for its type
 /// is infinite.
 struct column_statistics : op {
-  static constexpr bool sums(int) { return true; }
-  static constexpr bool takes_bf16(int) { return true; }
-  static constexpr int exact = 0;
+  static constexpr reading reads(int, const auto&...) {
+    return {.numbers = reading::as_stored, .decides_precision = true};
+  }
+  static constexpr making makes(int, int, const auto&...) { return {.is_statistic = true}; }
   static constexpr std::int64_t flops(const shape& x) { return 4 * x.count(); }
   /// Returns the number of sections of rows. Each section is summed by itself. The sections are the same for any number
   /// of threads.
@@ -38,7 +39,9 @@ struct moments_op : column_statistics {
   static constexpr std::int64_t rows(const shape& x) { return x.count() / x[-1]; }
   static constexpr bool of_single_numbers(const shape& x) { return rows(x) == 1; }
   static constexpr workspace scratch(int bytes, const shape& x) { return {scratch_of(bytes, rows(x), x[-1])}; }
-  static constexpr bool reads_pieces(int, const shape&) { return true; }
+  static constexpr reading reads(int, const shape&) {
+    return {.numbers = reading::as_stored, .decides_precision = true, .in_pieces = true};
+  }
   static constexpr auto vjp(auto of_mean, auto of_scale, auto of_variance, auto mean, auto scale, auto, auto x) {
     constexpr auto share = constant<1 / static_cast<double>(rows(decltype(x)::shape))>;
     const auto distance_slope = of_variance * constant<8> - scale_slope_cubed(of_scale, scale);

@@ -17,10 +17,12 @@ namespace cairn::lang {
 
 /// Base of operations on rows {..., columns}. Each of their results is {..., 1} and has one number for each row.
 struct row_operation : op {
-  static constexpr bool sums(int) { return true; }
-  static constexpr bool takes_bf16(int i) { return i == 0; }
-  static constexpr int exact = 0;
-  static constexpr bool gives_rows(const shape&, const auto&...) { return true; }
+  static constexpr reading reads(int i, const auto&... x) {
+    return {.numbers = i == 0 ? reading::as_stored : reading::as_float,
+            .decides_precision = i == 0,
+            .rows_from_loop = i == 0 && sizeof...(x) == 1};
+  }
+  static constexpr making makes(int, int, const auto&...) { return {.is_statistic = true, .one_for_each_row = true}; }
   static constexpr shape one_number_per_row(const shape& x) {
     return x.rank == 0 ? no_shape : reduced(x, detail::axis_set{1} << (x.rank - 1), true);
   }
@@ -38,7 +40,6 @@ template <double Eps>
 struct row_moments_op : row_operation {
   static constexpr fixed_string name = "row_moments";
   using rule = misuse::axes_exist;
-  static constexpr bool takes_rows(const shape&) { return true; }
   static constexpr std::array<shape, 2> result(const shape& x) {
     return {one_number_per_row(x), one_number_per_row(x)};
   }
@@ -54,7 +55,6 @@ template <double... Eps>
 struct row_scale_op : row_operation {
   static constexpr fixed_string name = "row_scale";
   using rule = misuse::axes_exist;
-  static constexpr bool takes_rows(const shape&) { return true; }
   static constexpr shape result(const shape& x) { return one_number_per_row(x); }
   static constexpr std::int64_t flops(const shape& x) { return 2 * x.count(); }
   static constexpr auto vjp(auto g, auto scale, auto x) {
@@ -73,8 +73,9 @@ struct norm_sums_operation : row_operation {
   /// Returns the work, from which the number of threads is chosen. The multiply-adds of one element count as 80
   /// operations, and this includes the reading of their operands.
   static constexpr std::int64_t work(const shape& x) { return 80 * x.count(); }
-  static constexpr bool takes_bf16(int i) { return i < 2; }
-  static constexpr int exact = 1;
+  static constexpr reading reads(int i, const auto&...) {
+    return {.numbers = i < 2 ? reading::as_stored : reading::as_float, .decides_precision = i == 1};
+  }
   /// Returns the workspace. It holds two sums per column for each section. For each thread it also holds two
   /// sums per column, of the last few rows.
   static constexpr workspace scratch(int bytes, const shape& g, const auto&...) {

@@ -47,7 +47,7 @@ struct placed_op : op {
   static constexpr int extent_indexed(int i, const shape& table, const shape&, const shape& rows) {
     return i == 1 ? table[Axis] - rows[Axis] + 1 : 0;
   }
-  static constexpr int overwrites(int /*result*/) { return 0; }
+  static constexpr making makes(int, int, const auto&...) { return {.overwrites = 0}; }
   static constexpr tensor_type result(const tensor_type& table, const shape& at, const tensor_type& rows) {
     const int some = extent_along(rows, Axis);
     const bool fits = at.count() == 1 && some > 0 && some <= extent_along(table, Axis) &&

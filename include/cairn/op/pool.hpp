@@ -36,8 +36,10 @@ template <pooling P>
 struct pooling_op : op {
   using rule = misuse::window_in_image;
   using asked = fact::window<P.extent, P.stride, P.padding>;
-  static constexpr bool takes_bf16(int i) { return i == 0; }
-  static constexpr bool makes_bf16(int result, const auto&...) { return result == 0; }
+  static constexpr reading reads(int i, const auto&...) {
+    return {.numbers = i == 0 ? reading::as_stored : reading::as_float};
+  }
+  static constexpr making makes(int result, int, const auto&...) { return {.rounds = result == 0}; }
 };
 /// Returns the shape of an image, from the shape `g` of its pool and the height and width that the image had before
 /// pooling.

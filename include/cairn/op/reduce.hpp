@@ -14,8 +14,7 @@ template <detail::axis_set Axes, bool Keep>
 struct sum_op : op {
   static constexpr fixed_string name = "sum";
   using rule = misuse::axes_exist;
-  static constexpr detail::axis_set summed = Axes;
-  static constexpr bool sums(int) { return true; }
+  static constexpr making makes(int, int, const auto&...) { return {.is_statistic = true, .summed = Axes}; }
   static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto x) {

@@ -33,7 +33,7 @@ template <bool Back>
 struct rotated_op : op {
   static constexpr fixed_string name = "rotary";
   using rule = misuse::pairs_of_features;
-  static constexpr int overwrites(int) { return 0; }
+  static constexpr making makes(int, int, const auto&...) { return {.overwrites = 0}; }
   static constexpr shape result(const shape& x, const shape& waves) {
     if (x.rank < 3 || x[-1] % 2 != 0) return no_shape;
     const shape without_heads = reduced(x, detail::axis_set{1} << (x.rank - 2), false);

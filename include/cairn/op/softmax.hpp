@@ -10,10 +10,10 @@ template <int Axis>
 struct along_axis : op {
   using rule = misuse::axes_exist;
   using asked = fact::axes<Axis>;
-  static constexpr int overwrites(int) { return 0; }
-  static constexpr bool takes_bf16(int) { return true; }
-  static constexpr bool makes_bf16(int, const shape&) { return true; }
-  static constexpr bool takes_rows(const shape& x) { return Axis == -1 || Axis == x.rank - 1; }
+  static constexpr reading reads(int i, const shape& x, const auto&...) {
+    return {.numbers = reading::as_stored, .rows_from_loop = i == 0 && (Axis == -1 || Axis == x.rank - 1)};
+  }
+  static constexpr making makes(int, int, const auto&...) { return {.rounds = true, .overwrites = 0}; }
   static constexpr bool exists(const shape& x) { return Axis < x.rank && Axis >= -x.rank; }
   static constexpr shape result(const shape& x) { return exists(x) ? x : no_shape; }
   /// Each element costs five operations: maximum, difference, exponential, sum and quotient.
@@ -26,8 +26,6 @@ struct along_axis : op {
 template <int Axis, bool OfLog>
 struct softmax_slope_op : along_axis<Axis> {
   static constexpr fixed_string name = "softmax_slope";
-  static constexpr bool makes_bf16(int, const shape&, const shape&) { return true; }
-  static constexpr bool takes_rows(const shape& g, const shape&) { return along_axis<Axis>::takes_rows(g); }
   static constexpr shape result(const shape& g, const shape& y) {
     return g == y ? along_axis<Axis>::result(g) : no_shape;
   }

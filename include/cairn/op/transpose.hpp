@@ -17,8 +17,9 @@ struct transpose_op : op {
   using rule = misuse::axes_in_new_order;
   using asked = decltype(axes_of_permutation<Permutation>(std::make_index_sequence<Permutation.size()>{}));
   static constexpr kind argument_kind(int) { return kind::any; }
-  static constexpr bool takes_bf16(int) { return true; }
-  static constexpr int exact = 0;
+  static constexpr reading reads(int, const auto&...) {
+    return {.numbers = reading::as_stored, .decides_precision = true};
+  }
   static constexpr tensor_type result(const tensor_type& from) {
     tensor_type to = from;
     if (from.rank != static_cast<int>(Permutation.size())) return no_shape;

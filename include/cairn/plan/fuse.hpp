@@ -184,7 +184,7 @@ struct fuser {
   /// Returns true if value `a` of the open group is at hand in its fused loop. Sums are not, and neither are further
   /// results of the operation that computes tiles.
   constexpr bool in_registers(int a) const {
-    return op_of(a).summed == 0 &&
+    return op_of(a).makes().summed == 0 &&
            !(open_begins_with_tiles && a > open[0] && a < open[0] + op_of(open[0]).result_count);
   }
   /// Returns true if `a` is a result of the open kernel with one number for each row.
@@ -204,7 +204,7 @@ struct fuser {
   }
   /// Returns true if `sum` runs over the axis along which `concatenation` is put together.
   constexpr bool sums_across_pieces(int sum, int concatenation) const {
-    return (op_of(sum).summed >> (result_of(concatenation).extents.rank - 1) & 1U) != 0;
+    return (op_of(sum).makes().summed >> (result_of(concatenation).extents.rank - 1) & 1U) != 0;
   }
 
   constexpr void add_elementwise(int v) {
@@ -234,7 +234,7 @@ struct fuser {
   /// bits in a fused loop and in a kernel of its own.
   constexpr int row_axis_of_sum(int v) const {
     const graphs::node& n = s.nodes[v];
-    if (n.op->summed == 0) return none;
+    if (n.op->makes().summed == 0) return none;
     const int a = s.arguments[n.first];
     if (n.result->count == result_of(a).count || result_of(a).count > std::numeric_limits<int>::max() ||
         n.result->element.type != dtype::real)
@@ -243,7 +243,7 @@ struct fuser {
     int changes = 0, before = none, row = 0;
     for (int axis = 0; axis < from.rank; ++axis) {
       if (from.extent[axis] == 1) continue;
-      const int gone = n.op->summed >> axis & 1U;
+      const int gone = n.op->makes().summed >> axis & 1U;
       if (before != none && gone != before) {
         ++changes;
         row = axis;
@@ -256,7 +256,8 @@ struct fuser {
   constexpr int row_axis_if_sum_joins(int v) const {
     const int row = row_axis_of_sum(v);
     if (row == none || !in_open(s.argument(v, 0)) || open_begins_with_tiles || open_kernel != none ||
-        open_count == max_loop_operations || (open_sum != none && op_of(open_sum).summed != op_of(v).summed) ||
+        open_count == max_loop_operations ||
+        (open_sum != none && op_of(open_sum).makes().summed != op_of(v).makes().summed) ||
         (open_pieces != none && sums_across_pieces(v, open_pieces)))
       return none;
     return open_reads_only_rows(row) ? row : none;
@@ -267,7 +268,8 @@ struct fuser {
   /// and there may be fewer of them than threads.
   constexpr bool can_read_rows_of_open(int v) const {
     const graphs::node& n = s.nodes[v];
-    if (!n.op->takes_rows || open_begins_with_tiles || open_sum != none || open_kernel != none) return false;
+    if (!n.op->reads(0).rows_from_loop || open_begins_with_tiles || open_sum != none || open_kernel != none)
+      return false;
     const int a = s.arguments[n.first];
     for (int i = 1; i < n.op->argument_count; ++i) {
       if (depends_on_open(s.arguments[n.first + i])) return false;
@@ -281,7 +283,7 @@ struct fuser {
   /// became slower.
   constexpr bool can_begin_loop_with_tiles(int v) const {
     const int reader = readers.first[v];
-    if (op_of(v).tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
+    if (op_of(v).makes().tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
         op_of(reader).what != graphs::role::elementwise || op_of(reader).updates || !same_shape(reader, v) ||
         result_of(v).extents.rank == 0 || result_of(v).extents[-1] == 1)
       return false;
@@ -296,7 +298,7 @@ struct fuser {
   /// kernel.
   constexpr bool can_begin_loop_after_rows(int v) const {
     const int rows = s.argument(v, 0);
-    if (!op_of(v).gives_rows || result_of(rows).extents[-1] == 1) return false;
+    if (!op_of(v).makes().one_for_each_row || result_of(rows).extents[-1] == 1) return false;
     for (int r = 0; r < op_of(v).result_count; ++r) {
       const int reader = readers.first[v + r];
       if (reader != none && is_one_number_per_row(v, v + r) && same_shape(reader, rows) &&
@@ -308,14 +310,14 @@ struct fuser {
 
   /// Returns true if the open group, which does not read `v`, can follow `v` in one fused loop.
   constexpr bool fits_before_open(int v) const {
-    return open_count < max_loop_operations && open_sum == none && op_of(v).tiles == tiling::complete &&
+    return open_count < max_loop_operations && open_sum == none && op_of(v).makes().tiles == tiling::complete &&
            same_shape(open[0], v);
   }
   constexpr void add_tiled_kernel(int v) {
     for (int i = open_count++; i > 0; --i) open[i] = open[i - 1];
     open[0] = v;
     open_begins_with_tiles = true;
-    open_keeps_partial_sums = op_of(v).tiles == tiling::summed_in_result;
+    open_keeps_partial_sums = op_of(v).makes().tiles == tiling::summed_in_result;
     assign(v, out.step_count);
   }
 

@@ -33,7 +33,7 @@ template <class Schedule>
 constexpr std::int64_t row_length(const Schedule& s, int v, int i) {
   const shape& of = s.result(s.argument(v, i)).extents;
   std::int64_t row = 1;
-  const int axes = s.op(v).reads_rows(i);
+  const int axes = s.op(v).reads(i).row_axes;
   for (int axis = std::max(of.rank - axes, 0); axis < of.rank; ++axis) row *= of.extent[axis];
   return axes > 0 ? row : 0;
 }
@@ -154,7 +154,7 @@ struct reader_finder {
     const graphs::operation& op = op_of(v);
     if (op.what == graphs::role::elementwise)
       return cairn::detail::same_address(s.nodes[v].result->same_shape, s.nodes[concatenation].result->same_shape);
-    return op.what == graphs::role::kernel && op.may_read_pieces(i);
+    return op.what == graphs::role::kernel && op.reads(i).in_pieces;
   }
   /// Finds the concatenations that are read in place. All readers must be able to read pieces, no piece may be a
   /// constant, and the pieces must have at least two columns each on average. The pieces have as many bytes as the
@@ -163,8 +163,8 @@ struct reader_finder {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {
       const graphs::node& n = s.nodes[v];
-      out.in_pieces[v] = n.op->joins && n.result->extents[-1] >= 2 * n.op->argument_count;
-      any |= n.op->joins;
+      out.in_pieces[v] = n.op->makes().joins && n.result->extents[-1] >= 2 * n.op->argument_count;
+      any |= n.op->makes().joins;
       for (int i = 0; any && n.result_index == 0 && i < n.op->argument_count; ++i) {
         const int a = s.arguments[n.first + i];
         out.in_pieces[a] = out.in_pieces[a] && reads_pieces(v, i, a);

@@ -182,7 +182,7 @@ struct storer {
       return moves_float ? as_float[a] : read_as[a];
     }
     const graphs::result_info& read = *node(read_as[a]).result;
-    const graphs::operation* const by = op.takes_bf16(i) == is_bf16[a] ? nullptr
+    const graphs::operation* const by = op.reads_bf16(i) == is_bf16[a] ? nullptr
                                         : is_bf16[a]                   ? read.to_float
                                                                        : read.to_bf16;
     return cairn::detail::same_address(by, nullptr) ? read_as[a] : converted(by, a, v);

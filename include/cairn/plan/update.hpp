@@ -58,7 +58,8 @@ struct update_writer {
         const int a = s.arguments[n.first + i];
         if (!shows_parameter[a]) continue;
         note_read(a, v);
-        shows_parameter[v] |= n.op->what == graphs::role::view || n.op->what == graphs::role::map || n.op->joins;
+        shows_parameter[v] |=
+            n.op->what == graphs::role::view || n.op->what == graphs::role::map || n.op->makes().joins;
       }
     }
   }

@@ -116,7 +116,7 @@ struct step_tables {
     for (int i = 0; i < s.op(v).argument_count; ++i) {
       const int a = s.argument(v, i);
       for (int k = pieces.begin[a]; k < pieces.end[a]; ++k) visit(pieces.columns[k]);
-      if (!f.in_pieces[a] && s.op(v).may_read_pieces(i)) visit(s.result(a).extents[-1]);
+      if (!f.in_pieces[a] && s.op(v).reads(i).in_pieces) visit(s.result(a).extents[-1]);
     }
   }
 

@@ -176,8 +176,8 @@ constexpr auto outputs_with(std::tuple<Y...> results, auto more) {
 /// plan step as alone. Returns a description of the fault, or an empty text.
 template <class Op, auto... Arguments>
 std::string sharing_fault(auto& step, const auto&... inputs) {
-  constexpr bool shares = Op::tiles(sizeof(double), decltype(Arguments)::shape...) != tiling::none ||
-                          Op::takes_rows(decltype(Arguments)::shape...);
+  constexpr making made = Op::makes(0, sizeof(double), decltype(Arguments)::shape...);
+  constexpr bool shares = made.tiles != tiling::none || Op::reads(0, decltype(Arguments)::shape...).rows_from_loop;
   if constexpr (shares) {
     predictor<first_result(make<Op>(Arguments...)), real<double>> alone{step};
     predictor<computed_by_fused_loop(first_result(make<Op>(computed_by_fused_loop(Arguments)...))), real<double>>
@@ -185,7 +185,7 @@ std::string sharing_fault(auto& step, const auto&... inputs) {
     if (bytes_of(alone(inputs...)) != bytes_of(with_loop(inputs...)))
       return "it computes other numbers where a loop makes the rows of its argument, or takes its result in tiles";
   }
-  if constexpr (Op::gives_rows(decltype(Arguments)::shape...)) {
+  if constexpr (made.one_for_each_row) {
     constexpr auto row_results = first_result(make<Op>(Arguments...));
     constexpr auto rows = std::get<0>(std::tuple{Arguments...});
     predictor<outputs_with(make<Op>(Arguments...), rows + computed_by_fused_loop(row_results)), real<double>> alone{
@@ -215,7 +215,7 @@ std::string kernel_fault(seed s) {
     std::string fault;
     for (const graphs::operation* const form : {&op, op.with_float_results}) {
       if (form != nullptr && fault.empty())
-        fault = kernel_trial(*form, {drawn_bytes<A, number_read<op.takes_bf16(I), A, Numbers>>(s, I)...}).fault();
+        fault = kernel_trial(*form, {drawn_bytes<A, number_read<op.reads_bf16(I), A, Numbers>>(s, I)...}).fault();
     }
     return fault;
   }(std::make_integer_sequence<int, static_cast<int>(sizeof...(A))>{});
