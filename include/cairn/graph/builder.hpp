@@ -56,19 +56,6 @@ struct builder {
   int current_region = 0;  ///< the region of the values that are appended
   int open_region = 0;     ///< the innermost open region
 
- private:
-  template <class T>  // stands before its callers, because otherwise clang cannot evaluate it in constant evaluation
-  constexpr void grow(T*& table, int count, int& room_for) {
-    room_for *= 2;
-    T* const more = new T[static_cast<std::size_t>(room_for)]{};
-    for (int i = 0; i < count; ++i) more[i] = table[i];
-    delete[] table;
-    table = more;
-    if constexpr (std::is_same_v<T, node>) own_nodes_ = more;
-    else own_arguments_ = more;
-  }
-
- public:
   /// Returns the first result of an operation, and appends the results if they are new.
   ///
   /// A function of parameters, states and constants alone is computed once, even if several regions need it. It then
@@ -101,8 +88,8 @@ struct builder {
   }
   /// Appends the results of an operation. Returns the first result.
   constexpr int append(const operation* op, const int* values) {
-    if (node_count + op->result_count > room) grow(nodes, node_count, room);
-    if (argument_count + op->argument_count > argument_room) grow(arguments, argument_count, argument_room);
+    if (node_count + op->result_count > room) nodes = own_nodes_.resize(room *= 2);
+    if (argument_count + op->argument_count > argument_room) arguments = own_arguments_.resize(argument_room *= 2);
     const int first_argument = argument_count, first_result = node_count;
     for (int i = 0; i < op->argument_count; ++i) arguments[argument_count++] = values[i];
     for (int r = 0; r < op->result_count; ++r)
@@ -126,18 +113,10 @@ struct builder {
     tags = g.tags;
     names = g.names;
   }
-  /// Makes the builder write nodes and arguments to tables of its own. These tables grow, and the builder deletes them.
+  /// Makes the builder write nodes and arguments to tables of its own, which grow.
   constexpr void write_apart(const sizes& expected) {
-    room = expected.nodes + 1;
-    argument_room = expected.arguments + 1;
-    nodes = own_nodes_ = new node[static_cast<std::size_t>(room)]{};
-    arguments = own_arguments_ = new int[static_cast<std::size_t>(argument_room)]{};
-  }
-  constexpr builder() = default;
-  builder(const builder&) = delete;
-  constexpr ~builder() {
-    delete[] own_nodes_;
-    delete[] own_arguments_;
+    nodes = own_nodes_.resize(room = expected.nodes + 1);
+    arguments = own_arguments_.resize(argument_room = expected.arguments + 1);
   }
 
   constexpr int argument(int v, int i) const { return arguments[nodes[v].first + i]; }
@@ -314,8 +293,8 @@ struct builder {
   int parameter_function_buckets_[256] = {};
   stack<int> layers_;  // by leaf: the result of the layer that uses it
   int buckets_[256] = {};
-  node* own_nodes_ = nullptr;
-  int* own_arguments_ = nullptr;
+  stack<node> own_nodes_;
+  stack<int> own_arguments_;
 };
 
 /// Counts in builder::top_level_depth, during its lifetime, that an expression of the top level is being lowered inside

@@ -32,6 +32,12 @@ class stack {
     items_[count_++] = item;
   }
   constexpr void shrink(int count) { count_ = count; }
+  /// Makes `count` items, of which the earlier ones stay, and returns the first.
+  constexpr T* resize(int count) {
+    while (room_ < count) grow();
+    count_ = count;
+    return items_;
+  }
 
  private:
   constexpr void grow() {
