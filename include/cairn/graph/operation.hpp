@@ -195,8 +195,8 @@ constexpr bool is_next_state(int result, std::size_t arguments) {
 /// - The kernel rounds this result itself, as `makes` says, and `Wide` is false.
 /// - The operation moves numbers of any kind, and its argument is bf16.
 ///
-/// Otherwise the kernel computes floats. `rounds` then says whether a conversion to bf16 follows. It does not follow for
-/// statistics, for next states, and for single numbers, unless the user gave a single number the type bf16.
+/// Otherwise the kernel computes floats. `rounds` then says whether a conversion to bf16 follows. It does not follow
+/// for statistics, for next states, and for single numbers, unless the user gave a single number the type bf16.
 template <class Op, bool Wide, class Storage, std::size_t R, std::size_t Arguments>
 constexpr result_info describe_result_of() {
   using real = typename Storage::real;

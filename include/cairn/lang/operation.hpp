@@ -30,8 +30,8 @@ struct reading {
   /// reads all arguments as float32, and its results are not rounded. Kernels that compute statistics or move numbers
   /// have such an argument.
   bool decides_precision = false;
-  /// Number of last axes that make up a row, if the kernel can read rows that lie further apart than they are long. Rows
-  /// lie so if each is a part of a longer row. 0: the kernel needs the rows side by side.
+  /// Number of last axes that make up a row, if the kernel can read rows that lie further apart than they are long.
+  /// Rows lie so if each is a part of a longer row. 0: the kernel needs the rows side by side.
   int row_axes = 0;
   /// The kernel can read the argument piece by piece if the argument is a concatenation.
   bool in_pieces = false;
@@ -50,9 +50,9 @@ struct making {
   bool is_statistic = false;
   /// Says whether the kernel can hand out the result in tiles. Only the first result can be handed out so.
   tiling tiles = tiling::none;
-  /// The kernel goes through the rows once and computes one number for each row, so the result is {..., 1}. The rows are
-  /// the rows of the first argument and of all arguments with the same number of elements. A fused loop that reads these
-  /// numbers may then go through the rows right after the kernel, and write over them.
+  /// The kernel goes through the rows once and computes one number for each row, so the result is {..., 1}. The rows
+  /// are the rows of the first argument and of all arguments with the same number of elements. A fused loop that reads
+  /// these numbers may then go through the rows right after the kernel, and write over them.
   bool one_for_each_row = false;
   /// The result is nothing but the arguments, one after the other along the last axis. Readers of the result then read
   /// these pieces in place, where this is possible.

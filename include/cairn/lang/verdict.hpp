@@ -69,8 +69,8 @@ constexpr verdict judge_arguments(const argument_facts* arguments, int count, co
 }
 template <class Op, bool AcceptsBf16>
 inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, AcceptsBf16};
-/// Judges kinds, types and states, then shapes, then the bounds of indices. Whether a kernel accepts bf16 is judged last,
-/// because the operation is only asked about arguments that fit.
+/// Judges kinds, types and states, then shapes, then the bounds of indices. Whether a kernel accepts bf16 is judged
+/// last, because the operation is only asked about arguments that fit.
 template <class Op, class... A>
 constexpr verdict judge_application() {
   constexpr auto& arguments = facts_of<A...>;
