@@ -75,7 +75,7 @@ struct builder {
     for (int i = bucket - 1; i != none; i = parameter_functions_[i].next) {
       const int v = parameter_functions_[i].node;
       if (!is_application(v, op, values)) continue;
-      move_out(v, common_region(nodes[v].region, current_region));
+      move_out(v, common_region(regions, nodes[v].region, current_region));
       reused.push(v);
       return v;
     }
@@ -259,19 +259,10 @@ struct builder {
     bool equal = detail::same_address(nodes[v].op, op);
     for (int i = 0; equal && i < op->argument_count; ++i) {
       const int a = argument(v, i);
-      equal = a == values[i] ||
-              (is_constant(nodes[a].op->what) && detail::same_address(nodes[a].op, nodes[values[i]].op));
+      equal =
+          a == values[i] || (is_constant(nodes[a].op->what) && detail::same_address(nodes[a].op, nodes[values[i]].op));
     }
     return equal;
-  }
-  /// Returns the innermost region that contains regions a and b. A region has a larger number than the regions around
-  /// it.
-  constexpr int common_region(int a, int b) const {
-    while (a != b) {
-      int& inner = a > b ? a : b;
-      inner = regions[inner].parent;
-    }
-    return a;
   }
   /// Moves a value, and the values that it is computed from, to region `to`, which contains their regions.
   constexpr void move_out(int v, int to) {
@@ -280,7 +271,7 @@ struct builder {
     for (int u = head; u < head + nodes[v].op->result_count; ++u) nodes[u].region = nodes[u].open_region = to;
     for (int i = 0; i < nodes[v].op->argument_count; ++i) {
       const int a = argument(v, i);
-      move_out(a, common_region(nodes[a].region, to));
+      move_out(a, common_region(regions, nodes[a].region, to));
     }
   }
 

@@ -51,7 +51,7 @@ struct generator {
   void (*run)(double* elements, std::int64_t position, int count);
 };
 /// Appends the gradients of the arguments of value `node` to the graph, if they are wanted, and adds them to
-/// `gradient`. `wanted` and `gradient` are tables by node. `gradient` is 0 for a node that has no gradient yet.
+/// `gradient`. `wanted` and `gradient` are tables by node. `gradient` is none for a node that has no gradient yet.
 using vjp_pointer = void (*)(builder&, int node, const bool* wanted, int* gradient);
 
 /// Says how an operation treats values that are stored rounded to bf16.
@@ -210,6 +210,15 @@ struct region {
   /// an earlier segment of the chain fits the predicate or has the tag.
   std::uint64_t policies_met = 0;
 };
+
+/// Returns the innermost region that contains regions a and b. A region has a larger number than the regions around it.
+constexpr int common_region(const region* regions, int a, int b) {
+  while (a != b) {
+    int& inner = a > b ? a : b;
+    inner = regions[inner].parent;
+  }
+  return a;
+}
 
 /// A value inside a segment `region` that the segment's policies store for the backward pass.
 struct stored_value {

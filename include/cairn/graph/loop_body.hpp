@@ -46,8 +46,7 @@ inline constexpr sizes size_of_body = [](sizes s) {
   return s;
 }(body_lowering<lang::block_mark<Scan::name>, typename Scan::body::bodies>::size);
 
-/// Lowers the body of a scan. The path of names begins with '/', so that a prefixed
-/// name begins with "/.".
+/// Lowers the body of a scan. The path of names begins with '/', so that a prefixed name begins with "/.".
 template <class Scan, class Target>
 constexpr void lower_body(builder& b, int* results) {
   using body = body_lowering<lang::block_mark<Scan::name>, typename Scan::body::bodies>;

@@ -137,20 +137,13 @@ struct storer {
     }
     return made;
   }
-  constexpr int common_region(int a, int b) const {
-    while (a != b) {
-      int& inner = a > b ? a : b;
-      inner = g.regions[inner].parent;
-    }
-    return a;
-  }
   /// Moves a value of `out`, and the values that it is computed from, to region `to`, which contains their regions.
   constexpr void move_out(int number, int to) {
     if (node(number).region == to || graphs::is_leaf(node(number).op->what)) return;
     node(number).region = node(number).open_region = to;
     for (int i = 0; i < node(number).op->argument_count; ++i) {
       const int a = out.gradient.argument(number, i);
-      move_out(a, common_region(node(a).region, to));
+      move_out(a, graphs::common_region(g.regions, node(a).region, to));
     }
   }
   /// Returns value v, converted by operation `by` for `reader`. A region and the regions inside of it share one
@@ -164,9 +157,9 @@ struct storer {
     if (known != none) {
       const graphs::node& there = node(known);
       const bool ordinary = there.open_region == there.region || there.open_region == n.open_region;
-      if (ordinary && common_region(there.region, n.region) == there.region) return known;
+      if (ordinary && graphs::common_region(g.regions, there.region, n.region) == there.region) return known;
       if (of_parameters) {
-        move_out(known, common_region(there.region, n.region));
+        move_out(known, graphs::common_region(g.regions, there.region, n.region));
         return known;
       }
     }
