@@ -50,48 +50,6 @@ void compute(reversed_op, signature<Real, X>, void* const* operands) {          
 using step = program<sum(make<own::reversed_op>(param<"w", 5>))>;
 float run(step& s) { return s.value_and_grad(); }
 
-// case: own-operation-kernel-fourth
-// says: the fourth parameter of this compute has a type that is never passed
-// shows: operation<cairn::fixed_string<9>\{"shuffled"\}, float ?\[5\]>
-namespace own {
-using namespace cairn;
-struct shuffled_op : op {
-  static constexpr fixed_string name = "shuffled";
-  using rule = misuse::at_least_two_axes;
-  static constexpr shape result(const shape& x) { return x; }
-  static constexpr auto vjp(auto g, auto, auto) { return gradients(make<shuffled_op>(g)); }
-};
-template <class Real, class X>
-void compute(shuffled_op, signature<Real, X>, void* const* operands, bool) {  // wrong
-void compute(shuffled_op, signature<Real, X>, void* const* operands, int) {   // right
-  const Real* const in = static_cast<const Real*>(operands[1]);
-  std::reverse_copy(in, in + X::shape.count(), static_cast<Real*>(operands[0]));
-}
-}  // namespace own
-using step = program<sum(make<own::shuffled_op>(param<"w", 5>))>;
-float run(step& s) { return s.value_and_grad(); }
-
-// case: own-operation-kernel-deduced
-// says: the fourth parameter of this compute has a type that is never passed
-// shows: operation<cairn::fixed_string<9>\{"shuffled"\}, float ?\[5\]>
-namespace own {
-using namespace cairn;
-struct shuffled_op : op {
-  static constexpr fixed_string name = "shuffled";
-  using rule = misuse::at_least_two_axes;
-  static constexpr shape result(const shape& x) { return x; }
-  static constexpr auto vjp(auto g, auto, auto) { return gradients(make<shuffled_op>(g)); }
-};
-template <class Real, class X>
-void compute(shuffled_op, signature<Real, X>, void* const* operands, const auto&) {             // wrong
-void compute(shuffled_op, signature<Real, X>, void* const* operands, const kernels::launch&) {  // right
-  const Real* const in = static_cast<const Real*>(operands[1]);
-  std::reverse_copy(in, in + X::shape.count(), static_cast<Real*>(operands[0]));
-}
-}  // namespace own
-using step = program<sum(make<own::shuffled_op>(param<"w", 5>))>;
-float run(step& s) { return s.value_and_grad(); }
-
 // case: own-operation-kernel-launch
 // says: this operation declares tiles, rows or pieces; its compute needs a fourth parameter, const kernels::launch&
 // shows: operation<cairn::fixed_string<9>\{"shuffled"\}, float ?\[5\]>
@@ -113,3 +71,33 @@ void compute(shuffled_op, signature<Real, X>, void* const* operands, const kerne
 }  // namespace own
 using step = program<sum(make<own::shuffled_op>(param<"w", 5>))>;
 float run(step& s) { return s.value_and_grad(); }
+
+// shared: an operation whose kernel has four parameters
+namespace own {
+using namespace cairn;
+struct shuffled_op : op {
+  static constexpr fixed_string name = "shuffled";
+  using rule = misuse::at_least_two_axes;
+  static constexpr shape result(const shape& x) { return x; }
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(make<shuffled_op>(g)); }
+};
+template <class Real, class X>
+// here
+  const Real* const in = static_cast<const Real*>(operands[1]);
+  std::reverse_copy(in, in + X::shape.count(), static_cast<Real*>(operands[0]));
+}
+}  // namespace own
+using step = program<sum(make<own::shuffled_op>(param<"w", 5>))>;
+float run(step& s) { return s.value_and_grad(); }
+
+// case: own-operation-kernel-fourth
+// says: the fourth parameter of this compute has a type that is never passed
+// shows: operation<cairn::fixed_string<9>\{"shuffled"\}, float ?\[5\]>
+void compute(shuffled_op, signature<Real, X>, void* const* operands, bool) {  // wrong
+void compute(shuffled_op, signature<Real, X>, void* const* operands, int) {   // right
+
+// case: own-operation-kernel-deduced
+// says: the fourth parameter of this compute has a type that is never passed
+// shows: operation<cairn::fixed_string<9>\{"shuffled"\}, float ?\[5\]>
+void compute(shuffled_op, signature<Real, X>, void* const* operands, const auto&) {             // wrong
+void compute(shuffled_op, signature<Real, X>, void* const* operands, const kernels::launch&) {  // right
