@@ -39,7 +39,7 @@ template <class Plan>
 constexpr void for_each_memory(int v, auto visit) {
   const auto& s = Plan::schedule;
   const int m = memory_of<Plan>(v);
-  if (!s.op(m).makes().joins || Plan::steps.step_of[m] != graphs::none) return visit(m);
+  if (!s.op(m).made.joins || Plan::steps.step_of[m] != graphs::none) return visit(m);
   for (int i = 0; i < s.op(m).argument_count; ++i) for_each_memory<Plan>(s.argument(m, i), visit);
 }
 
@@ -52,7 +52,7 @@ constexpr void for_each_operand(int index, int w, auto visit) {
   const plans::plan_step& step = Plan::steps.steps[index];
   const int head = Plan::steps.members[step.loop_begin], kernel = step.kernel;
   // A kernel with tiles may keep partial sums in a result until the result is complete.
-  const bool sums = step.loop_reads_tiles && s.op(kernel).makes().tiles == tiling::summed_in_result;
+  const bool sums = step.loop_reads_tiles && s.op(kernel).made.tiles == tiling::summed_in_result;
   const bool by_kernel =
       !step.loop_reads_tiles && kernel != graphs::none && w >= kernel && w < kernel + s.op(kernel).result_count;
   const bool of_loop = step.has_loop() && !by_kernel;

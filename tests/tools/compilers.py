@@ -10,7 +10,7 @@ top = Path(__file__).resolve().parents[2]
 compilers = ["g++", "clang++-19"]
 _flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Iinclude"]
 # g++ may fill 800 MB before it looks for garbage, which takes up to a fifth of its time.
-_own_flags = {"g++": ["--param=ggc-min-heapsize=800000"], "clang++-19": []}
+own_flags = {"g++": ["--param=ggc-min-heapsize=800000"], "clang++-19": []}
 
 
 def compile_file(compiler, source, *options, syntax_only=True):
@@ -36,7 +36,7 @@ def precompiled(compiler, folder):
 
 
 def _call(compiler, *arguments, stdin=None):
-    done = subprocess.run([compiler, *_flags, *_own_flags[compiler], *arguments], cwd=top,
+    done = subprocess.run([compiler, *_flags, *own_flags[compiler], *arguments], cwd=top,
                           env=os.environ | {"LC_ALL": "C"}, input=stdin, text=True, errors="replace",
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     # clang knows the precompiled headers by absolute paths

@@ -12,7 +12,6 @@ the values that a body computes and nothing reads are joined into its result at 
 
 import collections
 import copy
-import itertools
 import math
 import os
 import random
@@ -21,7 +20,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from compilers import finish, top
+from compilers import finish, for_each, own_flags, top
 
 shared = """struct keeps_products {
   constexpr bool operator()(const saveable& v) const {
@@ -1078,7 +1077,7 @@ def judge(folder, compiler, options, models, gradients):
     source, program = Path(folder, "models.cpp"), f"{folder}/models"
     source.write_text(written(models, counted, gradients))
     sources = [str(source), "tests/run/main.cpp"] + ["tests/laws/counted.cpp"] * counted
-    ok, printed = call(compiler, *flags, *options, *sources, "-o", program, "-lboost_unit_test_framework", "-lz")
+    ok, printed = call(compiler, *flags, *own_flags[compiler], *options, *sources, "-o", program, "-lboost_unit_test_framework", "-lz")
     if ok:
         ok, printed = call(program)
     if ok:
@@ -1090,13 +1089,17 @@ def judge(folder, compiler, options, models, gradients):
 def main(number, first=1, operations=40, *gradients):
     """Runs the models. The compiler and the options of a model depend only on its seed."""
     failed, roles, together = 0, collections.Counter(), max(1, at_once // operations)
-    for group, seeds in itertools.groupby(range(first, first + number), lambda seed: seed // together):
-        models = {seed: model(seed, operations) for seed in seeds}
+
+    def judged(group):
+        models = {seed: model(seed, operations) for seed in range(first, first + number) if seed // together == group}
         if gradients:
             models = {seed: m for seed, m in models.items() if m.roles and not m.detaches}
         compiler, options = cells[1 if gradients else group % len(cells)]
         with tempfile.TemporaryDirectory() as folder:
-            faults = judge(folder, compiler, options, models, gradients) if models else {}
+            return models, compiler, options, judge(folder, compiler, options, models, gradients) if models else {}
+
+    groups = range(first // together, (first + number - 1) // together + 1)
+    for models, compiler, options, faults in for_each(judged, groups):
         failed += len(faults)
         roles.update(kind for m in models.values() for kind in ["models", *["any"] * bool(m.roles), *m.roles])
         print(f"{', '.join(map(str, models))}: {compiler} {' '.join(options)}", flush=True)

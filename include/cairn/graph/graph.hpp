@@ -100,7 +100,7 @@ struct operation {
 
   // Properties that the operation's type declares. lang/operation.hpp explains them.
   const reading* readings = nullptr;  ///< by argument; null if all are the default
-  const making* makings = nullptr;    ///< by result; null if all are the default
+  making made = {};                   ///< how the first result is made
   bool contraction = false;
   bool of_single_numbers = false;
   bool has_bf16_product = false;  ///< is a contraction of bf16, or a scan with one in its body
@@ -144,8 +144,6 @@ struct operation {
   }
   /// Returns how argument number i is read.
   constexpr reading reads(int i) const { return detail::same_address(readings, nullptr) ? reading{} : readings[i]; }
-  /// Returns how the first result is made.
-  constexpr making makes() const { return detail::same_address(makings, nullptr) ? making{} : makings[0]; }
   constexpr int operands() const { return result_count + argument_count + (has_workspace() ? 1 : 0); }
 
   constexpr bool has_initial() const { return start.drawn != initial::law::unspecified; }

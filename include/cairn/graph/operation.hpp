@@ -345,7 +345,7 @@ constexpr operation describe_operation() {
   } else if constexpr (!Op::view) {
     o.run = kernel::run();
     o.readings = stored::readings;
-    o.makings = stored::makings.data();
+    o.made = stored::makings[0];
     o.kernel_workspace = Op::scratch(stored::bytes, Tensors::shape...);
     o.number_bytes = stored::bytes;
     o.of_single_numbers = Op::of_single_numbers(Tensors::shape...);

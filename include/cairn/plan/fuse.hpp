@@ -27,7 +27,7 @@ struct fuser {
   static constexpr int nodes = Schedule::capacity;
   const Schedule& s;
   const Readers& readers;
-  plan_steps<nodes> out{};
+  plan_steps<nodes> out{{readers}};
   int open[max_loop_operations] = {};
   int open_count = 0, open_inputs = 0;
   int open_sum = none;  ///< last sum in the open group, or none; all sums of a group run over the same axes
@@ -45,7 +45,7 @@ struct fuser {
   constexpr const graphs::operation& op_of(int v) const { return *s.nodes[v].op; }
   constexpr const graphs::result_info& result_of(int v) const { return *s.nodes[v].result; }
   constexpr bool same_shape(int v, int w) const {
-    return cairn::detail::same_address(result_of(v).same_shape, result_of(w).same_shape);
+    return cairn::detail::same_address(s.nodes[v].result->same_shape, s.nodes[w].result->same_shape);
   }
 
   constexpr void add_member(int v) {
@@ -106,8 +106,8 @@ struct fuser {
   /// Returns true if value `v` reads argument `a` element by element, which means that no map leads to other elements.
   constexpr bool reads_elementwise(int v, int a) const {
     const int root = readers.memory_root[a];
-    return op_of(v).what != graphs::role::map &&
-           (op_of(a).what != graphs::role::map || root == a || op_of(root).what == graphs::role::generated);
+    return s.nodes[v].op->what != graphs::role::map &&
+           (s.nodes[a].op->what != graphs::role::map || root == a || s.nodes[root].op->what == graphs::role::generated);
   }
   /// Returns true if the open group contains argument `a` or one of its pieces.
   constexpr bool depends_on_open(int a) const {
@@ -148,7 +148,7 @@ struct fuser {
     for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = s.arguments[n.first + i], root = readers.memory_root[a];
       if (readers.in_pieces[root] && depends_on_open(a)) return false;
-      if (a == root && is_one_number_per_row(a) && reads_elementwise(v, a)) continue;
+      if (open_kernel != none && a == root && is_one_number_per_row(a) && reads_elementwise(v, a)) continue;
       if (out.step_of[root] == out.step_count ? a != root || !in_registers(a) || !reads_elementwise(v, a)
                                               : !outside_reads_unrestricted && !can_read_outside(v, a))
         return false;
@@ -184,12 +184,12 @@ struct fuser {
   /// Returns true if value `a` of the open group is at hand in its fused loop. Sums are not, and neither are further
   /// results of the operation that computes tiles.
   constexpr bool in_registers(int a) const {
-    return op_of(a).makes().summed == 0 &&
+    return s.nodes[a].op->made.summed == 0 &&
            !(open_begins_with_tiles && a > open[0] && a < open[0] + op_of(open[0]).result_count);
   }
-  /// Returns true if `a` is a result of the open kernel with one number for each row.
+  /// Returns true if `a` is a result of the open kernel with one number for each row. There must be an open kernel.
   constexpr bool is_one_number_per_row(int a) const {
-    return open_kernel != none && a >= open_kernel && a < open_kernel + op_of(open_kernel).result_count &&
+    return a >= open_kernel && a < open_kernel + op_of(open_kernel).result_count &&
            is_one_number_per_row(open_kernel, a);
   }
   constexpr bool is_one_number_per_row(int kernel, int result) const {
@@ -204,7 +204,7 @@ struct fuser {
   }
   /// Returns true if `sum` runs over the axis along which `concatenation` is put together.
   constexpr bool sums_across_pieces(int sum, int concatenation) const {
-    return (op_of(sum).makes().summed >> (result_of(concatenation).extents.rank - 1) & 1U) != 0;
+    return (op_of(sum).made.summed >> (result_of(concatenation).extents.rank - 1) & 1U) != 0;
   }
 
   constexpr void add_elementwise(int v) {
@@ -234,7 +234,7 @@ struct fuser {
   /// bits in a fused loop and in a kernel of its own.
   constexpr int row_axis_of_sum(int v) const {
     const graphs::node& n = s.nodes[v];
-    if (n.op->makes().summed == 0) return none;
+    if (n.op->made.summed == 0) return none;
     const int a = s.arguments[n.first];
     if (n.result->count == result_of(a).count || result_of(a).count > std::numeric_limits<int>::max() ||
         n.result->element.type != dtype::real)
@@ -243,7 +243,7 @@ struct fuser {
     int changes = 0, before = none, row = 0;
     for (int axis = 0; axis < from.rank; ++axis) {
       if (from.extent[axis] == 1) continue;
-      const int gone = n.op->makes().summed >> axis & 1U;
+      const int gone = n.op->made.summed >> axis & 1U;
       if (before != none && gone != before) {
         ++changes;
         row = axis;
@@ -257,7 +257,7 @@ struct fuser {
     const int row = row_axis_of_sum(v);
     if (row == none || !in_open(s.argument(v, 0)) || open_begins_with_tiles || open_kernel != none ||
         open_count == max_loop_operations ||
-        (open_sum != none && op_of(open_sum).makes().summed != op_of(v).makes().summed) ||
+        (open_sum != none && op_of(open_sum).made.summed != op_of(v).made.summed) ||
         (open_pieces != none && sums_across_pieces(v, open_pieces)))
       return none;
     return open_reads_only_rows(row) ? row : none;
@@ -283,7 +283,7 @@ struct fuser {
   /// became slower.
   constexpr bool can_begin_loop_with_tiles(int v) const {
     const int reader = readers.first[v];
-    if (op_of(v).makes().tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
+    if (op_of(v).made.tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
         op_of(reader).what != graphs::role::elementwise || op_of(reader).updates || !same_shape(reader, v) ||
         result_of(v).extents.rank == 0 || result_of(v).extents[-1] == 1)
       return false;
@@ -298,7 +298,7 @@ struct fuser {
   /// kernel.
   constexpr bool can_begin_loop_after_rows(int v) const {
     const int rows = s.argument(v, 0);
-    if (!op_of(v).makes().one_for_each_row || result_of(rows).extents[-1] == 1) return false;
+    if (!op_of(v).made.one_for_each_row || result_of(rows).extents[-1] == 1) return false;
     for (int r = 0; r < op_of(v).result_count; ++r) {
       const int reader = readers.first[v + r];
       if (reader != none && is_one_number_per_row(v, v + r) && same_shape(reader, rows) &&
@@ -310,25 +310,24 @@ struct fuser {
 
   /// Returns true if the open group, which does not read `v`, can follow `v` in one fused loop.
   constexpr bool fits_before_open(int v) const {
-    return open_count < max_loop_operations && open_sum == none && op_of(v).makes().tiles == tiling::complete &&
+    return open_count < max_loop_operations && open_sum == none && op_of(v).made.tiles == tiling::complete &&
            same_shape(open[0], v);
   }
   constexpr void add_tiled_kernel(int v) {
     for (int i = open_count++; i > 0; --i) open[i] = open[i - 1];
     open[0] = v;
     open_begins_with_tiles = true;
-    open_keeps_partial_sums = op_of(v).makes().tiles == tiling::summed_in_result;
+    open_keeps_partial_sums = op_of(v).made.tiles == tiling::summed_in_result;
     assign(v, out.step_count);
   }
 
-  /// The values between the results of `v` and the first reader of `v` are computed before `v` if they are smaller
+  /// The values between the results of kernel `v` and the first reader of `v` are computed before `v` if they are smaller
   /// elementwise values. An example is the scale of a batch norm in prediction. The fused loop that reads the tiles of
   /// `v` can then follow `v` directly. Returns the end of the range of these values. The range is empty if they cannot
   /// be moved.
   constexpr int end_of_values_before(int v) const {
     const int next = v + op_of(v).result_count;
-    if (op_of(v).what != graphs::role::kernel || op_of(v).result_count > 1 || !can_begin_loop_with_tiles(v))
-      return next;
+    if (op_of(v).result_count > 1 || !can_begin_loop_with_tiles(v)) return next;
     const int reader = readers.first[v];
     for (int w = next; w < reader; ++w) {
       if (op_of(w).what == graphs::role::kernel || op_of(w).updates || result_of(w).count >= result_of(v).count)
@@ -362,27 +361,28 @@ struct fuser {
 
   constexpr void add(int v) {
     const graphs::node& n = s.nodes[v];
-    if (added_early[v]) return;
-    out.memory_root[v] = readers.memory_root[v];
-    out.in_pieces[v] = readers.in_pieces[v];
-    if (n.result_index > 0) return;
+    if (added_early[v] || n.result_index > 0) return;
     out.step_of[v] = none;
     if (readers.in_pieces[v]) return;
-    if (n.op->what == graphs::role::elementwise || (n.op->what == graphs::role::map && out.memory_root[v] == v)) {
+    if (n.op->what == graphs::role::elementwise || (n.op->what == graphs::role::map && out.memory_root[v] == v))
       add_elementwise(v);
-    } else if (const int row = n.op->what == graphs::role::kernel ? row_axis_if_sum_joins(v) : none; row != none) {
+    else if (n.op->what == graphs::role::kernel) add_any_kernel(v);
+  }
+  constexpr void add_any_kernel(int v) {
+    const graphs::node& n = s.nodes[v];
+    if (const int row = row_axis_if_sum_joins(v); row != none) {
       open_sum = v;
       sum_axes = row;
       add_open(v);
-    } else if (n.op->what == graphs::role::kernel && can_begin_loop_after_rows(v)) {
+    } else if (can_begin_loop_after_rows(v)) {
       close();
       open_kernel = v;
       assign(v, out.step_count);
       add_row_followers(v + n.op->result_count);
-    } else if (n.op->what == graphs::role::kernel && can_read_rows_of_open(v)) {
+    } else if (can_read_rows_of_open(v)) {
       assign(v, out.step_count);
       close(v);
-    } else if (n.op->what == graphs::role::kernel) {
+    } else {
       // a group that begins with a kernel is closed, because the kernel's arguments would stay alive while it waits
       bool waits = open_begins_with_tiles || open_kernel != none;
       for (int i = 0; i < n.op->argument_count; ++i) waits |= depends_on_open(s.arguments[n.first + i]);
@@ -392,14 +392,20 @@ struct fuser {
     }
   }
 
+  /// Ends the open group where backward or the updates begin.
+  constexpr void begin_part(int v) {
+    close();
+    if (v == s.turn) out.turn = out.first_update_step = out.step_count;
+    if (v == s.first_update) out.first_update_step = out.step_count;
+  }
   constexpr void group() {
     for (int v = 0; v < s.node_count;) {
-      if (v == s.turn || v == s.first_update) close();
-      if (v == s.turn) out.turn = out.first_update_step = out.step_count;
-      if (v == s.first_update) out.first_update_step = out.step_count;
-      const int next = v + op_of(v).result_count, end = end_of_values_before(v);
+      if (v == s.turn || v == s.first_update) begin_part(v);
+      const graphs::operation& op = *s.nodes[v].op;
+      const int next = v + op.result_count;
+      const int end = op.what == graphs::role::kernel ? end_of_values_before(v) : next;
       for (int w = next; w < end; ++w) add(w);
-      for (int w = v; w < next; ++w) add(w);
+      add(v);
       v = end;
     }
     close();

@@ -182,7 +182,7 @@ struct loop_writer {
       out.code[m] = {computed ? n.op->lanes : nullptr, n.result->element.type, out.argument_count, count,
                      f.external[v]};
       hash = cairn::detail::mix(hash, n.op->hash + f.external[v]);
-      summed |= n.op->makes().summed;
+      summed |= n.op->made.summed;
       for (int i = 0; i < count; ++i) {
         const int a = s.arguments[n.first + i];
         out.arguments[out.argument_count++] = f.step_of[a] == f.step_of[v] && f.position[a] >= st.loop_begin

@@ -24,14 +24,10 @@ struct plan_step {
 
 /// The plan steps of a program, in order.
 template <int Nodes>
-struct plan_steps {
+struct plan_steps : memory_roots<Nodes> {
   int members[Nodes] = {};  ///< values in the order of the plan steps
   plan_step steps[Nodes] = {};
-  int step_of[Nodes] = {};  ///< by value: its plan step; none for leaves, views and values that are read in place
-  /// by value: the value whose memory is read; the value itself, if it has memory or is read in pieces
-  int memory_root[Nodes] = {};
-  /// by memory root: a concatenation that is read in place, from the memory of its arguments
-  bool in_pieces[Nodes] = {};
+  int step_of[Nodes] = {};    ///< by value: its plan step; none for leaves, views and values that are read in place
   int position[Nodes] = {};   ///< by value: its index in `members`
   bool external[Nodes] = {};  ///< by value: true if it is read outside its plan step
   int member_count = 0, step_count = 0, turn = 0;

@@ -7,13 +7,18 @@
 
 namespace cairn::plans {
 
-/// Readers by value of the schedule.
+/// Says for each value of the schedule in which memory its elements are read.
 template <int Nodes>
-struct readers {
+struct memory_roots {
   /// by value: the value whose memory is read; the value itself, if it has memory or is read in pieces
   int memory_root[Nodes] = {};
   /// by memory root: a concatenation without memory of its own; its pieces are read instead
   bool in_pieces[Nodes] = {};
+};
+
+/// Readers by value of the schedule.
+template <int Nodes>
+struct readers : memory_roots<Nodes> {
   int first[Nodes] = {}, last[Nodes] = {};  ///< by memory root: first and last reader, or none if unused
 };
 
@@ -163,8 +168,8 @@ struct reader_finder {
     bool any = false;
     for (int v = 0; v < s.node_count; ++v) {
       const graphs::node& n = s.nodes[v];
-      out.in_pieces[v] = n.op->makes().joins && n.result->extents[-1] >= 2 * n.op->argument_count;
-      any |= n.op->makes().joins;
+      out.in_pieces[v] = n.op->made.joins && n.result->extents[-1] >= 2 * n.op->argument_count;
+      any |= n.op->made.joins;
       for (int i = 0; any && n.result_index == 0 && i < n.op->argument_count; ++i) {
         const int a = s.arguments[n.first + i];
         out.in_pieces[a] = out.in_pieces[a] && reads_pieces(v, i, a);

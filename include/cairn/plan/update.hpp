@@ -59,7 +59,7 @@ struct update_writer {
         if (!shows_parameter[a]) continue;
         note_read(a, v);
         shows_parameter[v] |=
-            n.op->what == graphs::role::view || n.op->what == graphs::role::map || n.op->makes().joins;
+            n.op->what == graphs::role::view || n.op->what == graphs::role::map || n.op->made.joins;
       }
     }
   }
