@@ -28,8 +28,8 @@ using namespace cairn;
 struct reversed_op : op {
   static constexpr fixed_string name = "reversed";
   using rule = misuse::axes_exist;
-  static constexpr int overwrites(int) { return -1; }                                      // wrong
-  static constexpr making makes(int, int, const shape&) { return {.overwrites = -1}; }     // right
+  static constexpr int overwrites(int) { return -1; }                                   // wrong
+  static constexpr making makes(int, int, const shape&) { return {.overwrites = -1}; }  // right
   static constexpr shape result(const shape& x) { return x; }
   static constexpr auto vjp(auto g, auto, auto) { return gradients(make<reversed_op>(g)); }
 };

@@ -251,7 +251,7 @@ namespace own {
 struct noise_op : op {
   static constexpr fixed_string name = "noise";
   using rule = misuse::equal_shapes;
-  static constexpr int overwrites(int) { return 0; }
+  static constexpr making makes(int, int, const auto&...) { return {.overwrites = 0}; }
   static constexpr int stands_for(bool training) { return training ? -1 : 0; }
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::key : kind::real; }
   static constexpr shape result(const shape& x, const shape&) { return x; }

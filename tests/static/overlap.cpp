@@ -17,7 +17,7 @@ namespace own {
 struct minus_op : op {
   static constexpr fixed_string name = "minus";
   using rule = misuse::equal_shapes;
-  static constexpr int overwrites(int) { return 1; }
+  static constexpr making makes(int, int, const shape&, const shape&) { return {.overwrites = 1}; }
   static constexpr reading reads(int i, const shape&, const shape&) { return {.rows_from_loop = i == 0}; }
   static constexpr shape result(const shape& a, const shape& b) { return a == b ? a : no_shape; }
 };

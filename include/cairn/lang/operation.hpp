@@ -72,9 +72,14 @@ struct next_state {
 };
 
 namespace lang {
-/// The type of members that an operation no longer has. If an operation declares a member of such a name, it hides the
-/// one of the base, and the mistake is found.
+/// The type of a member that operations no longer have.
 struct former_member {};
+/// Base of `op`. If an operation declares a member of one of these names, it hides the one here, and the mistake is
+/// found.
+struct former_members {
+  static constexpr former_member takes_rows{}, reads_rows{}, reads_pieces{}, takes_bf16{}, takes_weights{}, exact{},
+      tiles{}, gives_rows{}, joins{}, overwrites{}, summed{}, makes_bf16{}, sums{};
+};
 }  // namespace lang
 
 /// Base of every operation, with the defaults. An operation is an empty struct that declares
@@ -93,7 +98,7 @@ struct former_member {};
 ///
 /// In addition, an operation declares each of the following members that differs from the default. The kernel of an
 /// operation is in the file of the same stem in kernel/.
-struct op {
+struct op : lang::former_members {
   static constexpr fixed_string name = "unnamed";
   /// Kind of argument number i. All arguments that are real numbers must have one type; a constant takes the type of
   /// the other arguments. A kernel gets real numbers of a user's type only for arguments of kind::any.
@@ -128,9 +133,6 @@ struct op {
   static constexpr std::int64_t flops(const auto&...) { return -1; }
   /// Workspace of the kernel, in numbers of `bytes` bytes.
   static constexpr workspace scratch(int /*bytes*/, const auto&...) { return {}; }
-
-  static constexpr lang::former_member takes_rows{}, reads_rows{}, reads_pieces{}, takes_bf16{}, takes_weights{},
-      exact{}, tiles{}, gives_rows{}, joins{}, overwrites{}, summed{}, makes_bf16{}, sums{};
 
   // The meaning of the operation for gradients, policies and states.
 
