@@ -95,12 +95,7 @@ struct body_facts<Owner, std::tuple<E...>> {
 constexpr expression_traits traits_of_call(expression_traits t, const expression_traits& inside, int times) {
   t.height = 1 + std::max(t.height, inside.height);
   t.order += times * inside.order;
-  t.detached |= inside.detached;
-  t.has_input |= inside.has_input;
-  t.trained |= inside.trained;
-  t.recomputes_outside_value |= inside.recomputes_outside_value;
-  t.snapshots_in_user_memory |= inside.snapshots_in_user_memory;
-  t.computes_from_input |= inside.computes_from_input;
+  inherit_properties(t, inside);
   t.has_model_parts = true;
   return with_computation(t);
 }

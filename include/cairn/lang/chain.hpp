@@ -106,13 +106,7 @@ struct axes_origin<chained<Last, X, chain_of<L...>>>
 constexpr expression_traits traits_of_chain(expression_traits chain, const expression_traits& stage) {
   chain.height = std::max(chain.height, stage.height);
   chain.order += stage.order;
-  chain.detached |= stage.detached;
-  chain.has_input |= stage.has_input;
-  chain.trained |= stage.trained;
-  chain.recomputes_outside_value |= stage.recomputes_outside_value;
-  chain.snapshots_in_user_memory |= stage.snapshots_in_user_memory;
-  chain.computes_from_input |= stage.computes_from_input;
-  chain.has_model_parts |= stage.has_model_parts;
+  inherit_properties(chain, stage);
   return with_computation(chain);
 }
 

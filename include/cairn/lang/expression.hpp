@@ -93,6 +93,16 @@ struct expression_traits {
   bool snapshots_in_user_memory = false;
   std::uint64_t arguments_read = 0;  ///< a bit for each argument of the body around the expression; set if it is read
 };
+/// Gives the properties of a part to the traits `all` of the whole. Numbers are not properties.
+constexpr void inherit_properties(expression_traits& all, const expression_traits& part) {
+  all.detached |= part.detached;
+  all.has_input |= part.has_input;
+  all.trained |= part.trained;
+  all.computes_from_input |= part.computes_from_input;
+  all.has_model_parts |= part.has_model_parts;
+  all.recomputes_outside_value |= part.recomputes_outside_value;
+  all.snapshots_in_user_memory |= part.snapshots_in_user_memory;
+}
 /// Returns the traits of an expression that is made of these parts.
 constexpr expression_traits merged_traits(std::initializer_list<expression_traits> parts, bool detached = false,
                                           bool recomputes_outside_value = false) {
@@ -102,14 +112,8 @@ constexpr expression_traits merged_traits(std::initializer_list<expression_trait
     all.height = std::max(all.height, 1 + part.height);
     all.spelled_nodes += part.spelled_nodes;
     all.order = std::max(all.order, part.order);
-    all.detached |= part.detached;
-    all.has_input |= part.has_input;
-    all.trained |= part.trained;
-    all.computes_from_input |= part.computes_from_input;
-    all.has_model_parts |= part.has_model_parts;
-    all.recomputes_outside_value |= part.recomputes_outside_value;
-    all.snapshots_in_user_memory |= part.snapshots_in_user_memory;
     all.arguments_read |= part.arguments_read;
+    inherit_properties(all, part);
   }
   return all;
 }

@@ -23,20 +23,10 @@ struct batch_norm_settings {
 };
 
 template <fixed_string Name, batch_norm_options O>
-struct batch_norm_layer : lang::layer_base {
+struct batch_norm_layer : checked_layer<batch_norm_layer<Name, O>> {
   static constexpr fixed_string name = Name;
-  template <an_expression X>
-  constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"batch_norm", Name, detail::batch_norm_settings<O>>(x));
-    if constexpr (!std::same_as<problem, lang::sound>) {
-      return lang::surfaced<problem>{};
-    } else {
-      return normalized(x);
-    }
-  }
-
- private:
-  static constexpr auto normalized(auto x) {
+  static constexpr auto problem(auto x) { return problem_of_features<"batch_norm", Name, batch_norm_settings<O>>(x); }
+  static constexpr auto apply(auto x) {
     constexpr int features = decltype(x)::shape[-1];
     constexpr std::int64_t rows = decltype(x)::shape.count() / features;
     constexpr double unbiased = static_cast<double>(rows) / static_cast<double>(rows > 1 ? rows - 1 : 1);

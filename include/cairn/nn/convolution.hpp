@@ -9,29 +9,29 @@ namespace cairn::nn {
 
 namespace detail {
 template <class Form, fixed_string Name, int Out, int Extent, bool Bias>
-struct convolution_layer : lang::layer_base {
+struct convolution_layer : checked_layer<convolution_layer<Form, Name, Out, Extent, Bias>> {
   static constexpr fixed_string name = Name;
-  template <an_expression X>
-  constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<Form::name, Name>(x));
-    if constexpr (!std::same_as<problem, lang::sound>) {
-      return lang::surfaced<problem>{};
-    } else if constexpr (Out < 1 || Extent < 1) {
-      return lang::surfaced<
-          lang::poison<misuse::positive_extents, typename X::owner, fact::in<Name>,
-                       fact::operation<Form::name, lang::tensor_fact<X>>, fact::extents<Out, Extent>>>{};
-    } else if constexpr (constexpr int fault = Form::broken_rule(X::shape, filters<X>); fault != 0) {
-      using rule = std::tuple_element_t<fault, typename Form::rules>;
-      return lang::surfaced<
-          lang::poison<rule, typename X::owner, fact::in<Name>, fact::operation<Form::name, lang::tensor_fact<X>>,
-                       fact::extents<Out, Extent>, typename Form::asked>>{};
-    } else {
-      constexpr initial start = fan_in(filters<X>.count() / filters<X>[0]);
-      const auto weight = weight_of<filters<X>, start>(std::make_index_sequence<filters<X>.rank>{});
-      const auto y = lang::applied<Form, X, std::remove_const_t<decltype(weight)>>{};
-      if constexpr (!Bias) return lang::result_of_layer<Name>(weight, y);
-      else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
-    }
+  static constexpr auto problem(auto x) {
+    return problem_of_features<Form::name, Name>(x, []<class X>(X) {
+      using what = fact::operation<Form::name, lang::tensor_fact<X>>;
+      using given = fact::extents<Out, Extent>;
+      if constexpr (Out < 1 || Extent < 1) {
+        return lang::poison<misuse::positive_extents, typename X::owner, fact::in<Name>, what, given>{};
+      } else if constexpr (constexpr int fault = Form::broken_rule(X::shape, filters<X>); fault != 0) {
+        using rule = std::tuple_element_t<fault, typename Form::rules>;
+        return lang::poison<rule, typename X::owner, fact::in<Name>, what, given, typename Form::asked>{};
+      } else {
+        return lang::sound{};
+      }
+    });
+  }
+  template <class X>
+  static constexpr auto apply(X) {
+    constexpr initial start = fan_in(filters<X>.count() / filters<X>[0]);
+    const auto weight = weight_of<filters<X>, start>(std::make_index_sequence<filters<X>.rank>{});
+    const auto y = lang::applied<Form, X, std::remove_const_t<decltype(weight)>>{};
+    if constexpr (!Bias) return lang::result_of_layer<Name>(weight, y);
+    else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
   }
 
  private:

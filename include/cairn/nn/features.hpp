@@ -1,4 +1,4 @@
-// The conditions that layers check for an argument {..., rows, features}.
+// The base of layers that check their argument, and the conditions that they check for {..., rows, features}.
 #pragma once
 
 #include "cairn/lang/mistake.hpp"
@@ -11,10 +11,14 @@ template <double... Eps>
 struct norm_settings {
   static constexpr std::array<setting, sizeof...(Eps)> all{setting::not_negative("eps", Eps)...};
 };
-/// Returns what is wrong with an argument of the layer Name of the kind Kind, or with the layer's settings. Returns
-/// sound if nothing is wrong.
-template <fixed_string Kind, fixed_string Name, class Settings = norm_settings<>, class X>
-constexpr auto problem_of_features(X x) {
+/// The conditions of a layer that has no conditions of its own.
+struct no_conditions {
+  constexpr lang::sound operator()(auto) const { return {}; }
+};
+/// Returns what is wrong with an argument of the layer Name of the kind Kind, or with the layer's settings. If nothing
+/// is wrong, returns what `more` says of the argument.
+template <fixed_string Kind, fixed_string Name, class Settings = norm_settings<>, class X, class More = no_conditions>
+constexpr auto problem_of_features(X x, More more = {}) {
   using owner = typename X::owner;
   using what = fact::operation<Kind, lang::tensor_fact<X>>;
   if constexpr (lang::wrong<X>) {
@@ -24,8 +28,23 @@ constexpr auto problem_of_features(X x) {
   } else if constexpr (2 > X::shape.rank) {
     return lang::poison<misuse::at_least_two_axes, owner, fact::in<Name>, what>{};
   } else {
-    return lang::problem_of_settings<Settings, owner, fact::in<Name>>();
+    using of_settings = decltype(lang::problem_of_settings<Settings, owner, fact::in<Name>>());
+    if constexpr (std::same_as<of_settings, lang::sound>) return more(x);
+    else return of_settings{};
   }
 }
+
+/// Base of a layer of one argument. `Layer` declares two static functions:
+/// - problem(x) returns what is wrong with the argument or with the layer's settings, or sound.
+/// - apply(x) returns the value of the layer. It is called only if nothing is wrong.
+template <class Layer>
+struct checked_layer : lang::layer_base {
+  template <an_expression X>
+  constexpr auto operator()(X x) const {
+    using problem = decltype(Layer::problem(x));
+    if constexpr (std::same_as<problem, lang::sound>) return Layer::apply(x);
+    else return lang::surfaced<problem>{};
+  }
+};
 
 }  // namespace cairn::nn::detail

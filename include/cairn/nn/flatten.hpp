@@ -9,13 +9,12 @@
 namespace cairn::nn {
 
 namespace detail {
-struct flatten_layer : lang::layer_base {
+struct flatten_layer : checked_layer<flatten_layer> {
   static constexpr fixed_string name = "flatten";
-  template <an_expression X>
-  constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"flatten", "flatten">(x));
-    if constexpr (!std::same_as<problem, lang::sound>) return lang::surfaced<problem>{};
-    else if constexpr (X::shape.rank == 2) return x;
+  static constexpr auto problem(auto x) { return problem_of_features<"flatten", "flatten">(x); }
+  template <class X>
+  static constexpr auto apply(X x) {
+    if constexpr (X::shape.rank == 2) return x;
     else return in_rows(x, std::make_integer_sequence<int, X::shape.rank - 2>{});
   }
 

@@ -9,41 +9,39 @@ namespace cairn::nn {
 
 namespace detail {
 template <fixed_string Name, std::int64_t Out, bool Bias>
-struct linear_layer : lang::layer_base {
+struct linear_layer : checked_layer<linear_layer<Name, Out, Bias>> {
   static constexpr fixed_string name = Name;
-  template <an_expression X>
-  constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"linear", Name>(x));
-    if constexpr (!std::same_as<problem, lang::sound>) {
-      return lang::surfaced<problem>{};
-    } else if constexpr (!cairn::detail::is_extent(Out)) {
-      return lang::surfaced<lang::poison<misuse::positive_extents, typename X::owner, fact::in<Name>,
-                                         fact::operation<"linear", lang::tensor_fact<X>>, fact::extents<Out>>>{};
-    } else {
-      constexpr int in = X::shape[-1];
-      constexpr initial start = fan_in(in);
-      const auto weight = param_from<Name + fixed_string{".weight"}, start, Out, in>;
-      const auto y = matmul(x, transpose(weight));
-      if constexpr (!Bias) return lang::result_of_layer<Name>(weight, y);
-      else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
-    }
+  static constexpr auto problem(auto x) {
+    return problem_of_features<"linear", Name>(x, []<class X>(X) {
+      if constexpr (cairn::detail::is_extent(Out)) return lang::sound{};
+      else
+        return lang::poison<misuse::positive_extents, typename X::owner, fact::in<Name>,
+                            fact::operation<"linear", lang::tensor_fact<X>>, fact::extents<Out>>{};
+    });
+  }
+  template <class X>
+  static constexpr auto apply(X x) {
+    constexpr int in = X::shape[-1];
+    constexpr initial start = fan_in(in);
+    const auto weight = param_from<Name + fixed_string{".weight"}, start, Out, in>;
+    const auto y = matmul(x, transpose(weight));
+    if constexpr (!Bias) return lang::result_of_layer<Name>(weight, y);
+    else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
   }
 };
 
 template <fixed_string Weight, std::int64_t Out>
-struct tied_linear_layer : lang::layer_base {
+struct tied_linear_layer : checked_layer<tied_linear_layer<Weight, Out>> {
   static constexpr fixed_string name = Weight;
-  template <an_expression X>
-  constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"tied_linear", Weight>(x));
-    if constexpr (!std::same_as<problem, lang::sound>) {
-      return lang::surfaced<problem>{};
-    } else if constexpr (!std::string_view(Weight).starts_with('/')) {
-      return lang::surfaced<
-          lang::mistake<misuse::weight_of_other_layer, typename X::owner, lang::about<fact::parameter, Weight>>>{};
-    } else {
-      return matmul(x, transpose(param<Weight, Out, X::shape[-1]>));
-    }
+  static constexpr auto problem(auto x) {
+    return problem_of_features<"tied_linear", Weight>(x, []<class X>(X) {
+      if constexpr (std::string_view(Weight).starts_with('/')) return lang::sound{};
+      else return lang::mistake<misuse::weight_of_other_layer, typename X::owner, lang::about<fact::parameter, Weight>>{};
+    });
+  }
+  template <class X>
+  static constexpr auto apply(X x) {
+    return matmul(x, transpose(param<Weight, Out, X::shape[-1]>));
   }
 };
 }  // namespace detail

@@ -17,17 +17,10 @@ template <fixed_string Name, class X>
 inline constexpr auto bias_of_norm = param_from<Name + fixed_string{".bias"}, initial{}, X::shape[-1]>;
 
 template <fixed_string Name, double Eps>
-struct layer_norm_layer : lang::layer_base {
+struct layer_norm_layer : checked_layer<layer_norm_layer<Name, Eps>> {
   static constexpr fixed_string name = Name;
-  template <an_expression X>
-  constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"layer_norm", Name, detail::norm_settings<Eps>>(x));
-    if constexpr (!std::same_as<problem, lang::sound>) return lang::surfaced<problem>{};
-    else return normalized(x);
-  }
-
- private:
-  static constexpr auto normalized(auto x) {
+  static constexpr auto problem(auto x) { return problem_of_features<"layer_norm", Name, norm_settings<Eps>>(x); }
+  static constexpr auto apply(auto x) {
     const auto weight = detail::weight_of_norm<Name, decltype(x)>;
     const auto bias = detail::bias_of_norm<Name, decltype(x)>;
     const auto [mean, scale] = make<lang::row_moments_op<Eps>>(x);
@@ -36,43 +29,36 @@ struct layer_norm_layer : lang::layer_base {
 };
 
 template <fixed_string Name, double... Eps>
-struct rms_norm_layer : lang::layer_base {
+struct rms_norm_layer : checked_layer<rms_norm_layer<Name, Eps...>> {
   static constexpr fixed_string name = Name;
-  template <an_expression X>
-  constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"rms_norm", Name, detail::norm_settings<Eps...>>(x));
-    if constexpr (!std::same_as<problem, lang::sound>) {
-      return lang::surfaced<problem>{};
-    } else {
-      const auto weight = detail::weight_of_norm<Name, X>;
-      const auto scaled = make<lang::scaled_op>(x, make<lang::row_scale_op<Eps...>>(x), weight);
-      return lang::result_of_layer<Name>(weight, scaled);
-    }
+  static constexpr auto problem(auto x) { return problem_of_features<"rms_norm", Name, norm_settings<Eps...>>(x); }
+  static constexpr auto apply(auto x) {
+    const auto weight = detail::weight_of_norm<Name, decltype(x)>;
+    const auto scaled = make<lang::scaled_op>(x, make<lang::row_scale_op<Eps...>>(x), weight);
+    return lang::result_of_layer<Name>(weight, scaled);
   }
 };
 
 template <fixed_string Name, int Groups, double Eps>
-struct group_norm_layer : lang::layer_base {
+struct group_norm_layer : checked_layer<group_norm_layer<Name, Groups, Eps>> {
   static constexpr fixed_string name = Name;
-  template <an_expression X>
-  constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"group_norm", Name, detail::norm_settings<Eps>>(x));
-    constexpr int count = std::max(Groups, 1);
-    if constexpr (!std::same_as<problem, lang::sound>) {
-      return lang::surfaced<problem>{};
-    } else if constexpr (Groups < 1 || X::shape[-1] % count != 0) {
-      return lang::surfaced<
-          lang::poison<misuse::groups_divide, typename X::owner, fact::in<Name>,
-                       fact::operation<fixed_string{"group_norm"}, lang::tensor_fact<X>>, fact::groups<Groups>>>{};
-    } else {
-      const auto rows = reshape<X::shape[0], -1, X::shape[-1]>(x);
-      const auto weight = detail::weight_of_norm<Name, X>;
-      const auto [of_group, scale_of_group] = make<lang::group_moments_op<Groups, Eps>>(rows);
-      const auto mean = lang::for_features<X::shape[-1]>(of_group);
-      const auto scale = lang::for_features<X::shape[-1]>(scale_of_group);
-      const auto y = make<lang::normalized_op<Groups>>(rows, mean, scale, weight, detail::bias_of_norm<Name, X>);
-      return lang::result_of_layer<Name>(weight, make<lang::reshape_op<X::shape>>(y));
-    }
+  static constexpr auto problem(auto x) {
+    return problem_of_features<"group_norm", Name, norm_settings<Eps>>(x, []<class X>(X) {
+      if constexpr (Groups > 0 && X::shape[-1] % std::max(Groups, 1) == 0) return lang::sound{};
+      else
+        return lang::poison<misuse::groups_divide, typename X::owner, fact::in<Name>,
+                            fact::operation<fixed_string{"group_norm"}, lang::tensor_fact<X>>, fact::groups<Groups>>{};
+    });
+  }
+  template <class X>
+  static constexpr auto apply(X x) {
+    const auto rows = reshape<X::shape[0], -1, X::shape[-1]>(x);
+    const auto weight = detail::weight_of_norm<Name, X>;
+    const auto [of_group, scale_of_group] = make<lang::group_moments_op<Groups, Eps>>(rows);
+    const auto mean = lang::for_features<X::shape[-1]>(of_group);
+    const auto scale = lang::for_features<X::shape[-1]>(scale_of_group);
+    const auto y = make<lang::normalized_op<Groups>>(rows, mean, scale, weight, detail::bias_of_norm<Name, X>);
+    return lang::result_of_layer<Name>(weight, make<lang::reshape_op<X::shape>>(y));
   }
 };
 }  // namespace detail

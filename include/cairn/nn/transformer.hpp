@@ -65,18 +65,14 @@ struct transformer_block_layer : lang::layer_base {
 };
 
 template <fixed_string Name, int Hidden>
-struct swiglu_layer : lang::layer_base {
+struct swiglu_layer : checked_layer<swiglu_layer<Name, Hidden>> {
   static constexpr fixed_string name = Name;
-  template <an_expression X>
-  constexpr auto operator()(X x) const {
-    using problem = decltype(detail::problem_of_features<"swiglu", Name>(x));
-    if constexpr (!std::same_as<problem, lang::sound>) {
-      return lang::surfaced<problem>{};
-    } else {
-      const auto gate = x | linear_without_bias<Name + fixed_string{".w1"}, Hidden> | silu;
-      const auto up = x | linear_without_bias<Name + fixed_string{".w3"}, Hidden>;
-      return gate * up | linear_without_bias<Name + fixed_string{".w2"}, X::shape[-1]>;
-    }
+  static constexpr auto problem(auto x) { return problem_of_features<"swiglu", Name>(x); }
+  template <class X>
+  static constexpr auto apply(X x) {
+    const auto gate = x | linear_without_bias<Name + fixed_string{".w1"}, Hidden> | silu;
+    const auto up = x | linear_without_bias<Name + fixed_string{".w3"}, Hidden>;
+    return gate * up | linear_without_bias<Name + fixed_string{".w2"}, X::shape[-1]>;
   }
 };
 }  // namespace detail
