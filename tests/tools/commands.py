@@ -31,6 +31,7 @@ smallest = {
     "./dev test mutate": "./dev test mutate 1",
     "./dev test commands": "./dev test commands './dev help'",
     "./dev bench": "./dev bench memory",
+    "./dev bench against COMMIT": "./dev bench against HEAD elementwise",
     "./dev bench scenario": "./dev bench scenario elementwise",
     "bench/seeds.py fashion": "bench/seeds.py fashion 1 1",
     "tests/tools/rejects.py write": "tests/tools/rejects.py fast-math",
