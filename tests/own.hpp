@@ -1,4 +1,4 @@
-// Operations that are not part of the library, one of each kind. docs/inside.md repeats the code between the marks.
+// Operations that are not part of the library, one of each kind. docs/add-an-operation.md repeats the code between the marks.
 #pragma once
 
 #include <algorithm>
@@ -29,6 +29,26 @@ V lanewise(log1pexp_op, V x) {
   return max(x, kernels::all<V>(0)) + log(kernels::all<V>(1) + exp(-abs(x)));
 }
 // [elementwise]
+
+// [several results]
+/// The sine and the cosine of x, an elementwise operation with two results.
+struct sine_cosine_op : elementwise_op {
+  static constexpr fixed_string name = "sine_cosine";
+  static constexpr std::array<shape, 2> result(const shape& x) { return {x, x}; }
+  static constexpr auto vjp(auto of_sine, auto of_cosine, auto sine, auto cosine, auto /* x */) {
+    return gradients(of_sine * cosine - of_cosine * sine);
+  }
+};
+template <an_expression X>
+constexpr made<sine_cosine_op, X> sine_cosine(X) {
+  return {};
+}
+template <class V>
+std::array<V, 2> lanewise(sine_cosine_op, V x) {
+  using kernels::cos, kernels::sin;
+  return {sin(x), cos(x)};
+}
+// [several results]
 
 // [kernel]
 /// The running sums of each row of {..., columns}: y[j] = x[0] + ... + x[j]. With FromEnd they begin at the end of the

@@ -44,6 +44,7 @@ void laws_of_own(std::string_view operation, int kept = 1) {
 BOOST_AUTO_TEST_SUITE(laws_of_own_operations)
 
 BOOST_AUTO_TEST_CASE(elementwise) { laws_of_own<models::log1pexp>("log1pexp"); }
+BOOST_AUTO_TEST_CASE(elementwise_with_two_results) { laws_of_own<models::sine_cosine>("sine_cosine", 2); }
 BOOST_AUTO_TEST_CASE(kernel) { laws_of_own<models::running_sum>("running_sum"); }
 BOOST_AUTO_TEST_CASE(two_results_one_of_indices) { laws_of_own<models::largest>("largest", 2); }
 BOOST_AUTO_TEST_CASE(tiles) { laws_of_own<models::normalized>("normalized", 2); }

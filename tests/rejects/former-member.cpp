@@ -1,7 +1,7 @@
 // The program reports this mistake, in an operation of your own.
 //
 // Operations said by thirteen members how their kernel reads and makes tensors. Two functions say it now
-// ([inside](inside.md#add-an-operation)):
+// ([add an operation](add-an-operation.md)):
 //
 // | former member | now |
 // |---|---|

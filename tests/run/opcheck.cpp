@@ -205,6 +205,7 @@ BOOST_AUTO_TEST_SUITE(operation_checks)
 
 BOOST_AUTO_TEST_CASE(correct_operations_pass) {
   BOOST_TEST((check_operation<own::log1pexp_op, x>()));
+  BOOST_TEST((check_operation<own::sine_cosine_op, x>()));
   BOOST_TEST((check_operation<own::running_sum_op<false>, x>()));
   BOOST_TEST((check_operation<own::largest_op, apart>(seed{2})));
   BOOST_TEST((check_operation<own::picked_op, x, indices<"at", 6, 4>>()));

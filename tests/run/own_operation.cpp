@@ -34,6 +34,10 @@ BOOST_AUTO_TEST_SUITE(own_operations)
 BOOST_AUTO_TEST_CASE(elementwise_and_a_kernel) {
   const auto soft = predicted<own::log1pexp(p)>();
   for (std::size_t i = 0; i < 96; ++i) BOOST_TEST(near(soft[i], std::log1p(std::exp(number(i)))));
+  const auto sine = predicted<std::get<0>(own::sine_cosine(p))>(),
+             cosine = predicted<std::get<1>(own::sine_cosine(p))>();
+  for (std::size_t i = 0; i < 96; ++i)
+    BOOST_TEST((near(sine[i], std::sin(number(i))) && near(cosine[i], std::cos(number(i)))));
   const auto sums = predicted<own::running_sum(p)>();
   double sum = 0;
   for (std::size_t i = 0; i < 96; ++i) BOOST_TEST(near(sums[i], sum = number(i) + (i % 12 == 0 ? 0 : sum)));

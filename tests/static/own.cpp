@@ -34,6 +34,7 @@ constexpr std::int64_t peak_of = Plan::layout.peak_bytes;
 
 // ---- Elementwise operations are parts of fused loops. Kernels are plan steps.
 static_assert(steps_of<tanh(own::log1pexp(x) * 2_c)> == "[log1pexp mul tanh]");
+static_assert(steps_of<result<0>(own::sine_cosine(x)) * result<1>(own::sine_cosine(x))> == "[sine_cosine mul]");
 static_assert(steps_of<tanh(own::running_sum(exp(x)))> == "[exp] running_sum [tanh]");
 
 // ---- A kernel that computes tiles hands them to the first fused loop that reads them. The result of the kernel then

@@ -1,8 +1,8 @@
 #!/usr/bin/env -S python3 -B
-"""Checks that docs/inside.md agrees with the code: inside.py PROGRAM
+"""Checks that the pages for contributors agree with the code: inside.py PROGRAM
 
-The excerpts of the page are lines that examples/plan prints, in the same order. The operations of the page are in
-tests/own.hpp, where they are tested. The files that the page names exist.
+The excerpts of the pages are lines that examples/plan prints, in the same order. The operations of tests/own.hpp, where
+they are tested, stand on the page about operations. The files that the pages name exist.
 """
 
 import re
@@ -10,6 +10,9 @@ import subprocess
 import sys
 
 from compilers import finish, top
+
+
+pages = ["inside", "add-an-operation", "add-a-layer", "add-a-pass", "read-a-plan"]
 
 
 def blocks(text, language):
@@ -45,7 +48,8 @@ def faults(page, printed, tested):
 
 def main(program):
     printed = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
-    page, tested = ((top / path).read_text() for path in ("docs/inside.md", "tests/own.hpp"))
+    page = "\n".join((top / f"docs/{name}.md").read_text() for name in pages)
+    tested = (top / "tests/own.hpp").read_text()
     passed = failed = 0
     for what, wrong in faults(page, printed, tested):
         print("FAIL" if wrong else "ok  ", what, wrong)

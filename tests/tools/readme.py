@@ -19,7 +19,7 @@ import commands
 import operations
 from compilers import compile_text, compilers, finish, top
 
-programs = [f"docs/{name}.md" for name in ("language", "recipes", "questions", "running", "mixed")]
+programs = [f"docs/{name}.md" for name in ("language", "recipes", "questions", "running", "mixed", "add-a-layer")]
 reports = """#include <cairn/report/tables.hpp>
 #include <iostream>
 #include <vector>

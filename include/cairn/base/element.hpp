@@ -96,7 +96,7 @@ struct tensor_type : shape {
 };
 
 /// The C++ type of elements in memory, in a program over Real. Users specialize it for a type of their own, as
-/// docs/inside.md shows.
+/// docs/add-an-operation.md shows.
 template <dtype T, class Real>
 struct element_in;
 template <class Real>
