@@ -30,6 +30,7 @@ struct builder {
   /// The state of the outer scope while an inner scope is open.
   struct frame {
     int bindings, memo, path, region;
+    bool in_rule;
   };
 
   node* nodes = nullptr;
@@ -37,7 +38,7 @@ struct builder {
   leaf* leaves = nullptr;
   region* regions = nullptr;
   stored_value* stored_values = nullptr;
-  tag* tags = nullptr;  ///< null while gradients are appended, because policies cannot name what gradients compute
+  tag* tags = nullptr;
   char* names = nullptr;
   /// The number of nodes and arguments for which there is room, if the tables can grow.
   int room = std::numeric_limits<int>::max(), argument_room = std::numeric_limits<int>::max();
@@ -55,6 +56,9 @@ struct builder {
   int first_binding = 0;
   int current_region = 0;  ///< the region of the values that are appended
   int open_region = 0;     ///< the innermost open region
+  /// True while a gradient rule is appended. The values of a rule have no tags, because policies cannot name what a
+  /// gradient computes.
+  bool in_rule = false;
 
   /// Returns the first result of an operation, and appends the results if they are new.
   ///
@@ -62,10 +66,10 @@ struct builder {
   /// belongs to the innermost region that contains all of them. There is one exception: if all arguments of a segment
   /// are functions of this kind, the user wants the segment to recompute its interior, so its values are not shared.
   constexpr int find_or_append(const operation* op, const int* values) {
-    bool from_parameters =
-        op->argument_count > 0 && !detail::same_address(tags, nullptr) && !regions[open_region].is_parameter_function;
-    for (int i = 0; from_parameters && i < op->argument_count; ++i) from_parameters = is_parameter_function(values[i]);
-    if (!from_parameters) return append(op, values);
+    if (in_rule || op->argument_count == 0 || regions[open_region].is_parameter_function) return append(op, values);
+    for (int i = 0; i < op->argument_count; ++i) {
+      if (!is_parameter_function(values[i])) return append(op, values);
+    }
     std::uint32_t hash = op->hash;
     for (int i = 0; i < op->argument_count; ++i) {
       const operation& by = *nodes[values[i]].op;
@@ -149,8 +153,8 @@ struct builder {
   /// Opens a scope with a region of its own and binds `count` values to its placeholders. The caller passes the
   /// returned frame to close().
   constexpr frame open(region_kind what, const int* values, int count) {
-    const frame before{first_binding, known.open(), path.count(), open_region};
-    bool from_parameters = what == region_kind::segment && !detail::same_address(tags, nullptr);
+    const frame before{first_binding, known.open(), path.count(), open_region, in_rule};
+    bool from_parameters = what == region_kind::segment && !in_rule;
     for (int i = 0; from_parameters && i < count; ++i) from_parameters = is_parameter_function(values[i]);
     const region& outer = regions[open_region];
     regions[region_count] = {.parent = open_region,
@@ -166,9 +170,10 @@ struct builder {
   /// Opens a scope for a gradient rule. The values of the rule belong to `region`, which is the region of the value
   /// that is being differentiated.
   constexpr frame open_rule(int region) {
-    const frame before{first_binding, known.open(), path.count(), open_region};
+    const frame before{first_binding, known.open(), path.count(), open_region, in_rule};
     current_region = region;
     first_binding = bindings.count();
+    in_rule = true;
     return before;
   }
   constexpr void close(const frame& before) {
@@ -177,6 +182,7 @@ struct builder {
     known.close(before.memo);
     path.shrink(before.path);
     current_region = open_region = before.region;
+    in_rule = before.in_rule;
   }
 
   /// Returns the number of the leaf with this name, and appends the leaf if it is new. A name that is used several

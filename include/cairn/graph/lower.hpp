@@ -55,8 +55,7 @@ struct lowering<lang::expr<Op, A...>> {
     constexpr int count = static_cast<int>(sizeof...(A));
     constexpr int results = static_cast<int>(type::results.size());
     c.total += {.nodes = results, .arguments = count};
-    if (common == dtype::bf16 && !Op::elementwise)
-      c.total += {.nodes = results, .arguments = results, .rounds = true};
+    if (common == dtype::bf16 && !Op::elementwise) c.total += {.nodes = results, .arguments = results, .rounds = true};
     if (updates) c.total += {.nodes = count, .arguments = count, .updates = count};
   }
   template <class Target>
@@ -127,7 +126,7 @@ struct lowering<lang::tagged<Name, X>> {
   static constexpr int into(builder& b) {
     if (const int known = b.known.find(&id_of<type>, type::traits.height); known != none) return known;
     const int value = lowering<X>::template into<Target>(b);
-    if (cairn::detail::same_address(b.tags, nullptr)) return value;
+    if (b.in_rule) return value;
     b.tags[b.tag_count++] = {value, b.write_name(Name), static_cast<int>(std::string_view(Name).size())};
     return b.known.add(&id_of<type>, type::traits.height, value);
   }

@@ -38,6 +38,11 @@ class stack {
     count_ = count;
     return items_;
   }
+  /// Adds `count` items and returns the first of them.
+  constexpr T* extend(int count) {
+    const int before = count_;
+    return resize(before + count) + before;
+  }
 
  private:
   constexpr void grow() {
@@ -57,8 +62,9 @@ class stack {
 class memo {
  public:
   constexpr int find(const char* type, int key) const {
-    for (int i = heads_[key % chains]; i > begin_; i = entries_[i - 1].next) {
-      if (entries_[i - 1].key == key && detail::same_address(entries_[i - 1].type, type)) return entries_[i - 1].value;
+    const entry* const all = entries_.begin();
+    for (int i = heads_[key % chains]; i > begin_; i = all[i - 1].next) {
+      if (all[i - 1].key == key && detail::same_address(all[i - 1].type, type)) return all[i - 1].value;
     }
     return none;
   }
@@ -74,7 +80,8 @@ class memo {
     return before;
   }
   constexpr void close(int before) {
-    for (int i = entries_.count(); i-- > begin_;) heads_[entries_[i].key % chains] = entries_[i].next;
+    const entry* const all = entries_.begin();
+    for (int i = entries_.count(); i-- > begin_;) heads_[all[i].key % chains] = all[i].next;
     entries_.shrink(begin_);
     begin_ = before;
   }

@@ -201,7 +201,6 @@ struct scan_operations {
   }
   static constexpr void append_gradients(builder& b, int node, const bool* wanted, int* gradient) {
     const builder::frame before = b.open_rule(b.nodes[node].region);
-    tag* const tags = std::exchange(b.tags, nullptr);
     int operands[pullback_arguments];
     int n = 0;
     // `zero` is of type Target::real, so it is never converted.
@@ -235,7 +234,6 @@ struct scan_operations {
         if (Target::rounds) b.gradient_pairs.push({gradient[argument], argument});
       }
     }
-    b.tags = tags;
     b.close(before);
   }
   /// Appends the gradients, in constant evaluation only, like all gradient rules.

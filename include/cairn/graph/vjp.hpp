@@ -143,22 +143,21 @@ struct gradient_rule_of {
     static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
       constexpr append_pointer rules[]{&append_gradient<Tensors, fitted_type<Tensors, G>>...};
       const builder::frame before = b.open_rule(b.nodes[node].region);
-      tag* const tags = std::exchange(b.tags, nullptr);
+      int* binding = b.bindings.extend(Cotangents + results + arity);
       if constexpr (Cotangents == 1) {
-        b.bindings.push(gradient[node + differentiable[0]]);
+        *binding++ = gradient[node + differentiable[0]];
       } else {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
           constexpr int (*zeros_of[])(builder&){&zeros<result_tensor<differentiable[I]>>...};
           for (int i = 0; i < Cotangents; ++i) {
             const int known = gradient[node + differentiable[static_cast<std::size_t>(i)]];
-            b.bindings.push(known != none ? known : zeros_of[i](b));
+            *binding++ = known != none ? known : zeros_of[i](b);
           }
         }(std::make_index_sequence<Cotangents>{});
       }
-      for (int r = 0; r < results; ++r) b.bindings.push(node + r);
-      for (int i = 0; i < arity; ++i) b.bindings.push(b.argument(node, i));
+      for (int r = 0; r < results; ++r) *binding++ = node + r;
+      for (int i = 0; i < arity; ++i) *binding++ = b.argument(node, i);
       for (int which = arity; which-- > 0;) rules[which](b, b.argument(node, which), wanted, gradient);
-      b.tags = tags;
       b.close(before);
     }
   };

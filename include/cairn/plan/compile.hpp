@@ -45,7 +45,8 @@ struct compiled {
   static constexpr auto costs = count_segment_bytes(graph, gradient, segments, needs, schedule_without_updates);
   static constexpr const auto& schedule = with_updates<Model, schedule_without_updates>();
   static constexpr auto readers = find_readers(schedule);
-  static constexpr auto steps = fuse(schedule, readers);
+  static constexpr auto groups = fuse(schedule, readers);
+  static constexpr auto steps = mark_external(schedule, readers, groups);
   static constexpr auto loops = write_loops(schedule, steps);
   static constexpr auto ranges = liveness(schedule, steps, loops);
   static constexpr auto addresses =

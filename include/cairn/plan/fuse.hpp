@@ -22,85 +22,81 @@ inline constexpr int max_loop_operations = 32;
 inline constexpr int max_row_bytes = 16 * 1024;  ///< most bytes of a row that a kernel takes from a fused loop
 
 namespace detail {
+/// The group of values that the pass collects for the next fused loop.
+struct open_group {
+  int values[max_loop_operations] = {};
+  int count = 0;
+  int inputs = 0;                  ///< how many values the group reads that are not in the group
+  int sum = none;                  ///< the last sum in the group, or none; all sums of a group run over the same axes
+  int sum_axes = 0;                ///< first of the axes that the sums treat as one row
+  int pieces = none;               ///< a concatenation that the group reads in place, or none
+  int kernel = none;               ///< kernel whose rows the group reads right after the kernel, or none
+  bool begins_with_tiles = false;  ///< the first value of the group is computed in tiles
+  /// The tiled operation keeps partial sums in its result, so the memory of the result must not be overwritten.
+  bool keeps_partial_sums = false;
+};
+
 template <class Schedule, class Readers>
 struct fuser {
   static constexpr int nodes = Schedule::capacity;
+  static constexpr int open_step = nodes;  ///< the plan step of values in the open group, until the group closes
   const Schedule& s;
   const Readers& readers;
   plan_steps<nodes> out{{readers}};
-  int open[max_loop_operations] = {};
-  int open_count = 0, open_inputs = 0;
-  int open_sum = none;  ///< last sum in the open group, or none; all sums of a group run over the same axes
-  int sum_axes = 0;     ///< first of the axes that the sums treat as one row
-  bool open_begins_with_tiles = false;  ///< true if the first value of the open group is computed in tiles
-  /// true if the tiled operation keeps partial sums in its result, so that the memory must not be overwritten
-  bool open_keeps_partial_sums = false;
-  int open_pieces = none;        ///< a concatenation that the open group reads in place, or none
-  int open_kernel = none;        ///< kernel whose rows the open group reads right after the kernel, or none
+  open_group group{};
   bool added_early[nodes] = {};  ///< by value: true if it was added before values that precede it in the schedule
 
   /// Returns true if `v` is in the open group. Code that tests every argument of every operation repeats this
   /// comparison instead of calling the function: the calls would take a twentieth of the steps that clang allows.
-  constexpr bool in_open(int v) const { return out.step_of[v] == out.step_count; }
+  constexpr bool in_open(int v) const { return out.step_of[v] == open_step; }
   constexpr const graphs::operation& op_of(int v) const { return *s.nodes[v].op; }
   constexpr const graphs::result_info& result_of(int v) const { return *s.nodes[v].result; }
   constexpr bool same_shape(int v, int w) const {
     return cairn::detail::same_address(s.nodes[v].result->same_shape, s.nodes[w].result->same_shape);
   }
 
-  constexpr void add_member(int v) {
-    out.position[v] = out.member_count;
-    out.members[out.member_count++] = v;
-  }
-  constexpr void add_open(int v) {
-    open[open_count++] = v;
-    out.step_of[v] = out.step_count;
-  }
-
-  constexpr void add_results(int v) {
-    for (int r = 0; r < op_of(v).result_count; ++r) add_member(v + r);
+  /// Adds the results of `v` to the list of members, from result `first` on.
+  constexpr void add_results(int v, int first = 0) {
+    for (int r = first, count = op_of(v).result_count; r < count; ++r) out.members[out.member_count++] = v + r;
   }
   /// Assigns all results of `v` to plan step `index`.
   constexpr void assign(int v, int index) {
-    for (int r = 0; r < op_of(v).result_count; ++r) out.step_of[v + r] = index;
+    for (int r = 0, count = op_of(v).result_count; r < count; ++r) out.step_of[v + r] = index;
   }
 
   /// Ends the open group. `row_reader` is an operation that reads rows of the group, or none.
   constexpr void close(int row_reader = none) {
-    if (open_count == 0 && open_kernel == none) return;
-    plan_step& added = out.steps[out.step_count++];
-    added.begin = out.member_count;
-    added.kernel = open_begins_with_tiles ? open[0] : open_kernel != none ? open_kernel : row_reader;
-    added.loop_reads_tiles = open_begins_with_tiles && open_count > 1;
-    added.loop_reads_rows = open_kernel != none && open_count > 0;
-    if (open_kernel != none) add_results(open_kernel);
-    if (open_begins_with_tiles && !added.loop_reads_tiles) {
-      add_results(open[0]);
-      added.loop_begin = added.loop_end = added.begin;
-    } else {
-      for (int r = 1; added.loop_reads_tiles && r < op_of(open[0]).result_count; ++r) add_member(open[0] + r);
-      added.loop_begin = out.member_count;
-      for (int i = 0; i < open_count; ++i) add_member(open[i]);
-      added.loop_end = out.member_count;
-      if (row_reader != none) add_results(row_reader);
-    }
-    added.end = out.member_count;
-    open_count = open_inputs = 0;
-    open_sum = open_pieces = open_kernel = none;
-    open_begins_with_tiles = open_keeps_partial_sums = false;
+    if (group.count == 0 && group.kernel == none) return;
+    const bool alone = group.begins_with_tiles && group.count == 1;  // then no fused loop reads the tiles
+    const int begin = out.member_count;
+    if (group.kernel != none) add_results(group.kernel);
+    if (group.begins_with_tiles) add_results(group.values[0], alone ? 0 : 1);
+    const int loop_begin = alone ? begin : out.member_count;
+    for (int i = alone; i < group.count; ++i) out.members[out.member_count++] = group.values[i];
+    const int loop_end = alone ? begin : out.member_count;
+    if (row_reader != none) add_results(row_reader);
+    for (int m = begin; m < out.member_count; ++m) out.step_of[out.members[m]] = out.step_count;
+    out.steps[out.step_count++] = {
+        .begin = begin,
+        .end = out.member_count,
+        .loop_begin = loop_begin,
+        .loop_end = loop_end,
+        .kernel = group.begins_with_tiles ? group.values[0]
+                  : group.kernel != none  ? group.kernel
+                                          : row_reader,
+        .loop_reads_tiles = group.begins_with_tiles && !alone,
+        .loop_reads_rows = group.kernel != none && group.count > 0,
+    };
+    group = {};
   }
 
   /// Adds kernel `v` as a plan step before the open group. The kernel does not read the group.
   constexpr void add_kernel(int v) {
-    plan_step& added = out.steps[out.step_count];
-    added.begin = added.loop_begin = added.loop_end = out.member_count;
-    added.kernel = v;
+    const int begin = out.member_count;
     add_results(v);
-    added.end = out.member_count;
+    out.steps[out.step_count] = {
+        .begin = begin, .end = out.member_count, .loop_begin = begin, .loop_end = begin, .kernel = v};
     assign(v, out.step_count++);
-    if (open_begins_with_tiles) assign(open[0], out.step_count);
-    if (open_kernel != none) assign(open_kernel, out.step_count);
-    for (int i = 0; i < open_count; ++i) out.step_of[open[i]] = out.step_count;
   }
 
   /// Returns true if value `v` reads argument `a` element by element, which means that no map leads to other elements.
@@ -111,8 +107,10 @@ struct fuser {
   }
   /// Returns true if the open group contains argument `a` or one of its pieces.
   constexpr bool depends_on_open(int a) const {
+    const int root = readers.memory_root[a];
+    if (!readers.in_pieces[root]) return out.step_of[root] == open_step;
     bool waits = false;
-    for_each_piece(s, readers, readers.memory_root[a], [&](int piece) { waits |= in_open(piece); });
+    for_each_piece(s, readers, root, [&](int piece) { waits |= in_open(piece); });
     return waits;
   }
   /// Returns true if `v` would be written over its argument `a`.
@@ -138,19 +136,19 @@ struct fuser {
 
   constexpr bool can_join_open(int v) const {
     const graphs::node& n = s.nodes[v];
-    const int first = open_kernel != none ? s.argument(open_kernel, 0) : open[0];
-    if ((open_count == 0 && open_kernel == none) || open_count + n.op->result_count > max_loop_operations ||
-        open_inputs + n.op->argument_count > max_loop_inputs || !same_shape(first, v) ||
-        (open_keeps_partial_sums && !has_room_for_sums(v)) ||
-        ((open_begins_with_tiles || open_kernel != none) && (n.op->updates || belongs_to_next_loop(v))))
+    const int first = group.kernel != none ? s.argument(group.kernel, 0) : group.values[0];
+    if ((group.count == 0 && group.kernel == none) || group.count + n.op->result_count > max_loop_operations ||
+        group.inputs + n.op->argument_count > max_loop_inputs || !same_shape(first, v) ||
+        (group.keeps_partial_sums && !has_room_for_sums(v)) ||
+        ((group.begins_with_tiles || group.kernel != none) && (n.op->updates || belongs_to_next_loop(v))))
       return false;
-    const bool outside_reads_unrestricted = open_sum == none && !open_keeps_partial_sums;
+    const bool outside_reads_unrestricted = group.sum == none && !group.keeps_partial_sums;
     for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = s.arguments[n.first + i], root = readers.memory_root[a];
       if (readers.in_pieces[root] && depends_on_open(a)) return false;
-      if (open_kernel != none && a == root && is_one_number_per_row(a) && reads_elementwise(v, a)) continue;
-      if (out.step_of[root] == out.step_count ? a != root || !in_registers(a) || !reads_elementwise(v, a)
-                                              : !outside_reads_unrestricted && !can_read_outside(v, a))
+      if (group.kernel != none && a == root && is_one_number_per_row(a) && reads_elementwise(v, a)) continue;
+      if (out.step_of[root] == open_step ? a != root || !in_registers(a) || !reads_elementwise(v, a)
+                                         : !outside_reads_unrestricted && !can_read_outside(v, a))
         return false;
     }
     return true;
@@ -177,20 +175,20 @@ struct fuser {
   /// sums lie in the first result that the group stores.
   constexpr bool has_room_for_sums(int v) const {
     for (int r = 0; r < op_of(v).result_count; ++r) {
-      if (result_of(v + r).bytes != result_of(open[0]).bytes) return false;
+      if (result_of(v + r).bytes != result_of(group.values[0]).bytes) return false;
     }
     return true;
   }
   /// Returns true if value `a` of the open group is at hand in its fused loop. Sums are not, and neither are further
   /// results of the operation that computes tiles.
   constexpr bool in_registers(int a) const {
-    return s.nodes[a].op->made.summed == 0 &&
-           !(open_begins_with_tiles && a > open[0] && a < open[0] + op_of(open[0]).result_count);
+    return s.nodes[a].op->made.summed == 0 && !(group.begins_with_tiles && a > group.values[0] &&
+                                                a < group.values[0] + op_of(group.values[0]).result_count);
   }
   /// Returns true if `a` is a result of the open kernel with one number for each row. There must be an open kernel.
   constexpr bool is_one_number_per_row(int a) const {
-    return a >= open_kernel && a < open_kernel + op_of(open_kernel).result_count &&
-           is_one_number_per_row(open_kernel, a);
+    return a >= group.kernel && a < group.kernel + op_of(group.kernel).result_count &&
+           is_one_number_per_row(group.kernel, a);
   }
   constexpr bool is_one_number_per_row(int kernel, int result) const {
     const shape& rows = result_of(s.argument(kernel, 0)).extents;
@@ -198,9 +196,9 @@ struct fuser {
   }
   /// Returns true if a fused loop that contains `v` may read `a`, which an earlier plan step computes.
   constexpr bool can_read_outside(int v, int a) const {
-    if (readers.in_pieces[a] && open_sum != none && sums_across_pieces(open_sum, a)) return false;
-    return (open_sum == none || reads_as_rows(v, a, sum_axes)) &&
-           !(open_keeps_partial_sums && may_be_written_over(v, a));
+    if (readers.in_pieces[a] && group.sum != none && sums_across_pieces(group.sum, a)) return false;
+    return (group.sum == none || reads_as_rows(v, a, group.sum_axes)) &&
+           !(group.keeps_partial_sums && may_be_written_over(v, a));
   }
   /// Returns true if `sum` runs over the axis along which `concatenation` is put together.
   constexpr bool sums_across_pieces(int sum, int concatenation) const {
@@ -212,18 +210,22 @@ struct fuser {
     if (!can_join_open(v)) close();
     for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = s.arguments[n.first + i];
-      open_inputs += out.step_of[a] != out.step_count;
-      if (readers.in_pieces[a]) open_pieces = a;
+      group.inputs += out.step_of[a] != open_step;
+      if (readers.in_pieces[a]) group.pieces = a;
     }
-    for (int r = 0; r < n.op->result_count; ++r) add_open(v + r);
+    for (int r = 0; r < n.op->result_count; ++r) {
+      group.values[group.count++] = v + r;
+      out.step_of[v + r] = open_step;
+    }
   }
 
   /// Returns true if all values that the open group reads are rows from `axis` on.
   constexpr bool open_reads_only_rows(int axis) const {
-    for (int k = 0; k < open_count; ++k) {
-      for (int i = 0; i < op_of(open[k]).argument_count; ++i) {
-        const int a = s.argument(open[k], i);
-        if (!in_open(a) && !reads_as_rows(open[k], a, axis)) return false;
+    for (int k = 0; k < group.count; ++k) {
+      const graphs::node& n = s.nodes[group.values[k]];
+      for (int i = 0; i < n.op->argument_count; ++i) {
+        const int a = s.arguments[n.first + i];
+        if (out.step_of[a] != open_step && !reads_as_rows(group.values[k], a, axis)) return false;
       }
     }
     return true;
@@ -255,10 +257,10 @@ struct fuser {
   /// Returns `row_axis_of_sum(v)` if the open group can accumulate the sum `v`, otherwise none.
   constexpr int row_axis_if_sum_joins(int v) const {
     const int row = row_axis_of_sum(v);
-    if (row == none || !in_open(s.argument(v, 0)) || open_begins_with_tiles || open_kernel != none ||
-        open_count == max_loop_operations ||
-        (open_sum != none && op_of(open_sum).made.summed != op_of(v).made.summed) ||
-        (open_pieces != none && sums_across_pieces(v, open_pieces)))
+    if (row == none || !in_open(s.argument(v, 0)) || group.begins_with_tiles || group.kernel != none ||
+        group.count == max_loop_operations ||
+        (group.sum != none && op_of(group.sum).made.summed != op_of(v).made.summed) ||
+        (group.pieces != none && sums_across_pieces(v, group.pieces)))
       return none;
     return open_reads_only_rows(row) ? row : none;
   }
@@ -268,7 +270,8 @@ struct fuser {
   /// and there may be fewer of them than threads.
   constexpr bool can_read_rows_of_open(int v) const {
     const graphs::node& n = s.nodes[v];
-    if (!n.op->reads(0).rows_from_loop || open_begins_with_tiles || open_sum != none || open_kernel != none)
+    if (group.count == 0 || group.begins_with_tiles || group.sum != none || group.kernel != none ||
+        !n.op->reads(0).rows_from_loop)
       return false;
     const int a = s.arguments[n.first];
     for (int i = 1; i < n.op->argument_count; ++i) {
@@ -283,7 +286,7 @@ struct fuser {
   /// became slower.
   constexpr bool can_begin_loop_with_tiles(int v) const {
     const int reader = readers.first[v];
-    if (op_of(v).made.tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
+    if (s.nodes[v].op->made.tiles == tiling::none || reader == none || (v < s.turn && reader >= s.turn) ||
         op_of(reader).what != graphs::role::elementwise || op_of(reader).updates || !same_shape(reader, v) ||
         result_of(v).extents.rank == 0 || result_of(v).extents[-1] == 1)
       return false;
@@ -297,8 +300,9 @@ struct fuser {
   /// Returns true if a fused loop reads the row numbers of kernel `v` and can go through each row right after the
   /// kernel.
   constexpr bool can_begin_loop_after_rows(int v) const {
+    if (!s.nodes[v].op->made.one_for_each_row) return false;
     const int rows = s.argument(v, 0);
-    if (!op_of(v).made.one_for_each_row || result_of(rows).extents[-1] == 1) return false;
+    if (result_of(rows).extents[-1] == 1) return false;
     for (int r = 0; r < op_of(v).result_count; ++r) {
       const int reader = readers.first[v + r];
       if (reader != none && is_one_number_per_row(v, v + r) && same_shape(reader, rows) &&
@@ -310,30 +314,30 @@ struct fuser {
 
   /// Returns true if the open group, which does not read `v`, can follow `v` in one fused loop.
   constexpr bool fits_before_open(int v) const {
-    return open_count < max_loop_operations && open_sum == none && op_of(v).made.tiles == tiling::complete &&
-           same_shape(open[0], v);
+    return group.count < max_loop_operations && group.sum == none && op_of(v).made.tiles == tiling::complete &&
+           same_shape(group.values[0], v);
   }
   constexpr void add_tiled_kernel(int v) {
-    for (int i = open_count++; i > 0; --i) open[i] = open[i - 1];
-    open[0] = v;
-    open_begins_with_tiles = true;
-    open_keeps_partial_sums = op_of(v).made.tiles == tiling::summed_in_result;
-    assign(v, out.step_count);
+    for (int i = group.count++; i > 0; --i) group.values[i] = group.values[i - 1];
+    group.values[0] = v;
+    group.begins_with_tiles = true;
+    group.keeps_partial_sums = op_of(v).made.tiles == tiling::summed_in_result;
+    assign(v, open_step);
   }
 
-  /// The values between the results of kernel `v` and the first reader of `v` are computed before `v` if they are smaller
-  /// elementwise values. An example is the scale of a batch norm in prediction. The fused loop that reads the tiles of
-  /// `v` can then follow `v` directly. Returns the end of the range of these values. The range is empty if they cannot
-  /// be moved.
-  constexpr int end_of_values_before(int v) const {
-    const int next = v + op_of(v).result_count;
-    if (op_of(v).result_count > 1 || !can_begin_loop_with_tiles(v)) return next;
-    const int reader = readers.first[v];
+  /// Adds the values between the results of kernel `v` and the first reader of `v`, if they are smaller elementwise
+  /// values. An example is the scale of a batch norm in prediction. The fused loop that reads the tiles of `v` can then
+  /// follow `v` directly.
+  constexpr void add_values_before_reader(int v) {
+    const int next = v + op_of(v).result_count, reader = readers.first[v];
+    if (op_of(v).result_count > 1) return;
     for (int w = next; w < reader; ++w) {
-      if (op_of(w).what == graphs::role::kernel || op_of(w).updates || result_of(w).count >= result_of(v).count)
-        return next;
+      if (op_of(w).what == graphs::role::kernel || op_of(w).updates || result_of(w).count >= result_of(v).count) return;
     }
-    return reader;
+    for (int w = next; w < reader; ++w) {
+      add(w);
+      added_early[w] = true;
+    }
   }
 
   /// Looks at the values from `from` on, up to the next kernel. Adds a value if it can follow the open kernel row by
@@ -360,72 +364,49 @@ struct fuser {
   }
 
   constexpr void add(int v) {
-    const graphs::node& n = s.nodes[v];
-    if (added_early[v] || n.result_index > 0) return;
+    if (added_early[v] || s.nodes[v].result_index > 0) return;
     out.step_of[v] = none;
     if (readers.in_pieces[v]) return;
-    if (n.op->what == graphs::role::elementwise || (n.op->what == graphs::role::map && out.memory_root[v] == v))
-      add_elementwise(v);
-    else if (n.op->what == graphs::role::kernel) add_any_kernel(v);
+    const graphs::role what = s.nodes[v].op->what;
+    if (what == graphs::role::elementwise || (what == graphs::role::map && out.memory_root[v] == v)) add_elementwise(v);
+    else if (what == graphs::role::kernel) add_any_kernel(v);
   }
   constexpr void add_any_kernel(int v) {
     const graphs::node& n = s.nodes[v];
+    const bool begins_with_tiles = can_begin_loop_with_tiles(v);
+    if (begins_with_tiles) add_values_before_reader(v);
     if (const int row = row_axis_if_sum_joins(v); row != none) {
-      open_sum = v;
-      sum_axes = row;
-      add_open(v);
+      group.sum = group.values[group.count++] = v;
+      group.sum_axes = row;
+      out.step_of[v] = open_step;
     } else if (can_begin_loop_after_rows(v)) {
       close();
-      open_kernel = v;
-      assign(v, out.step_count);
+      group.kernel = v;
+      assign(v, open_step);
       add_row_followers(v + n.op->result_count);
     } else if (can_read_rows_of_open(v)) {
-      assign(v, out.step_count);
       close(v);
     } else {
       // a group that begins with a kernel is closed, because the kernel's arguments would stay alive while it waits
-      bool waits = open_begins_with_tiles || open_kernel != none;
+      bool waits = group.begins_with_tiles || group.kernel != none;
       for (int i = 0; i < n.op->argument_count; ++i) waits |= depends_on_open(s.arguments[n.first + i]);
-      if (waits || (can_begin_loop_with_tiles(v) && !fits_before_open(v))) close();
-      if (can_begin_loop_with_tiles(v)) add_tiled_kernel(v);
+      if (waits || (begins_with_tiles && !fits_before_open(v))) close();
+      if (begins_with_tiles) add_tiled_kernel(v);
       else add_kernel(v);
     }
   }
 
-  /// Ends the open group where backward or the updates begin.
-  constexpr void begin_part(int v) {
+  /// Adds all values. No group spans the turn, or the begin of the updates.
+  constexpr void group_values() {
+    const int updates = s.first_update == none ? s.node_count : s.first_update;
+    for (int v = 0; v < s.turn; ++v) add(v);
     close();
-    if (v == s.turn) out.turn = out.first_update_step = out.step_count;
-    if (v == s.first_update) out.first_update_step = out.step_count;
-  }
-  constexpr void group() {
-    for (int v = 0; v < s.node_count;) {
-      if (v == s.turn || v == s.first_update) begin_part(v);
-      const graphs::operation& op = *s.nodes[v].op;
-      const int next = v + op.result_count;
-      const int end = op.what == graphs::role::kernel ? end_of_values_before(v) : next;
-      for (int w = next; w < end; ++w) add(w);
-      add(v);
-      v = end;
-    }
+    out.turn = out.step_count;
+    for (int v = s.turn; v < updates; ++v) add(v);
     close();
-    if (s.turn == s.node_count) out.turn = out.step_count;
-  }
-
-  constexpr void find_external() {
-    for (int m = 0; m < out.member_count; ++m) {
-      // readers in other plan steps come after readers in this one
-      const int v = out.members[m], last = readers.last[v];
-      const plan_step& st = out.steps[out.step_of[v]];
-      out.external[v] = last == none ? s.result(v).always_in_memory
-                                     : out.step_of[last] != out.step_of[v] || st.kernel == last ||
-                                           (st.loop_reads_rows && m < st.loop_begin);
-    }
-    for (int i = 0; i < s.output_count; ++i) out.external[readers.memory_root[s.outputs[i]]] = true;
-    for (int v : s.gradient) {
-      if (v != none) out.external[readers.memory_root[v]] = true;
-    }
-    for (int i = 0; i < s.carry_count; ++i) out.external[s.carries[i].after] = true;
+    out.first_update_step = s.first_update == none ? out.turn : out.step_count;
+    for (int v = updates; v < s.node_count; ++v) add(v);
+    close();
   }
 };
 }  // namespace detail
@@ -434,9 +415,27 @@ struct fuser {
 template <class Schedule, class Readers>
 constexpr auto fuse(const Schedule& s, const Readers& readers) {
   detail::fuser<Schedule, Readers> f{s, readers};
-  f.group();
-  f.find_external();
+  f.group_values();
   return f.out;
+}
+
+/// Returns the plan steps with the positions of their values, and with the values that must be written to memory.
+template <class Schedule, class Readers, class Steps>
+constexpr Steps mark_external(const Schedule& s, const Readers& readers, Steps out) {
+  for (int m = 0; m < out.member_count; ++m) {
+    // readers in other plan steps come after readers in this one
+    const int v = out.members[m], last = readers.last[v], step = out.step_of[v];
+    out.position[v] = m;
+    out.external[v] = last == none ? s.result(v).always_in_memory
+                                   : out.step_of[last] != step || out.steps[step].kernel == last ||
+                                         (out.steps[step].loop_reads_rows && m < out.steps[step].loop_begin);
+  }
+  for (int i = 0; i < s.output_count; ++i) out.external[readers.memory_root[s.outputs[i]]] = true;
+  for (int v : s.gradient) {
+    if (v != none) out.external[readers.memory_root[v]] = true;
+  }
+  for (int i = 0; i < s.carry_count; ++i) out.external[s.carries[i].after] = true;
+  return out;
 }
 
 }  // namespace cairn::plans
