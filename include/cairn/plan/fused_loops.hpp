@@ -60,7 +60,7 @@ struct operand_axis {
 };
 template <class Schedule>
 constexpr operand_axis axis_of_operand(const Schedule& s, const loop_input& in, const shape& whole, int axis) {
-  const shape& own = s.result(in.value).extents;
+  const shape& own = s.nodes[in.value].result->extents;
   const int here = axis - (whole.rank - own.rank);
   if (here < 0 || (own.extent[here] == 1 && whole.extent[axis] != 1)) return {};
   const shape& from = in.through_map ? s.result(s.argument(in.value, 0)).extents : own;
@@ -87,7 +87,7 @@ struct loop_writer {
   /// Returns the number of an input of fused loop `l`. `by` is the operation that reads argument `a`. If `by` is a map
   /// of the fused loop itself, it reads the argument through the map.
   constexpr int input_of(const loop& l, int a, int by) {
-    const bool own_map = s.op(by).what == graphs::role::map;
+    const bool own_map = s.nodes[by].op->what == graphs::role::map;
     const int v = own_map ? by : a;
     if (input_number[v] > l.input_begin) return input_number[v] - 1 - l.input_begin;
     const graphs::operation& source = *s.nodes[f.memory_root[a]].op;
@@ -118,8 +118,8 @@ struct loop_writer {
     bool flat = summed == 0 && st.kernel == none && whole.count <= most_extent;
     for (int i = l.input_begin; i < l.input_end; ++i) {
       loop_input& in = out.inputs[i];
-      in.broadcast = s.result(in.value).count != whole.count;
-      if (in.how != access::constant) flat &= !in.broadcast && !in.through_map && !in.in_pieces;
+      in.broadcast = s.nodes[in.value].result->count != whole.count;
+      flat &= in.how == access::constant || (!in.broadcast && !in.through_map && !in.in_pieces);
     }
     if (flat) {
       l.extents.rank = whole.count == 1 ? 0 : 1;
@@ -205,13 +205,11 @@ struct loop_writer {
     for (int m = 0; m < p.loop_end - p.loop_begin; ++m) {
       const loop_value &x = out.code[p.loop_begin + m], &y = out.code[q.loop_begin + m];
       if (!x.same_code(y)) return false;
-      for (int i = 0; i < x.arguments; ++i) {
+      for (int i = 0; i < x.arguments; ++i)
         if (out.arguments[x.first + i] != out.arguments[y.first + i]) return false;
-      }
     }
-    for (int i = 0; i < a.input_end - a.input_begin; ++i) {
+    for (int i = 0; i < a.input_end - a.input_begin; ++i)
       if (!out.inputs[a.input_begin + i].same_code(out.inputs[b.input_begin + i])) return false;
-    }
     return true;
   }
 
