@@ -61,14 +61,14 @@ constexpr auto two_slices = mean(square(scan<T, "step", Policy>(
     [](auto h, auto a, auto b) {
       return tanh(matmul(h, param<"v", width, width>) + a) + sin(matmul(h, param<"w", width, width>) + b);
     },
-    carried(zeros<rows, width>), each(xs * param<"a", width>, xs * param<"b", width>))));
+    carried(zeros<rows, width>), each(xs* param<"a", width>, xs* param<"b", width>))));
 template <class Policy>
 constexpr auto slices_written_over = mean(square(scan<T, "step", Policy>(
     [](auto h, auto a, auto b) {
       const auto through = [&](auto x, auto w) { return tanh(softmax(x) + matmul(h, w)); };
       return through(a, param<"v", width, width>) * through(b, param<"w", width, width>);
     },
-    carried(zeros<rows, width> + 0.5_c), each(xs * param<"a", width>, xs * param<"b", width>))));
+    carried(zeros<rows, width> + 0.5_c), each(xs* param<"a", width>, xs* param<"b", width>))));
 /// One result is written over the value from which another result is computed. One gradient is written over in this
 /// way, too.
 template <class Policy, bool Collects>
@@ -92,7 +92,15 @@ constexpr auto twice_collected = mean(square(std::get<Which>(scan<T, "step", Pol
       const auto e = sin(x * 0.5_c);
       return std::tuple{tanh(z), e, argmax<-1>(matmul(z, param<"w", width, width>)), e};
     },
-    carried(zeros<rows, width>), each(xs * param<"a", width>)))));
+    carried(zeros<rows, width>), each(xs* param<"a", width>)))));
+
+// A value is two arguments of the scan, and a parameter is an argument and also a parameter of the body.
+constexpr auto several_roles = [] {
+  const auto h = tanh(mean<0, 1>(input<"xs", T, rows, width>) * param<"p", width>);
+  return sum(
+      square(scan<3, "step">([](auto carry, auto same, auto w) { return tanh(carry * w + same * param<"/w", width>); },
+                             carried(h), h, param<"/w", width>)));
+}();
 
 template <auto Loss, class... Options>
 std::vector<double> gradients_after(int steps) {
@@ -140,6 +148,11 @@ BOOST_AUTO_TEST_CASE(all_policies_have_the_same_gradient) {
   for (std::size_t i = 1; i < twice.size(); ++i) BOOST_TEST(std::abs(twice[i] - 2 * expected[i]) < 1e-12);
   BOOST_TEST(frozen.size() == 1 + 2 * width);  // of a and of other
   for (const double x : frozen) BOOST_TEST(std::ranges::count(expected, x) > 0);
+}
+BOOST_AUTO_TEST_CASE(accumulated_gradients_of_values_in_several_roles) {
+  const auto once = gradients_after<several_roles>(1), twice = gradients_after<several_roles, accumulate_gradients>(2);
+  BOOST_TEST(twice.size() == 1 + 2 * width);
+  for (std::size_t i = 1; i < twice.size(); ++i) BOOST_TEST(std::abs(twice[i] - 2 * once[i]) < 1e-12);
 }
 BOOST_AUTO_TEST_CASE(planned_bytes_are_touched) {
   const std::vector<float> x(T * rows * width, 0.3F);

@@ -239,22 +239,38 @@ struct address_finder {
     }
   }
 
-  /// Puts the gradients at their final addresses. A value over which a gradient is written has the same address, with
-  /// two exceptions:
-  /// - If the address holds an earlier gradient, values computed before the last read of that gradient do not get it.
+  /// Returns true if plan step `index` may write its result `w` over `v`, which it reads for the last time.
+  constexpr bool may_be_written_over(int index, int w, int v) const {
+    bool may = false;
+    for_each_overwritable(s, f, l, ranges, out, index, w, [&](int read) { return may |= read == v; });
+    return may;
+  }
+  /// Returns true if value `v` may be computed at the address of the gradient of `leaf`. There are two exceptions:
+  /// - If the address holds an earlier gradient, `v` must be computed after the last read of that gradient, or over it.
   /// - If the forward pass can run without the backward pass, no value of the forward pass gets such an address.
+  ///
+  /// If `leaf` is none, the address is that of a result or of a stored value.
+  constexpr bool is_free_for(int leaf, int v) const {
+    const int index = f.step_of[v];
+    if (index == none || leaf == none) return index != none;
+    if (apart && index < f.turn) return false;
+    const int earlier = s.earlier[leaf];
+    if (earlier == none || index > ranges.last[earlier]) return true;
+    return index == ranges.last[earlier] && may_be_written_over(index, v, earlier);
+  }
+  /// Puts the gradients at their final addresses. A value over which a gradient is written has the same address, if it
+  /// is free.
   constexpr void find_gradients() {
-    int free_from[nodes] = {};  // by value among the gradients: first plan step that may write at its address
+    int leaf_of[nodes];  // by value at the address of a gradient: the leaf of the gradient
+    for (int& leaf : leaf_of) leaf = none;
     for (int i = 0; i < g.leaf_count; ++i) {
       if (s.gradient[i] == none) continue;
       const int v = f.memory_root[s.gradient[i]];
       if (f.step_of[v] != none && !out.outside_arena[v] && !out.output[v]) {
         out.outside_arena[v] = true;
         out.of[v] = gradient_address(i);
-        free_from[v] = apart ? f.turn : 0;
-        if (s.earlier[i] == none) continue;
-        out.of[s.earlier[i]] = out.of[v];
-        free_from[v] = std::max(free_from[v], ranges.last[s.earlier[i]]);
+        leaf_of[v] = i;
+        if (s.earlier[i] != none) out.of[s.earlier[i]] = out.of[v];
       } else {
         out.copies[out.copy_count++] = {s.gradient[i], gradient_address(i)};
       }
@@ -263,8 +279,8 @@ struct address_finder {
       const int w = f.members[m];
       if (!out.outside_arena[w]) continue;
       for_each_overwritable(s, f, l, ranges, out, f.step_of[w], w, [&](int v) {
-        if (out.outside_arena[v] || f.step_of[v] < free_from[w]) return false;
-        free_from[v] = free_from[w];
+        if (out.outside_arena[v] || !is_free_for(leaf_of[w], v)) return false;
+        leaf_of[v] = leaf_of[w];
         out.of[v] = out.of[w];
         return out.outside_arena[v] = true;
       });
@@ -309,9 +325,7 @@ struct address_finder {
   constexpr bool may_overwrite_cache(int after, int before) const {
     const int index = f.step_of[after];
     if (index == none || out.outside_arena[after]) return false;
-    bool takes = before == none || ranges.last[before] < index;
-    if (!takes) for_each_overwritable(s, f, l, ranges, out, index, after, [&](int v) { return takes |= v == before; });
-    return takes;
+    return before == none || ranges.last[before] < index || may_be_written_over(index, after, before);
   }
   constexpr void find_caches() {
     int next = g.result_count;
