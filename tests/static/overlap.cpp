@@ -88,13 +88,5 @@ constexpr auto dying = softmax(input<"square", 8, 8>);
 constexpr auto other = input<"other", 8, 8>;
 static_assert(judged<forward_of<matmul(dying, other) * dying>>() == fault::none);
 static_assert(judged<forward_of<matmul(other, dying) * dying>>() == fault::none);
-// A scan continues the gradient of w from the earlier gradient, and makes a gradient of h in the same plan step. The
-// gradient of h does not get the address of the gradient of w, which holds the earlier gradient at that time.
-constexpr auto carried_and_same = [] {
-  const auto h = tanh(input<"h", 8> * param<"p", 8>);
-  return sum(square(scan<3, "r">([](auto c, auto same, auto w) { return tanh(c * w + same * param<"/w", 8>); },
-                                 carried(h), h, param<"/w", 8>)));
-}();
-static_assert(lawful<carried_and_same, accumulate_gradients>());
 
 }  // namespace

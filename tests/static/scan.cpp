@@ -11,6 +11,8 @@
 
 #include <limits>
 
+#include "../overlap.hpp"
+
 using namespace cairn;
 
 namespace {
@@ -213,5 +215,14 @@ constexpr auto short_loss =
     mean(scan<10, "step", revolve<9>>([](auto h) { return tanh(h * param<"w", 16>); }, carried(h0)));
 static_assert(program<long_loss>::memory().peak_bytes ==
               program<short_loss>::memory().peak_bytes + program<long_loss>::loops().sum_bytes);
+
+// The scan continues the gradient of w from the earlier gradient, and makes a gradient of h in the same plan step. The
+// gradient of h does not get the address of the gradient of w, which holds the earlier gradient at that time.
+constexpr auto in_several_roles = [] {
+  const auto h = tanh(input<"h", 8> * param<"p", 8>);
+  return sum(square(scan<3, "r">([](auto c, auto same, auto w) { return tanh(c * w + same * param<"/w", 8>); },
+                                 carried(h), h, param<"/w", 8>)));
+}();
+static_assert(test::lawful<in_several_roles, accumulate_gradients>());
 
 }  // namespace
