@@ -265,8 +265,8 @@ struct sizes {
   }
   /// Returns the sizes of `n` copies.
   friend constexpr sizes operator*(int n, const sizes& s) {
-    return {n * s.nodes,         n * s.arguments, n * s.leaves,     n * s.regions, n * s.segments,
-            n * s.stored_values, n * s.tags,      n * s.characters, n * s.updates, s.depth, s.rounds};
+    return {n * s.nodes, n * s.arguments,  n * s.leaves,  n * s.regions, n * s.segments, n * s.stored_values,
+            n * s.tags,  n * s.characters, n * s.updates, s.depth,       s.rounds};
   }
   /// Adds the characters of a prefix of this length to all names.
   constexpr void prefix_names(int characters_more) { characters += (leaves + segments) * characters_more; }

@@ -36,7 +36,8 @@ struct tied_linear_layer : checked_layer<tied_linear_layer<Weight, Out>> {
   static constexpr auto problem(auto x) {
     return problem_of_features<"tied_linear", Weight>(x, []<class X>(X) {
       if constexpr (std::string_view(Weight).starts_with('/')) return lang::sound{};
-      else return lang::mistake<misuse::weight_of_other_layer, typename X::owner, lang::about<fact::parameter, Weight>>{};
+      else
+        return lang::mistake<misuse::weight_of_other_layer, typename X::owner, lang::about<fact::parameter, Weight>>{};
     });
   }
   template <class X>

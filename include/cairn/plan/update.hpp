@@ -58,8 +58,7 @@ struct update_writer {
         const int a = s.arguments[n.first + i];
         if (!shows_parameter[a]) continue;
         note_read(a, v);
-        shows_parameter[v] |=
-            n.op->what == graphs::role::view || n.op->what == graphs::role::map || n.op->made.joins;
+        shows_parameter[v] |= n.op->what == graphs::role::view || n.op->what == graphs::role::map || n.op->made.joins;
       }
     }
   }
