@@ -143,6 +143,7 @@ struct gradient_rule_of {
     static constexpr void append(builder& b, int node, const bool* wanted, int* gradient) {
       constexpr append_pointer rules[]{&append_gradient<Tensors, fitted_type<Tensors, G>>...};
       const builder::frame before = b.open_rule(b.nodes[node].region);
+      const int first = b.nodes[node].first;
       int* binding = b.bindings.extend(Cotangents + results + arity);
       if constexpr (Cotangents == 1) {
         *binding++ = gradient[node + differentiable[0]];
@@ -156,8 +157,8 @@ struct gradient_rule_of {
         }(std::make_index_sequence<Cotangents>{});
       }
       for (int r = 0; r < results; ++r) *binding++ = node + r;
-      for (int i = 0; i < arity; ++i) *binding++ = b.argument(node, i);
-      for (int which = arity; which-- > 0;) rules[which](b, b.argument(node, which), wanted, gradient);
+      for (int i = 0; i < arity; ++i) *binding++ = b.arguments[first + i];
+      for (int which = arity; which-- > 0;) rules[which](b, b.arguments[first + which], wanted, gradient);
       b.close(before);
     }
   };

@@ -142,13 +142,12 @@ struct fuser {
         (group.keeps_partial_sums && !has_room_for_sums(v)) ||
         ((group.begins_with_tiles || group.kernel != none) && (n.op->updates || belongs_to_next_loop(v))))
       return false;
-    const bool outside_reads_unrestricted = group.sum == none && !group.keeps_partial_sums;
     for (int i = 0; i < n.op->argument_count; ++i) {
       const int a = s.arguments[n.first + i], root = readers.memory_root[a];
       if (readers.in_pieces[root] && depends_on_open(a)) return false;
       if (group.kernel != none && a == root && is_one_number_per_row(a) && reads_elementwise(v, a)) continue;
       if (out.step_of[root] == open_step ? a != root || !in_registers(a) || !reads_elementwise(v, a)
-                                         : !outside_reads_unrestricted && !can_read_outside(v, a))
+                                         : (group.sum != none || group.keeps_partial_sums) && !can_read_outside(v, a))
         return false;
     }
     return true;
