@@ -299,7 +299,8 @@ class planner {
     const auto needs = on_heap([&] { return plans::find_needs(g, d, *in, unplaced::needs.cheap); });
     const auto s = on_heap([&] { return plans::rematerialize<size>(g, d, *in, *needs, unplaced::model::order); });
     const auto readers = on_heap([&] { return plans::find_readers(*s); });
-    const auto steps = on_heap([&] { return plans::fuse(*s, *readers); });
+    const auto groups = on_heap([&] { return plans::fuse(*s, *readers); });
+    const auto steps = on_heap([&] { return plans::mark_external(*s, *readers, *groups); });
     const auto loops = on_heap([&] { return plans::write_loops(*s, *steps); });
     const auto live = on_heap([&] { return plans::liveness(*s, *steps, *loops); });
     constexpr auto bases = unplaced::model::bases_of_results;

@@ -410,7 +410,7 @@ struct fuser {
 };
 }  // namespace detail
 
-/// Groups the values of a schedule into plan steps.
+/// Groups the values of a schedule into plan steps. `mark_external` completes the table.
 template <class Schedule, class Readers>
 constexpr auto fuse(const Schedule& s, const Readers& readers) {
   detail::fuser<Schedule, Readers> f{s, readers};
