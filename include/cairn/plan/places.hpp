@@ -3,8 +3,8 @@
 // accumulated.
 #pragma once
 
-#include "cairn/plan/liveness.hpp"
 #include "cairn/plan/model.hpp"
+#include "cairn/plan/overwrite.hpp"
 
 namespace cairn::plans {
 
@@ -65,63 +65,6 @@ struct addresses {
   std::int64_t stored_base_bytes = 0;  ///< bytes of the values that are stored outside the arena
   std::int64_t elsewhere_bytes = 0;    ///< bytes in memory that the user gives
 };
-
-/// Returns true if plan step `index` may write its result `w` over argument `v`, which the step reads for the last
-/// time.
-template <class Schedule, class Ranges, class Addresses>
-constexpr bool may_overwrite(const Schedule& s, const Ranges& ranges, const Addresses& p, int index, int v, int w) {
-  return ranges.last[v] == index && !p.output[v] && s.result(w).covers(s.result(v));
-}
-
-/// Returns true if the kernel of plan step `index` reads `v`. A kernel next to a fused loop may read all of `v` for
-/// each tile or row.
-template <class Schedule, class Steps>
-constexpr bool kernel_reads(const Schedule& s, const Steps& f, int index, int v) {
-  const plan_step& st = f.steps[index];
-  if (st.kernel == none) return false;
-  const graphs::node& n = s.nodes[st.kernel];
-  bool found = false;
-  for (int i = 0; i < n.op->argument_count; ++i)
-    for_each_piece(s, f, f.memory_root[s.arguments[n.first + i]], [&](int piece) { found |= piece == v; });
-  return found;
-}
-
-/// Returns true if a fused loop reads the source of its input `i` only at the element that it computes.
-template <class Schedule, class Steps, class Loops>
-constexpr bool read_once(const Schedule& s, const Steps& f, const Loops& l, int index, int i) {
-  bool once = true;
-  for (int other = l.of[index].input_begin; other < l.of[index].input_end; ++other) {
-    if (l.inputs[other].overwritable()) continue;
-    for_each_piece(s, f, l.inputs[other].source, [&](int piece) { once &= piece != l.inputs[i].source; });
-  }
-  return once;
-}
-
-/// Calls `visit(v)` with the arguments `v` of a plan step over which its result `w` may be written, until `visit`
-/// returns true because it takes one.
-template <class Schedule, class Steps, class Loops, class Ranges, class Addresses>
-constexpr void for_each_overwritable(const Schedule& s, const Steps& f, const Loops& l, const Ranges& ranges,
-                                     const Addresses& p, int index, int w, auto visit) {
-  const plan_step& st = f.steps[index];
-  if (st.loop_begin <= f.position[w] && f.position[w] < st.loop_end) {
-    for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
-      const int v = l.inputs[i].source;
-      if (l.inputs[i].overwritable() && read_once(s, f, l, index, i) &&
-          (st.loop_reads_rows || !kernel_reads(s, f, index, v)) && may_overwrite(s, ranges, p, index, v, w) && visit(v))
-        return;
-    }
-  } else if (const int a = s.result(w).overwrites; a != none && !st.loop_reads_tiles && !st.loop_reads_rows) {
-    const graphs::node& n = s.nodes[w];
-    const int v = f.memory_root[s.arguments[n.first + a]];
-    const int root = s.root(s.arguments[n.first + a]);
-    bool once = s.op(root).what != graphs::role::map || v == root;
-    for (int i = 0; i < n.op->argument_count; ++i)
-      for_each_piece(s, f, f.memory_root[s.arguments[n.first + i]], [&](int piece) { once &= i == a || piece != v; });
-    once &= !st.kernel_reads_rows() ||
-            f.step_of[v] == index;  // if the kernel takes rows, the fused loop reads all other arguments
-    if (once && may_overwrite(s, ranges, p, index, v, w)) visit(v);
-  }
-}
 
 namespace detail {
 template <result_bases How, class Graph, class Schedule, class Steps, class Loops, class Ranges>
@@ -239,8 +182,8 @@ struct address_finder {
     }
   }
 
-  /// Returns true if plan step `index` may write its result `w` over `v`, which it reads for the last time.
-  constexpr bool may_be_written_over(int index, int w, int v) const {
+  /// Returns true if plan step `index` may write its result `w` over its argument `v`.
+  constexpr bool takes_memory_of(int index, int w, int v) const {
     bool may = false;
     for_each_overwritable(s, f, l, ranges, out, index, w, [&](int read) { return may |= read == v; });
     return may;
@@ -256,7 +199,7 @@ struct address_finder {
     if (apart && index < f.turn) return false;
     const int earlier = s.earlier[leaf];
     if (earlier == none || index > ranges.last[earlier]) return true;
-    return index == ranges.last[earlier] && may_be_written_over(index, v, earlier);
+    return index == ranges.last[earlier] && takes_memory_of(index, v, earlier);
   }
   /// Puts the gradients at their final addresses. A value over which a gradient is written has the same address, if it
   /// is free.
@@ -293,7 +236,7 @@ struct address_finder {
     const int index = f.step_of[after];
     if (ranges.last[before] != index || kernel_reads(s, f, index, before)) return false;
     for (int i = l.of[index].input_begin; i < l.of[index].input_end; ++i) {
-      if (l.inputs[i].source == before) return l.inputs[i].overwritable() && read_once(s, f, l, index, i);
+      if (l.inputs[i].source == before) return l.inputs[i].overwritable() && reads_at_own_element(s, f, l, index, i);
     }
     return false;
   }
@@ -325,7 +268,7 @@ struct address_finder {
   constexpr bool may_overwrite_cache(int after, int before) const {
     const int index = f.step_of[after];
     if (index == none || out.outside_arena[after]) return false;
-    return before == none || ranges.last[before] < index || may_be_written_over(index, after, before);
+    return before == none || ranges.last[before] < index || takes_memory_of(index, after, before);
   }
   constexpr void find_caches() {
     int next = g.result_count;
