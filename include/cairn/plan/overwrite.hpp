@@ -1,6 +1,6 @@
 // The rule for writing a result over an argument: `for_each_overwritable`. A result may be written over a value only if
-// the plan step has finished reading the value there, and if no other plan step reads it later. `slots.hpp` uses the rule
-// in the arena, and `places.hpp` uses it for gradients, parameters and caches.
+// the plan step has finished reading the value there, and if no later plan step reads it. `slots.hpp` uses the rule in
+// the arena, and `places.hpp` uses it for gradients, parameters and caches.
 #pragma once
 
 #include "cairn/plan/liveness.hpp"
@@ -15,8 +15,8 @@ constexpr bool is_last_use_and_fits(const Schedule& s, const Ranges& ranges, con
   return ranges.last[v] == index && !p.output[v] && s.result(w).covers(s.result(v));
 }
 
-/// Returns true if the kernel of plan step `index` reads `v`, as any of its arguments. A fused loop that takes the tiles
-/// of the kernel must not write over such a value, because the kernel reads it again for later tiles.
+/// Returns true if the kernel of plan step `index` reads `v`, as any of its arguments. A fused loop that takes the
+/// tiles of the kernel must not write over such a value, because the kernel reads it again for later tiles.
 template <class Schedule, class Steps>
 constexpr bool kernel_reads(const Schedule& s, const Steps& f, int index, int v) {
   const plan_step& st = f.steps[index];

@@ -1,7 +1,8 @@
 // Slots: decides which values share memory.
 // If a plan step may write a result over an argument, the result takes over the slot of the argument. overwrite.hpp has
-// the rule. A slot therefore holds one value after another. The slot is needed from the step that computes its first value until
-// the step that reads its last value. The workspace of a kernel is a slot that is needed during one plan step.
+// the rule. A slot therefore holds one value after another. The slot is needed from the step that computes its first
+// value until the step that reads its last value. The workspace of a kernel is a slot that is needed during one plan
+// step.
 #pragma once
 
 #include "cairn/plan/places.hpp"
