@@ -52,8 +52,8 @@ struct need_finder {
     return d.nodes[v].op->what == graphs::role::elementwise || d.nodes[v].op->what == graphs::role::map;
   }
 
-  /// Returns true if `v` is a map (a slice, a transpose) with as many bytes as its argument. Reading the argument
-  /// through such a map would mean writing all of the argument again.
+  /// Returns true if `v` is a map with as many bytes as its argument, for example `roll` or `flip`. To recompute such a
+  /// map, the backward pass would write all numbers of the argument again.
   constexpr bool moves_whole_argument(int v) const {
     return d.nodes[v].op->what == graphs::role::map &&
            d.nodes[v].result->bytes == d.nodes[d.argument(v, 0)].result->bytes;
@@ -153,12 +153,13 @@ struct need_finder {
   /// - the cost of the input's own inputs, if the input is cheap;
   /// - the input's bytes otherwise. Several values that would be recomputed from one input share its cost.
   ///
-  /// There is one exception. If a kernel of the backward pass reads a recomputed value, the value is written to memory
-  /// and lives until the kernel runs, as if it had been stored. Its cost is then its bytes. Kernels that compute
-  /// gradients of the same region do not count, because they run shortly after the value is written. They do count in
-  /// region 0, which is the program outside of all regions.
+  /// There is one exception. If kernels of the backward pass read a recomputed value, the value is written to memory.
+  /// It lives until the last of these kernels runs, as if it had been stored. A value that is recomputed from it then
+  /// has its bytes as a cost. The exception does not hold if this kernel is in the region of the value that is recomputed
+  /// from it, because the kernel then runs shortly after the value is written. It does hold in region 0, which is the
+  /// program outside of all regions.
   ///
-  /// Boundaries of segments are stored, so they are not cheap; only converted leaves are. A value that a map would move
+  /// Arguments of segments are stored, so they are not cheap; only converted leaves are. A value that a map would move
   /// as a whole is not cheap either. In a segment, the same rule tells which values would be cheap if the segment were
   /// a block. The inputs of such a value must cost nothing. A value of another segment costs its bytes, unless it is a
   /// leaf, a constant or an output.
