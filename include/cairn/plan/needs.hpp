@@ -155,9 +155,9 @@ struct need_finder {
   ///
   /// There is one exception. If kernels of the backward pass read a recomputed value, the value is written to memory.
   /// It lives until the last of these kernels runs, as if it had been stored. A value that is recomputed from it then
-  /// has its bytes as a cost. The exception does not hold if this kernel is in the region of the value that is recomputed
-  /// from it, because the kernel then runs shortly after the value is written. It does hold in region 0, which is the
-  /// program outside of all regions.
+  /// has its bytes as a cost. The exception does not hold if this kernel is in the region of the value that is
+  /// recomputed from it, because the kernel then runs shortly after the value is written. It does hold in region 0,
+  /// which is the program outside of all regions.
   ///
   /// Arguments of segments are stored, so they are not cheap; only converted leaves are. A value that a map would move
   /// as a whole is not cheap either. In a segment, the same rule tells which values would be cheap if the segment were
