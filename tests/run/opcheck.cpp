@@ -139,6 +139,20 @@ template <class Real, class X>
 void compute(wrong_gradient_op, signature<Real, X> of, void* const* operands) {
   doubled(of, operands);
 }
+/// The gradient rule for the case that only the first result is used is wrong.
+struct wrong_first_gradient_op : doubled_op {
+  static constexpr std::array<shape, 2> result(const shape& x) { return {x, x}; }
+  static constexpr auto vjp(auto g, auto, auto, auto) { return gradients(g * 3_c); }
+  static constexpr auto vjp(auto g, auto h, auto, auto, auto) { return gradients(g * 2_c + h); }
+};
+template <class Real, class X>
+void compute(wrong_first_gradient_op, signature<Real, X>, void* const* operands) {
+  for (std::int64_t i = 0; i < X::shape.count(); ++i) {
+    const Real x = static_cast<const Real*>(operands[2])[i];
+    if (operands[0] != nullptr) static_cast<Real*>(operands[0])[i] = 2 * x;
+    if (operands[1] != nullptr) static_cast<Real*>(operands[1])[i] = x;
+  }
+}
 struct crooked_op : elementwise_op {
   static constexpr fixed_string name = "crooked";
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * x); }
@@ -306,6 +320,8 @@ BOOST_AUTO_TEST_CASE(operations_without_a_kernel_or_a_gradient) {
 }
 BOOST_AUTO_TEST_CASE(a_wrong_gradient) {
   BOOST_TEST(tells(of_x<broken::wrong_gradient_op>(), "doubled: the gradient of x, number ", "by differences"));
+  BOOST_TEST(tells(of_x<broken::wrong_first_gradient_op>(), "doubled: the gradient of x, number ",
+                   "where only the first result is used"));
   BOOST_TEST(tells(of_x<broken::crooked_op>(), "crooked: the gradient of x, number ", "a deviation of 0.5"));
 }
 

@@ -61,14 +61,14 @@ constexpr auto two_slices = mean(square(scan<T, "step", Policy>(
     [](auto h, auto a, auto b) {
       return tanh(matmul(h, param<"v", width, width>) + a) + sin(matmul(h, param<"w", width, width>) + b);
     },
-    carried(zeros<rows, width>), each(xs* param<"a", width>, xs* param<"b", width>))));
+    carried(zeros<rows, width>), each(xs * param<"a", width>, xs * param<"b", width>))));
 template <class Policy>
 constexpr auto slices_written_over = mean(square(scan<T, "step", Policy>(
     [](auto h, auto a, auto b) {
       const auto through = [&](auto x, auto w) { return tanh(softmax(x) + matmul(h, w)); };
       return through(a, param<"v", width, width>) * through(b, param<"w", width, width>);
     },
-    carried(zeros<rows, width> + 0.5_c), each(xs* param<"a", width>, xs* param<"b", width>))));
+    carried(zeros<rows, width> + 0.5_c), each(xs * param<"a", width>, xs * param<"b", width>))));
 /// One result is written over the value from which another result is computed. One gradient is written over in this
 /// way, too.
 template <class Policy, bool Collects>
@@ -92,7 +92,7 @@ constexpr auto twice_collected = mean(square(std::get<Which>(scan<T, "step", Pol
       const auto e = sin(x * 0.5_c);
       return std::tuple{tanh(z), e, argmax<-1>(matmul(z, param<"w", width, width>)), e};
     },
-    carried(zeros<rows, width>), each(xs* param<"a", width>)))));
+    carried(zeros<rows, width>), each(xs * param<"a", width>)))));
 
 // A value is two arguments of the scan, and a parameter is an argument and also a parameter of the body.
 constexpr auto several_roles = [] {

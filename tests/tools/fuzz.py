@@ -1077,7 +1077,8 @@ def judge(folder, compiler, options, models, gradients):
     source, program = Path(folder, "models.cpp"), f"{folder}/models"
     source.write_text(written(models, counted, gradients))
     sources = [str(source), "tests/run/main.cpp"] + ["tests/laws/counted.cpp"] * counted
-    ok, printed = call(compiler, *flags, *own_flags[compiler], *options, *sources, "-o", program, "-lboost_unit_test_framework", "-lz")
+    ok, printed = call(compiler, *flags, *own_flags[compiler], *options, *sources, "-o", program,
+                       "-lboost_unit_test_framework", "-lz")
     if ok:
         ok, printed = call(program)
     if ok:
@@ -1091,7 +1092,8 @@ def main(number, first=1, operations=40, *gradients):
     failed, roles, together = 0, collections.Counter(), max(1, at_once // operations)
 
     def judged(group):
-        models = {seed: model(seed, operations) for seed in range(first, first + number) if seed // together == group}
+        seeds = range(max(first, group * together), min(first + number, (group + 1) * together))
+        models = {seed: model(seed, operations) for seed in seeds}
         if gradients:
             models = {seed: m for seed, m in models.items() if m.roles and not m.detaches}
         compiler, options = cells[1 if gradients else group % len(cells)]

@@ -278,6 +278,17 @@ std::string equal_arguments_fault(seed s, const auto&... inputs) {
   }(std::make_index_sequence<sizeof...(Arguments)>{});
 }
 
+/// Checks the gradient of the first real result of several. An operation may have a gradient rule of its own for it.
+template <class Op, auto... Arguments>
+std::string first_result_fault(seed s, const auto&... inputs) {
+  constexpr auto terms = terms_of<Op, Arguments...>;
+  if constexpr (std::tuple_size_v<std::remove_const_t<decltype(terms)>> == 1) return {};
+  else {
+    const std::string fault = gradient_fault(gradcheck<std::get<0>(terms)>(s, inputs...));
+    return fault.empty() ? fault : fault + ", where only the first result is used";
+  }
+}
+
 template <class Op, auto... Arguments>
 std::string step_and_gradient_fault(seed s, const auto&... inputs) {
   constexpr auto loss = loss_of<Op, Arguments...>;
@@ -285,6 +296,7 @@ std::string step_and_gradient_fault(seed s, const auto&... inputs) {
   std::string fault = step_fault(step, s, inputs...);
   if (fault.empty()) fault = sharing_fault<Op, Arguments...>(step, inputs...);
   if (fault.empty()) fault = gradient_fault(gradcheck<loss>(s, inputs...));
+  if (fault.empty()) fault = first_result_fault<Op, Arguments...>(s, inputs...);
   return fault.empty() ? equal_arguments_fault<Op, Arguments...>(s, inputs...) : fault;
 }
 /// The sum of a parameter or state. For any other argument, 0.
