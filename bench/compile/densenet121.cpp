@@ -12,7 +12,7 @@ constexpr auto bottleneck = nn::batch_norm<"norm1"> | nn::relu | nn::conv2d_with
                             nn::batch_norm<"norm2"> | nn::relu |
                             nn::conv2d_without_bias<"conv2", 32, 3, nn::window{.padding = 1}>;
 template <int Layer>
-constexpr auto name_of = fixed_string{"denselayer"} + digits<Layer>;
+constexpr auto name_of = fixed_string{"denselayer"} + cairn::detail::digits<Layer>;
 template <int Layers, int Layer = 1>
 constexpr auto dense_block(auto... made) {
   if constexpr (Layer > Layers) {

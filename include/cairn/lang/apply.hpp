@@ -23,34 +23,14 @@ constexpr auto in_place_of_results(P p) {
   }
 }
 
-/// Returns Op(args...), or a mistake that is not reported here. The caller builds a larger expression and reports the
-/// mistake of the whole.
-template <class Op, class... A>
-constexpr auto made_silently(A... args) {
-  using owner = owner_of<A...>;
-  if constexpr (!an_operation_on<Op, A...>) {
-    if constexpr ((wrong<A> || ...)) return pass_on<owner>(args...);
-    else return mistake<misuse::no_operation, owner, fact::operation<Op::name, tensor_fact<A>...>>{};
-  } else if constexpr ((wrong<A> || ...)) {
-    return in_place_of_results<result_count<Op, A...>>(pass_on<owner>(args...));
-  } else if constexpr (std::same_as<owner, mixed_scopes>) {
-    using what = fact::operation<Op::name, tensor_fact<A>...>;
-    return in_place_of_results<result_count<Op, A...>>(mistake<misuse::captured_value, owner, what>{});
-  } else if constexpr (verdict_of<Op, A...>.fault != verdict::sound) {
-    return in_place_of_results<result_count<Op, A...>>(mistake_found<Op, owner, verdict_of<Op, A...>, A...>());
-  } else if constexpr (expr<Op, A...>::traits.height > max_height) {
-    using height = fact::height<expr<Op, A...>::traits.height>;
-    return in_place_of_results<result_count<Op, A...>>(
-        mistake<misuse::expression_too_large, owner, fact::operation<Op::name, tensor_fact<A>...>, height>{});
-  } else if constexpr (results_of<Op, A...>.size() > 1) {
-    return tuple_of_results<expr<Op, A...>>(std::make_index_sequence<results_of<Op, A...>.size()>{});
-  } else {
-    return shortened<expr<Op, A...>>{};
-  }
-}
-
-/// Base of a form that takes `Count` expressions as arguments. All else that the form needs stands in <...>. If the
-/// number of arguments is wrong, `Misuse` is reported.
+/// A form makes an expression of arguments, or refuses them. It has
+/// - `name`: the name that messages show;
+/// - `fits<A...>`: true if the number of arguments is right;
+/// - `reported`: the misuse that is reported if the number is wrong;
+/// - either `of(args...)`, which makes the types of new expressions, or `body(args...)`, which is written in the
+///   language. Both may return a mistake.
+///
+/// This base is for forms that take `Count` expressions. All else that such a form needs stands in <...>.
 template <fixed_string Name, std::size_t Count, class Misuse>
 struct form_of {
   static constexpr fixed_string name = Name;
@@ -65,7 +45,22 @@ using form_of_two = form_of<Name, 2, misuse::two_arguments>;
 /// Base of a form for which the arguments in <...> are missing or wrong. No number of arguments fits.
 template <fixed_string Name>
 using unfit_form = form_of<Name, std::size_t(-1), misuse::axes_as_arguments>;
-/// A form that applies the operation Op.
+
+/// Returns the mistake in an application of Op, or `sound`.
+template <class Op, class... A>
+constexpr auto problem_of_application(A... args) {
+  using owner = owner_of<A...>;
+  using what = fact::operation<Op::name, tensor_fact<A>...>;
+  if constexpr ((wrong<A> || ...)) return pass_on<owner>(args...);
+  else if constexpr (!an_operation_on<Op, A...>) return mistake<misuse::no_operation, owner, what>{};
+  else if constexpr (std::same_as<owner, mixed_scopes>) return mistake<misuse::captured_value, owner, what>{};
+  else if constexpr (verdict_of<Op, A...>.fault != verdict::sound)
+    return mistake_found<Op, owner, verdict_of<Op, A...>, A...>();
+  else if constexpr (constexpr int height = expr<Op, A...>::traits.height; height > max_height)
+    return mistake<misuse::expression_too_large, owner, what, fact::height<height>>{};
+  else return sound{};
+}
+/// A form that applies the operation Op. If Op has several results, a mistake takes the place of all of them.
 template <class Op>
 struct operation_form {
   static constexpr fixed_string name = Op::name;
@@ -73,45 +68,152 @@ struct operation_form {
   static constexpr bool fits = true;
   template <an_expression... A>
   static constexpr auto of(A... args) {
-    return made_silently<Op>(args...);
+    using problem = decltype(problem_of_application<Op>(args...));
+    if constexpr (!an_operation_on<Op, A...>) {
+      return problem{};
+    } else {
+      constexpr std::size_t count = result_count<Op, A...>;
+      if constexpr (!std::same_as<problem, sound>) return in_place_of_results<count>(problem{});
+      else if constexpr (count > 1) return tuple_of_results<expr<Op, A...>>(std::make_index_sequence<count>{});
+      else return shortened<expr<Op, A...>>{};
+    }
   }
 };
 
-/// The misuse that is reported if a form does not take the arguments A. If the number of arguments is right, one of
+/// A form like Base that applies the operation Op.
+template <class Op, class Base>
+struct form_for : Base {
+  template <an_expression... A>
+  static constexpr auto of(A... args) {
+    return operation_form<Op>::of(args...);
+  }
+};
+
+/// Stands for the scope of the arguments of a form's body. A mistake that belongs to it is not reported.
+struct form_scope {};
+/// Expression E as an argument of a form's body. An operation on it reports no mistake, because the form reports the
+/// mistake in the line of the user. The results of such operations are quiet, too.
+template <class E>
+struct quiet : E {
+  using owner = form_scope;
+};
+template <class E>
+inline constexpr auto known_as<quiet<E>> = known_as<E>;
+template <class E>
+struct axes_origin<quiet<E>> : axes_origin<E> {};
+template <class E>
+inline constexpr bool is_constant<quiet<E>> = is_constant<E>;
+
+/// What a form's body gets in place of A. An argument that is no expression stays as it is.
+template <class A>
+struct quieting {
+  using type = A;
+};
+template <an_expression E>
+struct quieting<E> {
+  using type = quiet<E>;
+};
+template <class E>
+struct quieting<quiet<E>> {
+  using type = quiet<E>;
+};
+template <wrong E>
+struct quieting<E> {
+  using type = rejected;
+};
+template <class M, class Owner, class Path, class... F>
+struct quieting<poison<M, Owner, Path, F...>> {
+  using type = poison<M, form_scope, Path, F...>;
+};
+template <class... E>
+struct quieting<std::tuple<E...>> {
+  using type = std::tuple<typename quieting<E>::type...>;
+};
+template <class A>
+using quieted = typename quieting<A>::type;
+
+/// The reverse: what stands outside of a form for the value E of its body. A mistake then belongs to `Owner`.
+template <class Owner, class E>
+struct unquieting {
+  using type = E;
+};
+template <class Owner, class E>
+struct unquieting<Owner, quiet<E>> {
+  using type = E;
+};
+template <class Owner, class M, class Inner, class Path, class... F>
+struct unquieting<Owner, poison<M, Inner, Path, F...>> {
+  using type = poison<M, Owner, Path, F...>;
+};
+template <class Owner, class... E>
+struct unquieting<Owner, std::tuple<E...>> {
+  using type = std::tuple<typename unquieting<Owner, E>::type...>;
+};
+template <class Owner, class E>
+using unquieted = typename unquieting<Owner, E>::type;
+
+template <class A>
+inline constexpr bool is_quiet = false;
+template <class E>
+inline constexpr bool is_quiet<quiet<E>> = true;
+
+/// Base of a form that takes a function first. `Misuse` is reported for all arguments that `of` does not take.
+struct takes_function {};
+template <fixed_string Name, class Misuse>
+struct function_form : takes_function {
+  static constexpr fixed_string name = Name;
+  using reported = Misuse;
+  template <class...>
+  static constexpr bool fits = true;
+};
+template <class Form>
+concept a_function_form = __is_base_of(takes_function, Form);
+
+/// The misuse that is reported if a form does not take the arguments A. If the number of expressions is right, one of
 /// them is a layer or a plain number.
 template <class Form, class... A>
 struct misuse_of {
   using type = typename Form::reported;
 };
 template <class Form, class... A>
-  requires(Form::template fits<A...>)
+  requires(Form::template fits<A...> && !a_function_form<Form>)
 struct misuse_of<Form, A...> {
   using type = std::conditional_t<(a_layer<A> || ...), misuse::layer_for_expression, misuse::raw_number>;
 };
+
+template <class Form, class... A>
+concept makes_of = Form::template fits<A...> && requires { Form::of(std::declval<A>()...); };
+template <class Form, class... A>
+concept writes_for = Form::template fits<A...> && requires { Form::body(std::declval<quieted<A>>()...); };
+
+/// Returns what the form makes of the arguments, or the mistake in them. Reports nothing.
+template <class Form, class... A>
+constexpr auto result_of_form() {
+  using owner = typename owner_among<showing<A>...>::type;
+  if constexpr ((is_quiet<A> || ...)) {
+    return quieted<decltype(result_of_form<Form, unquieted<form_scope, A>...>())>{};
+  } else if constexpr (makes_of<Form, A...>) {
+    return decltype(Form::of(std::declval<A>()...)){};
+  } else if constexpr (writes_for<Form, A...>) {
+    return unquieted<owner, decltype(Form::body(std::declval<quieted<A>>()...))>{};
+  } else {
+    return mistaken_call<typename misuse_of<Form, A...>::type, Form::name, A...>();
+  }
+}
 
 /// The type that a form makes of its arguments. The primary template has no member `type`, because compilers form the
 /// return type of a function before they look at its constraints, also if no argument is an operand.
 template <class Form, class... A>
 struct application {};
 template <class Form, class... A>
-  requires(an_operand<A> || ...)
+  requires((an_operand<A> || ...) || a_function_form<Form>)
 struct application<Form, A...> {
-  using silent = decltype(misused_silently<typename misuse_of<Form, A...>::type, Form::name, A...>());
-  using type =
-      typename std::conditional_t<(an_expression<A> || ...), surfacing<silent>, surfacing_at_once<silent>>::type;
-};
-template <class Form, an_expression First, class... A>
-  requires(Form::template fits<First, A...> && requires { Form::of(First{}, A{}...); })
-struct application<Form, First, A...> {
-  using silent = decltype(Form::of(First{}, A{}...));
-  using type = surfaced<silent>;
+  using silent = decltype(result_of_form<Form, A...>());
+  static constexpr bool at_once = !(an_expression<A> || ...) && !a_function_form<Form>;
+  using type = typename std::conditional_t<at_once, surfacing_at_once<silent>, surfacing<silent>>::type;
 };
 
-/// The type of Form(args...), or the type of the mistake if the form does not take the arguments. A form has
-/// - `name`: the name that messages show,
-/// - `fits<A...>`: true if the number of arguments is right,
-/// - `reported`: the misuse that is reported if the number is wrong,
-/// - `of(args...)`: makes a value from expressions.
+/// The type of Form(args...), or the type of the mistake if the form does not take the arguments.
 template <class Form, class... A>
 using applied = typename application<Form, A...>::type;
 
@@ -119,10 +221,6 @@ using applied = typename application<Form, A...>::type;
 /// type of the mistake.
 template <class Op, class... A>
 using made = applied<operation_form<Op>, A...>;
-/// The type of Op(args...) without a report of its mistake. A function that composes several operations uses this type
-/// and reports once for all of them: `surfaced<unreported<Op, ...>>`.
-template <class Op, class... A>
-using unreported = typename application<operation_form<Op>, A...>::silent;
 
 /// Returns the expression Op(args...), or a tuple if Op has several results.
 template <class Op, an_expression... A>
