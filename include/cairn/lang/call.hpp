@@ -273,16 +273,17 @@ constexpr auto problem_of_call(A... args) {
   }
 }
 
-/// Returns the type that F returns for arguments like A, or void if F cannot be called with them. For arguments that are
-/// mistakes, only the number of results is used.
+template <class>
+using rejected_for = rejected;
+/// Returns the type that F returns for arguments like A, or void if F cannot be called with them. If an argument is a
+/// mistake, only the number of results is used.
 template <class F, an_expression... A>
 constexpr auto body_for() {
-  using applied =
-      application_of<F, merged_traits({A::traits...}).level + 1, std::index_sequence_for<A...>, tensor_of<A>...>;
+  constexpr int level = merged_traits({A::traits...}).level + 1;
+  using applied = application_of<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
   if constexpr ((wrong<A> || ...)) {
-    if constexpr (std::is_empty_v<F> &&
-                  std::is_invocable_v<const F&, std::conditional_t<wrong<A>, rejected, rejected>...>)
-      return std::type_identity<std::invoke_result_t<const F&, std::conditional_t<wrong<A>, rejected, rejected>...>>{};
+    if constexpr (std::is_empty_v<F> && std::is_invocable_v<const F&, rejected_for<A>...>)
+      return std::type_identity<std::invoke_result_t<const F&, rejected_for<A>...>>{};
     else return std::type_identity<void>{};
   } else if constexpr (!applied::has_body_error && applied::invocable) {
     return std::type_identity<typename applied::template result<>>{};
