@@ -18,8 +18,8 @@ struct leaf : expression {
   static constexpr expression_traits traits{.has_model_parts = true};
 };
 
-/// Returns the mistake in the extents of a leaf, or `sound`. Extents are taken as they were written, also above 2^31. Thus
-/// the message can show them.
+/// Returns the mistake in the extents of a leaf, or `sound`. Extents are taken as they were written, also above 2^31.
+/// Thus the message can show them.
 template <fixed_string Name, std::int64_t... Extents>
 constexpr auto problem_of_extents() {
   if constexpr (detail::can_be_shape<Extents...>) return sound{};
