@@ -124,7 +124,7 @@ constexpr auto checked = [](auto v) {
   using own = decltype(v);
   static_assert(captures(block<"in">(smuggler<own>{})(gelu(v))));
   static_assert(captures(block<"in">(smuggler<own>{})(v)));
-  static_assert(captures(lang::called_silently<lang::block_mark<"in">, smuggler<own>>(w)));  // both of level 1
+  static_assert(captures(lang::call_form<lang::block_mark<"in">, smuggler<own>>::of(w)));  // both of level 1
   static_assert(captures(block<"in">(replacer<own>{})(gelu(v))));
   static_assert(captures(ckpt<"in">(smuggler<own>{}, v)) && captures(ckpt<"in">(replacer<own>{})(v)));
   static_assert(captures(v | layer(smuggler<own>{})) && captures(v | block<"in">(smuggler<own>{})));

@@ -109,7 +109,7 @@ static_assert(steps_of<sum(as<double>(x))> == "[as] sum");
 template <class Op, class... A>
 constexpr bool accepted(A... a) {
   constexpr auto no_mistake = []<class... E>(std::tuple<E...>) { return !(lang::wrong<E> || ...); };
-  return no_mistake(std::tuple{lang::made_silently<Op>(a...)});
+  return no_mistake(std::tuple{lang::operation_form<Op>::of(a...)});
 }
 static_assert(accepted<own::picked_op>(x, labels<"l", 12, 8>));
 static_assert(!accepted<own::picked_op>(x, labels<"l", 13, 8>) && !accepted<own::picked_op>(x, labels<"l", 12, 7>));

@@ -30,7 +30,12 @@ template <class A, class B>
 constexpr bool same(A, B) {
   return std::same_as<A, B>;
 }
-/// Returns true if a call breaks this rule. The form returns the mistake and does not report it.
+/// Returns what a form makes of arguments, or a mistake that is not reported.
+template <class Form, class... A>
+constexpr auto formed(A...) {
+  return lang::result_of_form<Form, A...>();
+}
+/// Returns true if a call breaks this rule.
 template <class Rule>
 constexpr bool breaks(auto) {
   return false;
@@ -268,17 +273,17 @@ static_assert(same(cross_entropy(t<4, 10>, to<4>), make<lang::cross_entropy_op>(
 static_assert(of(nn::l1(t<4, 8>, t<4, 8>)) == shape{} && of(huber<2.0>(t<4>, 0_c)) == shape{} &&
               of(binary_cross_entropy_with_logits(t<4>, t<4>)) == shape{});
 static_assert(same(huber<2>(t<4>, t<4>), huber<2.0>(t<4>, t<4>)) && same(huber<1>(t<4>, 0_c), huber(t<4>, 0_c)));
-static_assert(breaks<misuse::equal_shapes>(lang::pairwise_form<lang::l1_loss>::of(t<4, 1>, t<4>)) &&
-              breaks<misuse::equal_shapes>(lang::huber_form<2.0>::of(t<4, 8>, t<8>)) &&
-              breaks<misuse::equal_shapes>(lang::pairwise_form<lang::binary_cross_entropy_loss>::of(t<8>, t<1>)));
-static_assert(breaks<misuse::delta_of_huber>(lang::huber_form<-2.0>::of(t<8>, t<8>)) &&
-              breaks<misuse::delta_of_huber>(lang::huber_form<std::numeric_limits<double>::quiet_NaN()>::of(t<8>,
-                                                                                                            0_c)));
+static_assert(breaks<misuse::equal_shapes>(formed<lang::pairwise_form<lang::l1_loss>>(t<4, 1>, t<4>)) &&
+              breaks<misuse::equal_shapes>(formed<lang::huber_form<2.0>>(t<4, 8>, t<8>)) &&
+              breaks<misuse::equal_shapes>(formed<lang::pairwise_form<lang::binary_cross_entropy_loss>>(t<8>, t<1>)));
+static_assert(breaks<misuse::delta_of_huber>(formed<lang::huber_form<-2.0>>(t<8>, t<8>)) &&
+              breaks<misuse::delta_of_huber>(formed<lang::huber_form<std::numeric_limits<double>::quiet_NaN()>>(t<8>,
+                                                                                                                0_c)));
 template <double Share>
 using smoothing = lang::cross_entropy_form<nn::cross_entropy_options{.label_smoothing = Share}>;
-static_assert(of(smoothing<1.0>::of(t<4, 10>, to<4>)) == shape{} &&
-              breaks<misuse::share_of_classes>(smoothing<1.01>::of(t<4, 10>, to<4>)) &&
-              breaks<misuse::share_of_classes>(smoothing<-0.01>::of(t<4, 10>, to<4>, t<10>)));
+static_assert(of(formed<smoothing<1.0>>(t<4, 10>, to<4>)) == shape{} &&
+              breaks<misuse::share_of_classes>(formed<smoothing<1.01>>(t<4, 10>, to<4>)) &&
+              breaks<misuse::share_of_classes>(formed<smoothing<-0.01>>(t<4, 10>, to<4>, t<10>)));
 static_assert(lang::cross_entropy_op::result(shape{4, 10}, shape{4, 1}) == no_shape);
 static_assert(lang::cross_entropy_op::result(shape{}, shape{}) == no_shape);
 static_assert(lang::accuracy_op::result(shape{4, 10}, shape{5}) == no_shape);
@@ -301,7 +306,7 @@ constexpr shape filtered = lang::conv2d_form<By>::result_shape(shape{1, 3, 3, 2}
 static_assert(filtered<{.groups = 2}> == shape{1, 1, 1, 4} && filtered<{}> == no_shape);
 static_assert(filtered<{.dilation = 2, .groups = 2}> == no_shape && filtered<{.groups = 4}> == no_shape);
 template <class Rule, class Form, int... Extents>
-constexpr bool refused = breaks<Rule>(Form::of(t<2, 5, 6, 4>, t<Extents...>));
+constexpr bool refused = breaks<Rule>(formed<Form>(t<2, 5, 6, 4>, t<Extents...>));
 static_assert(refused<misuse::window_of_filter, lang::conv2d_form<{.stride = -1}>, 3, 4, 2, 2> &&
               refused<misuse::window_of_filter, lang::conv2d_form<{.padding = -1}>, 3, 4, 2, 2> &&
               refused<misuse::window_of_filter, lang::conv2d_form<{.dilation = 0}>, 3, 4, 2, 2> &&
@@ -383,10 +388,10 @@ static_assert(same(max_pool2d<2>(t<2, 4, 4, 3>), max_pool2d<2, nn::window{.strid
 static_assert(of(global_average(t<2, 5, 6, 3>)) == shape{2, 3});
 static_assert(of(upsample2d<3>(t<2, 5, 6, 3>)) == shape{2, 15, 18, 3} &&
               of(upsample2d<1>(t<2, 5, 6, 3>)) == shape{2, 5, 6, 3});
-static_assert(breaks<misuse::image>(detail::max_pool_form<2, nn::window{}>::of(t<5, 6, 3>)) &&
-              breaks<misuse::image>(detail::avg_pool_form<2, nn::window{}>::of(t<2, 5, 6, 3, 1>)) &&
-              breaks<misuse::image>(detail::upsample_form<2>::of(t<>)) &&
-              breaks<misuse::factor_of_pixels>(detail::upsample_form<-1>::of(t<2, 5, 6, 3>)));
+static_assert(breaks<misuse::image>(formed<detail::max_pool_form<2, nn::window{}>>(t<5, 6, 3>)) &&
+              breaks<misuse::image>(formed<detail::avg_pool_form<2, nn::window{}>>(t<2, 5, 6, 3, 1>)) &&
+              breaks<misuse::image>(formed<detail::upsample_form<2>>(t<>)) &&
+              breaks<misuse::factor_of_pixels>(formed<detail::upsample_form<-1>>(t<2, 5, 6, 3>)));
 static_assert(lang::pooling{16}.position_type() == element_type{dtype::u8, 256} &&
               lang::pooling{17}.position_type() == index_below(289));
 template <int Extent, nn::window W>
@@ -459,9 +464,9 @@ constexpr auto long_axis = t<2'000'000'000, 1>;
 static_assert(lang::concatenate_op<0>::result(tensor_type(of(long_axis)), tensor_type(of(long_axis))) == no_shape);
 static_assert(lang::concatenate_op<0>::result(tensor_type(shape(2'000'000'000)), tensor_type(shape(147'483'647))) ==
               shape(2'147'483'647));
-static_assert(breaks<misuse::zeros_around_axis>(lang::pad_form<0, 147'483'647, 1>::of(long_axis)));
+static_assert(breaks<misuse::zeros_around_axis>(formed<lang::pad_form<0, 147'483'647, 1>>(long_axis)));
 static_assert(of(pad<0, 147'483'647, 0>(long_axis)) == shape(2'147'483'647, 1));
-static_assert(breaks<misuse::factor_of_pixels>(detail::upsample_form<60'000>::of(t<1, 60'000, 1, 1>)));
+static_assert(breaks<misuse::factor_of_pixels>(formed<detail::upsample_form<60'000>>(t<1, 60'000, 1, 1>)));
 static_assert(lang::inferred<shape(60'000, 60'000), -1>().extent[0] == 0);  // no tensor has an extent of 0
 static_assert(!detail::can_be_shape<2'147'483'647, 2'147'483'647> && detail::can_be_shape<1 << 30, 1 << 30>);
 

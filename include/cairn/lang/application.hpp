@@ -1,7 +1,7 @@
 // An operation that is applied to arguments, as an expression: its tensors, its results, and its text in messages.
 #pragma once
 
-#include "cairn/lang/mistake.hpp"
+#include "cairn/lang/form.hpp"
 #include "cairn/lang/operation.hpp"
 
 namespace cairn::lang {
@@ -9,6 +9,8 @@ namespace cairn::lang {
 /// Is true if E is a constant. A constant takes the type of the other arguments of an operation.
 template <class E>
 inline constexpr bool is_constant = false;
+template <class E>
+inline constexpr bool is_constant<quiet<E>> = is_constant<E>;
 /// Is true if E is a state. Training steps update states, and calls of a predictor update caches. A frozen parameter is
 /// the same kind of leaf and counts as a state.
 template <class E>

@@ -28,13 +28,14 @@ template <class F>
 struct displayed<fact::given<wrapped<F>>> {
   using type = fact::given<F>;
 };
-/// A layer that is the block Name. `Opaque` stands for the function of the block.
-template <fixed_string Name, class Opaque>
-struct block_layer : layer_base {
-  static constexpr fixed_string name = Name;
+/// A layer that is a call of a function with a mark.
+template <class OpaqueMark, class Opaque>
+struct call_layer : layer_base {
+  using mark = revealed<OpaqueMark>;
+  static constexpr auto name = mark::name;
   template <an_expression... A>
     requires(sizeof...(A) > 0)
-  constexpr called<block_mark<Name>, revealed<Opaque>, A...> operator()(A...) const {
+  constexpr called<mark, revealed<Opaque>, A...> operator()(A...) const {
     return {};
   }
 };
@@ -43,34 +44,19 @@ struct block_layer : layer_base {
 template <class F>
 concept takes_nothing = requires { &F::operator(); } && std::is_invocable_v<const F&>;
 
-/// The type that `block` and `ckpt` make of a function F and arguments A: a value, or a layer if there are no
-/// arguments. Form has the `name` for messages, the template `call` for the value, and the template `layer`.
-template <class Form, class F, class... A>
-struct calling_as {
-  using type = misused<misuse::function_first, Form::name, F, A...>;
-};
-template <class Form, class F, an_expression... A>
-  requires(!an_expression<F> && (sizeof...(A) > 0 || takes_nothing<F>))
-struct calling_as<Form, F, A...> {
-  using type = typename Form::template call<F, A...>;
-};
-template <class Form, class F>
-  requires(!an_expression<F> && !takes_nothing<F>)
-struct calling_as<Form, F> {
-  using type = typename Form::template layer<F>;
-};
-template <class Form, an_expression E>
-struct calling_as<Form, E> {
-  using type = misused<misuse::expression_for_layer, Form::name, E>;
-};
-
-template <fixed_string Name>
-struct block_form {
-  static constexpr fixed_string name = "block";
-  template <class F, class... A>
-  using call = called<block_mark<Name>, F, A...>;
-  template <class F>
-  using layer = block_layer<Name, opaque<F>>;
+/// The form of `block` and `ckpt`: makes a call of a function and arguments, or a layer of a function alone.
+template <class Mark>
+struct block_form : function_form<Mark::function, misuse::function_first> {
+  template <class F, an_expression... A>
+    requires(!an_expression<F>)
+  static constexpr auto of(F, A... args) {
+    if constexpr (sizeof...(A) > 0 || takes_nothing<F>) return call_form<Mark, F>::of(args...);
+    else return call_layer<opaque<Mark>, opaque<F>>{};
+  }
+  template <an_expression E>
+  static constexpr auto of(E) {
+    return mistaken_call<misuse::expression_for_layer, Mark::function, E>();
+  }
 };
 
 /// Makes a layer of a function object without captures. `|` takes the layer on either side.
@@ -83,14 +69,14 @@ constexpr auto layer(F) {
 /// nothing in it is recomputed because of the block.
 template <fixed_string Name, class F, class... A>
   requires(sizeof...(A) > 0)
-constexpr typename calling_as<block_form<Name>, F, A...>::type block(F, A...) {
+constexpr applied<block_form<block_mark<Name>>, F, A...> block(F, A...) {
   return {};
 }
 
 /// Makes a layer of f and gives its parameters the prefix `Name.`. If f takes no arguments, returns the value of f()
 /// instead of a layer.
 template <fixed_string Name, class F>
-constexpr typename calling_as<block_form<Name>, F>::type block(F) {
+constexpr applied<block_form<block_mark<Name>>, F> block(F) {
   return {};
 }
 

@@ -20,6 +20,7 @@ struct stage_mark {
 };
 template <fixed_string Name>
 struct block_mark : stage_mark {
+  static constexpr fixed_string function = "block";
   static constexpr fixed_string name = Name;
 };
 struct shared_mark : stage_mark {};
@@ -30,6 +31,7 @@ struct repeat_mark : stage_mark {
 };
 template <fixed_string Name, class... Policy>
 struct segment_mark {
+  static constexpr fixed_string function = "ckpt";
   static constexpr fixed_string name = Name;
   static constexpr bool segment = true;
   static constexpr int times = 1;
@@ -227,23 +229,14 @@ inline constexpr std::size_t body_size<std::tuple<E...>> = sizeof...(E);
 template <class A, class B>
 inline constexpr std::size_t body_size<std::pair<A, B>> = 2;
 
-/// Returns the body of F for arguments that are mistakes, or void if F cannot be called with them. Only the number of
-/// its results is used.
-template <class F, an_expression... A>
-constexpr auto silent_body(A... args) {
-  if constexpr (std::is_empty_v<F> && std::is_invocable_v<const F&, A...>) return F{}(args...);
-}
-
-/// Returns F applied to the arguments as a call with the given mark, or the mistake in the call without reporting it.
-/// If the body has several results, a mistake takes the place of all of them.
+/// Returns the mistake in a call of F with the given mark, or `sound`.
 template <class Mark, class F, an_expression... A>
-constexpr auto called_silently(A... args) {
+constexpr auto problem_of_call(A... args) {
   using owner = owner_of<A...>;
   constexpr int level = merged_traits({A::traits...}).level + 1;
   using applied = application_of<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
   if constexpr ((wrong<A> || ...)) {
-    using body = decltype(silent_body<F>((static_cast<void>(args), rejected{})...));
-    return in_place_of_results<body_size<body>>(pass_on<owner>(args...));
+    return pass_on<owner>(args...);
   } else if constexpr (!std::is_void_v<typename Mark::problem>) {
     return leave_call<Mark, owner>(typename Mark::problem{});
   } else if constexpr (std::same_as<owner, mixed_scopes>) {
@@ -252,59 +245,70 @@ constexpr auto called_silently(A... args) {
     return rejected{};
   } else if constexpr (!applied::invocable) {
     return mistake_in<Mark, misuse::not_callable, owner, fact::given<F>, fact::arguments<tensor_fact<A>...>>();
+  } else if constexpr (!std::is_empty_v<F>) {
+    return mistake_in<Mark, misuse::captures_values, owner, fact::given<F>>();
+  } else if constexpr (!a_body<typename applied::template result<>>) {
+    return no_body<Mark, owner, F>(std::type_identity<typename applied::template result<>>{});
   } else {
-    using body = typename applied::template result<>;
-    if constexpr (!std::is_empty_v<F>) {
-      return in_place_of_results<body_size<body>>(mistake_in<Mark, misuse::captures_values, owner, fact::given<F>>());
-    } else if constexpr (!a_body<body>) {
-      return in_place_of_results<body_size<body>>(no_body<Mark, owner, F>(std::type_identity<body>{}));
+    // The functions are called with a qualified name, because argument-dependent lookup would complete the tuple.
+    using bodies = std::type_identity<typename as_tuple<typename applied::template result<>>::type>;
+    using problem = decltype(lang::first_mistake_in(bodies{}));
+    using made = call<Mark, F, A...>;
+    if constexpr (!std::is_void_v<problem>) {
+      return leave_call<Mark, owner>(problem{});
+    } else if constexpr (!lang::uses_own_values_only<typename made::inner_owner>(bodies{}) ||
+                         (Mark::segment && made::inside.recomputes_outside_value)) {
+      return leave_call<Mark, owner>(capture_among<typename made::inner_owner, owner>(bodies{}));
+    } else if constexpr (Mark::segment && made::inside.detached) {
+      return mistake_in<Mark, misuse::detached_in_segment, owner>();
+    } else if constexpr (made::traits.height > max_height) {
+      return mistake_in<Mark, misuse::expression_too_large, owner, fact::height<made::traits.height>>();
+    } else if constexpr (constexpr int unused = std::countr_one(made::inside.arguments_read);
+                         Mark::segment && unused < static_cast<int>(sizeof...(A))) {
+      return mistake_in<Mark, misuse::unused_argument, owner, fact::argument<unused>,
+                        fact::arguments<tensor_fact<A>...>>();
     } else {
-      // The functions are called with a qualified name, because argument-dependent lookup would complete the tuple.
-      using bodies = std::type_identity<typename as_tuple<body>::type>;
-      using problem = decltype(lang::first_mistake_in(bodies{}));
-      using made = call<Mark, F, A...>;
-      if constexpr (!std::is_void_v<problem>) {
-        return in_place_of_results<body_size<body>>(leave_call<Mark, owner>(problem{}));
-      } else if constexpr (!lang::uses_own_values_only<typename made::inner_owner>(bodies{}) ||
-                           (Mark::segment && made::inside.recomputes_outside_value)) {
-        return in_place_of_results<body_size<body>>(
-            leave_call<Mark, owner>(capture_among<typename made::inner_owner, owner>(bodies{})));
-      } else if constexpr (Mark::segment && made::inside.detached) {
-        return in_place_of_results<body_size<body>>(mistake_in<Mark, misuse::detached_in_segment, owner>());
-      } else if constexpr (made::traits.height > max_height) {
-        return in_place_of_results<body_size<body>>(
-            mistake_in<Mark, misuse::expression_too_large, owner, fact::height<made::traits.height>>());
-      } else if constexpr (Mark::segment &&
-                           std::countr_one(made::inside.arguments_read) < static_cast<int>(sizeof...(A))) {
-        return in_place_of_results<body_size<body>>(
-            mistake_in<Mark, misuse::unused_argument, owner,
-                       fact::argument<std::countr_one(made::inside.arguments_read)>,
-                       fact::arguments<tensor_fact<A>...>>());
-      } else if constexpr (is_tuple<body>) {
-        return picks<made>(std::make_index_sequence<std::tuple_size_v<body>>{});
-      } else {
-        return under_short_name<made>{};
-      }
+      return sound{};
     }
   }
 }
 
-template <class Mark, class F, class... A>
-struct calling {};
-template <class Mark, class F, an_expression... A>
-struct calling<Mark, F, A...> {
-  using silent = decltype(called_silently<Mark, F>(A{}...));
-  using type = surfaced<silent>;
+template <class>
+using rejected_for = rejected;
+/// Returns the type that F returns for arguments like A, or void if F cannot be called with them. If an argument is a
+/// mistake, only the number of results is used.
+template <class F, an_expression... A>
+constexpr auto body_for() {
+  constexpr int level = merged_traits({A::traits...}).level + 1;
+  using applied = application_of<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
+  if constexpr ((wrong<A> || ...)) {
+    if constexpr (std::is_empty_v<F> && std::is_invocable_v<const F&, rejected_for<A>...>)
+      return std::type_identity<std::invoke_result_t<const F&, rejected_for<A>...>>{};
+    else return std::type_identity<void>{};
+  } else if constexpr (!applied::has_body_error && applied::invocable) {
+    return std::type_identity<typename applied::template result<>>{};
+  } else {
+    return std::type_identity<void>{};
+  }
+}
+
+/// The form of F applied to arguments as a call with the given mark. If the body has several results, a mistake takes
+/// the place of all of them.
+template <class Mark, class F>
+struct call_form : function_form<"", misuse::not_callable> {
+  template <an_expression... A>
+  static constexpr auto of(A... args) {
+    using problem = decltype(problem_of_call<Mark, F>(args...));
+    using body = typename decltype(body_for<F, A...>())::type;
+    if constexpr (!std::same_as<problem, sound>) return in_place_of_results<body_size<body>>(problem{});
+    else if constexpr (is_tuple<body>) return picks<call<Mark, F, A...>>(std::make_index_sequence<body_size<body>>{});
+    else return under_short_name<call<Mark, F, A...>>{};
+  }
 };
-/// Layer L applied to X as a part of a larger layer. A mistake is not reported here, but by the larger layer.
-template <class L, class X>
-using layer_result_of = typename calling<stage_mark, L, X>::silent;
-template <class X, class L>
-struct piping;
 
 /// The type of F applied to arguments as a call with the given mark: an expression, or a tuple of expressions. A
 /// mistake is reported.
 template <class Mark, class F, class... A>
-using called = typename calling<Mark, F, A...>::type;
+using called = applied<call_form<Mark, F>, A...>;
 
 }  // namespace cairn::lang

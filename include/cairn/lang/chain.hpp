@@ -11,15 +11,15 @@ struct chain_of {};
 /// The most layers of one list. Longer lists are nested, because clang folds over at most 256 types.
 inline constexpr std::size_t max_layers = 128;
 
-template <class X, class L>
-struct piping {};
+template <class L>
+struct pipe_form;
 
 /// A layer that applies the layers of one flat list, one after another.
 template <class Opaque>
 struct chain : layer_base {
   using layers = revealed<Opaque>;
   template <an_expression X>
-  constexpr typename piping<X, chain>::type operator()(X) const {
+  constexpr applied<pipe_form<chain>, X> operator()(X) const {
     return {};
   }
 };
@@ -181,40 +181,38 @@ constexpr chain_traits last_of(const stage_carry<Level, Tensor>& last) {
 template <class... A, class... B>
 chain_of<A..., B...> operator+(chain_of<A...>, chain_of<B...>);
 
-/// Returns `x | L`, or the mistake in it without reporting it.
-template <class X, class L>
-constexpr auto piped_silently(X x) {
-  if constexpr (wrong<X>) {
-    return x;
-  } else if constexpr (requires { std::tuple_size<L>::value; }) {
-    return mistake<misuse::several_layers, typename X::owner, fact::given<fact::object>>{};
-  } else if constexpr (!std::is_class_v<L>) {
-    return mistake<misuse::not_callable, typename X::owner, fact::given<L>, fact::arguments<tensor_fact<X>>>{};
-  } else if constexpr (!std::is_empty_v<L>) {
-    return mistake<misuse::captures_values, typename X::owner, fact::given<L>>{};
-  } else {
-    using layers = typename flattened<L>::type;
-    using before = chain_so_far<X>;
-    constexpr auto last = apply_layers<X>(layers{});
-    if constexpr (an_expression<std::remove_const_t<decltype(last)>>) return pass_on<typename X::owner>(last);
-    else
-      return under_short_name<
-          chained<last_of(last), typename before::first, decltype(typename before::layers{} + layers{})>>{};
+/// The form of `x | L`.
+template <class L>
+struct pipe_form : form_of_one<"|"> {
+  template <an_expression X>
+  static constexpr auto of(X x) {
+    using owner = typename X::owner;
+    if constexpr (an_expression<L>) {
+      return mistaken_call<misuse::piped_into_expression, "|", X, L>();
+    } else if constexpr (wrong<X>) {
+      return x;
+    } else if constexpr (requires { std::tuple_size<L>::value; }) {
+      return mistake<misuse::several_layers, owner, fact::given<fact::object>>{};
+    } else if constexpr (!std::is_class_v<L>) {
+      return mistake<misuse::not_callable, owner, fact::given<L>, fact::arguments<tensor_fact<X>>>{};
+    } else if constexpr (!std::is_empty_v<L>) {
+      return mistake<misuse::captures_values, owner, fact::given<L>>{};
+    } else {
+      using layers = typename flattened<L>::type;
+      using before = chain_so_far<X>;
+      constexpr auto last = apply_layers<X>(layers{});
+      if constexpr (an_expression<std::remove_const_t<decltype(last)>>) return pass_on<owner>(last);
+      else
+        return under_short_name<
+            chained<last_of(last), typename before::first, decltype(typename before::layers{} + layers{})>>{};
+    }
   }
-}
-template <an_expression X, class L>
-struct piping<X, L> {
-  using type = surfaced<decltype(piped_silently<X, L>(X{}))>;
-};
-template <an_expression A, an_expression B>
-struct piping<A, B> {
-  using type = misused<misuse::piped_into_expression, "|", A, B>;
 };
 
 /// Applies a layer: `images | nn::linear<"fc1", 256> | nn::relu`. The operator | binds weaker than + and *, so write
 /// `a + f(x)` and not `a + x | f`.
 template <an_expression X, class L>
-constexpr typename piping<X, L>::type operator|(X, L) {
+constexpr applied<pipe_form<L>, X> operator|(X, L) {
   return {};
 }
 template <a_layer L, an_expression X>

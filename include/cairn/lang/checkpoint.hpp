@@ -7,28 +7,6 @@
 
 namespace cairn::lang {
 
-/// A layer that is a segment.
-template <class OpaqueMark, class Opaque>
-struct segment_layer : layer_base {
-  static constexpr auto name = revealed<OpaqueMark>::name;
-  template <an_expression... A>
-    requires(sizeof...(A) > 0)
-  constexpr called<revealed<OpaqueMark>, revealed<Opaque>, A...> operator()(A...) const {
-    return {};
-  }
-};
-
-/// The form of `ckpt` for `calling_as`. If the first policy is `boundaries<T>`, the form converts at the boundaries.
-template <fixed_string Name, class... Policy>
-struct segment_form {
-  static constexpr fixed_string name = "ckpt";
-  using mark = segment_mark<Name, Policy...>;
-  template <class F, class... A>
-  using call = called<mark, F, A...>;
-  template <class F>
-  using layer = segment_layer<opaque<mark>, opaque<F>>;
-};
-
 /// Converts real numbers to the type `To`. Mistakes, indices and values that have this type already stay as they are.
 template <dtype To, class A>
 constexpr auto real_as(A a) {
@@ -45,28 +23,28 @@ struct from_boundaries {
     return F{}(real_as<Own>(a)...);
   }
 };
-/// A segment with boundaries of type T. If F has captures, F itself is the body, so that the message about captures
-/// shows F.
-template <class T, class Mark, class F, class... A>
-using rounding_call = called<Mark, std::conditional_t<std::is_empty_v<F>, from_boundaries<F, A::element.type...>, F>,
-                             decltype(real_as<dtype_of<T>>(A{}))...>;
-template <class T, class OpaqueMark, class Opaque>
-struct rounding_layer : layer_base {
-  static constexpr auto name = revealed<OpaqueMark>::name;
+/// The mark of a segment with boundaries of type T. If F has captures, F itself is the body, so that the message about
+/// captures shows F.
+template <class T, class Mark>
+struct rounding_mark : Mark {};
+template <class T, class Mark, class F>
+struct call_form<rounding_mark<T, Mark>, F> : function_form<"ckpt", misuse::not_callable> {
   template <an_expression... A>
-    requires(sizeof...(A) > 0)
-  constexpr rounding_call<T, revealed<OpaqueMark>, revealed<Opaque>, A...> operator()(A...) const {
-    return {};
+  static constexpr auto of(A... args) {
+    using body = std::conditional_t<std::is_empty_v<F>, from_boundaries<F, A::element.type...>, F>;
+    return call_form<Mark, body>::of(real_as<dtype_of<T>>(args)...);
   }
 };
-template <fixed_string Name, a_real_element T, class... Policy>
-struct segment_form<Name, boundaries<T>, Policy...> : segment_form<Name, Policy...> {
-  using mark = segment_mark<Name, Policy...>;
-  template <class F, class... A>
-  using call = rounding_call<T, mark, F, A...>;
-  template <class F>
-  using layer = rounding_layer<T, opaque<mark>, opaque<F>>;
+template <fixed_string Name, class... Policy>
+struct mark_of_segment {
+  using type = segment_mark<Name, Policy...>;
 };
+template <fixed_string Name, a_real_element T, class... Policy>
+struct mark_of_segment<Name, boundaries<T>, Policy...> {
+  using type = rounding_mark<T, segment_mark<Name, Policy...>>;
+};
+template <fixed_string Name, class... Policy>
+using segment_form = block_form<typename mark_of_segment<Name, Policy...>::type>;
 
 /// A segment: f applied to boundaries, as in torch.utils.checkpoint.checkpoint(f, a, b). The forward pass stores the
 /// boundaries. The backward pass recomputes from them the values of the interior that it reads. If f returns a
@@ -89,14 +67,14 @@ struct segment_form<Name, boundaries<T>, Policy...> : segment_form<Name, Policy.
 /// - policies that fit no value of the segment.
 template <fixed_string Name, class... Policy, class F, class... A>
   requires(sizeof...(A) > 0)
-constexpr typename calling_as<segment_form<Name, Policy...>, F, A...>::type ckpt(F, A...) {
+constexpr applied<segment_form<Name, Policy...>, F, A...> ckpt(F, A...) {
   return {};
 }
 
 /// Makes a checkpointed layer of a layer. If f takes no arguments, returns the value of a segment that reads parameters
 /// only.
 template <fixed_string Name, class... Policy, class F>
-constexpr typename calling_as<segment_form<Name, Policy...>, F>::type ckpt(F) {
+constexpr applied<segment_form<Name, Policy...>, F> ckpt(F) {
   return {};
 }
 

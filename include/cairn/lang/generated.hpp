@@ -66,7 +66,8 @@ struct generated_as {
 };
 template <class F, element_type E, std::int64_t... Extents>
   requires(!detail::can_be_shape<Extents...>)
-struct generated_as<F, E, Extents...> : checked_leaf<generated_op::name, void, Extents...> {};
+struct generated_as<F, E, Extents...>
+    : made_if_sound<decltype(problem_of_extents<generated_op::name, Extents...>()), void> {};
 template <class F, element_type E, std::int64_t... Extents>
   requires(detail::can_be_shape<Extents...> && generates<F, Extents...>)
 struct generated_as<F, E, Extents...> {

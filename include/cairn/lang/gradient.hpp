@@ -5,12 +5,6 @@
 
 namespace cairn::lang {
 
-/// owner_of<A...> as a class template, because g++ 12 does not accept every pack in the alias owner_of: the pack must
-/// be all of its arguments.
-template <class... A>
-struct owner_among {
-  using type = owner_of<A...>;
-};
 /// Returns the traits of a gradient of an expression with the traits `t`.
 constexpr expression_traits traits_of_gradient(expression_traits t) {
   ++t.order;

@@ -18,31 +18,19 @@ struct leaf : expression {
   static constexpr expression_traits traits{.has_model_parts = true};
 };
 
-/// The type of a leaf, or of the report of the mistake in its extents. Extents are taken as they were written, also
-/// above 2^31, so that the message can show them.
-template <fixed_string Name, class Leaf, std::int64_t... Extents>
-struct checked_leaf {
-  using what = fact::extents<Extents...>;
-  using type = surfaced<mistake<misuse::positive_extents, top_scope, about<fact::in, Name>, what>>;
-};
-template <fixed_string Name, class Leaf, std::int64_t... Extents>
-  requires detail::can_be_shape<Extents...>
-struct checked_leaf<Name, Leaf, Extents...> {
-  using type = Leaf;
-};
-
+/// Returns the mistake in the extents of a leaf, or `sound`. Extents are taken as they were written, also above 2^31.
+/// Thus the message can show them.
 template <fixed_string Name, std::int64_t... Extents>
-struct checked_input : checked_leaf<Name, input_leaf<Name, static_cast<int>(Extents)...>, Extents...> {};
-
-/// The type of indices, or of the report of the mistake in their bound or extents.
+constexpr auto problem_of_extents() {
+  if constexpr (detail::can_be_shape<Extents...>) return sound{};
+  else return mistake<misuse::positive_extents, top_scope, about<fact::in, Name>, fact::extents<Extents...>>{};
+}
+/// Returns the mistake in the bound or in the extents of indices, or `sound`.
 template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
-struct checked_indices
-    : checked_leaf<Name, indices_leaf<Name, static_cast<int>(Bound), static_cast<int>(Extents)...>, Extents...> {};
-template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
-  requires(!detail::is_extent(Bound))
-struct checked_indices<Name, Bound, Extents...> {
-  using type = surfaced<mistake<misuse::positive_bound, top_scope, about<fact::in, Name>, fact::bound<Bound>>>;
-};
+constexpr auto problem_of_indices() {
+  if constexpr (detail::is_extent(Bound)) return problem_of_extents<Name, Extents...>();
+  else return mistake<misuse::positive_bound, top_scope, about<fact::in, Name>, fact::bound<Bound>>{};
+}
 
 /// Computes the square root of x by Newton's iteration. std::sqrt is no constant expression in C++20.
 constexpr double square_root(double x) {
@@ -123,25 +111,23 @@ struct parameter_leaf : leaf<element_type{}, Extents...> {
   static constexpr expression_traits traits{.trained = Trainable, .has_model_parts = true};
 };
 
-/// The type of a parameter, or of the report of the mistake in its extents or in how it starts.
-template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
-struct checked_parameter
-    : checked_leaf<Name, parameter_leaf<Name, Trainable, Init, static_cast<int>(Extents)...>, Extents...> {};
-template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
-  requires(detail::can_be_shape<Extents...> && (Init.zero_row < -1 || Init.zero_row >= shape{Extents...}.extent[0]))
-struct checked_parameter<Name, Trainable, Init, Extents...> {
-  using type = surfaced<mistake<misuse::zero_row_of_parameter, top_scope, about<fact::in, Name>,
-                                fact::extents<Extents...>, fact::zero_row<Init.zero_row>>>;
-};
 template <initial Init>
 struct initial_settings {
   static constexpr auto all = Init.settings();
 };
+/// Returns the mistake in the extents of a parameter or in how it starts, or `sound`.
+template <fixed_string Name, initial Init, std::int64_t... Extents>
+constexpr auto problem_of_parameter() {
+  if constexpr (!detail::can_be_shape<Extents...>) return problem_of_extents<Name, Extents...>();
+  else if constexpr (Init.zero_row < -1 || Init.zero_row >= shape{static_cast<int>(Extents)...}.extent[0])
+    return mistake<misuse::zero_row_of_parameter, top_scope, about<fact::in, Name>, fact::extents<Extents...>,
+                   fact::zero_row<Init.zero_row>>{};
+  else return problem_of_settings<initial_settings<Init>, top_scope, fact::in<Name>>();
+}
+/// The type of a parameter, or of the report of its mistake.
 template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
-  requires(detail::can_be_shape<Extents...> && detail::first_refused(initial_settings<Init>::all) < 2)
-struct checked_parameter<Name, Trainable, Init, Extents...> {
-  using type = surfaced<decltype(problem_of_settings<initial_settings<Init>, top_scope, fact::in<Name>>())>;
-};
+struct parameter : made_if_sound<decltype(problem_of_parameter<Name, Init, Extents...>()),
+                                 parameter_leaf<Name, Trainable, Init, static_cast<int>(Extents)...>> {};
 
 template <fixed_string Name, int... Extents>
 struct cache_leaf : leaf<element_type{}, Extents...> {};
@@ -174,31 +160,35 @@ inline constexpr bool is_cache<cache_leaf<Name, Extents...>> = true;
 
 /// An input of the program: real numbers that are bound at each training step. An input needs no gradient.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr typename checked_input<Name, Extents...>::type input{};
+inline constexpr sound_or<decltype(problem_of_extents<Name, Extents...>()),
+                          input_leaf<Name, static_cast<int>(Extents)...>>
+    input{};
 
 /// Indices: whole numbers in [0, Bound) of type std::int32_t, for example `indices<"tokens", 256, 8, 128>`. They are
 /// bound and checked at each training step.
 template <fixed_string Name, std::int64_t Bound, std::int64_t... Extents>
-inline constexpr typename checked_indices<Name, Bound, Extents...>::type indices{};
+inline constexpr sound_or<decltype(problem_of_indices<Name, Bound, Extents...>()),
+                          indices_leaf<Name, static_cast<int>(Bound), static_cast<int>(Extents)...>>
+    indices{};
 
 /// Indices of classes: `labels<"y", 10, 128>` are 128 indices in [0, 10).
 template <fixed_string Name, std::int64_t Classes, std::int64_t... Extents>
-inline constexpr typename checked_indices<Name, Classes, Extents...>::type labels{};
+inline constexpr sound_or<decltype(problem_of_indices<Name, Classes, Extents...>()),
+                          indices_leaf<Name, static_cast<int>(Classes), static_cast<int>(Extents)...>>
+    labels{};
 
 /// A trainable parameter. It starts uniformly with bound 1 / sqrt(fan in). If a layer or `param_from` mentions a
 /// parameter of the same name, the parameter starts as that mention says.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr
-    typename checked_parameter<Name, true, unspecified_start(fan_in_of<Extents...>()), Extents...>::type param{};
+inline constexpr typename parameter<Name, true, unspecified_start(fan_in_of<Extents...>()), Extents...>::type param{};
 
 /// A trainable parameter that starts as `Init` says.
 template <fixed_string Name, initial Init, std::int64_t... Extents>
-inline constexpr typename checked_parameter<Name, true, Init, Extents...>::type param_from{};
+inline constexpr typename parameter<Name, true, Init, Extents...>::type param_from{};
 
 /// A parameter without a gradient. It starts like `param`.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr
-    typename checked_parameter<Name, false, unspecified_start(fan_in_of<Extents...>()), Extents...>::type frozen{};
+inline constexpr typename parameter<Name, false, unspecified_start(fan_in_of<Extents...>()), Extents...>::type frozen{};
 
 /// The key of a random operation, which takes the key as an argument. A key has a name like a parameter. Kernels read a
 /// random_stream from it.

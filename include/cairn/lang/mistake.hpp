@@ -256,9 +256,10 @@ constexpr auto pass_on(A... args) {
   else return rejected{};
 }
 
-/// Returns the mistake for `misused`, without reporting it.
+/// Returns the mistake of calling the function `Name` with arguments A, or the mistake among the arguments if there is
+/// one.
 template <class Misuse, fixed_string Name, class... A>
-constexpr auto misused_silently() {
+constexpr auto mistaken_call() {
   using owner = owner_of<showing<A>...>;
   if constexpr ((wrong<A> || ...)) return decltype(pass_on<owner>(std::declval<A>()...)){};
   else return mistake<Misuse, owner, fact::operation<Name, typename showing<A>::type...>>{};
@@ -279,10 +280,9 @@ struct surfacing_at_once<poison<M, top_scope, Path, F...>> {
 };
 #endif
 
-/// The type that a call of the function `Name` with wrong arguments A returns. If there is a mistake among the
-/// arguments, that mistake is passed on. Otherwise the call itself is the mistake `Misuse`.
+/// The type that a call of the function `Name` with wrong arguments A returns: see `mistaken_call`.
 template <class Misuse, fixed_string Name, class... A>
-using misused = surfaced<decltype(misused_silently<Misuse, Name, A...>())>;
+using misused = surfaced<decltype(mistaken_call<Misuse, Name, A...>())>;
 
 /// A layer that is a mistake. The mistake is reported where the layer is applied, because a layer does not know in
 /// which body it is made.
@@ -313,18 +313,27 @@ struct unnamed_call<A...> {
 template <fixed_string Called, class... A>
 using nameless = typename unnamed_call<A...>::template type<Called>;
 
-template <fixed_string Name, class L, class Made>
-struct checked_layer {
+template <class Problem, class Made>
+struct made_if_sound {
+  using type = surfaced<Problem>;
+};
+template <class Made>
+struct made_if_sound<sound, Made> {
   using type = Made;
 };
-template <fixed_string Name, an_expression E, class Made>
-struct checked_layer<Name, E, Made> {
-  using type = misused<misuse::expression_for_layer, Name, E>;
-};
-/// The type `Made` that the function `Name` makes of the layer L. If L is an expression, the mistake of giving an
-/// expression to the function.
+/// The type `Made`, or the report of the problem if there is one.
+template <class Problem, class Made>
+using sound_or = typename made_if_sound<Problem, Made>::type;
+
+/// Returns the mistake that the function `Name` was given an expression in place of the layer L, or `sound`.
+template <fixed_string Name, class L>
+constexpr auto problem_of_layer() {
+  if constexpr (an_expression<L>) return mistaken_call<misuse::expression_for_layer, Name, L>();
+  else return sound{};
+}
+/// The type `Made` that the function `Name` makes of the layer L, or the report that L is an expression.
 template <fixed_string Name, class L, class Made>
-using made_from_layer = typename checked_layer<Name, L, Made>::type;
+using made_from_layer = sound_or<decltype(problem_of_layer<Name, L>()), Made>;
 
 }  // namespace cairn::lang
 

@@ -137,7 +137,7 @@ struct axes_origin<tagged<Name, X>> : axes_origin<X> {};
 
 template <fixed_string Name>
 struct tag_form : form_of_one<"tag"> {
-  template <class X>
+  template <an_expression X>
   static constexpr auto of(X x) {
     if constexpr (wrong<X>) return x;
     else return shortened<tagged<Name, X>>{};

@@ -5,17 +5,17 @@
 
 namespace cairn::lang {
 
-/// Applies N bodies one after another, without reporting mistakes. The caller reports the mistake.
+/// The form of `repeat`: applies N bodies one after another.
 template <int N, fixed_string Name, class Body>
-struct repetition {
+struct repeat_form : function_form<"repeat", misuse::function_first> {
   template <int I>
   using layer_at = std::remove_cvref_t<decltype(std::declval<const Body&>()(std::integral_constant<int, I>{}))>;
 
   /// Returns the values of the last body. There are as many values as the first body takes. A mistake takes the place
   /// of all values.
   template <class... X>
-  static constexpr auto of(std::tuple<X...> x) {
-    using made = decltype(applied(x));
+  static constexpr auto of(X... x) {
+    using made = decltype(repeated(std::tuple{x...}));
     if constexpr (wrong<made>) return in_place_of_results<sizeof...(X)>(made{});
     else if constexpr (sizeof...(X) == 1) return std::tuple_element_t<0, made>{};
     else return made{};
@@ -23,10 +23,12 @@ struct repetition {
 
  private:
   template <class... X>
-  static constexpr auto applied(std::tuple<X...> x) {
-    using owner = owner_of<X...>;
+  static constexpr auto repeated(std::tuple<X...> x) {
+    using owner = typename owner_among<showing<X>...>::type;
     using first = call_check<Body, std::integral_constant<int, 0>>;
-    if constexpr ((wrong<X> || ...)) {
+    if constexpr (an_expression<Body> || !(an_expression<X> && ...)) {
+      return mistaken_call<misuse::function_first, "repeat", Body, X...>();
+    } else if constexpr ((wrong<X> || ...)) {
       return pass_on<owner>(X{}...);
     } else if constexpr (N < 1) {
       return poison<misuse::no_iterations, owner, fact::in<Name>, fact::iterations<N>>{};
@@ -65,7 +67,7 @@ struct repetition {
   /// Returns body I as a call with the given mark, or a mistake. The body must return as many values as it takes.
   template <class Mark, int I, class... X>
   static constexpr auto applied_once(std::tuple<X...>) {
-    using made = typename as_tuple<decltype(called_silently<Mark, layer_at<I>>(X{}...))>::type;
+    using made = typename as_tuple<decltype(call_form<Mark, layer_at<I>>::of(X{}...))>::type;
     using first = std::tuple_element_t<0, made>;
     if constexpr (wrong<first>) return first{};
     else if constexpr (std::tuple_size_v<made> == sizeof...(X)) return made{};
@@ -79,7 +81,7 @@ struct repetition {
   /// Applies different bodies to one value, as a chain.
   template <class X>
   static constexpr auto one_by_one(std::tuple<X>) {
-    using made = decltype(piped_silently<X, decltype(layers<0, N>())>(X{}));
+    using made = decltype(pipe_form<decltype(layers<0, N>())>::of(X{}));
     return typename as_tuple<made>::type{};
   }
   template <int Begin, int Count>
@@ -88,7 +90,8 @@ struct repetition {
       return layers<Begin, Count / 2>() | layers<Begin + Count / 2, Count - Count / 2>();
     } else {
       return []<int... I>(std::integer_sequence<int, I...>) {
-        return chain<opaque<chain_of<block_layer<name_of<Begin + I>, opaque<layer_at<Begin + I>>>...>>>{};
+        return chain<
+            opaque<chain_of<call_layer<opaque<block_mark<name_of<Begin + I>>>, opaque<layer_at<Begin + I>>>...>>>{};
       }(std::make_integer_sequence<int, Count>{});
     }
   }
@@ -108,29 +111,14 @@ struct repetition {
   static constexpr auto name_of = Name + fixed_string{"."} + detail::digits<I>;
 };
 
-template <int N, fixed_string Name, class Body, class... X>
-using repeated = surfaced<decltype(repetition<N, Name, Body>::of(std::tuple<X...>{}))>;
-
 template <int N, fixed_string Name, class Body>
 struct repeat_layer : layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression... X>
     requires(sizeof...(X) > 0)
-  constexpr repeated<N, Name, Body, X...> operator()(X...) const {
+  constexpr applied<repeat_form<N, Name, Body>, X...> operator()(X...) const {
     return {};
   }
-};
-
-/// The type that `repeat` returns for a function of the index and values.
-template <int N, fixed_string Name, class Body, class... A>
-struct repeating {
-  using type = surfaced<decltype(in_place_of_results<sizeof...(A)>(
-      misused_silently<misuse::function_first, "repeat", Body, A...>()))>;
-};
-template <int N, fixed_string Name, class Body, an_expression... A>
-  requires(!an_expression<Body>)
-struct repeating<N, Name, Body, A...> {
-  using type = repeated<N, Name, Body, A...>;
 };
 
 /// A layer that applies N layers one after another. Layer number i is body(i), where i is a std::integral_constant. Its
@@ -146,7 +134,7 @@ constexpr repeat_layer<N, Name, Body> repeat(Body) {
 ///
 ///   auto [h, c] = repeat<4, "layer">([](auto) { return cell; }, h0, c0);
 template <int N, fixed_string Name, class Body, class First, class... More>
-constexpr typename repeating<N, Name, Body, First, More...>::type repeat(Body, First, More...) {
+constexpr applied<repeat_form<N, Name, Body>, First, More...> repeat(Body, First, More...) {
   return {};
 }
 

@@ -149,86 +149,73 @@ template <class First, class... Rest>
 constexpr First first_value(std::tuple<First, Rest...>) {
   return {};
 }
-/// Returns the scan, or the mistake in its body. `Once` is the type that the body returns for the arguments of one
+/// Returns the mistake in the body of a scan, or `sound`. `Once` is what the body returns for the arguments of one
 /// iteration.
-template <int T, fixed_string Name, class Policy, class F, class Once, class... C, class... E, class... Same>
-constexpr auto scan_of_body(Once once, carried_values<C...>, each_values<E...>, Same...) {
-  using owner = owner_of<C..., E..., Same...>;
+template <class Scan, fixed_string Name, class Owner, class Once, class... C>
+constexpr auto problem_of_iterations(Once once, carried_values<C...>) {
+  using name = fact::in<Name>;
   using carries = fact::carried<tensor_fact<C>...>;
   if constexpr (wrong_body<Once>) {
-    return in_place_of_results<body_size<Once>>(pass_on<owner>(first_value(once)));
+    return pass_on<Owner>(first_value(once));
   } else if constexpr (body_size<Once> < sizeof...(C)) {
-    return mistake<misuse::too_few_in_scan, owner, fact::in<Name>, carries>{};
+    return mistake<misuse::too_few_in_scan, Owner, name, carries>{};
+  } else if constexpr (constexpr int changed = first_changed<Scan, C...>(); changed >= 0) {
+    return mistake<misuse::changed_in_scan, Owner, name, carries, fact::argument<changed>,
+                   fact::got<tensor_fact<pick<changed, typename Scan::body>>>>{};
+  } else if constexpr (Scan::body::inside.recomputes_outside_value) {
+    using bodies = std::type_identity<typename Scan::body::bodies>;
+    return leave_call<block_mark<Name>, Owner>(capture_among<typename Scan::body::inner_owner, Owner>(bodies{}));
+  } else if constexpr (Scan::body::inside.snapshots_in_user_memory) {
+    return mistake<misuse::snapshots_in_scan, Owner, name>{};
+  } else if constexpr (std::ranges::any_of(Scan::results, [](const shape& made) { return made.rank > max_rank; })) {
+    return mistake<misuse::one_axis_more, Owner, name>{};
+  } else if constexpr (Scan::traits.height > max_height) {
+    return mistake<misuse::expression_too_large, Owner, name, fact::height<Scan::traits.height>>{};
   } else {
-    using scan_type = scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>;
-    if constexpr (first_changed<scan_type, C...>() >= 0) {
-      constexpr int changed = first_changed<scan_type, C...>();
-      return in_place_of_results<body_size<Once>>(
-          mistake<misuse::changed_in_scan, owner, fact::in<Name>, carries, fact::argument<changed>,
-                  fact::got<tensor_fact<pick<changed, typename scan_type::body>>>>{});
-    } else if constexpr (scan_type::body::inside.recomputes_outside_value) {
-      using bodies = std::type_identity<typename scan_type::body::bodies>;
-      return in_place_of_results<body_size<Once>>(
-          leave_call<block_mark<Name>, owner>(capture_among<typename scan_type::body::inner_owner, owner>(bodies{})));
-    } else if constexpr (scan_type::body::inside.snapshots_in_user_memory) {
-      return in_place_of_results<body_size<Once>>(mistake<misuse::snapshots_in_scan, owner, fact::in<Name>>{});
-    } else if constexpr (std::ranges::any_of(scan_type::results,
-                                             [](const shape& made) { return made.rank > max_rank; })) {
-      return in_place_of_results<body_size<Once>>(mistake<misuse::one_axis_more, owner, fact::in<Name>>{});
-    } else if constexpr (scan_type::traits.height > max_height) {
-      return in_place_of_results<body_size<Once>>(
-          mistake<misuse::expression_too_large, owner, fact::in<Name>, fact::height<scan_type::traits.height>>{});
-    } else {
-      return results_of_scan<scan_type>();
-    }
+    return sound{};
   }
 }
 
-/// Returns the scan, or the mistake in it without reporting it.
-template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
-constexpr auto scanned_silently(carried_values<C...>, each_values<E...>, Same...) {
-  using owner = owner_of<C..., E..., Same...>;
-  using what = fact::operation<"scan", typename showing<C>::type..., typename showing<E>::type...,
-                               typename showing<Same>::type...>;
-  if constexpr ((wrong<C> || ...) || (wrong<E> || ... || false) || (wrong<Same> || ... || false)) {
-    return pass_on<owner>(C{}..., E{}..., Same{}...);
-  } else if constexpr (std::same_as<owner, mixed_scopes>) {
-    return mistake<misuse::captured_value, owner, fact::in<Name>, what>{};
-  } else if constexpr (T < 1) {
-    return mistake<misuse::scan_without_iterations, owner, fact::in<Name>, what, fact::iterations<T>>{};
-  } else if constexpr (!scan_policy<Policy, std::max(T, 1)>::known) {
-    return mistake<misuse::no_policy_of_scan, owner, fact::in<Name>, what, fact::given<Policy>>{};
-  } else if constexpr (!scan_policy<Policy, std::max(T, 1)>::fits) {
-    return mistake<misuse::snapshots_of_iterations, owner, fact::in<Name>, fact::given<Policy>, fact::iterations<T>>{};
-  } else if constexpr (!((E::shape.rank > 0 && E::shape[0] == T) && ... && true)) {
-    return mistake<misuse::steps_along_first_axis, owner, fact::in<Name>, fact::each<tensor_fact<E>...>,
-                   fact::iterations<T>>{};
-  } else {
-    constexpr int level = merged_traits({C::traits..., E::traits..., Same::traits...}).level;
-    using once =
-        typename calling<block_mark<Name>, F, stage_input<level, tensor_of<C>>...,
-                         stage_input<level, iteration_slice<E>>..., stage_input<level, tensor_of<Same>>...>::silent;
-    return scan_of_body<T, Name, Policy, F>(once{}, carried_values<C...>{}, each_values<E...>{}, Same{}...);
+/// The form of `scan`. After the body, the arguments are carried(...), then each(...) if the scan reads slices, then
+/// values that are the same in all iterations.
+template <int T, fixed_string Name, class Policy>
+struct scan_form : function_form<"scan", misuse::scan_of_values> {
+  template <class F, an_expression... C, an_expression... Same>
+    requires(!an_expression<F> && sizeof...(C) > 0)
+  static constexpr auto of(F f, carried_values<C...> carried, Same... same) {
+    return of(f, carried, each_values<>{}, same...);
   }
-}
-/// The type that `scan` returns. The specializations show the right arguments in the right order; all other arguments
-/// are a mistake.
-template <int T, fixed_string Name, class Policy, class F, class... A>
-struct scanning {
-  using type = misused<misuse::scan_of_values, "scan", F, A...>;
-};
-template <int T, fixed_string Name, class Policy, class F, an_expression... C, an_expression... Same>
-  requires(!an_expression<F> && sizeof...(C) > 0)
-struct scanning<T, Name, Policy, F, carried_values<C...>, Same...> {
-  using type =
-      surfaced<decltype(scanned_silently<T, Name, Policy, F>(carried_values<C...>{}, each_values<>{}, Same{}...))>;
-};
-template <int T, fixed_string Name, class Policy, class F, an_expression... C, an_expression... E,
-          an_expression... Same>
-  requires(!an_expression<F> && sizeof...(C) > 0)
-struct scanning<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...> {
-  using type =
-      surfaced<decltype(scanned_silently<T, Name, Policy, F>(carried_values<C...>{}, each_values<E...>{}, Same{}...))>;
+  template <class F, an_expression... C, an_expression... E, an_expression... Same>
+    requires(!an_expression<F> && sizeof...(C) > 0)
+  static constexpr auto of(F, carried_values<C...>, each_values<E...>, Same...) {
+    using owner = owner_of<C..., E..., Same...>;
+    using what = fact::operation<"scan", typename showing<C>::type..., typename showing<E>::type...,
+                                 typename showing<Same>::type...>;
+    if constexpr ((wrong<C> || ...) || (wrong<E> || ... || false) || (wrong<Same> || ... || false)) {
+      return pass_on<owner>(C{}..., E{}..., Same{}...);
+    } else if constexpr (std::same_as<owner, mixed_scopes>) {
+      return mistake<misuse::captured_value, owner, fact::in<Name>, what>{};
+    } else if constexpr (T < 1) {
+      return mistake<misuse::scan_without_iterations, owner, fact::in<Name>, what, fact::iterations<T>>{};
+    } else if constexpr (!scan_policy<Policy, std::max(T, 1)>::known) {
+      return mistake<misuse::no_policy_of_scan, owner, fact::in<Name>, what, fact::given<Policy>>{};
+    } else if constexpr (!scan_policy<Policy, std::max(T, 1)>::fits) {
+      return mistake<misuse::snapshots_of_iterations, owner, fact::in<Name>, fact::given<Policy>,
+                     fact::iterations<T>>{};
+    } else if constexpr (!((E::shape.rank > 0 && E::shape[0] == T) && ... && true)) {
+      return mistake<misuse::steps_along_first_axis, owner, fact::in<Name>, fact::each<tensor_fact<E>...>,
+                     fact::iterations<T>>{};
+    } else {
+      constexpr int level = merged_traits({C::traits..., E::traits..., Same::traits...}).level;
+      const auto once = call_form<block_mark<Name>, F>::of(stage_input<level, tensor_of<C>>{}...,
+                                                           stage_input<level, iteration_slice<E>>{}...,
+                                                           stage_input<level, tensor_of<Same>>{}...);
+      using made = scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...>;
+      using problem = decltype(problem_of_iterations<made, Name, owner>(once, carried_values<C...>{}));
+      if constexpr (std::same_as<problem, sound>) return results_of_scan<made>();
+      else return in_place_of_results<body_size<std::remove_const_t<decltype(once)>>>(problem{});
+    }
+  }
 };
 
 /// A scan of T iterations: `auto [h, ys] = scan<T, "step">(body, carried(h0), each(xs), a)`.
@@ -255,7 +242,7 @@ struct scanning<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Sam
 ///
 /// Rejects a scan with snapshots outside of the arena inside another scan.
 template <int T, fixed_string Name, class Policy = store_all, class F, class... A>
-constexpr typename scanning<T, Name, Policy, F, A...>::type scan(F, A...) {
+constexpr applied<scan_form<T, Name, Policy>, F, A...> scan(F, A...) {
   return {};
 }
 

@@ -50,5 +50,11 @@ struct merged_scopes<First, Second, More...> : merged_scopes<typename merged_sco
 /// are.
 template <class... A>
 using owner_of = typename merged_scopes<typename A::owner...>::type;
+/// owner_of<A...> as a class template, because g++ 12 does not accept every pack in the alias owner_of: the pack must
+/// be all of its arguments.
+template <class... A>
+struct owner_among {
+  using type = owner_of<A...>;
+};
 
 }  // namespace cairn::lang

@@ -8,16 +8,15 @@ namespace cairn::lang {
 /// A state: numbers that a program keeps from one training step to the next. A state gets no gradient. It begins as
 /// `Init` says. A training step and a predictor read the value that the last training step left.
 template <fixed_string Name, initial Init, std::int64_t... Extents>
-inline constexpr typename checked_parameter<Name, false, Init, Extents...>::type state{};
-
-template <fixed_string Name, std::int64_t... Extents>
-struct checked_cache : checked_leaf<Name, cache_leaf<Name, static_cast<int>(Extents)...>, Extents...> {};
+inline constexpr typename parameter<Name, false, Init, Extents...>::type state{};
 
 /// A cache: a state of a predictor, for example the keys and values of a text that the predictor continues. A cache
 /// begins as zeros, and gets the value of `updated` after each call. `predict.reset()` sets it to zeros. Programs
 /// reject caches.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr typename checked_cache<Name, Extents...>::type cache{};
+inline constexpr sound_or<decltype(problem_of_extents<Name, Extents...>()),
+                          cache_leaf<Name, static_cast<int>(Extents)...>>
+    cache{};
 
 /// The operation of `updated`: its value is argument 0. The state, argument 1, becomes argument 2.
 struct updated_op : op {

@@ -41,14 +41,14 @@ constexpr shape inferred() {
 }
 template <std::int64_t... Extents>
 struct reshape_form : form_of_one<"reshape"> {
-  template <class X>
-  static constexpr auto of(X x) {
+  template <an_expression X>
+  static constexpr auto body(X x) {
     using owner = owner_of<X>;
     if constexpr (wrong<X>) return pass_on<owner>(x);
     else if constexpr (!detail::can_be_shape<(Extents < 1 ? 1 : Extents)...>)
       return mistake<misuse::positive_extents, owner, fact::operation<"reshape", tensor_fact<X>>,
                      fact::extents<Extents...>>{};
-    else return made_silently<reshape_op<inferred<X::shape, Extents...>()>>(x);
+    else return make<reshape_op<inferred<X::shape, Extents...>()>>(x);
   }
 };
 

@@ -33,19 +33,26 @@ struct tag_layer : lang::layer_base {
     return {};
   }
 };
-template <class L>
-struct residual_layer : lang::layer_base {
+/// What a residual connection adds to f(x): x, or shortcut(x).
+template <class X, class... Shortcut>
+struct beside_layer {
+  using type = X;
+};
+template <class X, class Shortcut>
+struct beside_layer<X, Shortcut> {
+  using type = lang::called<lang::stage_mark, Shortcut, X>;
+};
+template <class L, class... Shortcut>
+struct residual_form : lang::form_of_one<"residual"> {
   template <an_expression X>
-  constexpr lang::surfaced<lang::unreported<lang::add_op, X, lang::layer_result_of<L, X>>> operator()(X) const {
-    return {};
+  static constexpr auto body(X) {
+    return made<lang::add_op, typename beside_layer<X, Shortcut...>::type, lang::called<lang::stage_mark, L, X>>{};
   }
 };
-template <class L, class Shortcut>
-struct projected_layer : lang::layer_base {
+template <class L, class... Shortcut>
+struct residual_layer : lang::layer_base {
   template <an_expression X>
-  constexpr lang::surfaced<
-      lang::unreported<lang::add_op, lang::layer_result_of<Shortcut, X>, lang::layer_result_of<L, X>>>
-  operator()(X) const {
+  constexpr lang::applied<residual_form<L, Shortcut...>, X> operator()(X) const {
     return {};
   }
 };
@@ -78,7 +85,7 @@ constexpr lang::made_from_layer<"residual", L, detail::residual_layer<L>> residu
 /// by a 1 x 1 convolution.
 template <class L, class Shortcut>
 constexpr lang::made_from_layer<"residual", L,
-                                lang::made_from_layer<"residual", Shortcut, detail::projected_layer<L, Shortcut>>>
+                                lang::made_from_layer<"residual", Shortcut, detail::residual_layer<L, Shortcut>>>
 residual(L, Shortcut) {
   return {};
 }

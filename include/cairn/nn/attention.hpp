@@ -110,9 +110,9 @@ constexpr auto applied_with_mask(A... args) {
   constexpr int count = sizeof...(A);
   if constexpr (!(an_expression<A> && ...) || count < Values || count > Values + 1)
     return lang::leave_call<lang::block_mark<Name>, lang::owner_of<lang::showing<A>...>>(
-        lang::misused_silently<misuse::one_mask, Layer::kind, A...>());
+        lang::mistaken_call<misuse::one_mask, Layer::kind, A...>());
   else if constexpr (std::same_as<lang::owner_of<A...>, lang::top_scope>)
-    return typename lang::calling<lang::stage_mark, Layer, A...>::silent{};
+    return lang::call_form<lang::stage_mark, Layer>::of(args...);
   else return Layer::body(args...);
 }
 template <class Layer, fixed_string Name, int Values, class... A>

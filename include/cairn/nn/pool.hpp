@@ -30,23 +30,23 @@ constexpr auto pooled(X x) {
     return mistake<misuse::settings_of_pool, typename X::owner, what, fact::dilation<W.dilation>,
                    fact::groups<W.groups>>{};
   } else if constexpr (result_count<Op, X> > 1) {
-    return std::get<0>(made_silently<Op>(x));
+    return std::get<0>(make<Op>(x));
   } else {
-    return made_silently<Op>(x);
+    return make<Op>(x);
   }
 }
 
 template <int Extent, nn::window W>
 struct max_pool_form : form_of_one<"max_pool2d"> {
-  template <class X>
-  static constexpr auto of(X x) {
+  template <an_expression X>
+  static constexpr auto body(X x) {
     return pooled<"max_pool2d", W, max_pool_op<pooling_of<Extent, W>>>(x);
   }
 };
 template <int Extent, nn::window W>
 struct avg_pool_form : form_of_one<"avg_pool2d"> {
-  template <class X>
-  static constexpr auto of(X x) {
+  template <an_expression X>
+  static constexpr auto body(X x) {
     return pooled<"avg_pool2d", W, sum_pool_op<pooling_of<Extent, W>, true>>(x);
   }
 };
@@ -55,8 +55,8 @@ struct upsample_form : form_of_one<"upsample2d"> {
   template <class X>
   static constexpr bool has_extents = cairn::detail::is_extent(std::int64_t{Factor} * X::shape[1]) &&
                                       cairn::detail::is_extent(std::int64_t{Factor} * X::shape[2]);
-  template <class X>
-  static constexpr auto of(X x) {
+  template <an_expression X>
+  static constexpr auto body(X x) {
     using problem = decltype(problem_of_image<"upsample2d">(x));
     if constexpr (!std::same_as<problem, sound>) {
       return problem{};
@@ -65,15 +65,15 @@ struct upsample_form : form_of_one<"upsample2d"> {
       return mistake<misuse::factor_of_pixels, typename X::owner, what, fact::factor<Factor>>{};
     } else {
       constexpr int height = Factor * X::shape[1], width = Factor * X::shape[2];
-      return made_silently<window_spread_op<pooling{Factor}, false, height, width>>(x);
+      return make<window_spread_op<pooling{Factor}, false, height, width>>(x);
     }
   }
 };
 struct global_average_form : form_of_one<"global_average"> {
-  template <class X>
-  static constexpr auto of(X x) {
+  template <an_expression X>
+  static constexpr auto body(X x) {
     using problem = decltype(problem_of_image<"global_average">(x));
-    if constexpr (std::same_as<problem, sound>) return averaged<false, 1, 2>(x);
+    if constexpr (std::same_as<problem, sound>) return mean<1, 2>(x);
     else return problem{};
   }
 };

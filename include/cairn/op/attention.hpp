@@ -298,7 +298,7 @@ struct attention_form {
   }();
 
   template <an_expression Q, an_expression K, an_expression V, class... More>
-  static constexpr auto of(Q q, K k, V v, More... more) {
+  static constexpr auto body(Q q, K k, V v, More... more) {
     constexpr bool causal = (is_causal<More> || ...);
     if constexpr (!(P >= 0 && P < 1))
       return mistake<misuse::probability_below_one, owner_of<Q, K, V>,
@@ -317,11 +317,11 @@ struct attention_form {
       else return (kind_of(Mask::element.type), ...) == kind::whole ? costs::masking::whole : costs::masking::real;
     }();
     constexpr costs::attending exact{Causal, with, 0};
-    const auto y = first(made_silently<attention_op<exact>>(Q{}, K{}, V{}, Mask{}...));
+    const auto y = first(make<attention_op<exact>>(Q{}, K{}, V{}, Mask{}...));
     if constexpr (P == 0 || wrong<decltype(y)>) return y;
     else
-      return made_silently<in_training_op>(
-          first(made_silently<attention_op<costs::attending{Causal, with, P}>>(Q{}, K{}, V{}, Mask{}..., Key{}...)), y);
+      return make<in_training_op>(
+          first(make<attention_op<costs::attending{Causal, with, P}>>(Q{}, K{}, V{}, Mask{}..., Key{}...)), y);
   }
   template <class... R>
   static constexpr auto first(std::tuple<R...> results) {

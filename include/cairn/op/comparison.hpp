@@ -57,10 +57,10 @@ struct comparing_form {
   template <class...>
   static constexpr bool fits = true;
   template <an_expression A, an_expression B>
-  static constexpr auto of(A a, B b) {
-    if constexpr (is_constant<A> && is_whole<B>) return made_silently<op>(a, made_silently<as_op<dtype::f64>>(b));
-    else if constexpr (is_constant<B> && is_whole<A>) return made_silently<op>(made_silently<as_op<dtype::f64>>(a), b);
-    else return made_silently<op>(a, b);
+  static constexpr auto body(A a, B b) {
+    if constexpr (is_constant<A> && is_whole<B>) return make<op>(a, as<double>(b));
+    else if constexpr (is_constant<B> && is_whole<A>) return make<op>(as<double>(a), b);
+    else return make<op>(a, b);
   }
 };
 template <comparison Which, class A, class B>
@@ -112,17 +112,20 @@ constexpr made<where_op, C, A, B> where(C, A, B) {
 /// The form of clamp. Where x reaches a constant bound, x gets no gradient. Where x equals a computed bound, the bound
 /// gets half of the gradient.
 struct clamp_form : form_of<"clamp", 3, misuse::two_arguments> {
-  static constexpr auto of(an_expression auto x, an_expression auto least, an_expression auto most) {
-    return bounded<minimum_op, true>(bounded<maximum_op, false>(x, least), most);
+  static constexpr auto body(an_expression auto x, an_expression auto least, an_expression auto most) {
+    return at_most(at_least(x, least), most);
   }
 
  private:
-  template <class Op, bool Above, class X, class Bound>
-  static constexpr auto bounded(X x, Bound bound) {
-    using compare = compare_op<comparison::less_equal>;
-    if constexpr (!is_constant<Bound>) return made_silently<Op>(x, bound);
-    else if constexpr (Above) return made_silently<where_op>(made_silently<compare>(bound, x), bound, x);
-    else return made_silently<where_op>(made_silently<compare>(x, bound), bound, x);
+  template <class Bound>
+  static constexpr auto at_least(auto x, Bound bound) {
+    if constexpr (is_constant<Bound>) return where(x <= bound, bound, x);
+    else return maximum(x, bound);
+  }
+  template <class Bound>
+  static constexpr auto at_most(auto x, Bound bound) {
+    if constexpr (is_constant<Bound>) return where(bound <= x, bound, x);
+    else return minimum(x, bound);
   }
 };
 template <double Slope>
@@ -130,15 +133,11 @@ struct leaky_relu_form : form_of_one<"leaky_relu"> {
   static constexpr std::array all{setting("slope", Slope, setting::is_finite(Slope), "a finite number")};
 
   template <an_expression X>
-  static constexpr auto of(X x) {
+  static constexpr auto body(X x) {
     using what = fact::operation<"leaky_relu">;
     using problem = decltype(problem_of_settings<leaky_relu_form, typename X::owner, fact::in<>, what>());
-    if constexpr (wrong<X> || std::same_as<problem, sound>) {
-      const auto positive = made_silently<compare_op<comparison::less>>(constant<0>, x);
-      return made_silently<where_op>(positive, x, made_silently<mul_op>(x, constant<Slope>));
-    } else {
-      return problem{};
-    }
+    if constexpr (wrong<X> || std::same_as<problem, sound>) return where(0_c < x, x, x * constant<Slope>);
+    else return problem{};
   }
 };
 

@@ -60,10 +60,10 @@ struct concatenate_form<Axis> {
   static constexpr bool fits = sizeof...(A) > 1;
   /// A message shows only the first argument and the first argument that does not fit it, however many there are.
   template <an_expression First, an_expression... More>
-  static constexpr auto of(First first, More... more) {
-    using whole = decltype(made_silently<concatenate_op<Axis>>(first, more...));
-    if constexpr (!wrong<whole>) return whole{};
-    else return first_wrong(made_silently<concatenate_op<Axis>>(first, more)..., whole{});
+  static constexpr auto body(First first, More... more) {
+    const auto whole = make<concatenate_op<Axis>>(first, more...);
+    if constexpr (!wrong<decltype(whole)>) return whole;
+    else return first_wrong(make<concatenate_op<Axis>>(first, more)..., whole);
   }
 };
 
@@ -82,7 +82,7 @@ template <int Axis>
 struct stack_form<Axis> : concatenate_form<Axis> {
   static constexpr fixed_string name = "stack";
   template <an_expression First, an_expression... More>
-  static constexpr auto of(First first, More... more) {
+  static constexpr auto body(First first, More... more) {
     using owner = owner_of<First, More...>;
     constexpr shape apart = with_axis(First::shape, Axis);
     if constexpr (wrong<First> || (wrong<More> || ...)) {
@@ -92,8 +92,7 @@ struct stack_form<Axis> : concatenate_form<Axis> {
     } else if constexpr (!((More::shape == First::shape) && ...)) {
       return first_problem(stacked_beside<First>(more)...);
     } else {
-      return concatenate_form<Axis>::of(made_silently<reshape_op<apart>>(first),
-                                        made_silently<reshape_op<apart>>(more)...);
+      return concatenate<Axis>(make<reshape_op<apart>>(first), make<reshape_op<apart>>(more)...);
     }
   }
 

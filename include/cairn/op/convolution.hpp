@@ -134,7 +134,7 @@ constexpr shape as_filters(const shape& w) { return w.rank == 4 ? w : shape{w[0]
 template <shape To, class X>
 constexpr auto reshaped(X x) {
   if constexpr (X::shape == To) return x;
-  else return made_silently<reshape_op<To>>(x);
+  else return make<reshape_op<To>>(x);
 }
 
 template <class Form, class Rule>
@@ -183,9 +183,9 @@ struct convolution_form : form_of_two<Name> {
     return result_shape(as_images(x), as_filters(w)).valid() ? 0 : 4;
   }
   template <an_expression X, an_expression W>
-  static constexpr auto of(X x, W w) {
+  static constexpr auto body(X x, W w) {
     if constexpr (wrong<X> || wrong<W> || kind_of(X::element.type) != kind::real) {
-      return made_silently<convolution_op<costs::motion{}>>(x, w);
+      return make<convolution_op<costs::motion{}>>(x, w);
     } else if constexpr (constexpr int fault = broken_rule(X::shape, W::shape); fault != 0) {
       using broken_form = with_rule<convolution_form, std::tuple_element_t<fault, rules>>;
       return wrong_shapes<broken_form, owner_of<X, W>, X, W>(std::index_sequence_for<X, W>{});
@@ -193,12 +193,12 @@ struct convolution_form : form_of_two<Name> {
       constexpr shape images = as_images(X::shape), stored = as_filters(W::shape);
       constexpr shape result = result_shape(images, stored);
       if constexpr (!Transposed && moves == costs::motion{} && stored[2] == 1 && stored[3] == 1) {
-        return made_silently<matmul_op<false, true>>(x, reshaped<shape{stored[0], stored[1]}>(w));
+        return make<matmul_op<false, true>>(x, reshaped<shape{stored[0], stored[1]}>(w));
       } else {
         using op =
             std::conditional_t<Transposed, convolution_back_op<moves, result[1], result[2]>, convolution_op<moves>>;
         constexpr shape made = Axes == 2 ? result : shape{result[0], result[2], result[3]};
-        return reshaped<made>(made_silently<op>(reshaped<images>(x), reshaped<stored>(w)));
+        return reshaped<made>(make<op>(reshaped<images>(x), reshaped<stored>(w)));
       }
     }
   }

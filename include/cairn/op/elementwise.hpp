@@ -296,7 +296,7 @@ constexpr made<minimum_op, A, B> minimum(A, B) {
 }
 
 struct rsqrt_form : form_of_one<"rsqrt"> {
-  static constexpr auto of(an_expression auto x) { return made_silently<div_op>(1_c, made_silently<sqrt_op>(x)); }
+  static constexpr auto body(an_expression auto x) { return 1_c / sqrt(x); }
 };
 
 /// Computes 1 / sqrt(x).
@@ -326,10 +326,10 @@ struct pow_op : elementwise_op {
 
 template <double Exponent, class X>
 constexpr auto power_of(X x) {
-  if constexpr (Exponent == 0.5) return made_silently<sqrt_op>(x);
+  if constexpr (Exponent == 0.5) return sqrt(x);
   else if constexpr (Exponent == 1) return x;
-  else if constexpr (Exponent == 2) return made_silently<square_op>(x);
-  else return made_silently<pow_op<Exponent>>(x);
+  else if constexpr (Exponent == 2) return square(x);
+  else return make<pow_op<Exponent>>(x);
 }
 template <class... A>
 inline constexpr bool is_power = false;
@@ -342,9 +342,8 @@ struct power_form {
   template <class... A>
   static constexpr bool fits = is_power<A...>;
   template <an_expression X, double E>
-  static constexpr auto of(X x, constant_leaf<E>) {
-    if constexpr (wrong<X>) return x;
-    else return power_of<E>(x);
+  static constexpr auto body(X x, quiet<constant_leaf<E>>) {
+    return power_of<E>(x);
   }
 };
 

@@ -50,26 +50,16 @@ using min_op = extremum_op<extremum::smallest, Axes, Keep>;
 
 template <template <detail::axis_set, bool> class Op, int... Axes>
 struct extremum_form : reducing_form<Op<0, false>::name, misuse::one_argument_reduced> {
-  template <class X>
-  static constexpr auto of(X x) {
-    return reduced_over<Op, false, Axes...>(x);
-  }
-  template <class X>
-  static constexpr auto of(X x, keepdim_t) {
-    return reduced_over<Op, true, Axes...>(x);
+  static constexpr auto body(an_expression auto x, auto... keep) {
+    return reduced_over < Op, sizeof...(keep) == 1, Axes... > (x);
   }
 };
 template <extremum Which, int... Axes>
 struct position_form : unfit_form<position_op<Which, 0, false>::name> {};
 template <extremum Which, int Axis>
 struct position_form<Which, Axis> : reducing_form<position_op<Which, Axis, false>::name> {
-  template <class X>
-  static constexpr auto of(X x) {
-    return made_silently<position_op<Which, Axis, false>>(x);
-  }
-  template <class X>
-  static constexpr auto of(X x, keepdim_t) {
-    return made_silently<position_op<Which, Axis, true>>(x);
+  static constexpr auto body(an_expression auto x, auto... keep) {
+    return make<position_op<Which, Axis, sizeof...(keep) == 1>>(x);
   }
 };
 

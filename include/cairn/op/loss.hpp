@@ -103,37 +103,27 @@ struct accuracy_op : labelled {
   static constexpr auto vjp(auto, auto, auto, auto) { return gradients(no_gradient{}, no_gradient{}); }
 };
 
-template <class Op>
-struct labelled_form : form_of_two<Op::name> {
-  template <an_expression Logits, an_expression Labels>
-  static constexpr auto of(Logits logits, Labels labels) {
-    return made_silently<Op>(logits, labels);
-  }
-};
 /// The form of cross entropy with options and weights. If rows have weights, the result is the sum of the weighted
 /// losses, divided by the sum of the weights.
 template <nn::cross_entropy_options... Given>
 struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
   static constexpr nn::cross_entropy_options O{Given...};
+  using one = quiet<constant_leaf<1.0>>;
   using rule = misuse::weights_of_classes_and_rows;
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   template <class... A>
   static constexpr bool fits = sizeof...(A) >= 2 && sizeof...(A) <= 4;
 
   template <an_expression Logits, an_expression Labels>
-  static constexpr auto of(Logits logits, Labels labels) {
+  static constexpr auto body(Logits logits, Labels labels) {
     if constexpr (are_soft<Logits, Labels>) return refused_targets(logits, labels);
-    else if constexpr (O == nn::cross_entropy_options{}) return made_silently<cross_entropy_op>(logits, labels);
-    else return of(logits, labels, 1_c);
+    else if constexpr (O == nn::cross_entropy_options{}) return make<cross_entropy_op>(logits, labels);
+    else return body(logits, labels, one{});
   }
-  template <an_expression Logits, an_expression Labels, an_expression ByClass, an_expression ByRow = constant_leaf<1.0>>
-  static constexpr auto of(Logits logits, Labels labels, ByClass by_class, ByRow by_row = {}) {
-    using owner = owner_of<Logits, Labels, ByClass, ByRow>;
-    if constexpr (are_soft<Logits, Labels>) {
-      return pass_on<owner>(refused_targets(logits, labels));
-    } else {
-      return of_classes<owner>(logits, labels, by_class, by_row);
-    }
+  template <an_expression Logits, an_expression Labels, an_expression ByClass, an_expression ByRow = one>
+  static constexpr auto body(Logits logits, Labels labels, ByClass by_class, ByRow by_row = {}) {
+    if constexpr (are_soft<Logits, Labels>) return refused_targets(logits, labels);
+    else return of_classes(logits, labels, by_class, by_row);
   }
 
  private:
@@ -146,9 +136,10 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
     return mistake<misuse::soft_targets, owner_of<Logits, Labels>,
                    fact::operation<"cross_entropy", tensor_fact<Logits>, tensor_fact<Labels>>>{};
   }
-  template <class owner, class Logits, class Labels, class ByClass, class ByRow>
+  template <class Logits, class Labels, class ByClass, class ByRow>
   static constexpr auto of_classes(Logits logits, Labels labels, ByClass by_class, ByRow by_row) {
-    const auto loss = made_silently<row_cross_entropy_op>(logits, classes_of<Logits>(labels));
+    using owner = owner_of<Logits, Labels, ByClass, ByRow>;
+    const auto loss = make<row_cross_entropy_op>(logits, classes_of<Logits>(labels));
     if constexpr (wrong<decltype(loss)> || wrong<ByClass> || wrong<ByRow>)
       return pass_on<owner>(loss, by_class, by_row);
     else if constexpr (!(O.label_smoothing >= 0 && O.label_smoothing <= 1))
@@ -173,7 +164,7 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
   template <class Logits, class Labels>
   static constexpr auto classes_of(Labels labels) {
     if constexpr (can_exceed_classes<Logits, Labels>)
-      return made_silently<capped_label_op<Logits::shape[-1], O.ignore_index>>(labels);
+      return make<capped_label_op<Logits::shape[-1], O.ignore_index>>(labels);
     else return labels;
   }
 
@@ -182,25 +173,23 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
     const auto classes = classes_of<Logits>(labels);
     const auto of_label = [](auto weights, auto at) {
       if constexpr (ByClass::shape.rank == 0) return weights;
-      else return made_silently<gather_op<0>>(weights, at);
+      else return gather<0>(weights, at);
     }(by_class, classes);
     const auto weight = multiplied(of_label, by_row);
     constexpr bool ignores = O.ignore_index >= 0 && O.ignore_index < Labels::element.bound;
     const auto weighted_loss = multiplied(smoothed_loss(logits, classes, loss, by_class, of_label), by_row);
     if constexpr (ignores)
-      return made_silently<div_op>(summed<false>(unless_ignored<Logits>(labels, weighted_loss)),
-                                   summed<false>(unless_ignored<Logits>(labels, weight)));
-    else if constexpr (decltype(weight)::shape.rank > 0)
-      return made_silently<div_op>(summed<false>(weighted_loss), summed<false>(weight));
-    else if constexpr (std::same_as<decltype(weight), const constant_leaf<1.0>>) return averaged<false>(weighted_loss);
-    else return made_silently<div_op>(averaged<false>(weighted_loss), weight);
+      return sum(unless_ignored<Logits>(labels, weighted_loss)) / sum(unless_ignored<Logits>(labels, weight));
+    else if constexpr (decltype(weight)::shape.rank > 0) return sum(weighted_loss) / sum(weight);
+    else if constexpr (std::same_as<decltype(weight), const one>) return mean(weighted_loss);
+    else return mean(weighted_loss) / weight;
   }
 
   template <class X, class Weight>
   static constexpr auto multiplied(X x, Weight weight) {
-    if constexpr (std::same_as<Weight, constant_leaf<1.0>>) return x;
-    else if constexpr (std::same_as<X, constant_leaf<1.0>>) return weight;
-    else return made_silently<mul_op>(x, weight);
+    if constexpr (std::same_as<Weight, one>) return x;
+    else if constexpr (std::same_as<X, one>) return weight;
+    else return x * weight;
   }
   /// Computes for each row `loss (w[label] (1 - s) + s mean(w)) + s mean(w (x[label] - x))`, where x are the logits, w
   /// are the weights by class, and s is label_smoothing. The loss is the last term of the sum. The backward pass
@@ -210,28 +199,24 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
       return multiplied(loss, of_label);
     } else {
       constexpr auto share = constant<O.label_smoothing>;
-      const auto at_label =
-          made_silently<labelled_row::column_reshape<decltype(logits)>>(made_silently<label_logit_op>(logits, classes));
-      const auto others = averaged<false, -1>(multiplied(made_silently<sub_op>(at_label, logits), by_class));
+      const auto at_label = make<labelled_row::column_reshape<decltype(logits)>>(make<label_logit_op>(logits, classes));
+      const auto others = mean<-1>(multiplied(at_label - logits, by_class));
       const auto weight = [&] {
         if constexpr (decltype(by_class)::shape.rank == 0) return of_label;
-        else
-          return made_silently<add_op>(multiplied(of_label, constant<1 - O.label_smoothing>),
-                                       multiplied(averaged<false>(by_class), share));
+        else return of_label * constant<1 - O.label_smoothing> + mean(by_class) * share;
       }();
-      return made_silently<add_op>(multiplied(others, share), multiplied(loss, weight));
+      return others * share + multiplied(loss, weight);
     }
   }
   /// Returns x, but 0 where the label is ignored, and NaN where the label is not a class.
   template <class Logits, class Labels>
   static constexpr auto unless_ignored(Labels labels, auto x) {
-    const auto ignored = comparing_form<comparison::equal>::of(labels, constant<O.ignore_index>);
+    const auto ignored = labels == constant<O.ignore_index>;
     if constexpr (can_exceed_classes<Logits, Labels>) {
       constexpr auto not_a_number = constant<std::numeric_limits<double>::quiet_NaN()>;
-      const auto is_class = comparing_form<comparison::less>::of(labels, constant<Logits::shape[-1]>);
-      return made_silently<where_op>(ignored, constant<0>, made_silently<where_op>(is_class, x, not_a_number));
+      return where(ignored, 0_c, where(labels < constant<Logits::shape[-1]>, x, not_a_number));
     } else {
-      return made_silently<where_op>(ignored, constant<0>, x);
+      return where(ignored, 0_c, x);
     }
   }
 };
@@ -242,19 +227,19 @@ struct pairwise_form : form_of_two<Loss::name> {
   using rule = misuse::equal_shapes;
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   template <an_expression A, an_expression B>
-  static constexpr auto of(A a, B b) {
+  static constexpr auto body(A a, B b) {
     if constexpr (wrong<A> || wrong<B> || A::shape == B::shape || A::shape.rank == 0 || B::shape.rank == 0)
-      return averaged<false>(Loss::of(a, b));
+      return mean(Loss::of(a, b));
     else return wrong_shapes<pairwise_form, owner_of<A, B>, A, B>(std::index_sequence_for<A, B>{});
   }
 };
 struct mse_loss {
   static constexpr fixed_string name = "mse";
-  static constexpr auto of(auto a, auto b) { return made_silently<square_op>(made_silently<sub_op>(a, b)); }
+  static constexpr auto of(auto a, auto b) { return square(a - b); }
 };
 struct l1_loss {
   static constexpr fixed_string name = "l1";
-  static constexpr auto of(auto a, auto b) { return made_silently<abs_op>(made_silently<sub_op>(a, b)); }
+  static constexpr auto of(auto a, auto b) { return abs(a - b); }
 };
 template <double Delta>
 struct huber_loss {
@@ -262,16 +247,16 @@ struct huber_loss {
   /// Computes `c (d - c / 2)`, where d is the difference and c is d, clamped to [-Delta, Delta]. The slope of the loss
   /// is c.
   static constexpr auto of(auto a, auto b) {
-    const auto difference = made_silently<sub_op>(a, b);
-    const auto clamped = clamp_form::of(difference, constant<-Delta>, constant<Delta>);
-    return made_silently<mul_op>(clamped, made_silently<sub_op>(difference, made_silently<mul_op>(0.5_c, clamped)));
+    const auto difference = a - b;
+    const auto clamped = clamp(difference, constant<-Delta>, constant<Delta>);
+    return clamped * (difference - 0.5_c * clamped);
   }
 };
 template <double Delta>
 struct huber_form : pairwise_form<huber_loss<Delta>> {
   template <an_expression A, an_expression B>
-  static constexpr auto of(A a, B b) {
-    if constexpr (wrong<A> || wrong<B> || Delta > 0) return pairwise_form<huber_loss<Delta>>::of(a, b);
+  static constexpr auto body(A a, B b) {
+    if constexpr (wrong<A> || wrong<B> || Delta > 0) return pairwise_form<huber_loss<Delta>>::body(a, b);
     else
       return mistake<misuse::delta_of_huber, owner_of<A, B>, fact::operation<"huber", tensor_fact<A>, tensor_fact<B>>,
                      fact::delta<Delta>>{};
@@ -281,12 +266,7 @@ struct binary_cross_entropy_loss {
   static constexpr fixed_string name = "binary_cross_entropy_with_logits";
   /// Computes `t softplus(-x) + (1 - t) softplus(x)`, where t is the target. The shorter `softplus(x) - t x` would lose
   /// all digits if x is large and the prediction is right.
-  static constexpr auto of(auto x, auto target) {
-    const auto other = made_silently<sub_op>(constant<1.0>, target);
-    const auto yes = made_silently<softplus_op>(made_silently<neg_op>(x));
-    const auto no = made_silently<softplus_op>(x);
-    return made_silently<add_op>(made_silently<mul_op>(target, yes), made_silently<mul_op>(other, no));
-  }
+  static constexpr auto of(auto x, auto target) { return target * softplus(-x) + (1_c - target) * softplus(x); }
 };
 
 /// Computes the mean over the rows of `-log(softmax(logits)[label])`, as F.cross_entropy does. Logits are
@@ -320,7 +300,7 @@ constexpr applied<cross_entropy_form<O>, A...> cross_entropy(A...) {
 /// first one counts. The result has no gradient.
 template <class... A>
   requires some_operands<A...>
-constexpr applied<labelled_form<accuracy_op>, A...> accuracy(A...) {
+constexpr applied<form_for<accuracy_op, form_of_two<accuracy_op::name>>, A...> accuracy(A...) {
   return {};
 }
 

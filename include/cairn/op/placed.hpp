@@ -64,16 +64,7 @@ struct placed_op : op {
 template <int... Axes>
 struct placed_form : unfit_form<"placed"> {};
 template <int Axis>
-struct placed_form<Axis> {
-  static constexpr fixed_string name = "placed";
-  using reported = misuse::table_index_and_rows;
-  template <class... A>
-  static constexpr bool fits = sizeof...(A) == 3;
-  template <an_expression Table, an_expression At, an_expression Rows>
-  static constexpr auto of(Table table, At at, Rows rows) {
-    return made_silently<placed_op<Axis>>(table, at, rows);
-  }
-};
+struct placed_form<Axis> : form_for<placed_op<Axis>, form_of<"placed", 3, misuse::table_index_and_rows>> {};
 
 /// Returns a table in which `rows` replace the table's own rows along an axis, from an index on:
 /// `placed<0>(table, at, row)`, as JAX's dynamic_update_slice does. The index must leave room for the rows. Table and

@@ -55,21 +55,11 @@ template <template <detail::axis_set, bool> class Op, bool Keep, int... Axes, cl
 constexpr auto reduced_over(X x) {
   constexpr detail::axis_set axes = axes_of<X::shape, Axes...>();
   if constexpr (wrong<X> || kind_of(X::element.type) != kind::real || axes >> X::shape.rank == 0) {
-    return made_silently<Op<axes, Keep>>(x);
+    return make<Op<axes, Keep>>(x);
   } else {
     using what = fact::operation<Op<axes, Keep>::name, tensor_fact<X>>;
     return mistake<misuse::axes_exist, typename X::owner, what, fact::axes<Axes...>>{};
   }
-}
-template <bool Keep, int... Axes, class X>
-constexpr auto summed(X x) {
-  return reduced_over<sum_op, Keep, Axes...>(x);
-}
-template <bool Keep, int... Axes, class X>
-constexpr auto averaged(X x) {
-  using total = decltype(summed<Keep, Axes...>(x));
-  constexpr double share = static_cast<double>(total::shape.count()) / static_cast<double>(X::shape.count());
-  return made_silently<mul_op>(total{}, constant<share>);
 }
 
 /// Base of forms that take one expression and reduce its axes. The reduced axes are kept if `keepdim` follows the
@@ -83,40 +73,32 @@ struct reducing_form {
 };
 template <int... Axes>
 struct sum_form : reducing_form<"sum"> {
-  template <class X>
-  static constexpr auto of(X x) {
-    return summed<false, Axes...>(x);
-  }
-  template <class X>
-  static constexpr auto of(X x, keepdim_t) {
-    return summed<true, Axes...>(x);
+  static constexpr auto body(an_expression auto x, auto... keep) {
+    return reduced_over < sum_op, sizeof...(keep) == 1, Axes... > (x);
   }
 };
 template <int... Axes>
 struct mean_form : reducing_form<"mean"> {
-  template <class X>
-  static constexpr auto of(X x) {
-    return averaged<false, Axes...>(x);
-  }
-  template <class X>
-  static constexpr auto of(X x, keepdim_t) {
-    return averaged<true, Axes...>(x);
+  template <an_expression X>
+  static constexpr auto body(X x, auto... keep) {
+    const auto total = sum<Axes...>(x, keep...);
+    return total * constant<static_cast<double>(total.shape.count()) / static_cast<double>(X::shape.count())>;
   }
 };
 template <int... Axes>
 struct var_form : reducing_form<"var"> {
   template <class, class... Option>
   static constexpr bool fits = ((std::same_as<Option, keepdim_t> || std::same_as<Option, biased_t>) && ...);
-  template <class X, class... Option>
-  static constexpr auto of(X x, Option...) {
-    const auto off_origin = made_silently<centered_op>(x, averaged<true, Axes...>(x));
-    const auto off_mean = made_silently<sub_op>(off_origin, averaged<true, Axes...>(off_origin));
-    const auto total = summed<(std::same_as<Option, keepdim_t> || ...), Axes...>(made_silently<square_op>(off_mean));
+  template <an_expression X, class... Option>
+  static constexpr auto body(X x, Option...) {
+    const auto off_origin = make<centered_op>(x, mean<Axes...>(x, keepdim));
+    const auto off_mean = off_origin - mean<Axes...>(off_origin, keepdim);
+    const auto total = reduced_over<sum_op, (std::same_as<Option, keepdim_t> || ...), Axes...>(square(off_mean));
     constexpr std::int64_t results = decltype(total)::shape.count();
     constexpr std::int64_t freedom = X::shape.count() - ((std::same_as<Option, biased_t> || ...) ? 0 : results);
     constexpr double share = freedom == 0 ? std::numeric_limits<double>::quiet_NaN()
                                           : static_cast<double>(results) / static_cast<double>(freedom);
-    return made_silently<mul_op>(total, constant<share>);
+    return total * constant<share>;
   }
 };
 

@@ -66,10 +66,10 @@ template <int... Numbers>
 struct roll_form : unfit_form<"roll"> {};
 template <int Axis, int By>
 struct roll_form<Axis, By> : form_of_one<"roll"> {
-  template <class X>
-  static constexpr auto of(X x) {
+  template <an_expression X>
+  static constexpr auto body(X x) {
     constexpr axis_shift along = normalized_shift(X::shape, Axis, By, nn::edge::wrap);
-    return made_silently<roll_op<along.axis, along.by>>(x);
+    return make<roll_op<along.axis, along.by>>(x);
   }
 };
 
@@ -78,10 +78,10 @@ struct shift_form : unfit_form<"shift"> {};
 template <int Axis, int By, nn::edge Outside>
   requires(Outside == nn::edge::zero || Outside == nn::edge::nearest)
 struct shift_form<Axis, By, Outside> : form_of_one<"shift"> {
-  template <class X>
-  static constexpr auto of(X x) {
+  template <an_expression X>
+  static constexpr auto body(X x) {
     constexpr axis_shift along = normalized_shift(X::shape, Axis, By, Outside);
-    return made_silently<shift_op<along.axis, along.by, Outside>>(x);
+    return make<shift_op<along.axis, along.by, Outside>>(x);
   }
 };
 template <int Axis, int By>

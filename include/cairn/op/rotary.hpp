@@ -54,17 +54,17 @@ struct rotary_form : form_of<"rotary", 2, misuse::two_arguments> {
   static constexpr bool fits = sizeof...(A) == 1 || sizeof...(A) == 2;
 
   template <an_expression X>
-  static constexpr auto of(X x) {
-    if constexpr (wrong<X> || 3 > X::shape.rank) return of(x, arange<1>);
-    else return of(x, arange<X::shape[-3]>);
+  static constexpr auto body(X x) {
+    if constexpr (wrong<X> || 3 > X::shape.rank) return body(x, arange<1>);
+    else return body(x, arange<X::shape[-3]>);
   }
   template <an_expression X, an_expression P>
-  static constexpr auto of(X x, P positions) {
+  static constexpr auto body(X x, P positions) {
     constexpr int features = X::shape.rank == 0 ? 1 : X::shape[-1];
     using what = fact::operation<"rotary">;
     using problem = decltype(problem_of_settings<rotary_form, owner_of<X, P>, fact::in<>, what>());
     if constexpr (wrong<X> || wrong<P> || std::same_as<problem, sound>)
-      return made_silently<rotated_op<false>>(x, made_silently<waves_op<features, Base, true>>(positions));
+      return make<rotated_op<false>>(x, make<waves_op<features, Base, true>>(positions));
     else return problem{};
   }
   static constexpr std::array all{setting("base", Base, Base > 0 && setting::is_finite(Base), "above 0, finite")};

@@ -80,17 +80,12 @@ struct flip_op : op {
 template <int... Bounds>
 struct slice_form : unfit_form<"slice"> {};
 template <int Axis, int Begin, int End>
-struct slice_form<Axis, Begin, End> : form_of_one<"slice"> {
-  template <class X>
-  static constexpr auto of(X x) {
-    return made_silently<slice_op<Axis, Begin, End>>(x);
-  }
-};
+struct slice_form<Axis, Begin, End> : form_for<slice_op<Axis, Begin, End>, form_of_one<"slice">> {};
 template <int Axis, int Begin>
 struct slice_form<Axis, Begin> : form_of_one<"slice"> {
-  template <class X>
-  static constexpr auto of(X x) {
-    return made_silently<slice_op<Axis, Begin, extent_along(X::shape, Axis)>>(x);
+  template <an_expression X>
+  static constexpr auto body(X x) {
+    return slice<Axis, Begin, extent_along(X::shape, Axis)>(x);
   }
 };
 
@@ -98,8 +93,8 @@ template <int... Numbers>
 struct split_form : unfit_form<"split"> {};
 template <int Axis, int Parts>
 struct split_form<Axis, Parts> : form_of_one<"split"> {
-  template <class X>
-  static constexpr auto of(X x) {
+  template <an_expression X>
+  static constexpr auto body(X x) {
     constexpr std::size_t parts = Parts > 0 ? Parts : 1;
     constexpr int extent = extent_along(X::shape, Axis);
     if constexpr (wrong<X>) {
@@ -111,7 +106,7 @@ struct split_form<Axis, Parts> : form_of_one<"split"> {
     } else {
       constexpr int each = extent / Parts;
       return [=]<int... I>(std::integer_sequence<int, I...>) {
-        return std::tuple{made_silently<slice_op<Axis, I * each, (I + 1) * each>>(x)...};
+        return std::tuple{slice<Axis, I * each, (I + 1) * each>(x)...};
       }(std::make_integer_sequence<int, Parts>{});
     }
   }
@@ -121,12 +116,12 @@ template <int... Numbers>
 struct pad_form : unfit_form<"pad"> {};
 template <int Axis, int Before, int After>
 struct pad_form<Axis, Before, After> : form_of_one<"pad"> {
-  template <class X>
-  static constexpr auto of(X x) {
+  template <an_expression X>
+  static constexpr auto body(X x) {
     constexpr int extent = extent_along(X::shape, Axis);
     constexpr std::int64_t whole = std::int64_t{Before} + extent + After;
     if constexpr (wrong<X> || (extent > 0 && Before >= 0 && After >= 0 && detail::is_extent(whole))) {
-      return made_silently<pad_op<Axis, Before, static_cast<int>(whole)>>(x);
+      return make<pad_op<Axis, Before, static_cast<int>(whole)>>(x);
     } else {
       using what = fact::operation<"pad", tensor_fact<X>>;
       return mistake<misuse::zeros_around_axis, typename X::owner, what, fact::pad<Axis, Before, After>>{};
@@ -138,11 +133,11 @@ template <int... Axes>
 struct flip_form : unfit_form<"flip"> {};
 template <int First, int... More>
 struct flip_form<First, More...> : form_of_one<"flip"> {
-  template <class X>
-  static constexpr auto of(X x) {
+  template <an_expression X>
+  static constexpr auto body(X x) {
     constexpr detail::axis_set axes = axes_of<X::shape, First, More...>();
     if constexpr (wrong<X> || axes >> X::shape.rank == 0) {
-      return made_silently<flip_op<axes>>(x);
+      return make<flip_op<axes>>(x);
     } else {
       using what = fact::operation<"flip", tensor_fact<X>>;
       return mistake<misuse::axes_exist, typename X::owner, what, fact::axes<First, More...>>{};

@@ -61,12 +61,7 @@ struct log_softmax_op : along_axis<Axis> {
 
 /// The form of an operation along an axis, which takes one expression.
 template <class Op>
-struct along_axis_form : form_of_one<Op::name> {
-  template <class X>
-  static constexpr auto of(X x) {
-    return made_silently<Op>(x);
-  }
-};
+using along_axis_form = form_for<Op, form_of_one<Op::name>>;
 
 /// Computes exp(x) / sum(exp(x)) along an axis, by default the last one.
 template <int Axis = -1, an_operand X, class... Surplus>

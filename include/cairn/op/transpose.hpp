@@ -58,9 +58,9 @@ constexpr auto permutation() {
 }
 template <int... Axes>
 struct transpose_form : form_of_one<"transpose"> {
-  template <class X>
-  static constexpr auto of(X x) {
-    return made_silently<transpose_op<permutation<X::shape.rank, Axes...>()>>(x);
+  template <an_expression X>
+  static constexpr auto body(X x) {
+    return make<transpose_op<permutation<X::shape.rank, Axes...>()>>(x);
   }
 };
 

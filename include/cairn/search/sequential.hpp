@@ -84,8 +84,8 @@ template <auto Cuts, class Layers, class... Policy, int... I>
 constexpr auto segmented(std::integer_sequence<int, I...>) {
   constexpr int last = sizeof...(I);
   return join_layers(
-      chain_of<segment_layer<opaque<chain_mark<fixed_string{"sequential."} + digits<I>, I, last, Policy...>>,
-                             opaque<chain<opaque<layers_between<Layers, Cuts.begin[I], Cuts.begin[I + 1]>>>>>...>{},
+      chain_of<call_layer<opaque<chain_mark<fixed_string{"sequential."} + digits<I>, I, last, Policy...>>,
+                          opaque<chain<opaque<layers_between<Layers, Cuts.begin[I], Cuts.begin[I + 1]>>>>>...>{},
       layers_between<Layers, Cuts.begin[last], Cuts.begin[last + 1]>{});
 }
 template <auto Cuts, int N, class Layers, class... Policy>
@@ -115,9 +115,9 @@ struct chain_by_cost<N, By, std::tuple<L...>, Policy...> : layer_base {
   }();
   template <an_expression X>
   constexpr auto operator()(X x) const {
-    using whole = decltype(piped_silently<X, chain<opaque<chain_of<L...>>>>(x));
+    using whole = decltype(pipe_form<chain<opaque<chain_of<L...>>>>::of(x));
     if constexpr (wrong<whole>) return surfaced<whole>{};
-    else return typename piping<X, segments_of_chain<best<X>, N, std::tuple<L...>, Policy...>>::type{};
+    else return x | segments_of_chain<best<X>, N, std::tuple<L...>, Policy...>{};
   }
 };
 
@@ -131,45 +131,36 @@ struct lang::showing<boost::hana::tuple<L...>> {
 
 namespace detail {
 
-/// Computes the result type of ckpt_sequential from its arguments. `By` is void if the cuts count layers.
-template <int N, class By, class Given, class... Policy>
-struct sequencing;
-template <int N, class By, class... A, class... Policy>
-struct sequencing<N, By, std::tuple<A...>, Policy...> {
-  using type =
-      mistaken_layer<misuse::no_tuple_of_layers, fact::operation<"ckpt_sequential", typename showing<A>::type...>>;
-};
-template <int N, class By, class... A, class... Policy>
-  requires(an_expression<A> || ...)
-struct sequencing<N, By, std::tuple<A...>, Policy...> {
-  using type = misused<misuse::no_tuple_of_layers, "ckpt_sequential", A...>;
-};
-template <int N, class By, class... L, class... Policy>
-struct sequencing<N, By, std::tuple<boost::hana::tuple<L...>>, Policy...> {
-  using type = mistaken_layer<misuse::segments_without_layers, fact::segments<N>, fact::layers<sizeof...(L)>>;
-};
-template <int N, class By, class... L, class... Policy>
-  requires(N >= 1 && N <= static_cast<int>(sizeof...(L)))
-struct sequencing<N, By, std::tuple<boost::hana::tuple<L...>>, Policy...> {
-  using type = chain_by_cost<N, By, std::tuple<L...>, Policy...>;
-};
-template <int N, class... L, class... Policy>
-  requires(N >= 1 && N <= static_cast<int>(sizeof...(L)))
-struct sequencing<N, void, std::tuple<boost::hana::tuple<L...>>, Policy...> {
-  using type = segments_of_chain<cut_evenly<N>(sizeof...(L)), N, std::tuple<L...>, Policy...>;
+/// The form of ckpt_sequential. `By` is void if the cuts count layers.
+template <int N, class By, class... Policy>
+struct sequential_form : function_form<"ckpt_sequential", misuse::no_tuple_of_layers> {
+  template <class... L>
+  static constexpr auto of(boost::hana::tuple<L...>) {
+    if constexpr (N < 1 || N > static_cast<int>(sizeof...(L)))
+      return mistaken_layer<misuse::segments_without_layers, fact::segments<N>, fact::layers<sizeof...(L)>>{};
+    else if constexpr (!std::is_void_v<By>) return chain_by_cost<N, By, std::tuple<L...>, Policy...>{};
+    else return segments_of_chain<cut_evenly<N>(sizeof...(L)), N, std::tuple<L...>, Policy...>{};
+  }
+  /// Without an expression among the arguments, the mistake stands for a layer.
+  template <class... A>
+    requires(!an_expression<A> && ...)
+  static constexpr auto of(A...) {
+    return mistaken_layer<misuse::no_tuple_of_layers,
+                          fact::operation<"ckpt_sequential", typename showing<A>::type...>>{};
+  }
 };
 
 /// Sorts the template arguments of ckpt_sequential into the measure and the policies.
-template <int N, class Given, class By, class Policies, class... Said>
+template <int N, class By, class Policies, class... Said>
 struct sorting;
-template <int N, class Given, class By, class... Policy>
-struct sorting<N, Given, By, std::tuple<Policy...>> : sequencing<N, By, Given, Policy...> {};
-template <int N, class Given, class By, class... Policy, class First, class... Rest>
-struct sorting<N, Given, By, std::tuple<Policy...>, First, Rest...>
-    : sorting<N, Given, By, std::tuple<Policy..., First>, Rest...> {};
-template <int N, class Given, class... Policy, a_measure First, class... Rest>
-struct sorting<N, Given, void, std::tuple<Policy...>, First, Rest...>
-    : sorting<N, Given, First, std::tuple<Policy...>, Rest...> {};
+template <int N, class By, class... Policy>
+struct sorting<N, By, std::tuple<Policy...>> {
+  using form = sequential_form<N, By, Policy...>;
+};
+template <int N, class By, class... Policy, class First, class... Rest>
+struct sorting<N, By, std::tuple<Policy...>, First, Rest...> : sorting<N, By, std::tuple<Policy..., First>, Rest...> {};
+template <int N, class... Policy, a_measure First, class... Rest>
+struct sorting<N, void, std::tuple<Policy...>, First, Rest...> : sorting<N, First, std::tuple<Policy...>, Rest...> {};
 }  // namespace detail
 
 /// Cuts a chain of layers into N segments, as torch.utils.checkpoint.checkpoint_sequential does: `x |
@@ -183,7 +174,7 @@ struct sorting<N, Given, void, std::tuple<Policy...>, First, Rest...>
 /// choose where they end.
 /// Rejects an argument that is not a tuple of layers, and N below 1 or above the number of layers.
 template <int N, class... Said, class... A>
-constexpr typename detail::sorting<N, std::tuple<A...>, void, std::tuple<>, Said...>::type ckpt_sequential(A...) {
+constexpr lang::applied<typename detail::sorting<N, void, std::tuple<>, Said...>::form, A...> ckpt_sequential(A...) {
   return {};
 }
 
