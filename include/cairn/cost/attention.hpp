@@ -76,7 +76,7 @@ struct attention_extents {
 /// A step of a product is one number along the product's inner axis, or two numbers if pairs are multiplied. An operand
 /// that is copied "as steps" has a row for each step.
 struct attention_tiles {
-  static constexpr int tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;  ///< of a product's tile
+  static constexpr int tile_rows = most_tile_rows;  ///< of a product's tile
   /// The most queries, and the most keys, of a tile of scores. Both consist of whole tiles of products.
   static constexpr int most_tile_length = 96;
   static_assert(most_tile_length % 32 == 0 && most_tile_length % tile_rows == 0 && tile_rows % 2 == 0);

@@ -24,6 +24,9 @@ constexpr int even_blocks(int extent, int most, int multiple) {
   return (length + multiple - 1) / multiple * multiple;
 }
 
+/// The most rows of a product's tile: as many as the processor has registers for.
+inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
+
 /// Describes how a product is cut. Tiles of C stay in registers. Panels of B and blocks of A stay in caches.
 struct blocking {
   int tile_rows = 0, tile_columns = 0;
@@ -75,7 +78,7 @@ constexpr blocking blocking_of(product p, int bytes) {
     bytes = 4;
   }
   const int width = register_bytes / bytes, line = 64 / bytes;
-  const int most_rows = tiles ? 32 : register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
+  const int most_rows = tiles ? 32 : most_tile_rows;
   cut.tile_rows = even_blocks(p.m, most_rows, cut.least_rows);
   cut.tile_columns = p.n > width ? 2 * width : width;
 

@@ -5,6 +5,7 @@
 
 #include "cairn/base/shape.hpp"
 #include "cairn/cost/blocking.hpp"
+#include "cairn/cost/window.hpp"
 
 namespace cairn::costs {
 
@@ -14,11 +15,8 @@ struct motion {
   int groups = 1;
 
   friend constexpr bool operator==(const motion&, const motion&) = default;
-  /// Returns the extent of the result along an axis, or 0 if the filter does not fit into the padded image.
-  constexpr int result(int axis, int image, int filter) const {
-    const int room = image + 2 * padding[axis] - dilation[axis] * (filter - 1) - 1;
-    return room < 0 ? 0 : room / stride[axis] + 1;
-  }
+  /// Returns how a filter of `taps` taps moves along an axis.
+  constexpr window_axis along(int axis, int taps) const { return {taps, stride[axis], padding[axis], dilation[axis]}; }
 };
 
 /// A pass that makes the pixels of the images `output` from the images `input`. Each pixel that is made is a sum over
@@ -170,7 +168,6 @@ struct sweep_cut {
 };
 /// Returns the bytes of a sum of numbers of `bytes` bytes.
 constexpr int sum_bytes(int bytes) { return bytes * sums_in(bytes); }
-inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
 /// For the gradient of a filter: the most rows of the result in a block, and the most pixels of these rows. The
 /// products of a block's pixels are added one after another.
 inline constexpr int most_block_rows = 384;

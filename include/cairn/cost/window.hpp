@@ -1,7 +1,7 @@
-// The motion of a small window over images.
+// The motion of a small window over images: the filter of a convolution, or the window of a pool.
 #pragma once
 
-#include "cairn/base/compiler.hpp"
+#include "cairn/cost/parts.hpp"
 
 namespace cairn::nn {
 
@@ -17,3 +17,33 @@ struct window {
 };
 
 }  // namespace cairn::nn
+
+namespace cairn::costs {
+
+/// A window that moves along one axis of an image. Lengths are in pixels. The first position of the window begins
+/// `padding` pixels before the image.
+struct window_axis {
+  int extent, stride = 1, padding = 0, dilation = 1;
+
+  /// Returns the number of positions that the window has over `pixels` pixels, or 0 if it is longer than the padded
+  /// axis.
+  constexpr int count(int pixels) const {
+    const int room = pixels + 2 * padding - dilation * (extent - 1) - 1;
+    return room < 0 ? 0 : room / stride + 1;
+  }
+  /// Returns the pixel that the window number `window` begins with. It may be outside of the image.
+  constexpr std::int64_t first_pixel(std::int64_t window) const { return window * stride - padding; }
+  /// Returns which of the window's pixels are within an image of `pixels` pixels. The dilation must be 1.
+  constexpr range within(std::int64_t window, std::int64_t pixels) const {
+    const std::int64_t first = first_pixel(window);
+    if (padding == 0) return {0, extent};
+    return {std::max<std::int64_t>(0, -first), std::min<std::int64_t>(extent, pixels - first)};
+  }
+  /// Returns which of `windows` windows contain the pixel. The dilation must be 1.
+  constexpr range windows_over(std::int64_t pixel, std::int64_t windows) const {
+    const std::int64_t i = pixel + padding;
+    return {i < extent ? 0 : (i - extent) / stride + 1, std::min(i / stride + 1, windows)};
+  }
+};
+
+}  // namespace cairn::costs

@@ -17,23 +17,6 @@ struct pooled_images {
   std::int64_t work() const { return 40 * count * channels * (height * width + rows * columns); }
 };
 
-/// A window along one axis: where it begins, and which of its positions are within the image.
-struct reach {
-  std::int64_t at, begin, end;
-};
-template <lang::pooling P>
-constexpr reach reach_of(std::int64_t window, std::int64_t extent) {
-  const std::int64_t at = window * P.stride - P.padding;
-  if (P.padding == 0) return {at, 0, P.extent};
-  return {at, std::max<std::int64_t>(0, -at), std::min<std::int64_t>(P.extent, extent - at)};
-}
-/// The windows over a place of one axis.
-template <lang::pooling P>
-constexpr costs::range windows_over(std::int64_t pixel, std::int64_t windows) {
-  const std::int64_t i = pixel + P.padding;
-  return {i < P.extent ? 0 : (i - P.extent) / P.stride + 1, std::min(i / P.stride + 1, windows)};
-}
-
 /// Calls visit(to, corner, tall, wide) for each window: where its result begins, where its first position lies, and
 /// which rows and columns of it are within the image.
 template <lang::pooling P, class Visit>
@@ -41,14 +24,16 @@ void over_windows(const pooled_images& x, int threads, Visit visit) {
   shares{x.work(), x.count * x.rows}(threads, [=, &x](costs::range own) {
     for (auto row = own.begin; row < own.end; ++row) {
       const std::int64_t image = row / x.rows * x.height;
-      const reach tall = reach_of<P>(row % x.rows, x.height);
+      constexpr costs::window_axis along = P.along();
+      const std::int64_t top = along.first_pixel(row % x.rows);
+      const costs::range tall = along.within(row % x.rows, x.height);
       for (std::int64_t column = 0; column < x.columns; ++column) {
-        const reach wide = reach_of<P>(column, x.width);
-        const std::int64_t corner = ((image + tall.at) * x.width + wide.at) * x.channels;
+        const costs::range wide = along.within(column, x.width);
+        const std::int64_t corner = ((image + top) * x.width + along.first_pixel(column)) * x.channels;
         const std::int64_t to = (row * x.columns + column) * x.channels;
         // A window that lies wholly within the image has extents that the compiler knows.
         if (tall.end - tall.begin + wide.end - wide.begin == 2 * P.extent)
-          visit(to, corner, reach{0, 0, P.extent}, reach{0, 0, P.extent});
+          visit(to, corner, costs::range{0, P.extent}, costs::range{0, P.extent});
         else visit(to, corner, tall, wide);
       }
     }
@@ -60,7 +45,7 @@ template <lang::pooling P, class In, class Made, class At>
 [[gnu::noinline]] void max_pool(const pooled_images& x, const In* in, Made* out, At* at, int threads = 1) {
   using real = sum_of<In>;
   using vec = lanes<real>;
-  over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
+  over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, costs::range tall, costs::range wide) {
     for (std::int64_t c = 0; c < x.channels; c += vec::width) {
       vec most = vec::fill(minus_infinity<real>);
       auto found = vec::fill_whole(static_cast<int>(tall.begin * P.extent + wide.begin));
@@ -84,7 +69,7 @@ template <lang::pooling P, class In, class Made, class At>
 [[gnu::noinline]] void pool_at(const pooled_images& x, const In* in, const At* at, Made* out, int threads = 1) {
   using real = sum_of<In>;
   using vec = lanes<real>;
-  over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
+  over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, costs::range tall, costs::range wide) {
     for (std::int64_t c = 0; c < x.channels; c += vec::width) {
       const auto wanted =
           vec::load_whole(at + to + c, static_cast<int>(std::min<std::int64_t>(x.channels - c, vec::width)));
@@ -119,7 +104,7 @@ template <class V, int Most>
 template <lang::pooling P, class In, class Made>
 [[gnu::noinline]] void sum_pool(const pooled_images& x, const In* in, sum_of<In> share, Made* out, int threads = 1) {
   using vec = lanes<sum_of<In>>;
-  over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, reach tall, reach wide) {
+  over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, costs::range tall, costs::range wide) {
     for (std::int64_t c = 0; c < x.channels; c += vec::width) {
       const vec sum = sum_of_window<vec, P.extent>(tall.end - tall.begin, wide.end - wide.begin, [&](auto i, auto j) {
         return load_row_as<sum_of<In>>(in + corner + ((tall.begin + i) * x.width + wide.begin + j) * x.channels, c,
@@ -138,7 +123,7 @@ void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
   if constexpr (P.stride >= P.extent) {  // no two windows meet
     if (x.rows * P.extent != x.height || x.columns * P.extent != x.width || P.padding > 0)
       std::fill_n(out, x.count * x.height * x.width * x.channels, Made{});
-    over_windows<P>(x, threads, [=, &x](std::int64_t from, std::int64_t corner, reach tall, reach wide) {
+    over_windows<P>(x, threads, [=, &x](std::int64_t from, std::int64_t corner, costs::range tall, costs::range wide) {
       for (std::int64_t c = 0; c < x.channels; c += vec::width) {
         const auto at = of(from, c);
         for (auto i = tall.begin; i < tall.end; ++i)
@@ -151,13 +136,13 @@ void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
     shares{x.work(), x.count * x.height}(threads, [=, &x](costs::range own) {
       for (auto row = own.begin; row < own.end; ++row) {
         const std::int64_t y = row % x.height, image = row / x.height * x.rows;
-        const costs::range tall = windows_over<P>(y, x.rows);
+        const costs::range tall = P.along().windows_over(y, x.rows);
         for (std::int64_t pixel = 0; pixel < x.width; ++pixel) {
-          const costs::range wide = windows_over<P>(pixel, x.columns);
+          const costs::range wide = P.along().windows_over(pixel, x.columns);
           for (std::int64_t c = 0; c < x.channels; c += vec::width) {
             const auto at = [&](auto k, auto l) {
               const auto i = tall.begin + k, j = wide.begin + l;
-              const auto down = y + P.padding - i * P.stride, right = pixel + P.padding - j * P.stride;
+              const auto down = y - P.along().first_pixel(i), right = pixel - P.along().first_pixel(j);
               return of(((image + i) * x.columns + j) * x.channels, c)(static_cast<int>(down * P.extent + right));
             };
             constexpr int most = (P.extent - 1) / P.stride + 1;

@@ -40,7 +40,7 @@ struct convolution_op : filtering {
   static constexpr costs::correlation of(const shape& x, const shape& w) { return {Moves, x, w, result(x, w)}; }
   static constexpr shape result(const shape& x, const shape& w) {
     if (x.rank != 4 || w.rank != 4 || x[3] != w[1] * Moves.groups || w[0] % Moves.groups != 0) return no_shape;
-    const int rows = Moves.result(0, x[1], w[2]), columns = Moves.result(1, x[2], w[3]);
+    const int rows = Moves.along(0, w[2]).count(x[1]), columns = Moves.along(1, w[3]).count(x[2]);
     return rows < 1 || columns < 1 ? no_shape : shape{x[0], rows, columns, w[0]};
   }
   static constexpr std::int64_t flops(const shape& x, const shape& w) { return of(x, w).flops(); }
@@ -72,7 +72,7 @@ struct convolution_back_op : filtering {
   static constexpr costs::correlation of(const shape& g, const shape& w) { return {Moves, g, w, result(g, w), true}; }
   static constexpr shape result(const shape& g, const shape& w) {
     if (g.rank != 4 || w.rank != 4 || g[3] != w[0] || w[0] % Moves.groups != 0) return no_shape;
-    const bool fits = Moves.result(0, Rows, w[2]) == g[1] && Moves.result(1, Columns, w[3]) == g[2];
+    const bool fits = Moves.along(0, w[2]).count(Rows) == g[1] && Moves.along(1, w[3]).count(Columns) == g[2];
     return fits ? shape{g[0], Rows, Columns, w[1] * Moves.groups} : no_shape;
   }
   static constexpr std::int64_t flops(const shape& g, const shape& w) { return of(g, w).flops(); }
@@ -96,7 +96,8 @@ struct filter_gradient_op : convolving {
   static constexpr costs::correlation of(const shape& x, const shape& g) { return {Moves, x, result(x, g), g}; }
   static constexpr shape result(const shape& x, const shape& g) {
     if (x.rank != 4 || g.rank != 4 || x[3] % Moves.groups != 0 || g[3] % Moves.groups != 0) return no_shape;
-    const bool fits = Moves.result(0, x[1], Rows) == g[1] && Moves.result(1, x[2], Columns) == g[2] && x[0] == g[0];
+    const bool fits =
+        Moves.along(0, Rows).count(x[1]) == g[1] && Moves.along(1, Columns).count(x[2]) == g[2] && x[0] == g[0];
     return fits ? shape{g[3], x[3] / Moves.groups, Rows, Columns} : no_shape;
   }
   static constexpr std::int64_t flops(const shape& x, const shape& g) { return of(x, g).flops(); }

@@ -1,6 +1,7 @@
 // Pools: windows move over images {N, H, W, C}, and each window gives its largest number, its sum or its mean.
 #pragma once
 
+#include "cairn/cost/window.hpp"
 #include "cairn/lang/apply.hpp"
 
 namespace cairn::lang {
@@ -10,16 +11,12 @@ namespace cairn::lang {
 struct pooling {
   int extent, stride = extent, padding = 0;
 
-  /// Returns how many windows fit along an axis with `pixels` pixels. Returns 0 if the first window does not fit.
-  constexpr int window_count(int pixels) const {
-    const int room = pixels + 2 * padding - extent;
-    return room < 0 ? 0 : room / stride + 1;
-  }
+  constexpr costs::window_axis along() const { return {extent, stride, padding}; }
   constexpr bool is_valid() const { return extent > 0 && stride > 0 && padding >= 0 && 2 * padding <= extent; }
   constexpr shape result(shape x) const {
     if (x.rank != 4 || !is_valid()) return no_shape;
-    x.extent[1] = window_count(x.extent[1]);
-    x.extent[2] = window_count(x.extent[2]);
+    x.extent[1] = along().count(x.extent[1]);
+    x.extent[2] = along().count(x.extent[2]);
     return x.extent[1] > 0 && x.extent[2] > 0 ? x : no_shape;
   }
   constexpr int position_count() const { return extent * extent; }
