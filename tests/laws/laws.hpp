@@ -119,7 +119,7 @@ constexpr std::int64_t kept_for_segments = [] {
   for (int v = 0; v < s.turn; ++v) {
     const int origin = s.origin[v];
     if (Plan::segments.stored_by_segment[origin] ||
-        Plan::segments.visible_from_depth[origin] < Plan::segments.depth_of(origin))
+        Plan::segments.shared_depth[origin] < Plan::segments.depth_of(origin))
       bytes += s.result(v).bytes;
   }
   return bytes;
@@ -136,7 +136,7 @@ constexpr int kept_inside = [] {
     const graphs::node& n = s.nodes[v];
     const int origin = s.origin[v];
     const bool inside =
-        Plan::segments.visible_from_depth[origin] >= Plan::segments.depth_of(origin) && s.segment[v] != 0;
+        Plan::segments.shared_depth[origin] >= Plan::segments.depth_of(origin) && s.segment[v] != 0;
     count += s.stored[v] && inside && !Plan::segments.stored_by_segment[origin] && !result[v] && !test::is_leaf(n) &&
              !test::is_view(n);
   }

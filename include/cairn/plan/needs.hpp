@@ -1,5 +1,5 @@
-// Finds what a training step needs of the differentiated graph: its live values, its constant values, and the values
-// that are so cheap that the backward pass recomputes them instead of storing them.
+// Finds what a training step needs of the differentiated graph: its live values, the values made of constants, and the
+// values that are so cheap that the backward pass recomputes them instead of storing them.
 #pragma once
 
 #include "cairn/plan/segments.hpp"
@@ -9,8 +9,8 @@ namespace cairn::plans {
 /// The needs of a training step, with one entry for each value of the graph and its gradient.
 template <int Nodes>
 struct needs {
-  bool live[Nodes] = {};      ///< an output or a gradient depends on the value, or on another result of its operation
-  bool constant[Nodes] = {};  ///< of forward values: computed from constants alone, and not by a kernel
+  bool live[Nodes] = {};  ///< an output or a gradient depends on the value, or on another result of its operation
+  bool made_of_constants[Nodes] = {};  ///< of forward values: computed from constants alone, and not by a kernel
   /// of forward values: a result of the program, or the value that such a result is a view of
   bool output[Nodes] = {};
   /// of forward values: true if the value is cheap enough to be recomputed instead of stored. Outside of segments, the
@@ -45,6 +45,7 @@ struct need_finder {
   const bool* cheap_unplaced;  ///< by forward value: cheap where no segment is placed; null in that program itself
   needs<nodes> out{};
   backward_reads<nodes> reads{};
+  bool recomputable[nodes] = {};  ///< by forward value: its operation and its readers allow that it is recomputed
 
   constexpr bool is_leaf(int v) const { return graphs::is_leaf(d.nodes[v].op->what); }
   constexpr bool is_view(int v) const { return d.nodes[v].op->what == graphs::role::view; }
@@ -94,9 +95,10 @@ struct need_finder {
     for (int v = 0; v < d.turn; ++v) {
       const graphs::node& n = d.nodes[v];
       out.view_root[v] = n.op->what == graphs::role::view ? out.view_root[d.arguments[n.first]] : v;
-      out.constant[v] =
+      out.made_of_constants[v] =
           graphs::is_constant(n.op->what) || (n.op->argument_count > 0 && n.op->what != graphs::role::kernel);
-      for (int i = 0; i < n.op->argument_count; ++i) out.constant[v] &= out.constant[d.arguments[n.first + i]];
+      for (int i = 0; i < n.op->argument_count; ++i)
+        out.made_of_constants[v] &= out.made_of_constants[d.arguments[n.first + i]];
     }
     for (int i = 0; i < g.output_count; ++i) out.output[out.view_root[g.outputs[i]]] = true;
   }
@@ -104,7 +106,7 @@ struct need_finder {
   /// Finds the values that may be recomputed, and how the backward pass reads each value. Visits values from the last
   /// to the first, so that all readers of a value are known when the value itself is visited.
   constexpr void find_recomputable() {
-    bool must_store[nodes] = {};  // at the boundary of a segment, or moved as a whole by a map
+    bool is_excluded[nodes] = {};  // a boundary of a segment, or moved as a whole by a map
     for (int v = 0; v < d.turn; ++v) {
       reads.outermost_depth[v] = reads.never;
       reads.region_of_last_kernel[v] = none;
@@ -113,12 +115,12 @@ struct need_finder {
       if (!out.live[v]) continue;
       const graphs::node& n = d.nodes[v];
       const bool in_forward = v < d.turn;
-      out.cheap[v] = in_forward && (is_fusible(v) || is_view(v)) && n.op->result_count == 1 &&
-                     segments.depth_of(v) <= 1 && !out.constant[v] && !out.output[out.view_root[v]] &&
-                     !must_store[out.view_root[v]] && may_be_cheap(v);
+      recomputable[v] = in_forward && (is_fusible(v) || is_view(v)) && n.op->result_count == 1 &&
+                        segments.depth_of(v) <= 1 && !out.made_of_constants[v] && !out.output[out.view_root[v]] &&
+                        !is_excluded[out.view_root[v]] && may_be_cheap(v);
       const bool is_read_by_backward = reads.outermost_depth[v] != reads.never;
       const bool recomputed =
-          out.cheap[v] && segments.of[v] == 0 && (is_read_by_backward || reads.recomputed_readers[v] > 0);
+          recomputable[v] && segments.of[v] == 0 && (is_read_by_backward || reads.recomputed_readers[v] > 0);
       const bool recomputed_in_segment = in_forward && segments.of[v] != 0 && reads.outermost_depth[v] != 0 &&
                                          (is_read_by_backward || reads.read_by_interior[v]) &&
                                          !segments.stored_by_segment[v];
@@ -129,7 +131,7 @@ struct need_finder {
         reads.recomputed_readers[a] += recomputed;
         if (in_forward) {
           const bool enters_segment = shared_segment != segments.of[v];
-          must_store[a] |= (enters_segment && !is_converted_leaf(a)) || (recomputed && moves_whole_argument(v));
+          is_excluded[a] |= (enters_segment && !is_converted_leaf(a)) || (recomputed && moves_whole_argument(v));
           reads.read_by_interior[a] |= recomputed_in_segment;
           if (recomputed_in_segment && segments.of[a] == 0) reads.outermost_depth[a] = 0;
         } else {
@@ -142,13 +144,13 @@ struct need_finder {
     }
   }
 
-  /// Decides which of the values that may be recomputed are cheap.
+  /// Decides which of the recomputable values are cheap.
   ///
   /// A value is cheap under two conditions. The first is that it is computed by at most 16 recomputed operations in a
   /// row. They are elementwise operations and maps; views do not count. The second is that the inputs that would be
   /// stored only for recomputation have fewer bytes than the value. A view is cheap if the value that it shows is cheap
   /// or costs nothing. A value in a nested segment is never cheap. The cost of an input is
-  /// - zero for a leaf, a constant, an output, and a value that the backward pass reads in any case;
+  /// - zero for a leaf, a value made of constants, an output, and a value that the backward pass reads in any case;
   /// - zero for a boundary of a segment, if the backward pass recomputes the segment's interior from it;
   /// - the cost of the input's own inputs, if the input is cheap;
   /// - the input's bytes otherwise. Several values that would be recomputed from one input share its cost.
@@ -162,7 +164,7 @@ struct need_finder {
   /// Arguments of segments are stored, so they are not cheap; only converted leaves are. A value that a map would move
   /// as a whole is not cheap either. In a segment, the same rule tells which values would be cheap if the segment were
   /// a block. The inputs of such a value must cost nothing. A value of another segment costs its bytes, unless it is a
-  /// leaf, a constant or an output.
+  /// leaf, made of constants, or an output.
   constexpr void find_cheap() {
     int recompute_length[nodes] = {};     // of cheap values: how many operations in a row are recomputed
     std::int64_t input_cost[nodes] = {};  // bytes that are stored only to recompute the value
@@ -177,20 +179,21 @@ struct need_finder {
         if (recomputed) recompute_length[v] = std::max(recompute_length[v], recompute_length[a]);
 
         const int region = reads.region_of_last_kernel[a];  // 0 outside of all regions
-        const bool is_written_early = recomputed && region != none && (region == 0 || region != n.region);
+        const bool lives_as_if_stored = recomputed && region != none && (region == 0 || region != n.region);
         const bool is_read_anyway = reads.outermost_depth[a] <= depth && (in_same_segment || depth == 0);
-        if (is_leaf(a) || out.constant[a] || out.output[a] || (is_read_anyway && !is_written_early)) continue;
+        if (is_leaf(a) || out.made_of_constants[a] || out.output[a] || (is_read_anyway && !lives_as_if_stored))
+          continue;
 
-        const std::int64_t bytes = recomputed && !is_written_early ? input_cost[a] : d.nodes[a].result->bytes;
+        const std::int64_t bytes = recomputed && !lives_as_if_stored ? input_cost[a] : d.nodes[a].result->bytes;
         const int sharers = reads.recomputed_readers[a];
         input_cost[v] += sharers > 1 ? (bytes + sharers - 1) / sharers : bytes;
       }
       if (is_view(v)) {
-        out.cheap[v] &= recomputed || input_cost[v] == 0;
+        out.cheap[v] = recomputable[v] && (recomputed || input_cost[v] == 0);
       } else {
         ++recompute_length[v];
-        out.cheap[v] &=
-            recompute_length[v] <= max_recompute_length && input_cost[v] < (depth == 0 ? n.result->bytes : 1);
+        out.cheap[v] = recomputable[v] && recompute_length[v] <= max_recompute_length &&
+                       input_cost[v] < (depth == 0 ? n.result->bytes : 1);
       }
     }
   }

@@ -154,12 +154,12 @@ struct rematerializer {
     if (is_leaf(v)) return scheduled[v];
     const int environment = segments.of[v] == segment ? segment : segments.common(segments.of[v], segment);
     const int depth = segments.all[environment].depth;
-    if (was_computed[v] && !need.constant[v] && !(need.cheap[v] && segments.of[v] == 0) &&
-        segments.visible_from_depth[v] == 0 && (depth == 0 || stored[v] || segments.stored_by_segment[v])) {
+    if (was_computed[v] && !need.made_of_constants[v] && !(need.cheap[v] && segments.of[v] == 0) &&
+        segments.shared_depth[v] == 0 && (depth == 0 || stored[v] || segments.stored_by_segment[v])) {
       for (int w = v; !stored[w]; w = is_view(w) ? d.argument(w, 0) : w) stored[w] = true;
       return scheduled[v];
     }
-    for (int e = std::min(segments.visible_from_depth[v], depth); e <= depth; ++e) {
+    for (int e = std::min(segments.shared_depth[v], depth); e <= depth; ++e) {
       if (clone[e * nodes + v] != 0) return clone[e * nodes + v] - 1;
     }
     return none;

@@ -49,7 +49,7 @@ struct cost_counter {
       const graphs::node& n = s.nodes[v];
       const int of = s.origin[v];
       const bool clone = of < d.turn;
-      if (clone && segments.all[s.segment[v]].depth >= std::max(segments.visible_from_depth[of], 1)) {
+      if (clone && segments.all[s.segment[v]].depth >= std::max(segments.shared_depth[of], 1)) {
         int& found = outermost[of];
         if (found == 0 || segments.all[found].depth > segments.all[s.segment[v]].depth) found = s.segment[v];
       }
@@ -65,7 +65,7 @@ struct cost_counter {
   constexpr void count() {
     int counted[nodes * Segments::depths] = {};
     for (int v = 0; v < d.turn; ++v) {
-      if (!need.live[v] || is_leaf(v) || need.constant[v]) continue;
+      if (!need.live[v] || is_leaf(v) || need.made_of_constants[v]) continue;
       const graphs::node& n = d.nodes[v];
       const bool wanted = read[v] || segment_recomputed_from[v] != no_segment;
       if (wanted && !stored[v] && !need.cheap[v]) out.interior_bytes[outermost[v]] += n.result->bytes;
@@ -75,7 +75,7 @@ struct cost_counter {
       for (int i = 0; n.result_index == 0 && i < n.op->argument_count; ++i) {
         const int a = need.view_root[d.arguments[n.first + i]];
         const bool recomputed = need.cheap[a] && segments.of[a] == 0;  // in a segment: `a` is a converted leaf
-        if (is_leaf(a) || need.constant[a] || recomputed || segments.of[a] == segments.of[v]) continue;
+        if (is_leaf(a) || need.made_of_constants[a] || recomputed || segments.of[a] == segments.of[v]) continue;
         const int shared = segments.common(segments.of[a], segments.of[v]);
         for (int at = segments.of[v]; at != shared; at = segments.all[at].parent) {
           int& seen = counted[(segments.all[at].depth - 1) * nodes + a];

@@ -32,8 +32,8 @@ struct segmentation {
   segment all[Segments] = {};
   int count = 1;
   int of_region[Regions] = {};
-  int of[Nodes] = {};                  ///< by value of the graph and its gradient: its segment
-  int visible_from_depth[Nodes] = {};  ///< of forward values: depth of the outermost segment that sees the value
+  int of[Nodes] = {};            ///< by value of the graph and its gradient: its segment
+  int shared_depth[Nodes] = {};  ///< of forward values: least depth of a segment that contains the value and a reader
   /// of forward values: true if an outermost segment stores the value for the backward pass, by its policy or because
   /// the segment is placed and stores contractions
   bool stored_by_segment[Nodes] = {};
@@ -76,7 +76,7 @@ struct segment_finder {
   }
   /// Has segment `by` store value `v`, which it computes.
   constexpr void store(int v, const segment& by) {
-    out.visible_from_depth[v] = std::min(out.visible_from_depth[v], by.depth - 1);
+    out.shared_depth[v] = std::min(out.shared_depth[v], by.depth - 1);
     out.stored_by_segment[v] |= by.depth == 1;
   }
   /// Chooses the segments. `block_levels` is the number of outermost levels of nested segments that become blocks.
@@ -94,24 +94,24 @@ struct segment_finder {
     for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];
   }
 
-  /// Finds, for each value, the depth of the outermost segment that sees it. For each reader of a value, the innermost
-  /// segment that contains the value and the reader sees the value. Readers of a higher order are gradients in the
-  /// forward pass. They do not count, because they find the value in the same way as the backward pass does. A segment
-  /// that sees a view also sees the value that the view shows, if both are in one segment. A value that a segment
-  /// stores is also seen by the segment around.
-  constexpr void find_visible_depths() {
+  /// Finds, for each value, the least depth of a segment that contains the value and one of its readers. The program
+  /// outside of segments has depth 0. Readers of a higher order are gradients in the forward pass. They do not count,
+  /// because they find the value in the same way as the backward pass does. The readers of a view are also readers of
+  /// the value that the view shows, if both are in one segment. For a value that a segment stores, the segment around
+  /// it counts.
+  constexpr void find_shared_depths() {
     const auto region_segment = [&](int v) { return out.of_region[d.nodes[v].open_region]; };
-    for (int v = 0; v < d.turn; ++v) out.visible_from_depth[v] = out.all[region_segment(v)].depth;
-    for (int i = 0; i < g.output_count; ++i) out.visible_from_depth[g.outputs[i]] = 0;
+    for (int v = 0; v < d.turn; ++v) out.shared_depth[v] = out.all[region_segment(v)].depth;
+    for (int i = 0; i < g.output_count; ++i) out.shared_depth[g.outputs[i]] = 0;
     for (int v = d.turn; v-- > 0;) {
       const graphs::node& n = d.nodes[v];
       const bool view = n.op->what == graphs::role::view;
       for (int i = 0; i < n.op->argument_count; ++i) {
         const int a = d.arguments[n.first + i];
         if (n.order > d.nodes[a].order) continue;
-        int seen = out.all[out.common(region_segment(a), region_segment(v))].depth;
-        if (view && region_segment(a) == region_segment(v)) seen = std::min(seen, out.visible_from_depth[v]);
-        out.visible_from_depth[a] = std::min(out.visible_from_depth[a], seen);
+        int shared = out.all[out.common(region_segment(a), region_segment(v))].depth;
+        if (view && region_segment(a) == region_segment(v)) shared = std::min(shared, out.shared_depth[v]);
+        out.shared_depth[a] = std::min(out.shared_depth[a], shared);
       }
     }
     for (int i = 0; i < g.stored_value_count; ++i) {
@@ -135,7 +135,7 @@ template <class Graph, class Gradient, class Placement>
 constexpr auto find_segments(const Graph& g, const Gradient& d, int block_levels, const Placement& placed) {
   detail::segment_finder<Graph, Gradient, Placement> f{g, d, placed};
   f.choose(block_levels);
-  if (f.out.count > 1) f.find_visible_depths();
+  if (f.out.count > 1) f.find_shared_depths();
   return f.out;
 }
 
