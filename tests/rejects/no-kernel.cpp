@@ -2,7 +2,8 @@
 //
 // The function that computes the operation is missing. It must stand in the operation's namespace, and is called
 // `lanewise` for an elementwise operation, and `compute` for any other operation. A function with other parameters does
-// not count.
+// not count. `lanewise` returns as many values as the operation has results. Without a member `result`, an elementwise
+// operation has one.
 //
 // `compute` has three parameters, or a fourth one that is an `int` or a `const kernels::launch&`. An `int` is the number
 // of threads that the kernel may use. If the operation declares tiles, rows or pieces, only a `kernels::launch` tells the
@@ -28,6 +29,47 @@ V lanewise(log1pexp_op, V x) {  // right
 }
 }  // namespace own
 using step = program<sum(make<own::log1pexp_op>(param<"p", 3, 5>))>;
+float run(step& s) { return s.value_and_grad(); }
+
+// case: own-operation-lanewise-values
+// says: lanewise returns a V for an operation with one result, and std::array<V, N> for N results
+// shows: operation<cairn::fixed_string<12>\{"sine_cosine"\}>.*expected<cairn::fact::values<1> ?>.*got<cairn::fact::values<2> ?>
+namespace own {
+using namespace cairn;
+struct sine_cosine_op : elementwise_op {
+  static constexpr fixed_string name = "sine_cosine";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * cos(x)); }
+};
+template <class V>
+std::array<V, 2> lanewise(sine_cosine_op, V x) {  // wrong
+  return {sin(x), cos(x)};                        // wrong
+V lanewise(sine_cosine_op, V x) {                 // right
+  return sin(x);                                  // right
+}
+}  // namespace own
+using step = program<sum(make<own::sine_cosine_op>(param<"p", 3, 5>))>;
+float run(step& s) { return s.value_and_grad(); }
+
+// case: own-operation-lanewise-value
+// says: lanewise returns a V for an operation with one result, and std::array<V, N> for N results
+// shows: operation<cairn::fixed_string<12>\{"sine_cosine"\}>.*expected<cairn::fact::values<2> ?>.*got<cairn::fact::values<1> ?>
+namespace own {
+using namespace cairn;
+struct sine_cosine_op : elementwise_op {
+  static constexpr fixed_string name = "sine_cosine";
+  static constexpr std::array<shape, 2> result(const shape& x) { return {x, x}; }
+  static constexpr auto vjp(auto of_sine, auto of_cosine, auto sine, auto cosine, auto) {
+    return gradients(of_sine * cosine - of_cosine * sine);
+  }
+};
+template <class V>
+V lanewise(sine_cosine_op, V x) {                 // wrong
+  return sin(x);                                  // wrong
+std::array<V, 2> lanewise(sine_cosine_op, V x) {  // right
+  return {sin(x), cos(x)};                        // right
+}
+}  // namespace own
+using step = program<sum(std::get<0>(make<own::sine_cosine_op>(param<"p", 3, 5>)))>;
 float run(step& s) { return s.value_and_grad(); }
 
 // case: own-operation-kernel

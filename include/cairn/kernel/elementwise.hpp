@@ -222,11 +222,11 @@ template <class V>
 
 namespace cairn::detail {
 template <class V>
-inline constexpr bool is_several = false;
+inline constexpr int value_count = 1;
 template <class V, std::size_t N>
-inline constexpr bool is_several<std::array<V, N>> = true;
+inline constexpr int value_count<std::array<V, N>> = N;
 template <class... V>
-inline constexpr bool is_several<std::tuple<V...>> = true;
+inline constexpr int value_count<std::tuple<V...>> = sizeof...(V);
 
 /// Writes one result of an operation. A barrier keeps the compiler from merging an operation with its neighbours, so
 /// that a value has the same bits in every fused loop that computes it.
@@ -241,7 +241,8 @@ template <class Real, dtype T, class Made>
 template <class Real, dtype... Result, std::size_t... R, class Made>
 [[gnu::always_inline]] inline void put_results(graphs::type_list<Result...>, std::index_sequence<R...>,
                                                void* const* results, const Made& made) {
-  if constexpr (is_several<Made>) (put_result<Real, Result>(results[R], std::get<R>(made)), ...);
+  if constexpr (requires { std::tuple_size<Made>::value; })
+    (put_result<Real, Result>(results[R], std::get<R>(made)), ...);
   else (put_result<Real, Result>(results[R], made), ...);
 }
 template <class Real, dtype T>
@@ -256,7 +257,13 @@ template <class Op, class Real, dtype... Result, dtype... Argument, std::size_t.
   if constexpr (Op::mapped) {
     put_results<Real>(types, each, results, register_at<Real, Argument>(arguments[A])...);
   } else if constexpr (requires { lanewise(Op{}, register_at<Real, Argument>(arguments[A])...); }) {
-    put_results<Real>(types, each, results, lanewise(Op{}, register_at<Real, Argument>(arguments[A])...));
+    const auto made = lanewise(Op{}, register_at<Real, Argument>(arguments[A])...);
+    constexpr int expected = sizeof...(Result), got = value_count<std::remove_const_t<decltype(made)>>;
+    if constexpr (got == expected) put_results<Real>(types, each, results, made);
+    else
+      static_assert(report_of<mistake<misuse::values_of_lanewise, top_scope, fact::operation<Op::name>,
+                                      fact::expected<fact::values<expected>>, fact::got<fact::values<got>>>>{}
+                        .shown);
   } else {
     static_assert(report_of<mistake<misuse::no_lanewise, top_scope, fact::operation<Op::name>>>{}.shown);
   }

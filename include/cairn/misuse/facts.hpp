@@ -80,6 +80,8 @@ template <class Type>
 struct given;
 template <class Type>
 struct returned;
+template <int Count>
+struct values;
 template <class What>
 struct expected;
 template <class What>

@@ -459,6 +459,9 @@ struct gradient_of_rule { template <class Silent, class... Facts> struct found :
   "segment, no grad"); } }; };
 struct no_lanewise { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-kernel]: this elementwise operation has no lanewise(operation, V...) beside it, which returns a V"); } }; };
+struct values_of_lanewise { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [no-kernel]: lanewise returns a V for an operation with one result, and std::array<V, N> for N results, as `result` "
+  "states them"); } }; };
 struct no_kernel { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-kernel]: no compute(operation, signature<Real, Arguments...>, void* const* operands) beside this operation "
   "takes it"); } }; };
