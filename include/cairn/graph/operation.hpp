@@ -118,15 +118,43 @@ struct argument_as_read<true, Tensor, std::index_sequence<Axis...>> {
   using type = lang::tensor<element_type{dtype::bf16}, Tensor::shape.extent[Axis]...>;
 };
 
+/// Returns entry number i of a list.
+template <bool... Entry>
+constexpr bool is_true_at(int i) {
+  constexpr bool all[]{Entry..., false};
+  return all[i];
+}
+
 /// How an operation reads its arguments and makes its results, where real numbers are stored as `Numbers` says.
 template <class Op, class Numbers, class Indices, class... Tensors>
 struct storage;
+/// In a program without bf16, the kernel reads and makes the types that the operation states.
+template <class Op, class Real, std::size_t... I, class... Tensors>
+  requires(std::same_as<Real, cairn::detail::real_type_of<Real>> &&
+           !lang::contains({dtype::real, Tensors::element.type...}, dtype::bf16))
+struct storage<Op, Real, std::index_sequence<I...>, Tensors...> {
+  using real = Real;
+  static constexpr const auto& made = lang::results_of<Op, Tensors...>;
+  static constexpr reading readings[sizeof...(I) + 1]{Op::reads(static_cast<int>(I), Tensors::shape...)..., {}};
+  static constexpr int precision_argument = none;
+  static constexpr rounding handling = rounding::as_typed;
+  static constexpr bool is_typed = true;
+  static constexpr auto* reads_bf16 = &is_true_at<(static_cast<void>(I), false)...>;
+  template <template <class...> class Kernel>
+  using with = Kernel<Tensors...>;
+  static constexpr int bytes = sizeof(cairn::detail::computed_as<Real, Tensors...>);
+  static constexpr auto makings = [] {
+    std::array<making, made.size()> out{};
+    for (std::size_t r = 0; r < made.size(); ++r) out[r] = Op::makes(static_cast<int>(r), bytes, Tensors::shape...);
+    return out;
+  }();
+  static constexpr bool rounds_any = false;
+};
 template <class Op, class Numbers, std::size_t... I, class... Tensors>
 struct storage<Op, Numbers, std::index_sequence<I...>, Tensors...> {
   using real = cairn::detail::real_type_of<Numbers>;
   static constexpr bool mixed = !std::is_same_v<Numbers, real>;
   static constexpr const auto& made = lang::results_of<Op, Tensors...>;
-  static constexpr int result_count = static_cast<int>(made.size());
 
   static constexpr reading readings[sizeof...(I) + 1]{Op::reads(static_cast<int>(I), Tensors::shape...)..., {}};
   /// Returns true if the kernel can read argument number i as bf16.
@@ -150,8 +178,12 @@ struct storage<Op, Numbers, std::index_sequence<I...>, Tensors...> {
     if (!mixed) return rounding::as_typed;
     return Op::elementwise || Op::view || Op::mapped ? rounding::follows_arguments : rounding::reads_float;
   }();
+  static constexpr bool is_typed = handling == rounding::as_typed;
 
   static constexpr bool as_read[sizeof...(I) + 1]{(handling == rounding::reads_bf16 && can_read_bf16(I))..., false};
+  /// The function that tells for an argument whether the operation reads it as bf16.
+  static constexpr auto* reads_bf16 = &is_true_at<(Tensors::element.type == dtype::bf16 ||
+                                                   (as_read[I] && kind_of(Tensors::element.type) == kind::real))...>;
   /// The kernel for arguments of the element types that it reads.
   template <template <class...> class Kernel>
   using with = Kernel<typename argument_as_read<as_read[I], Tensors>::type...>;
@@ -162,7 +194,7 @@ struct storage<Op, Numbers, std::index_sequence<I...>, Tensors...> {
 
   static constexpr std::array<making, made.size()> makings = [] {
     std::array<making, made.size()> out{};
-    for (int r = 0; r < result_count; ++r) out[static_cast<std::size_t>(r)] = Op::makes(r, bytes, Tensors::shape...);
+    for (std::size_t r = 0; r < made.size(); ++r) out[r] = Op::makes(static_cast<int>(r), bytes, Tensors::shape...);
     return out;
   }();
   /// Returns true if the kernel computes a result in floats and rounds it to bf16 itself.
@@ -191,34 +223,48 @@ constexpr bool is_next_state(int result, std::size_t arguments) {
   }
   return false;
 }
-/// Describes result number R of an operation. The kernel computes bf16 in two cases:
+/// Describes a result that is stored in the type that the operation states.
+template <class Real, tensor_type Made>
+inline constexpr result_info typed_result = [] {
+  result_info r = describe_result(Made, bytes_of<Made.element.type, Real>, the_shape<static_cast<const shape&>(Made)>);
+  r.has_type_bf16 = Made.element.type == dtype::bf16;
+  return r;
+}();
+/// Describes result number R of an operation in a program that stores values as bf16, or reads arguments of this type.
+/// The kernel computes bf16 in two cases:
 /// - The kernel rounds this result itself, as `makes` says, and `Wide` is false.
 /// - The operation moves numbers of any kind, and its argument is bf16.
 ///
 /// Otherwise the kernel computes floats. `rounds` then says whether a conversion to bf16 follows. It does not follow
 /// for statistics, for next states, and for single numbers, unless the user gave a single number the type bf16.
 template <class Op, bool Wide, class Storage, std::size_t R, std::size_t Arguments>
-constexpr result_info describe_result_of() {
+constexpr result_info describe_rounded_result() {
   using real = typename Storage::real;
   constexpr const tensor_type& made = Storage::made[R];
   constexpr const shape& only = the_shape<static_cast<const shape&>(made)>;
-  constexpr int overwrites = Storage::makings[R].overwrites;
   constexpr bool reads_bf16 = Storage::handling == rounding::reads_bf16 && kind_of(made.element.type) == kind::real;
   constexpr bool kernel_rounds_it = Storage::rounds(R);
   if constexpr ((reads_bf16 && Op::argument_kind(0) == kind::any) || (kernel_rounds_it && !Wide)) {
     result_info r = rounded_result<real, only>;
-    r.overwrites = overwrites;
     r.has_type_bf16 = made.element.type == dtype::bf16;
     return r;
+  } else {
+    constexpr bool rounds = !kernel_rounds_it && (reads_bf16 || made.element.type == dtype::real);
+    constexpr dtype type = reads_bf16 ? dtype::real : made.element.type;
+    result_info r = describe_result({made, {type, made.element.bound}}, bytes_of<type, real>, only);
+    if constexpr (rounds || kernel_rounds_it) r.to_bf16 = &rounding_to_bf16<real, only>;
+    r.has_type_bf16 = made.element.type == dtype::bf16;
+    r.is_rounded = rounds && !Storage::makings[R].is_statistic && (r.has_type_bf16 || made.count() > 1) &&
+                   !is_next_state<Op>(static_cast<int>(R), Arguments);
+    return r;
   }
-  constexpr bool rounds = !kernel_rounds_it &&
-                          (reads_bf16 || (Storage::handling != rounding::as_typed && made.element.type == dtype::real));
-  constexpr dtype type = reads_bf16 ? dtype::real : made.element.type;
-  result_info r = describe_result({made, {type, made.element.bound}}, bytes_of<type, real>, only, overwrites);
-  if constexpr (rounds || kernel_rounds_it) r.to_bf16 = &rounding_to_bf16<real, only>;
-  r.has_type_bf16 = made.element.type == dtype::bf16;
-  r.is_rounded = rounds && !Storage::makings[R].is_statistic && (r.has_type_bf16 || made.count() > 1) &&
-                 !is_next_state<Op>(static_cast<int>(R), Arguments);
+}
+template <class Op, bool Wide, class Storage, std::size_t R, std::size_t Arguments>
+constexpr result_info describe_result_of() {
+  result_info r;
+  if constexpr (Storage::is_typed) r = typed_result<typename Storage::real, Storage::made[R]>;
+  else r = describe_rounded_result<Op, Wide, Storage, R, Arguments>();
+  r.overwrites = Storage::makings[R].overwrites;
   return r;
 }
 template <class Op, class Numbers, bool Wide, class... Tensors>
@@ -258,14 +304,21 @@ template <class Op, class Real>
 struct kernel_of {
   template <class... Read>
   struct with {
-    static constexpr bool reads_bf16(int i) {
-      constexpr bool is_bf16[]{Read::element.type == dtype::bf16..., false};
-      return is_bf16[i];
-    }
     static constexpr kernel_pointer run() { return &kernels::run<Op, Real, Read...>; }
   };
 };
 }  // namespace detail
+
+/// The properties that an operation has for all shapes.
+template <class Op>
+inline constexpr operation properties_of = [] {
+  operation o;
+  o.name = Op::name;
+  o.hash = cairn::detail::hash_of(Op::name);
+  o.what = Op::view ? role::view : Op::mapped ? role::map : Op::elementwise ? role::elementwise : role::kernel;
+  o.contraction = Op::contraction;
+  return o;
+}();
 
 template <class Op, class Target, bool Wide, class... Tensors>
 constexpr operation describe_operation();
@@ -314,36 +367,31 @@ constexpr operation describe_operation() {
   using stored = storage_of<Op, numbers, Tensors...>;
   constexpr const auto& results = result_infos_of<Op, numbers, Wide, Tensors...>;
   constexpr bool rounds = !Wide && stored::rounds_any;
-  using kernel = typename stored::template with<
-      detail::kernel_of<Op, std::conditional_t<rounds, cairn::detail::floats_rounded, real>>::template with>;
   static_assert(!Op::elementwise || have_one_shape(results.data(), static_cast<int>(results.size())),
                 "cairn: the results of an elementwise operation have one shape");
-  operation o;
-  o.name = Op::name;
-  o.hash = cairn::detail::hash_of(Op::name);
-  o.what = Op::view ? role::view : Op::mapped ? role::map : Op::elementwise ? role::elementwise : role::kernel;
+  operation o = properties_of<Op>;
   o.argument_count = static_cast<int>(sizeof...(Tensors));
   o.result_count = static_cast<int>(results.size());
   o.results = results.data();
-  o.bf16_handling = stored::handling;
-  o.reads_bf16 = &kernel::reads_bf16;
-  if constexpr (rounds) o.with_float_results = &float_result_operation_of<Op, Target, Tensors...>;
-  if constexpr (stored::precision_argument != none && Target::rounds && stored::handling == rounding::reads_bf16 &&
-                ((Tensors::element.type == dtype::real) && ...)) {
-    o.with_float_arguments = &operation_of<reading_floats<Op>, Target, Tensors...>;
-    o.precision_argument = stored::precision_argument;
-  }
   o.flops = Op::flops(Tensors::shape...);
   if (o.flops < 0) o.flops = results[0].count;
-  o.contraction = Op::contraction;
-  o.has_bf16_product = Op::contraction && stored::handling == rounding::reads_bf16;
-  if constexpr (Op::mapped) {
-    o.map = axis_maps_of<Op, Tensors...>.data();
+  o.bf16_handling = stored::handling;
+  o.reads_bf16 = stored::reads_bf16;
+  if constexpr (!stored::is_typed) {
+    o.has_bf16_product = Op::contraction && stored::handling == rounding::reads_bf16;
+    if constexpr (rounds) o.with_float_results = &float_result_operation_of<Op, Target, Tensors...>;
+    if constexpr (stored::precision_argument != none && Target::rounds && stored::handling == rounding::reads_bf16 &&
+                  ((Tensors::element.type == dtype::real) && ...)) {
+      o.with_float_arguments = &operation_of<reading_floats<Op>, Target, Tensors...>;
+      o.precision_argument = stored::precision_argument;
+    }
   }
+  if constexpr (Op::mapped) o.map = axis_maps_of<Op, Tensors...>.data();
   if constexpr (Op::elementwise || Op::mapped) {
     o.lanes = lanes_for<Op, real, Tensors...>(std::make_index_sequence<results.size()>{});
   } else if constexpr (!Op::view) {
-    o.run = kernel::run();
+    using made_as = std::conditional_t<rounds, cairn::detail::floats_rounded, real>;
+    o.run = stored::template with<detail::kernel_of<Op, made_as>::template with>::run();
     o.readings = stored::readings;
     o.made = stored::makings[0];
     o.kernel_workspace = Op::scratch(stored::bytes, Tensors::shape...);

@@ -11,18 +11,21 @@ constexpr auto tuple_of_results(std::index_sequence<I...>) {
   return std::tuple{shortened<pick<static_cast<int>(I), E>>{}...};
 }
 
+template <class Op, class... A>
+using application_fact = fact::operation<Op::name, tensor_fact<A>...>;
 /// Returns the mistake in an application of Op, or `sound`.
 template <class Op, class... A>
 constexpr auto problem_of_application(A... args) {
   using owner = owner_of<A...>;
-  using what = fact::operation<Op::name, tensor_fact<A>...>;
   if constexpr ((wrong<A> || ...)) return pass_on<owner>(args...);
-  else if constexpr (!an_operation_on<Op, A...>) return mistake<misuse::no_operation, owner, what>{};
-  else if constexpr (std::same_as<owner, mixed_scopes>) return mistake<misuse::captured_value, owner, what>{};
+  else if constexpr (!an_operation_on<Op, A...>)
+    return mistake<misuse::no_operation, owner, application_fact<Op, A...>>{};
+  else if constexpr (std::same_as<owner, mixed_scopes>)
+    return mistake<misuse::captured_value, owner, application_fact<Op, A...>>{};
   else if constexpr (verdict_of<Op, A...>.fault != verdict::sound)
     return mistake_found<Op, owner, verdict_of<Op, A...>, A...>();
   else if constexpr (constexpr int height = expr<Op, A...>::traits.height; height > max_height)
-    return mistake<misuse::expression_too_large, owner, what, fact::height<height>>{};
+    return mistake<misuse::expression_too_large, owner, application_fact<Op, A...>, fact::height<height>>{};
   else return sound{};
 }
 /// A form that applies the operation Op. If Op has several results, a mistake takes the place of all of them.

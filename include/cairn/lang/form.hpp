@@ -139,12 +139,12 @@ concept writes_for = Form::template fits<A...> && requires { Form::body(std::dec
 /// Returns what the form makes of the arguments, or the mistake in them. Reports nothing.
 template <class Form, class... A>
 constexpr auto result_of_form() {
-  using owner = typename owner_among<showing<A>...>::type;
   if constexpr ((is_quiet<A> || ...)) {
     return quieted<decltype(result_of_form<Form, unquieted<form_scope, A>...>())>{};
   } else if constexpr (makes_of<Form, A...>) {
     return decltype(Form::of(std::declval<A>()...)){};
   } else if constexpr (writes_for<Form, A...>) {
+    using owner = typename owner_among<showing<A>...>::type;
     return unquieted<owner, decltype(Form::body(std::declval<quieted<A>>()...))>{};
   } else {
     return mistaken_call<typename misuse_of<Form, A...>::type, Form::name, A...>();
