@@ -86,7 +86,7 @@ void print(const char* name) {
   std::cout << "model " << name << ' ' << m.stored_bytes << ' ' << m.peak_bytes << '\n';
   for (int v = 0; v < d.turn; ++v) {
     const graphs::role what = d.op(v).what;
-    const bool free = graphs::is_leaf(what) || need.constant[v] || need.output[need.view_root[v]];
+    const bool free = graphs::is_leaf(what) || need.made_of_constants[v] || need.output[need.view_root[v]];
     const bool kernel = d.op(v).result_count > 1 || what == graphs::role::kernel, view = what == graphs::role::view;
     std::cout << v
               << (free     ? " free "

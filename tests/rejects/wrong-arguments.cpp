@@ -788,6 +788,15 @@ constexpr auto blocks = repeat<1, "block">([](auto) { return unit; });  // right
 // here
 static_assert(an_expression<decltype(loss)>);
 
+// case: wrong-arguments-repeat-tuple
+// says: ckpt, block and repeat take a function, then the expressions to call it with
+// shows: operation<cairn::fixed_string<7>\{"repeat"\}
+constexpr auto h = input<"h", 4>;
+constexpr auto cell = [](auto) { return nn::tanh; };
+constexpr auto last = repeat<2, "c">(cell, std::tuple{h});  // wrong
+constexpr auto last = repeat<2, "c">(cell, h);              // right
+constexpr auto loss = mean(last);
+
 // case: wrong-arguments-argmax
 // says: axes and extents are template arguments
 // shows: operation<cairn::fixed_string<7>\{"argmax"\}, float ?\[8\]\[2\]>

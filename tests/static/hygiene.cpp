@@ -156,4 +156,21 @@ static_assert(an_expression<decltype(twice_masked)> && !lang::wrong<decltype(twi
 static_assert(twice_masked.traits.recomputes_outside_value &&
               !(input<"v", 4, 8> | nn::tanh).traits.recomputes_outside_value);
 
+// Functions of the library call the library's functions, also if the user's namespace has functions of the same names.
+namespace rival {
+template <an_expression X>
+constexpr X mean(X v) {
+  return v;
+}
+template <an_expression X>
+constexpr X square(X v) {
+  return v;
+}
+struct loss_of {
+  constexpr auto operator()(auto a, auto b) const { return mse(a, b); }
+};
+}  // namespace rival
+static_assert(block<"own">(rival::loss_of{}, x, y).shape == shape{} &&
+              operations<block<"own">(rival::loss_of{}, x, y)>() == operations<mse(x, y)>());
+
 }  // namespace

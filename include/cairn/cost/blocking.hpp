@@ -24,7 +24,7 @@ constexpr int even_blocks(int extent, int most, int multiple) {
   return (length + multiple - 1) / multiple * multiple;
 }
 
-/// The most rows of a product's tile: as many as the processor has registers for.
+/// The most rows of a tile whose sums are in registers of one row each.
 inline constexpr int most_tile_rows = register_bytes == 64 ? 12 : register_bytes == 32 ? 6 : 4;
 
 /// Describes how a product is cut. Tiles of C stay in registers. Panels of B and blocks of A stay in caches.

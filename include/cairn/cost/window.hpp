@@ -20,13 +20,12 @@ struct window {
 
 namespace cairn::costs {
 
-/// A window that moves along one axis of an image. Lengths are in pixels. The first position of the window begins
-/// `padding` pixels before the image.
+/// Windows along one axis of an image, `stride` pixels apart. Lengths are in pixels. The first window begins `padding`
+/// pixels before the image.
 struct window_axis {
   int extent, stride = 1, padding = 0, dilation = 1;
 
-  /// Returns the number of positions that the window has over `pixels` pixels, or 0 if it is longer than the padded
-  /// axis.
+  /// Returns how many windows fit over `pixels` pixels and their padding.
   constexpr int count(int pixels) const {
     const int room = pixels + 2 * padding - dilation * (extent - 1) - 1;
     return room < 0 ? 0 : room / stride + 1;

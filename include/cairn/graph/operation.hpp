@@ -40,9 +40,8 @@ template <dtype T, class Real>
 inline constexpr std::int64_t bytes_of = sizeof(stored_as<T, Real>);
 
 /// Describes a result with the properties that results of all operations have. `only` is the_shape of the result.
-constexpr result_info describe_result(const tensor_type& tensor, std::int64_t bytes, const shape& only,
-                                      int overwrites = none) {
-  return {only, tensor.element, only.count(), only.count() * bytes, &only, overwrites};
+constexpr result_info describe_result(const tensor_type& tensor, std::int64_t bytes, const shape& only) {
+  return {only, tensor.element, only.count(), only.count() * bytes, &only};
 }
 
 /// Describes a conversion of elements to or from bf16, for values that are stored rounded.
@@ -128,10 +127,10 @@ constexpr bool is_true_at(int i) {
 /// How an operation reads its arguments and makes its results, where real numbers are stored as `Numbers` says.
 template <class Op, class Numbers, class Indices, class... Tensors>
 struct storage;
-/// In a program without bf16, the kernel reads and makes the types that the operation states.
+/// If the program rounds no value to bf16 and no argument has this type, the kernel reads and makes the types that the
+/// operation states.
 template <class Op, class Real, std::size_t... I, class... Tensors>
-  requires(std::same_as<Real, cairn::detail::real_type_of<Real>> &&
-           !lang::contains({dtype::real, Tensors::element.type...}, dtype::bf16))
+  requires(std::same_as<Real, cairn::detail::real_type_of<Real>> && !lang::any_is_bf16({Tensors::element.type...}))
 struct storage<Op, Real, std::index_sequence<I...>, Tensors...> {
   using real = Real;
   static constexpr const auto& made = lang::results_of<Op, Tensors...>;
@@ -230,7 +229,7 @@ inline constexpr result_info typed_result = [] {
   r.has_type_bf16 = Made.element.type == dtype::bf16;
   return r;
 }();
-/// Describes result number R of an operation in a program that stores values as bf16, or reads arguments of this type.
+/// Describes result number R of an operation that has bf16 arguments, or is in a program that stores values as bf16.
 /// The kernel computes bf16 in two cases:
 /// - The kernel rounds this result itself, as `makes` says, and `Wide` is false.
 /// - The operation moves numbers of any kind, and its argument is bf16.

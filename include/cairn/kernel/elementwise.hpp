@@ -221,12 +221,12 @@ template <class V>
 }  // namespace cairn::lang
 
 namespace cairn::detail {
+/// The number of values that a `lanewise` returns: one, or the elements of an array or a tuple.
 template <class V>
 inline constexpr int value_count = 1;
-template <class V, std::size_t N>
-inline constexpr int value_count<std::array<V, N>> = N;
-template <class... V>
-inline constexpr int value_count<std::tuple<V...>> = sizeof...(V);
+template <class V>
+  requires requires { std::tuple_size<V>::value; }
+inline constexpr int value_count<V> = std::tuple_size_v<V>;
 
 /// Writes one result of an operation. A barrier keeps the compiler from merging an operation with its neighbours, so
 /// that a value has the same bits in every fused loop that computes it.

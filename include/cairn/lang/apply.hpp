@@ -50,7 +50,7 @@ struct operation_form {
 
 /// A form like Base that applies the operation Op.
 template <class Op, class Base>
-struct form_for : Base {
+struct form_applying : Base {
   template <an_expression... A>
   static constexpr auto of(A... args) {
     return operation_form<Op>::of(args...);

@@ -46,7 +46,7 @@ concept takes_nothing = requires { &F::operator(); } && std::is_invocable_v<cons
 
 /// The form of `block` and `ckpt`: makes a call of a function and arguments, or a layer of a function alone.
 template <class Mark>
-struct block_form : function_form<Mark::function, misuse::function_first> {
+struct block_form : free_form<Mark::function, misuse::function_first> {
   template <class F, an_expression... A>
     requires(!an_expression<F>)
   static constexpr auto of(F, A... args) {

@@ -276,8 +276,8 @@ constexpr auto problem_of_call(A... args) {
 template <class>
 using rejected_for = rejected;
 /// Returns the type that F returns for arguments like A, or void if F cannot be called with them. If an argument is a
-/// mistake, only the number of results is used.
-template <class F, an_expression... A>
+/// mistake, only the number of results is used. If another mistake is known, F is not looked at.
+template <class Mark, class F, an_expression... A>
 constexpr auto body_for() {
   constexpr int level = merged_traits({A::traits...}).level + 1;
   using applied = application_of<F, level, std::index_sequence_for<A...>, tensor_of<A>...>;
@@ -285,6 +285,8 @@ constexpr auto body_for() {
     if constexpr (std::is_empty_v<F> && std::is_invocable_v<const F&, rejected_for<A>...>)
       return std::type_identity<std::invoke_result_t<const F&, rejected_for<A>...>>{};
     else return std::type_identity<void>{};
+  } else if constexpr (!std::is_void_v<typename Mark::problem> || std::same_as<owner_of<A...>, mixed_scopes>) {
+    return std::type_identity<void>{};
   } else if constexpr (!applied::has_body_error && applied::invocable) {
     return std::type_identity<typename applied::template result<>>{};
   } else {
@@ -295,11 +297,11 @@ constexpr auto body_for() {
 /// The form of F applied to arguments as a call with the given mark. If the body has several results, a mistake takes
 /// the place of all of them.
 template <class Mark, class F>
-struct call_form : function_form<"", misuse::not_callable> {
+struct call_form : free_form<"", misuse::not_callable> {
   template <an_expression... A>
   static constexpr auto of(A... args) {
     using problem = decltype(problem_of_call<Mark, F>(args...));
-    using body = typename decltype(body_for<F, A...>())::type;
+    using body = typename decltype(body_for<Mark, F, A...>())::type;
     if constexpr (!std::same_as<problem, sound>) return in_place_of_results<body_size<body>>(problem{});
     else if constexpr (is_tuple<body>) return picks<call<Mark, F, A...>>(std::make_index_sequence<body_size<body>>{});
     else return under_short_name<call<Mark, F, A...>>{};

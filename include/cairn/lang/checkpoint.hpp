@@ -28,7 +28,7 @@ struct from_boundaries {
 template <class T, class Mark>
 struct rounding_mark : Mark {};
 template <class T, class Mark, class F>
-struct call_form<rounding_mark<T, Mark>, F> : function_form<"ckpt", misuse::not_callable> {
+struct call_form<rounding_mark<T, Mark>, F> : free_form<"ckpt", misuse::not_callable> {
   template <an_expression... A>
   static constexpr auto of(A... args) {
     using body = std::conditional_t<std::is_empty_v<F>, from_boundaries<F, A::element.type...>, F>;

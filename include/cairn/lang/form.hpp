@@ -1,4 +1,4 @@
-// Forms. A form makes an expression of arguments, or refuses them. All functions of the language call a form.
+// Forms. A form makes an expression of arguments, or refuses them. The functions of the language call forms.
 #pragma once
 
 #include "cairn/lang/mistake.hpp"
@@ -23,7 +23,9 @@ constexpr auto in_place_of_results(P p) {
 /// - `fits<A...>`: true if the number of arguments is right;
 /// - `reported`: the misuse that is reported if the number is wrong;
 /// - either `of(args...)`, which makes the types of new expressions, or `body(args...)`, which is written in the
-///   language. Both may return a mistake.
+///   language. Both may return a mistake. Their parameters for expressions are constrained by `an_expression`, so that
+///   numbers and layers are refused. A body calls functions with qualified names, because functions of the user may have
+///   the same names. Each operation in a body has an argument of the body among its arguments.
 ///
 /// This base is for forms that take `Count` expressions. All else that such a form needs stands in <...>.
 template <fixed_string Name, std::size_t Count, class Misuse>
@@ -61,10 +63,6 @@ struct quieting {
 };
 template <an_expression E>
 struct quieting<E> {
-  using type = quiet<E>;
-};
-template <class E>
-struct quieting<quiet<E>> {
   using type = quiet<E>;
 };
 template <wrong E>
@@ -107,17 +105,18 @@ inline constexpr bool is_quiet = false;
 template <class E>
 inline constexpr bool is_quiet<quiet<E>> = true;
 
-/// Base of a form that takes a function first. `Misuse` is reported for all arguments that `of` does not take.
-struct takes_function {};
+/// Base of a form that takes arguments of other kinds than expressions, such as functions. `Misuse` is reported for all
+/// arguments that `of` does not take.
+struct takes_all_kinds {};
 template <fixed_string Name, class Misuse>
-struct function_form : takes_function {
+struct free_form : takes_all_kinds {
   static constexpr fixed_string name = Name;
   using reported = Misuse;
   template <class...>
   static constexpr bool fits = true;
 };
 template <class Form>
-concept a_function_form = __is_base_of(takes_function, Form);
+concept a_free_form = __is_base_of(takes_all_kinds, Form);
 
 /// The misuse that is reported if a form does not take the arguments A. If the number of expressions is right, one of
 /// them is a layer or a plain number.
@@ -126,13 +125,15 @@ struct misuse_of {
   using type = typename Form::reported;
 };
 template <class Form, class... A>
-  requires(Form::template fits<A...> && !a_function_form<Form>)
+  requires(Form::template fits<A...> && !a_free_form<Form>)
 struct misuse_of<Form, A...> {
   using type = std::conditional_t<(a_layer<A> || ...), misuse::layer_for_expression, misuse::raw_number>;
 };
 
+/// `of` of the form takes the arguments.
 template <class Form, class... A>
 concept makes_of = Form::template fits<A...> && requires { Form::of(std::declval<A>()...); };
+/// `body` of the form takes the arguments.
 template <class Form, class... A>
 concept writes_for = Form::template fits<A...> && requires { Form::body(std::declval<quieted<A>>()...); };
 
@@ -156,10 +157,10 @@ constexpr auto result_of_form() {
 template <class Form, class... A>
 struct application {};
 template <class Form, class... A>
-  requires((an_operand<A> || ...) || a_function_form<Form>)
+  requires((an_operand<A> || ...) || a_free_form<Form>)
 struct application<Form, A...> {
   using silent = decltype(result_of_form<Form, A...>());
-  static constexpr bool at_once = !(an_expression<A> || ...) && !a_function_form<Form>;
+  static constexpr bool at_once = !(an_expression<A> || ...) && !a_free_form<Form>;
   using type = typename std::conditional_t<at_once, surfacing_at_once<silent>, surfacing<silent>>::type;
 };
 

@@ -5,11 +5,6 @@
 
 namespace cairn::lang {
 
-template <fixed_string Name, int... Extents>
-struct input_leaf;
-template <fixed_string Name, int Bound, int... Extents>
-struct indices_leaf;
-
 template <element_type E, int... Extents>
 struct leaf : expression {
   using owner = top_scope;
@@ -124,10 +119,10 @@ constexpr auto problem_of_parameter() {
                    fact::zero_row<Init.zero_row>>{};
   else return problem_of_settings<initial_settings<Init>, top_scope, fact::in<Name>>();
 }
-/// The type of a parameter, or of the report of its mistake.
+/// The type of a parameter, or of the report of its mistake. It is a class, because g++ 12 does not compile the alias.
 template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
-struct parameter : made_if_sound<decltype(problem_of_parameter<Name, Init, Extents...>()),
-                                 parameter_leaf<Name, Trainable, Init, static_cast<int>(Extents)...>> {};
+struct checked_parameter : made_if_sound<decltype(problem_of_parameter<Name, Init, Extents...>()),
+                                         parameter_leaf<Name, Trainable, Init, static_cast<int>(Extents)...>> {};
 
 template <fixed_string Name, int... Extents>
 struct cache_leaf : leaf<element_type{}, Extents...> {};
@@ -180,15 +175,17 @@ inline constexpr sound_or<decltype(problem_of_indices<Name, Classes, Extents...>
 /// A trainable parameter. It starts uniformly with bound 1 / sqrt(fan in). If a layer or `param_from` mentions a
 /// parameter of the same name, the parameter starts as that mention says.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr typename parameter<Name, true, unspecified_start(fan_in_of<Extents...>()), Extents...>::type param{};
+inline constexpr
+    typename checked_parameter<Name, true, unspecified_start(fan_in_of<Extents...>()), Extents...>::type param{};
 
 /// A trainable parameter that starts as `Init` says.
 template <fixed_string Name, initial Init, std::int64_t... Extents>
-inline constexpr typename parameter<Name, true, Init, Extents...>::type param_from{};
+inline constexpr typename checked_parameter<Name, true, Init, Extents...>::type param_from{};
 
 /// A parameter without a gradient. It starts like `param`.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr typename parameter<Name, false, unspecified_start(fan_in_of<Extents...>()), Extents...>::type frozen{};
+inline constexpr
+    typename checked_parameter<Name, false, unspecified_start(fan_in_of<Extents...>()), Extents...>::type frozen{};
 
 /// The key of a random operation, which takes the key as an argument. A key has a name like a parameter. Kernels read a
 /// random_stream from it.

@@ -104,7 +104,7 @@ struct op : lang::former_members {
   /// the other arguments. A kernel gets real numbers of a user's type only for arguments of kind::any.
   static constexpr kind argument_kind(int) { return kind::real; }
   /// For an argument of indices: the number of positions that the indices can point to; for a mask: 2. The bound of the
-  /// argument must be at least 1 and at most this number. 0: the bound is not checked.
+  /// argument must be at least 1 and at most this number. 0: the bound is not checked. Only asked of whole numbers.
   static constexpr int extent_indexed(int /*argument*/, const auto&...) { return 0; }
   /// The shape of argument number i as the user wrote it, for messages. `s` is the shape that the operation gets.
   static constexpr shape shown(std::size_t, const shape& s) { return s; }

@@ -7,15 +7,15 @@ namespace cairn::lang {
 
 /// The form of `repeat`: applies N bodies one after another.
 template <int N, fixed_string Name, class Body>
-struct repeat_form : function_form<"repeat", misuse::function_first> {
+struct repeat_form : free_form<"repeat", misuse::function_first> {
   template <int I>
   using layer_at = std::remove_cvref_t<decltype(std::declval<const Body&>()(std::integral_constant<int, I>{}))>;
 
-  /// Returns the values of the last body. There are as many values as the first body takes. A mistake takes the place
-  /// of all values.
+  /// Returns the values of the last body. There are as many values as the first body takes. Takes arguments of all
+  /// types, so that a mistake can take the place of all values.
   template <class... X>
   static constexpr auto of(X... x) {
-    using made = decltype(repeated(std::tuple{x...}));
+    using made = decltype(repeated(std::tuple<X...>{x...}));
     if constexpr (wrong<made>) return in_place_of_results<sizeof...(X)>(made{});
     else if constexpr (sizeof...(X) == 1) return std::tuple_element_t<0, made>{};
     else return made{};

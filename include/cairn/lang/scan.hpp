@@ -179,7 +179,7 @@ constexpr auto problem_of_iterations(Once once, carried_values<C...>) {
 /// The form of `scan`. After the body, the arguments are carried(...), then each(...) if the scan reads slices, then
 /// values that are the same in all iterations.
 template <int T, fixed_string Name, class Policy>
-struct scan_form : function_form<"scan", misuse::scan_of_values> {
+struct scan_form : free_form<"scan", misuse::scan_of_values> {
   template <class F, an_expression... C, an_expression... Same>
     requires(!an_expression<F> && sizeof...(C) > 0)
   static constexpr auto of(F f, carried_values<C...> carried, Same... same) {

@@ -8,7 +8,7 @@ namespace cairn::lang {
 /// A state: numbers that a program keeps from one training step to the next. A state gets no gradient. It begins as
 /// `Init` says. A training step and a predictor read the value that the last training step left.
 template <fixed_string Name, initial Init, std::int64_t... Extents>
-inline constexpr typename parameter<Name, false, Init, Extents...>::type state{};
+inline constexpr typename checked_parameter<Name, false, Init, Extents...>::type state{};
 
 /// A cache: a state of a predictor, for example the keys and values of a text that the predictor continues. A cache
 /// begins as zeros, and gets the value of `updated` after each call. `predict.reset()` sets it to zeros. Programs

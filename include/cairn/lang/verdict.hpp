@@ -67,15 +67,11 @@ constexpr verdict judge_arguments(const argument_facts* arguments, int count, co
   }
   return {};
 }
-constexpr bool any_of_kind(const argument_facts* arguments, std::size_t count, kind wanted) {
-  return std::any_of(arguments, arguments + count,
-                     [=](const argument_facts& a) { return kind_of(a.element.type) == wanted; });
+constexpr bool any_is_whole(std::initializer_list<dtype> types) {
+  return std::ranges::any_of(types, [](dtype t) { return kind_of(t) == kind::whole; });
 }
-constexpr bool contains(std::initializer_list<dtype> types, dtype wanted) {
-  for (const dtype type : types) {
-    if (type == wanted) return true;
-  }
-  return false;
+constexpr bool any_is_bf16(std::initializer_list<dtype> types) {
+  return std::ranges::any_of(types, [](dtype t) { return t == dtype::bf16; });
 }
 template <class Op, bool AcceptsBf16>
 inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, AcceptsBf16};
@@ -89,14 +85,15 @@ constexpr verdict judge_application() {
     for (const tensor_type& result : results_of<Op, A...>) {
       if (!result.valid()) return {verdict::shapes};
     }
-    if constexpr (any_of_kind(arguments, sizeof...(A), kind::whole)) {
+    if constexpr (any_is_whole({A::element.type...})) {
       for (int i = 0; i < static_cast<int>(sizeof...(A)); ++i) {
+        if (kind_of(arguments[i].element.type) != kind::whole) continue;
         const int extent = Op::extent_indexed(i, tensor_type{A::shape, A::element}...),
                   bound = arguments[i].element.bound;
         if (extent > 0 && (bound < 1 || bound > extent)) return {verdict::index_bounds, i};
       }
     }
-    if constexpr (has_kernel<Op> && contains({A::element.type...}, dtype::bf16)) {
+    if constexpr (has_kernel<Op> && any_is_bf16({A::element.type...})) {
       const verdict last = judge_arguments(arguments, sizeof...(A), demands_of<Op, false>);
       if (last.fault != verdict::sound && !accepts_bf16<Op, A...>()) return {verdict::rounded_types, last.argument};
     }

@@ -73,7 +73,7 @@ struct global_average_form : form_of_one<"global_average"> {
   template <an_expression X>
   static constexpr auto body(X x) {
     using problem = decltype(problem_of_image<"global_average">(x));
-    if constexpr (std::same_as<problem, sound>) return mean<1, 2>(x);
+    if constexpr (std::same_as<problem, sound>) return lang::mean<1, 2>(x);
     else return problem{};
   }
 };

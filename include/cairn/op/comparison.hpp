@@ -58,8 +58,8 @@ struct comparing_form {
   static constexpr bool fits = true;
   template <an_expression A, an_expression B>
   static constexpr auto body(A a, B b) {
-    if constexpr (is_constant<A> && is_whole<B>) return make<op>(a, as<double>(b));
-    else if constexpr (is_constant<B> && is_whole<A>) return make<op>(as<double>(a), b);
+    if constexpr (is_constant<A> && is_whole<B>) return make<op>(a, lang::as<double>(b));
+    else if constexpr (is_constant<B> && is_whole<A>) return make<op>(lang::as<double>(a), b);
     else return make<op>(a, b);
   }
 };
@@ -119,13 +119,13 @@ struct clamp_form : form_of<"clamp", 3, misuse::two_arguments> {
  private:
   template <class Bound>
   static constexpr auto at_least(auto x, Bound bound) {
-    if constexpr (is_constant<Bound>) return where(x <= bound, bound, x);
-    else return maximum(x, bound);
+    if constexpr (is_constant<Bound>) return lang::where(x <= bound, bound, x);
+    else return lang::maximum(x, bound);
   }
   template <class Bound>
   static constexpr auto at_most(auto x, Bound bound) {
-    if constexpr (is_constant<Bound>) return where(bound <= x, bound, x);
-    else return minimum(x, bound);
+    if constexpr (is_constant<Bound>) return lang::where(bound <= x, bound, x);
+    else return lang::minimum(x, bound);
   }
 };
 template <double Slope>
@@ -136,7 +136,7 @@ struct leaky_relu_form : form_of_one<"leaky_relu"> {
   static constexpr auto body(X x) {
     using what = fact::operation<"leaky_relu">;
     using problem = decltype(problem_of_settings<leaky_relu_form, typename X::owner, fact::in<>, what>());
-    if constexpr (wrong<X> || std::same_as<problem, sound>) return where(0_c < x, x, x * constant<Slope>);
+    if constexpr (wrong<X> || std::same_as<problem, sound>) return lang::where(0_c < x, x, x * constant<Slope>);
     else return problem{};
   }
 };

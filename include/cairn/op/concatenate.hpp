@@ -92,7 +92,7 @@ struct stack_form<Axis> : concatenate_form<Axis> {
     } else if constexpr (!((More::shape == First::shape) && ...)) {
       return first_problem(stacked_beside<First>(more)...);
     } else {
-      return concatenate<Axis>(make<reshape_op<apart>>(first), make<reshape_op<apart>>(more)...);
+      return concatenate_form<Axis>::body(make<reshape_op<apart>>(first), make<reshape_op<apart>>(more)...);
     }
   }
 

@@ -296,7 +296,7 @@ constexpr made<minimum_op, A, B> minimum(A, B) {
 }
 
 struct rsqrt_form : form_of_one<"rsqrt"> {
-  static constexpr auto body(an_expression auto x) { return 1_c / sqrt(x); }
+  static constexpr auto body(an_expression auto x) { return 1_c / lang::sqrt(x); }
 };
 
 /// Computes 1 / sqrt(x).
@@ -326,9 +326,9 @@ struct pow_op : elementwise_op {
 
 template <double Exponent, class X>
 constexpr auto power_of(X x) {
-  if constexpr (Exponent == 0.5) return sqrt(x);
+  if constexpr (Exponent == 0.5) return lang::sqrt(x);
   else if constexpr (Exponent == 1) return x;
-  else if constexpr (Exponent == 2) return square(x);
+  else if constexpr (Exponent == 2) return lang::square(x);
   else return make<pow_op<Exponent>>(x);
 }
 template <class... A>

@@ -49,17 +49,14 @@ template <detail::axis_set Axes, bool Keep>
 using min_op = extremum_op<extremum::smallest, Axes, Keep>;
 
 template <template <detail::axis_set, bool> class Op, int... Axes>
-struct extremum_form : reducing_form<Op<0, false>::name, misuse::one_argument_reduced> {
-  static constexpr auto body(an_expression auto x, auto... keep) {
-    return reduced_over < Op, sizeof...(keep) == 1, Axes... > (x);
-  }
-};
+using extremum_form = reduction_form<Op, misuse::one_argument_reduced, Axes...>;
 template <extremum Which, int... Axes>
 struct position_form : unfit_form<position_op<Which, 0, false>::name> {};
 template <extremum Which, int Axis>
 struct position_form<Which, Axis> : reducing_form<position_op<Which, Axis, false>::name> {
   static constexpr auto body(an_expression auto x, auto... keep) {
-    return make<position_op<Which, Axis, sizeof...(keep) == 1>>(x);
+    constexpr bool keeps = sizeof...(keep) == 1;
+    return make<position_op<Which, Axis, keeps>>(x);
   }
 };
 

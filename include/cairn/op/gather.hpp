@@ -101,7 +101,7 @@ struct one_hot_op : op {
 template <int... Axes>
 struct gather_form : unfit_form<"gather"> {};
 template <int Axis>
-struct gather_form<Axis> : form_for<gather_op<Axis>, form_of_two<"gather">> {};
+struct gather_form<Axis> : form_applying<gather_op<Axis>, form_of_two<"gather">> {};
 
 /// Reads the parts of a table at indices along an axis, as numpy.take does. The result has the shape of the table, in
 /// which the axes of the indices replace the given axis. `gather<0>(table, tokens)` looks up rows. The bound of the

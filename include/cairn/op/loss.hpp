@@ -173,16 +173,17 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
     const auto classes = classes_of<Logits>(labels);
     const auto of_label = [](auto weights, auto at) {
       if constexpr (ByClass::shape.rank == 0) return weights;
-      else return gather<0>(weights, at);
+      else return lang::gather<0>(weights, at);
     }(by_class, classes);
     const auto weight = multiplied(of_label, by_row);
     constexpr bool ignores = O.ignore_index >= 0 && O.ignore_index < Labels::element.bound;
     const auto weighted_loss = multiplied(smoothed_loss(logits, classes, loss, by_class, of_label), by_row);
     if constexpr (ignores)
-      return sum(unless_ignored<Logits>(labels, weighted_loss)) / sum(unless_ignored<Logits>(labels, weight));
-    else if constexpr (decltype(weight)::shape.rank > 0) return sum(weighted_loss) / sum(weight);
-    else if constexpr (std::same_as<decltype(weight), const one>) return mean(weighted_loss);
-    else return mean(weighted_loss) / weight;
+      return lang::sum(unless_ignored<Logits>(labels, weighted_loss)) /
+             lang::sum(unless_ignored<Logits>(labels, weight));
+    else if constexpr (decltype(weight)::shape.rank > 0) return lang::sum(weighted_loss) / lang::sum(weight);
+    else if constexpr (std::same_as<decltype(weight), const one>) return lang::mean(weighted_loss);
+    else return lang::mean(weighted_loss) / weight;
   }
 
   template <class X, class Weight>
@@ -198,14 +199,14 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
     if constexpr (O.label_smoothing == 0) {
       return multiplied(loss, of_label);
     } else {
-      constexpr auto share = constant<O.label_smoothing>;
+      constexpr quiet<constant_leaf<O.label_smoothing>> share{};
       const auto at_label = make<labelled_row::column_reshape<decltype(logits)>>(make<label_logit_op>(logits, classes));
-      const auto others = mean<-1>(multiplied(at_label - logits, by_class));
+      const auto others = lang::mean<-1>(multiplied(at_label - logits, by_class));
       const auto weight = [&] {
         if constexpr (decltype(by_class)::shape.rank == 0) return of_label;
-        else return of_label * constant<1 - O.label_smoothing> + mean(by_class) * share;
+        else return of_label * constant<1 - O.label_smoothing> + multiplied(lang::mean(by_class), share);
       }();
-      return others * share + multiplied(loss, weight);
+      return multiplied(others, share) + multiplied(loss, weight);
     }
   }
   /// Returns x, but 0 where the label is ignored, and NaN where the label is not a class.
@@ -214,9 +215,9 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
     const auto ignored = labels == constant<O.ignore_index>;
     if constexpr (can_exceed_classes<Logits, Labels>) {
       constexpr auto not_a_number = constant<std::numeric_limits<double>::quiet_NaN()>;
-      return where(ignored, 0_c, where(labels < constant<Logits::shape[-1]>, x, not_a_number));
+      return lang::where(ignored, 0_c, lang::where(labels < constant<Logits::shape[-1]>, x, not_a_number));
     } else {
-      return where(ignored, 0_c, x);
+      return lang::where(ignored, 0_c, x);
     }
   }
 };
@@ -229,17 +230,17 @@ struct pairwise_form : form_of_two<Loss::name> {
   template <an_expression A, an_expression B>
   static constexpr auto body(A a, B b) {
     if constexpr (wrong<A> || wrong<B> || A::shape == B::shape || A::shape.rank == 0 || B::shape.rank == 0)
-      return mean(Loss::of(a, b));
+      return lang::mean(Loss::of(a, b));
     else return wrong_shapes<pairwise_form, owner_of<A, B>, A, B>(std::index_sequence_for<A, B>{});
   }
 };
 struct mse_loss {
   static constexpr fixed_string name = "mse";
-  static constexpr auto of(auto a, auto b) { return square(a - b); }
+  static constexpr auto of(auto a, auto b) { return lang::square(a - b); }
 };
 struct l1_loss {
   static constexpr fixed_string name = "l1";
-  static constexpr auto of(auto a, auto b) { return abs(a - b); }
+  static constexpr auto of(auto a, auto b) { return lang::abs(a - b); }
 };
 template <double Delta>
 struct huber_loss {
@@ -248,7 +249,7 @@ struct huber_loss {
   /// is c.
   static constexpr auto of(auto a, auto b) {
     const auto difference = a - b;
-    const auto clamped = clamp(difference, constant<-Delta>, constant<Delta>);
+    const auto clamped = lang::clamp(difference, constant<-Delta>, constant<Delta>);
     return clamped * (difference - 0.5_c * clamped);
   }
 };
@@ -266,7 +267,9 @@ struct binary_cross_entropy_loss {
   static constexpr fixed_string name = "binary_cross_entropy_with_logits";
   /// Computes `t softplus(-x) + (1 - t) softplus(x)`, where t is the target. The shorter `softplus(x) - t x` would lose
   /// all digits if x is large and the prediction is right.
-  static constexpr auto of(auto x, auto target) { return target * softplus(-x) + (1_c - target) * softplus(x); }
+  static constexpr auto of(auto x, auto target) {
+    return target * lang::softplus(-x) + (1_c - target) * lang::softplus(x);
+  }
 };
 
 /// Computes the mean over the rows of `-log(softmax(logits)[label])`, as F.cross_entropy does. Logits are
@@ -300,7 +303,7 @@ constexpr applied<cross_entropy_form<O>, A...> cross_entropy(A...) {
 /// first one counts. The result has no gradient.
 template <class... A>
   requires some_operands<A...>
-constexpr applied<form_for<accuracy_op, form_of_two<accuracy_op::name>>, A...> accuracy(A...) {
+constexpr applied<form_applying<accuracy_op, form_of_two<accuracy_op::name>>, A...> accuracy(A...) {
   return {};
 }
 

@@ -64,7 +64,7 @@ struct placed_op : op {
 template <int... Axes>
 struct placed_form : unfit_form<"placed"> {};
 template <int Axis>
-struct placed_form<Axis> : form_for<placed_op<Axis>, form_of<"placed", 3, misuse::table_index_and_rows>> {};
+struct placed_form<Axis> : form_applying<placed_op<Axis>, form_of<"placed", 3, misuse::table_index_and_rows>> {};
 
 /// Returns a table in which `rows` replace the table's own rows along an axis, from an index on:
 /// `placed<0>(table, at, row)`, as JAX's dynamic_update_slice does. The index must leave room for the rows. Table and

@@ -71,17 +71,21 @@ struct reducing_form {
   template <class, class... Keep>
   static constexpr bool fits = sizeof...(Keep) < 2 && (std::same_as<Keep, keepdim_t> && ...);
 };
-template <int... Axes>
-struct sum_form : reducing_form<"sum"> {
+/// A form that reduces axes by Op.
+template <template <detail::axis_set, bool> class Op, class Misuse, int... Axes>
+struct reduction_form : reducing_form<Op<0, false>::name, Misuse> {
   static constexpr auto body(an_expression auto x, auto... keep) {
-    return reduced_over < sum_op, sizeof...(keep) == 1, Axes... > (x);
+    constexpr bool keeps = sizeof...(keep) == 1;
+    return reduced_over<Op, keeps, Axes...>(x);
   }
 };
+template <int... Axes>
+using sum_form = reduction_form<sum_op, misuse::axes_as_arguments, Axes...>;
 template <int... Axes>
 struct mean_form : reducing_form<"mean"> {
   template <an_expression X>
   static constexpr auto body(X x, auto... keep) {
-    const auto total = sum<Axes...>(x, keep...);
+    const auto total = sum_form<Axes...>::body(x, keep...);
     return total * constant<static_cast<double>(total.shape.count()) / static_cast<double>(X::shape.count())>;
   }
 };
@@ -91,9 +95,10 @@ struct var_form : reducing_form<"var"> {
   static constexpr bool fits = ((std::same_as<Option, keepdim_t> || std::same_as<Option, biased_t>) && ...);
   template <an_expression X, class... Option>
   static constexpr auto body(X x, Option...) {
-    const auto off_origin = make<centered_op>(x, mean<Axes...>(x, keepdim));
-    const auto off_mean = off_origin - mean<Axes...>(off_origin, keepdim);
-    const auto total = reduced_over<sum_op, (std::same_as<Option, keepdim_t> || ...), Axes...>(square(off_mean));
+    constexpr bool keeps = (std::same_as<Option, keepdim_t> || ...);
+    const auto off_origin = make<centered_op>(x, mean_form<Axes...>::body(x, keepdim));
+    const auto off_mean = off_origin - mean_form<Axes...>::body(off_origin, keepdim);
+    const auto total = reduced_over<sum_op, keeps, Axes...>(lang::square(off_mean));
     constexpr std::int64_t results = decltype(total)::shape.count();
     constexpr std::int64_t freedom = X::shape.count() - ((std::same_as<Option, biased_t> || ...) ? 0 : results);
     constexpr double share = freedom == 0 ? std::numeric_limits<double>::quiet_NaN()

@@ -80,12 +80,12 @@ struct flip_op : op {
 template <int... Bounds>
 struct slice_form : unfit_form<"slice"> {};
 template <int Axis, int Begin, int End>
-struct slice_form<Axis, Begin, End> : form_for<slice_op<Axis, Begin, End>, form_of_one<"slice">> {};
+struct slice_form<Axis, Begin, End> : form_applying<slice_op<Axis, Begin, End>, form_of_one<"slice">> {};
 template <int Axis, int Begin>
 struct slice_form<Axis, Begin> : form_of_one<"slice"> {
   template <an_expression X>
   static constexpr auto body(X x) {
-    return slice<Axis, Begin, extent_along(X::shape, Axis)>(x);
+    return make<slice_op<Axis, Begin, extent_along(X::shape, Axis)>>(x);
   }
 };
 
@@ -106,7 +106,7 @@ struct split_form<Axis, Parts> : form_of_one<"split"> {
     } else {
       constexpr int each = extent / Parts;
       return [=]<int... I>(std::integer_sequence<int, I...>) {
-        return std::tuple{slice<Axis, I * each, (I + 1) * each>(x)...};
+        return std::tuple{make<slice_op<Axis, I * each, (I + 1) * each>>(x)...};
       }(std::make_integer_sequence<int, Parts>{});
     }
   }

@@ -61,7 +61,7 @@ struct log_softmax_op : along_axis<Axis> {
 
 /// The form of an operation along an axis, which takes one expression.
 template <class Op>
-using along_axis_form = form_for<Op, form_of_one<Op::name>>;
+using along_axis_form = form_applying<Op, form_of_one<Op::name>>;
 
 /// Computes exp(x) / sum(exp(x)) along an axis, by default the last one.
 template <int Axis = -1, an_operand X, class... Surplus>

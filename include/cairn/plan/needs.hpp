@@ -90,8 +90,8 @@ struct need_finder {
     }
   }
 
-  /// Finds the root of each view, the constants, and the roots of the program's outputs.
-  constexpr void find_constants() {
+  /// Finds the root of each view, the values made of constants, and the roots of the program's outputs.
+  constexpr void find_made_of_constants() {
     for (int v = 0; v < d.turn; ++v) {
       const graphs::node& n = d.nodes[v];
       out.view_root[v] = n.op->what == graphs::role::view ? out.view_root[d.arguments[n.first]] : v;
@@ -106,7 +106,7 @@ struct need_finder {
   /// Finds the values that may be recomputed, and how the backward pass reads each value. Visits values from the last
   /// to the first, so that all readers of a value are known when the value itself is visited.
   constexpr void find_recomputable() {
-    bool is_excluded[nodes] = {};  // a boundary of a segment, or moved as a whole by a map
+    bool is_excluded[nodes] = {};  // not recomputable: a boundary of a segment, or moved as a whole by a map
     for (int v = 0; v < d.turn; ++v) {
       reads.outermost_depth[v] = reads.never;
       reads.region_of_last_kernel[v] = none;
@@ -208,7 +208,7 @@ constexpr auto find_needs(const Graph& g, const Gradient& d, const Segments& seg
                           const bool* cheap_unplaced = nullptr) {
   detail::need_finder<Graph, Gradient, Segments> finder{g, d, segments, cheap_unplaced};
   finder.find_live();
-  finder.find_constants();
+  finder.find_made_of_constants();
   finder.find_recomputable();
   finder.find_cheap();
   return finder.out;

@@ -6,12 +6,14 @@
 //
 // A backward value belongs to the segment of the forward value whose gradient it computes. Each segment around it is an
 // environment in which clones live. Environment 0 is the program itself, whose forward values are stored. A value is
-// taken from the outermost environment that sees the value and has it. If no environment has it, it is cloned in the
-// innermost environment that contains both the value and its reader.
+// taken from the outermost environment that has it, but not from further out than the value's `shared_depth`
+// (segments.hpp). If no environment has it, it is cloned in the innermost environment that contains both the value and
+// its reader.
 //
 // For example, segment A contains segment B. In B, value x is computed, and from x the result r of B. The backward pass
-// of A reads r, so x and r are cloned in environment A. Later the backward pass of B reads x. Only B sees x, so the
-// clone of x in environment A is not found, and x is cloned a second time in environment B.
+// of A reads r, so x and r are cloned in environment A. Later the backward pass of B reads x. B is the outermost segment
+// that x shares with a reader, so the clone of x in environment A is not used, and x is cloned a second time in
+// environment B.
 #pragma once
 
 #include "cairn/plan/needs.hpp"

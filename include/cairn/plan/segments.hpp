@@ -1,4 +1,4 @@
-// Decides which regions of a model are segments, and which segments see the values inside of them. Lowering records
+// Decides which regions of a model are segments, and which segments values share with their readers. Lowering records
 // where each region begins and what it is. This pass decides which regions a program checkpoints, so all forms of a
 // model share one graph and one gradient.
 #pragma once
@@ -32,8 +32,10 @@ struct segmentation {
   segment all[Segments] = {};
   int count = 1;
   int of_region[Regions] = {};
-  int of[Nodes] = {};            ///< by value of the graph and its gradient: its segment
-  int shared_depth[Nodes] = {};  ///< of forward values: least depth of a segment that contains the value and a reader
+  int of[Nodes] = {};  ///< by value of the graph and its gradient: its segment
+  /// Of forward values: each reader shares an innermost segment with the value. This is the least depth of these
+  /// segments.
+  int shared_depth[Nodes] = {};
   /// of forward values: true if an outermost segment stores the value for the backward pass, by its policy or because
   /// the segment is placed and stores contractions
   bool stored_by_segment[Nodes] = {};
@@ -94,8 +96,7 @@ struct segment_finder {
     for (int v = 0; v < d.node_count; ++v) out.of[v] = out.of_region[d.nodes[v].region];
   }
 
-  /// Finds, for each value, the least depth of a segment that contains the value and one of its readers. The program
-  /// outside of segments has depth 0. Readers of a higher order are gradients in the forward pass. They do not count,
+  /// Finds `shared_depth`. The program outside of segments has depth 0. Readers of a higher order are gradients in the forward pass. They do not count,
   /// because they find the value in the same way as the backward pass does. The readers of a view are also readers of
   /// the value that the view shows, if both are in one segment. For a value that a segment stores, the segment around
   /// it counts.

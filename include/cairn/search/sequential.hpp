@@ -133,7 +133,7 @@ namespace detail {
 
 /// The form of ckpt_sequential. `By` is void if the cuts count layers.
 template <int N, class By, class... Policy>
-struct sequential_form : function_form<"ckpt_sequential", misuse::no_tuple_of_layers> {
+struct sequential_form : free_form<"ckpt_sequential", misuse::no_tuple_of_layers> {
   template <class... L>
   static constexpr auto of(boost::hana::tuple<L...>) {
     if constexpr (N < 1 || N > static_cast<int>(sizeof...(L)))
