@@ -792,9 +792,11 @@ static_assert(an_expression<decltype(loss)>);
 // says: ckpt, block and repeat take a function, then the expressions to call it with
 // shows: operation<cairn::fixed_string<7>\{"repeat"\}
 constexpr auto h = input<"h", 4>;
-constexpr auto cell = [](auto) { return nn::tanh; };
-constexpr auto last = repeat<2, "c">(cell, std::tuple{h});  // wrong
-constexpr auto last = repeat<2, "c">(cell, h);              // right
+struct cells {
+  constexpr auto operator()(auto) const { return nn::tanh; }
+};
+constexpr auto last = repeat<2, "c">(cells{}, std::tuple{h});  // wrong
+constexpr auto last = repeat<2, "c">(cells{}, h);              // right
 constexpr auto loss = mean(last);
 
 // case: wrong-arguments-argmax

@@ -24,8 +24,8 @@ constexpr auto in_place_of_results(P p) {
 /// - `reported`: the misuse that is reported if the number is wrong;
 /// - either `of(args...)`, which makes the types of new expressions, or `body(args...)`, which is written in the
 ///   language. Both may return a mistake. Their parameters for expressions are constrained by `an_expression`, so that
-///   numbers and layers are refused. A body calls functions with qualified names, because functions of the user may have
-///   the same names. Each operation in a body has an argument of the body among its arguments.
+///   numbers and layers are refused. A body calls functions with qualified names, because functions of the user may
+///   have the same names. Each operation in a body has an argument of the body among its arguments.
 ///
 /// This base is for forms that take `Count` expressions. All else that such a form needs stands in <...>.
 template <fixed_string Name, std::size_t Count, class Misuse>

@@ -11,8 +11,8 @@
 // its reader.
 //
 // For example, segment A contains segment B. In B, value x is computed, and from x the result r of B. The backward pass
-// of A reads r, so x and r are cloned in environment A. Later the backward pass of B reads x. B is the outermost segment
-// that x shares with a reader, so the clone of x in environment A is not used, and x is cloned a second time in
+// of A reads r, so x and r are cloned in environment A. Later the backward pass of B reads x. B is the outermost
+// segment that x shares with a reader, so the clone of x in environment A is not used, and x is cloned a second time in
 // environment B.
 #pragma once
 
