@@ -97,9 +97,9 @@ struct segment_finder {
   }
 
   /// Finds `shared_depth`. The program outside of segments has depth 0. Readers of a higher order are gradients in the
-  /// forward pass. They do not count, because they find the value in the same way as the backward pass does. The readers
-  /// of a view are also readers of the value that the view shows, if both are in one segment. For a value that a segment
-  /// stores, the segment around it counts.
+  /// forward pass. They do not count, because they find the value in the same way as the backward pass does. The
+  /// readers of a view are also readers of the value that the view shows, if both are in one segment. For a value that
+  /// a segment stores, the segment around it counts.
   constexpr void find_shared_depths() {
     const auto region_segment = [&](int v) { return out.of_region[d.nodes[v].open_region]; };
     for (int v = 0; v < d.turn; ++v) out.shared_depth[v] = out.all[region_segment(v)].depth;
