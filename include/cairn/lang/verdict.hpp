@@ -67,11 +67,18 @@ constexpr verdict judge_arguments(const argument_facts* arguments, int count, co
   }
   return {};
 }
+// Loops, because std::ranges::any_of would instantiate hundreds of templates in every program.
 constexpr bool any_is_whole(std::initializer_list<dtype> types) {
-  return std::ranges::any_of(types, [](dtype t) { return kind_of(t) == kind::whole; });
+  for (const dtype type : types) {
+    if (kind_of(type) == kind::whole) return true;
+  }
+  return false;
 }
 constexpr bool any_is_bf16(std::initializer_list<dtype> types) {
-  return std::ranges::any_of(types, [](dtype t) { return t == dtype::bf16; });
+  for (const dtype type : types) {
+    if (type == dtype::bf16) return true;
+  }
+  return false;
 }
 template <class Op, bool AcceptsBf16>
 inline constexpr demands demands_of{&Op::argument_kind, &Op::becomes, !has_kernel<Op>, AcceptsBf16};
