@@ -124,6 +124,14 @@ constexpr bool is_true_at(int i) {
   return all[i];
 }
 
+/// Returns how an operation makes each result, in a kernel that computes with numbers of `Bytes` bytes.
+template <class Op, int Bytes, class... Tensors>
+constexpr auto makings_of() {
+  std::array<making, lang::results_of<Op, Tensors...>.size()> out{};
+  for (std::size_t r = 0; r < out.size(); ++r) out[r] = Op::makes(static_cast<int>(r), Bytes, Tensors::shape...);
+  return out;
+}
+
 /// How an operation reads its arguments and makes its results, where real numbers are stored as `Numbers` says.
 template <class Op, class Numbers, class Indices, class... Tensors>
 struct storage;
@@ -137,16 +145,12 @@ struct storage<Op, Real, std::index_sequence<I...>, Tensors...> {
   static constexpr reading readings[sizeof...(I) + 1]{Op::reads(static_cast<int>(I), Tensors::shape...)..., {}};
   static constexpr int precision_argument = none;
   static constexpr rounding handling = rounding::as_typed;
-  static constexpr bool is_typed = true;
+  static constexpr bool is_typed = true;  ///< nothing is rounded, and nothing is read as bf16 that has another type
   static constexpr auto* reads_bf16 = &is_true_at<(static_cast<void>(I), false)...>;
   template <template <class...> class Kernel>
   using with = Kernel<Tensors...>;
   static constexpr int bytes = sizeof(cairn::detail::computed_as<Real, Tensors...>);
-  static constexpr auto makings = [] {
-    std::array<making, made.size()> out{};
-    for (std::size_t r = 0; r < made.size(); ++r) out[r] = Op::makes(static_cast<int>(r), bytes, Tensors::shape...);
-    return out;
-  }();
+  static constexpr auto makings = makings_of<Op, bytes, Tensors...>();
   static constexpr bool rounds_any = false;
 };
 template <class Op, class Numbers, std::size_t... I, class... Tensors>
@@ -191,11 +195,7 @@ struct storage<Op, Numbers, std::index_sequence<I...>, Tensors...> {
   /// The size of a number of the type in which the kernel computes.
   static constexpr int bytes = with<size_of_number>::value;
 
-  static constexpr std::array<making, made.size()> makings = [] {
-    std::array<making, made.size()> out{};
-    for (std::size_t r = 0; r < made.size(); ++r) out[r] = Op::makes(static_cast<int>(r), bytes, Tensors::shape...);
-    return out;
-  }();
+  static constexpr auto makings = makings_of<Op, bytes, Tensors...>();
   /// Returns true if the kernel computes a result in floats and rounds it to bf16 itself.
   static constexpr bool rounds(std::size_t result) {
     if (handling != rounding::reads_bf16 &&
