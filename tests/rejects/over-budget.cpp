@@ -26,3 +26,17 @@ constexpr auto loss = sum(input<"x", 8, 4> | nn::linear<"fc", 40> | nn::tanh | n
 using allowed = fit<1_KiB>;  // wrong
 using allowed = fit<3840>;   // right
 static_assert(detail::checked<loss, allowed>());
+
+// case: over-budget-in-report
+// says: fit<\.\.\.> found no segments
+#include <cairn/report/tables.hpp>
+#include "cairn/run/program.hpp"
+constexpr auto loss = sum(input<"x", 8, 4> | nn::linear<"fc", 40> | nn::tanh | nn::linear<"fc2", 40> | nn::tanh);
+using allowed = fit<1_KiB>;  // wrong
+using allowed = fit<3840>;   // right
+inline void show(std::ostream& out) {
+  const memory_plan planned = program<loss, allowed>::memory();
+  out << planned.peak_bytes;
+  report::segment_table<program<loss, allowed>>(out);
+  report::step_table<program<loss, allowed>, program<loss, plain>>(out);
+}

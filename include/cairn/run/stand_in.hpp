@@ -79,22 +79,27 @@ constexpr unknown_number operator/(A, B) {
   return {};
 }
 
+// The figures of a refused program convert to those of a program, because functions and variables may expect these.
 struct unknown_memory {
   unknown_number stored_bytes, peak_bytes, parameter_bytes, gradient_bytes, moment_bytes, cache_bytes, elsewhere_bytes;
   constexpr unknown_number total_bytes() const { return {}; }
+  constexpr operator memory_plan() const { return {}; }
 };
 struct unknown_peak {
   unknown_number peak_bytes, plain_peak_bytes;
   std::string_view segment;
   bool in_backward = false;
   constexpr bool is_above_plain() const { return false; }
+  constexpr operator peak_plan() const { return {}; }
 };
 struct unknown_flops {
   unknown_number forward, backward, recomputed;
   constexpr unknown_number total() const { return {}; }
+  constexpr operator flop_counts() const { return {}; }
 };
 struct unknown_loops {
   unknown_number evaluations, saves, loads, sum_bytes;
+  constexpr operator loop_counts() const { return {}; }
 };
 
 /// A view that converts to a view of any rank.
