@@ -27,7 +27,7 @@ int main() {
   for (auto [x, y] : data::batches<128>(set.train, seed{42}, 0) | std::views::take(100)) {
     const float l = step.value_and_grad(bind<"images">(x), bind<"classes">(y));
     optimizer.update();
-    if (++done % 20 == 0) std::printf("step %3d  loss %.3f\n", done, l);
+    if (++done % 50 == 0) std::printf("step %3d  loss %.3f\n", done, l);
   }
   auto w = step.param<"block.0.fc1.weight">();  // views, shape {1024, 256}
   auto g = step.grad<"block.0.fc1.weight">();

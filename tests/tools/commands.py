@@ -57,9 +57,9 @@ def named(page):
             yield words
 
 
-def suites(readme):
+def suites(page):
     """Returns the first column of the table of suites."""
-    table = re.search(r"^\| suite \|.*\n\|.*\n((?:\|.*\n)+)", readme, re.MULTILINE)
+    table = re.search(r"^\| suite \|.*\n\|.*\n((?:\|.*\n)+)", page, re.MULTILINE)
     return [name for row in table[1].splitlines() for name in re.findall(r"`(\w+)`", row.split(" | ")[0])]
 
 
@@ -126,7 +126,7 @@ def collected(root):
 def faults(root=top):
     """Yields each command, and why it does not exist or an empty text."""
     lines = collected(root)
-    table = "./dev test " + " ".join(suites((root / "README.md").read_text()))
+    table = "./dev test " + " ".join(suites((root / "docs/contributing.md").read_text()))
     for line in [*lines, *called((root / "dev").read_text()), table]:
         yield line, problem(line, root)
     yield "smallest arguments", "\n".join(f"nobody names {line}" for line in smallest if line not in lines)

@@ -22,6 +22,7 @@ import prose
 import readme
 import rejects
 import small
+import start
 import tally
 from compilers import compilers, finish, top
 
@@ -500,7 +501,7 @@ all`. Time it: `./dev bench scenario gemm`; `-O3` alone is no command.
         """Returns what is wrong with the commands and executable bits in a repository with this README and this page of
         docs."""
         self.write("README.md", page)
-        self.write("docs/page.md", page)
+        self.write("docs/contributing.md", page)
         subprocess.run(["git", "add", "."], cwd=self.folder, check=True)
         found = dict(commands.faults(self.folder))
         found.pop("smallest arguments")
@@ -526,6 +527,7 @@ all`. Time it: `./dev bench scenario gemm`; `-O3` alone is no command.
 
     def test_smallest_arguments_of_what_nobody_names(self):
         self.write("README.md", self.good)
+        self.write("docs/contributing.md", self.good)
         self.assertIn("nobody names meson setup", dict(commands.faults(self.folder))["smallest arguments"])
 
     def test_what_is_run(self):
@@ -533,6 +535,53 @@ all`. Time it: `./dev bench scenario gemm`; `-O3` alone is no command.
         built = "./dev test layering && ninja -C build examples/plan && build/examples/plan tree"
         self.assertEqual(list(commands.runs(lines)), ["./dev test layering", built, "tests/draw.py all"])
         self.assertEqual(list(commands.runs(["./dev help", "./dev test"], "help")), ["./dev help"])
+
+
+class start_finds(unittest.TestCase):
+    good = """```cpp
+// one.cpp
+#include <cstdio>
+int main() { std::puts("first\\nsecond\\nthird"); }
+```
+```cpp
+// model.hpp
+```
+```text
+$ ./one
+first
+...
+```
+```cpp
+// one.cpp: instead of: first
+1st
+```
+```text
+$ ./one
+1st
+...
+third
+```
+```cpp
+// one.cpp: instead of: std::puts
+std::put
+```
+```text
+error: 'put' is not a member of 'std'
+```
+"""
+
+    def faults(self, page):
+        with tempfile.TemporaryDirectory() as folder:
+            return [what for what, wrong in start.reader(folder).faults(page) if wrong]
+
+    def test_nothing_wrong(self):
+        self.assertEqual(self.faults(self.good), [])
+
+    def test_what_is_wrong(self):
+        for right, wrong, found in [("1st\n...\nthird", "1st\n...\nfourth", "./one"), ("...\nthird", "third", "./one"),
+                                    ("of: std::puts", "of: std::print", "// one.cpp: instead of: std::print"),
+                                    ("'put' is not", "'put' is", "the mistake in one.cpp")]:
+            self.assertEqual(self.faults(self.good.replace(right, wrong))[:1], [found], wrong)
 
 
 class accepts_finds(unittest.TestCase):

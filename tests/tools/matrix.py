@@ -3,6 +3,8 @@
 Compiles the suite `static` and the programs of the pages with every compiler: matrix.py [PART OF A CELL]
 
 Each cell of the grid is built separately. Code that this processor cannot run is only compiled, and the table says so.
+A cell takes about ten minutes. Without a part of a name, a quarter of the cells runs: each compiler for each processor,
+with optimization levels in turn, so that each compiler also runs each level.
 """
 
 import os
@@ -82,9 +84,16 @@ def judge_static(compiler):
     return not any(faults), None, time.monotonic() - start, 0, "".join(faults)
 
 
+def is_in_quarter(compiler, optimization, processor):
+    turn = list(processors).index(processor) + 2 * compilers.index(compiler)
+    return optimization == optimizations[turn % len(optimizations)]
+
+
 def main(part=""):
     grid = [(compiler, optimization, processor) for compiler in compilers for optimization in optimizations
             for processor in processors] + [(compiler, "static") for compiler in compilers]
+    if not part:
+        grid = [cell for cell in grid if len(cell) == 2 or is_in_quarter(*cell)]
     print(f"{'cell':34} compiled  ran           compiling  running")
     passed = failed = 0
     for cell in grid:
