@@ -39,9 +39,8 @@ int classify(int argc, char** argv, const arguments& defaults) try {
   const auto go = [](Step& step, double lr, const auto& x, const auto& y) {
     return step.train({.lr = lr}, bind<"images">(x), bind<"classes">(y));
   };
-  double rate = 0;
   const auto judge = [&](Step& step) {
-    rate = accuracy_of<Rate, test_batch>(step, set.test);
+    const double rate = accuracy_of<Rate, test_batch>(step, set.test);
     std::printf("test accuracy %.2f %%\n", rate);
     return rate;
   };
@@ -49,7 +48,6 @@ int classify(int argc, char** argv, const arguments& defaults) try {
   compare<One, OnePlain, Step, Plain>(given, bind<"images">(x), bind<"classes">(y));
   Step step;
   train_on<batch>(set.train, step, given, true, go, judge, bind<"images">(x), bind<"classes">(y));
-  if (rate > 0) std::printf("test accuracy: %.2f %%\n", rate);  // accuracy after the last complete epoch
   return 0;
 } catch (const std::exception& e) {
   std::cerr << defaults.name << ": " << e.what() << '\n';

@@ -83,7 +83,7 @@ auto measure(seed s, const auto&... bound) {
 }
 
 /// Prints the memory of a training step with and without ckpt, of One and OnePlain. Then prints the times of Step and
-/// Plain, which may be compiled for more threads. Draws the memory if the arguments ask for a picture.
+/// Plain, which may be compiled for more threads. Draws the memory in the picture that the arguments name.
 template <class One, class OnePlain, class Step = One, class Plain = OnePlain>
 void compare(const arguments& given, const auto&... bound) {
   const seed s{given.seed};
@@ -101,7 +101,6 @@ void compare(const arguments& given, const auto&... bound) {
     std::ofstream file(given.picture);
     report::timeline<One, OnePlain>(file);
     if (!file.flush()) throw std::runtime_error("cannot write " + given.picture);
-    std::cout << "its memory: " << given.picture << '\n';
   }
   std::cout << '\n' << std::flush;
 }
@@ -143,17 +142,19 @@ void train(Step& step, const arguments& given, const plan& epoch, auto batches, 
         std::fflush(stdout);
         return result;
       });
-  if (given.run.empty()) return;
-  const cairn::train::run_folder folder(given.run);
-  if (ended == cairn::train::ending::asked) {
-    std::cout << "ended early and saved; this goes on: " << given.again << '\n';
-  } else {
-    std::cout << "the best weights: " << folder.best() << "\nits log: " << folder.log() << '\n' << std::flush;
-    std::ofstream page(given.run + "/profile.html");
-    report::page(page, report::profile(step, bound...));
-    if (!page.flush()) throw std::runtime_error("cannot write " + given.run + "/profile.html");
-    std::cout << "a step in a browser: " << given.run << "/profile.html\n";
+  if (!given.run.empty()) {
+    const cairn::train::run_folder folder(given.run);
+    if (ended == cairn::train::ending::asked) {
+      std::cout << "ended early and saved; this goes on: " << given.again << '\n';
+    } else {
+      std::cout << "the best weights: " << folder.best() << "\nits log: " << folder.log() << '\n' << std::flush;
+      std::ofstream page(given.run + "/profile.html");
+      report::page(page, report::profile(step, bound...));
+      if (!page.flush()) throw std::runtime_error("cannot write " + given.run + "/profile.html");
+      std::cout << "a step in a browser: " << given.run << "/profile.html\n";
+    }
   }
+  if (!given.picture.empty()) std::cout << "the memory of a step: " << given.picture << '\n';
 }
 
 }  // namespace training

@@ -196,12 +196,12 @@ in all                            928   3.62 KiB
 BOOST_AUTO_TEST_CASE(equal_segments_share_a_line) {
   std::ostringstream out;
   report::segment_table<with_segments>(out);
-  BOOST_TEST(out.str() == R"(segment                            boundary   not stored     recomputed
-------------------------------------------------------------------------------------
-block.8.ff ... block.10.ff   3 x      128 B     1.00 KiB   3 operations   1.00 kFLOP
-block.8.ff.in                          64 B        512 B    1 operation     500 FLOP
-block.9.ff.in                          64 B        512 B   2 operations     500 FLOP
-block.10.gg                           128 B     1.00 KiB   3 operations   1.00 kFLOP
+  BOOST_TEST(out.str() == R"(segment                            boundary   not stored           recomputed
+-----------------------------------------------------------------------------
+block.8.ff ... block.10.ff   3 x      128 B     1.00 KiB   3 ops   1.00 kFLOP
+block.8.ff.in                          64 B        512 B    1 op     500 FLOP
+block.9.ff.in                          64 B        512 B   2 ops     500 FLOP
+block.10.gg                           128 B     1.00 KiB   3 ops   1.00 kFLOP
 )");
 }
 
@@ -342,10 +342,10 @@ outside of segments         add   {8, 16}   block.2.fc          mul             
 block.0.ff ... block.2.ff   add   {8, 16}   in ... block.1.fc   matmul recomputed, gradient of block.*.fc.weight   3 x      512 B
 in all                                                                                                                   2.00 KiB
 
-segment                           recomputed                                of forward
---------------------------------------------------------------------------------------
-block.0.ff ... block.2.ff   3 x   matmul, add   2 operations   4.22 kFLOP         27 %
-in all                                          6 operations   12.7 kFLOP         82 %
+segment                           recomputed                         of forward
+-------------------------------------------------------------------------------
+block.0.ff ... block.2.ff   3 x   matmul, add   2 ops   4.22 kFLOP         27 %
+in all                                          6 ops   12.7 kFLOP         82 %
 
 stored for                                    from   read by
 -------------------------------------------------------------------------------------------------------------
@@ -353,11 +353,11 @@ outside of segments   add           {8, 16}   out    softmax_error              
 outer                 add "first"   {8, 16}   in     matmul recomputed, gradient of a.fc.weight         512 B
 in all                                                                                               1.00 KiB
 
-segment      recomputed                                          of forward
----------------------------------------------------------------------------
-outer        dropout                  1 operation     128 FLOP          1 %
-a.inner      2 matmul, 2 add, gelu   5 operations   8.58 kFLOP         78 %
-in all                               6 operations   8.70 kFLOP         79 %
+segment      recomputed                                   of forward
+--------------------------------------------------------------------
+outer        dropout                  1 op     128 FLOP          1 %
+a.inner      2 matmul, 2 add, gelu   5 ops   8.58 kFLOP         78 %
+in all                               6 ops   8.70 kFLOP         79 %
 )");
 }
 
@@ -373,10 +373,10 @@ outside of segments   add      {8, 16} bf16   in     tanh recomputed, tanh_slope
                       matmul   {8, 16} bf16   fc     softmax_error                    256 B
 in all                                                                                512 B
 
-segment                  recomputed                                     of forward
-----------------------------------------------------------------------------------
-outside of segments      tanh, 2 conversion   3 operations   432 FLOP          6 %
-in all                                        3 operations   432 FLOP          6 %
+segment                  recomputed                              of forward
+---------------------------------------------------------------------------
+outside of segments      tanh, 2 conversion   3 ops   432 FLOP          6 %
+in all                                        3 ops   432 FLOP          6 %
 )");
 }
 
@@ -406,10 +406,10 @@ outside of segments   add   {8, 3}   left    mul recomputed, mul       96 B
                       add   {8, 5}   right   mul recomputed, mul      160 B
 in all                                                                256 B
 
-segment                  recomputed                           of forward
-------------------------------------------------------------------------
-outside of segments      mul          1 operation   64 FLOP          3 %
-in all                                1 operation   64 FLOP          3 %
+segment                  recomputed                    of forward
+-----------------------------------------------------------------
+outside of segments      mul          1 op   64 FLOP          3 %
+in all                                1 op   64 FLOP          3 %
 )");
 }
 

@@ -83,8 +83,8 @@ class table {
   std::size_t left_;
 };
 
-/// Returns a text like "3 operations".
-inline std::string operations(int n) { return std::to_string(n) + (n == 1 ? " operation" : " operations"); }
+/// Returns a text like "3 ops", for operations.
+inline std::string operations(int n) { return std::to_string(n) + (n == 1 ? " op" : " ops"); }
 /// Returns the first and the last of `count` names as one text, or only the first if both are equal.
 inline std::string from_to(std::string_view first, std::string_view last, int count) {
   std::string text(first);
@@ -203,7 +203,7 @@ void segment_table(std::ostream& out) {
     out << "no segments\n";
     return;
   }
-  detail::table t({"segment", "", "boundary", "not stored", "recomputed", ""});
+  detail::table t({"segment", "", "boundary", "not stored", "", "recomputed"});
   for (const detail::alike& g : detail::folded(segments)) {
     const segment_plan& s = g.first;
     t.add({detail::from_to(s.path, g.last.path, g.count), g.count > 1 ? std::to_string(g.count) + " x" : "",
