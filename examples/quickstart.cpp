@@ -1,3 +1,4 @@
+// Trains a network of eight checkpointed blocks, whose memory is a constant.
 #include <cairn/cairn.hpp>
 #include <cstdio>
 #include <ranges>
