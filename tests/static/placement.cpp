@@ -75,7 +75,7 @@ constexpr auto fittings = []<int... Parts>(std::integer_sequence<int, Parts...>)
     using step = step_of<Loss, fit<asked>, Options...>;
     return fitting{asked, peak<step>, plans::search::figures_of<step>.recomputed_flops};
   }()...};
-}(std::integer_sequence<int, 1, 6, 10, 14, 19, 24, 28, 32>{});
+}(std::integer_sequence<int, 1, 8, 14, 22, 32>{});
 
 /// Returns true if three conditions hold. The smallest budget is too small, and from some budget on all budgets are
 /// kept. A larger budget never has more recomputed work. With as many bytes as without placed segments, the program
