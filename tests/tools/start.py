@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Follows docs/start.md, as a reader would, and compares what the programs print. Runs the README's program, too.
+"""Follows docs/start.md, as a reader would, and compares what the programs print. Runs the programs of README and
+docs/adjoint.md, too.
 
 A block of C++ that begins with `// NAME` is the file NAME. If the line goes on with `: instead of: OLD`, the rest of the
 block takes the place of OLD in that file. In a block of text, `$ ./NAME ARGUMENTS` compiles NAME.cpp and runs it. The
@@ -102,7 +103,9 @@ def main():
     shown = readme.blocks(first, "text")[0]
     with tempfile.TemporaryDirectory() as folder:
         found = reader(folder).faults((top / "docs/start.md").read_text())
-        for what, wrong in chain([("README.md", "" if printed == shown else f"it prints\n{printed}")], found):
+        others = [("README.md", "" if printed == shown else f"it prints\n{printed}"),
+                  ("docs/adjoint.md", readme.printed_faults("docs/adjoint.md"))]
+        for what, wrong in chain(others, found):
             print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
             passed += not wrong
             failed += bool(wrong)
