@@ -537,6 +537,20 @@ all`. Time it: `./dev bench scenario gemm`; `-O3` alone is no command.
         self.assertEqual(list(commands.runs(["./dev help", "./dev test"], "help")), ["./dev help"])
 
 
+class defaults_find(unittest.TestCase):
+    good = (operations.top / operations.page_name).read_text()
+
+    def faults(self, right, wrong):
+        self.assertIn(right, self.good)
+        return len(list(operations.wrong_defaults(self.good.replace(right, wrong))))
+
+    def test_what_is_wrong(self):
+        row = "| `nn::recurrent_options` | `num_layers ="
+        for right, wrong, count in [(row, row, 0), (row, "| `epoch_plan` | `num_layers =", 2),
+                                    ("`beta1 = 0.9`", "`beta1 = 0.95`", 1), ("`padding = 0`, `dilation", "`dilation", 1)]:
+            self.assertEqual(self.faults(right, wrong), count, wrong)
+
+
 class start_finds(unittest.TestCase):
     good = """```cpp
 // one.cpp

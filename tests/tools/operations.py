@@ -43,7 +43,9 @@ def statements(page):
     yield "void rows() {\n"
     for kind, first, second in tables(page):
         for span in first:
-            if kind == "shape":
+            if kind == "defaults":
+                continue  # the headers are compared
+            elif kind == "shape":
                 yield f"  static_assert(decltype({span})::shape == shape{second[0]});\n"
             elif kind == "holds":
                 yield f"  namespace {span.replace('::', '_')} = {span};\n"
@@ -110,6 +112,25 @@ def wrong_names(page, clang):
                                 {re.match(r"\w+", span)[0] for span in second})
 
 
+def fields(type_name):
+    """Returns the fields of a struct that have defaults, as the headers write them: `lr = 1e-3`."""
+    name = type_name.rpartition("::")[2]
+    struct = re.search(rf"^struct {name} (?::[^{{]*)?{{\n(.*?)^}};", all_headers(), re.MULTILINE | re.DOTALL)
+    return re.findall(r"^  (?! |static |using |friend |constexpr )[\w:<>, ()]+? (\w+ = [^;]+);", struct[1], re.MULTILINE)
+
+
+def wrong_defaults(page):
+    """Yields the types whose defaults on the page differ from the headers, and options without a row of defaults."""
+    rows = list(tables(page))
+    shown = {name: second for kind, first, second in rows if kind == "defaults" for name in first}
+    for name, values in shown.items():
+        if values != fields(name):
+            yield f"{name}: the headers have {fields(name)}, the page has {values}"
+    for kind, first, _ in rows:
+        if kind == "members" and first[0].endswith("_options") and first[0] not in shown:
+            yield f"{first[0]}: no row of defaults"
+
+
 def all_headers():
     return "".join(path.read_text() for path in sorted((top / "include/cairn").glob("*/*.hpp")))
 
@@ -130,6 +151,7 @@ def faults():
     with tempfile.TemporaryDirectory() as folder:
         clang = editor(Path(folder), beginning(page))
         yield f"{page_name}: its names", clang.printed or "\n".join(wrong_names(page, clang))
+        yield f"{page_name}: its defaults", "\n".join(wrong_defaults(page))
         yield f"{page_name} with clang++-19", clang.printed or clang.compiled("".join(statements(page))).stderr
 
 
