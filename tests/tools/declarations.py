@@ -35,14 +35,15 @@ def statements(text):
 
 
 def without_template(statement):
-    """Returns the statement without a leading `template <...>`."""
-    while statement.startswith("template"):
-        depth = 0
-        for end, character in enumerate(statement):
-            depth += (character == "<") - (character == ">" and statement[end - 1] != "-")
-            if character == ">" and depth == 0:
-                break
-        statement = statement[end + 1:].strip()
+    """Returns the statement without a leading `template <...>`, and without a `requires (...)` behind it."""
+    for word, opens, closes in [("template", "<", ">"), ("requires", "(", ")")]:
+        while re.match(rf"{word} ?\{opens}", statement):
+            depth = 0
+            for end, character in enumerate(statement):
+                depth += (character == opens) - (character == closes and statement[end - 1] != "-")
+                if character == closes and depth == 0:
+                    break
+            statement = statement[end + 1:].strip()
     return statement
 
 

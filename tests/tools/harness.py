@@ -551,6 +551,13 @@ class defaults_find(unittest.TestCase):
             self.assertEqual(self.faults(right, wrong), count, wrong)
 
 
+    def test_a_wrong_header(self):
+        for right, wrong, count in [("`data::draw_options`, `data::logit_error` |", "`data::logit_error` |", 1),
+                                    ("| `cairn/named.hpp` | `named_gradients`", "| `cairn/names.hpp` | `named_gradients`", 2)]:
+            self.assertIn(right, self.good)
+            self.assertEqual(len(list(operations.wrong_headers(self.good.replace(right, wrong)))), count, wrong)
+
+
 class start_finds(unittest.TestCase):
     good = """```cpp
 // one.cpp

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import declarations
 from compilers import compile_text, top
 
 page_name = "docs/operations.md"
@@ -43,7 +44,7 @@ def statements(page):
     yield "void rows() {\n"
     for kind, first, second in tables(page):
         for span in first:
-            if kind == "defaults":
+            if kind in ("defaults", "defines"):
                 continue  # the headers are compared
             elif kind == "shape":
                 yield f"  static_assert(decltype({span})::shape == shape{second[0]});\n"
@@ -131,6 +132,40 @@ def wrong_defaults(page):
             yield f"{first[0]}: no row of defaults"
 
 
+def included(header, found):
+    """Adds a header of cairn's and all headers that it includes to a set."""
+    path = top / "include" / header
+    if header not in found and path.exists():
+        found.add(header)
+        for name in re.findall(r"^ *# *include [<\"](cairn/[^\">]+)", path.read_text(), re.MULTILINE):
+            included(name, found)
+    return found
+
+
+def further_headers(page):
+    """Returns the headers that cairn.hpp does not include, with the types and functions of the page that they define. A
+    header of testing/ is named as programs include it."""
+    public = {"cairn", *(f"cairn::{space}" for space in documented)}
+    found = {}
+    root = top / "include"
+    for path in sorted({str(path.relative_to(root)) for path in root.rglob("*.hpp")} - included("cairn/cairn.hpp", set())):
+        names = {name.removeprefix("cairn::") for name, how in declarations.names((root / path).read_text())
+                 if how == "defined" and name.rpartition("::")[0] in public}
+        names = {name for name in names if re.search(rf"(?<![\w:]){name}\b", page)}
+        if names:
+            found[path.replace("/testing/", "/")] = sorted(names)
+    return found
+
+
+def wrong_headers(page):
+    """Yields the rows of the table of headers that differ from the headers."""
+    shown = {first[0]: names for kind, first, names in tables(page) if kind == "defines"}
+    right = further_headers(page)
+    for header in sorted({*shown, *right}):
+        if shown.get(header, []) != right.get(header, []):
+            yield f"{header}: defines {right.get(header, [])}, the page has {shown.get(header, [])}"
+
+
 def all_headers():
     return "".join(path.read_text() for path in sorted((top / "include/cairn").glob("*/*.hpp")))
 
@@ -151,6 +186,7 @@ def faults():
     with tempfile.TemporaryDirectory() as folder:
         clang = editor(Path(folder), beginning(page))
         yield f"{page_name}: its names", clang.printed or "\n".join(wrong_names(page, clang))
+        yield f"{page_name}: its headers", "\n".join(wrong_headers(page))
         yield f"{page_name}: its defaults", "\n".join(wrong_defaults(page))
         yield f"{page_name} with clang++-19", clang.printed or clang.compiled("".join(statements(page))).stderr
 
