@@ -1,9 +1,9 @@
 #!/usr/bin/env -S python3 -B
 """Builds the site in build/site: collects the pages, calls MkDocs, and checks the links and the list of pages.
 
-README, the list of examples and the notes of the benchmarks become pages next to those of docs/. A link to another file of the repository
-leads to a copy of the file. The script fails if a link leads nowhere, if a heading that a link names does not exist, or
-if mkdocs.yml does not list a page.
+README, the list of examples and the notes of the benchmarks become pages next to those of docs/. A link to another
+file of the repository leads to a copy of the file. The script fails if a link leads nowhere, if a heading that a link
+names does not exist, or if mkdocs.yml does not list a page.
 """
 
 import re
