@@ -79,6 +79,9 @@ BOOST_AUTO_TEST_CASE(several_inputs_of_any_container) {
   const std::array<double, 3> z{1, -1, 0.5};
   BOOST_TEST((gradcheck<loss, wrt<"y", "z">>(seed{1}, first, second, bind<"z">(z))).relative < 1e-6);
   BOOST_TEST((gradcheck<loss, freeze<"w">, wrt<"x">>(seed{1}, first, second, bind<"z">(z))).relative < 1e-6);
+  // A binding may own its numbers. These numbers are varied, too.
+  const auto owned = [] { return std::vector<double>{1, -1, 0.5}; };
+  BOOST_TEST((gradcheck<loss, wrt<"z">>(seed{1}, first, second, bind<"z">(owned()))).relative < 1e-6);
 }
 
 // The result fails in every form of comparison that the pages show.

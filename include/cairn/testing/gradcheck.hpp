@@ -44,7 +44,8 @@ gradient_deviation worst_deviation(auto step, seed s, const auto&... inputs) {
   const double* const gradients = step.gradients().data();
   const std::vector<double> gradient(gradients, gradients + Compiled::addresses.gradient_bytes / sizeof(double));
   std::vector<double> copies[machine::leaf_count + 1];  // copies of inputs in wrt<...>, by leaf
-  [[maybe_unused]] const auto copied = [&](auto array) {
+  // The result does not own its numbers, even if the binding does: a copy of such a binding would lead to its own copy.
+  [[maybe_unused]] const auto copied = [&]<fixed_string Name, class Array>(bound<Name, Array> array) {
     constexpr int leaf = bound_leaf<Compiled, decltype(array)>;
     if constexpr (Compiled::model::chosen.wanted[leaf]) {
       copies[leaf].assign(array.data, array.data + machine::leaf(leaf).count);
