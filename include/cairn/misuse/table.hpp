@@ -324,7 +324,7 @@ struct over_budget { template <class Silent, class... Facts> struct found : Sile
   "make the batch smaller, or allow these bytes"); } }; };
 struct over_least { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [over-budget]: fit<...> found no segments with which the arena of this program has at most these bytes; allow "
-  "least_bytes, make the batch smaller, or write large layers as several smaller ones"); } }; };
+  "least_bytes, write segments by hand, make the batch smaller, or write large layers as several smaller ones"); } }; };
 struct nothing_to_place { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [nothing-to-place]: fit<...> makes segments of layers that are applied by |, repeat or block, and this model has "
   "none; leave the option out, or write the model as layers: x | nn::linear<\"fc1\", 64> | nn::relu"); } }; };
