@@ -2,7 +2,7 @@
 //
 // An expression is a type, and a number of run time cannot enter a type. Write a constant as `0.5_c` or
 // `constant<0.5>`. A number that is known only at run time, for example the scale of the logits, is an input: write
-// `logits * input<"scale">`, and `bind<"scale">(s)` in each step.
+// `logits * input<"scale">`, and `bind<"scale">(std::array{s})` in each step.
 //
 // The id also reports real numbers where an operation takes indices, and indices where it takes real numbers. The id
 // reports a bound array with elements of the wrong type. `cross_entropy` has a sentence of its own, because it takes

@@ -123,22 +123,26 @@ view_stand_in<Number> read_only(const view_stand_in<Number>& view) {
   return view;
 }
 
-/// What stands for the value of an output: a number if the output is a scalar, and otherwise a view. An output that is
-/// a mistake has no shape; `Unknown` stands for its value.
-template <class Number, class Unknown, class E>
-using output_stand_in =
-    std::conditional_t<wrong<E>, Unknown, std::conditional_t<E::shape.rank == 0, Number, view_stand_in<Number>>>;
+/// Stands for the value of an output that is a mistake. Such an output has no shape, so its value is a view and a number.
+template <class Number>
+struct unknown_result : view_stand_in<Number> {
+  operator Number() const { return 1; }
+};
+/// What stands for the value of an output: a number if the output is a scalar, and otherwise a view.
+template <class Number, class E>
+using output_stand_in = std::conditional_t<
+    wrong<E>, unknown_result<Number>, std::conditional_t<E::shape.rank == 0, Number, view_stand_in<Number>>>;
 /// Returns what stands for the results of a program. The first output is the loss, which is a number.
 template <class Number, class Loss, class... More>
 auto results_stand_in(output_list<Loss, More...>) {
   if constexpr (sizeof...(More) == 0) return Number{};
-  else return std::tuple{Number{}, output_stand_in<Number, Number, More>{}...};
+  else return std::tuple{Number{}, output_stand_in<Number, More>{}...};
 }
 /// Returns what stands for the results of a predictor.
 template <class Number, class... E>
 auto predictions_stand_in(output_list<E...>) {
-  if constexpr (sizeof...(E) == 1) return (output_stand_in<Number, view_stand_in<Number>, E>{}, ...);
-  else return std::tuple{output_stand_in<Number, view_stand_in<Number>, E>{}...};
+  if constexpr (sizeof...(E) == 1) return (output_stand_in<Number, E>{}, ...);
+  else return std::tuple{output_stand_in<Number, E>{}...};
 }
 
 template <auto Output, class... Options>
