@@ -123,7 +123,8 @@ view_stand_in<Number> read_only(const view_stand_in<Number>& view) {
   return view;
 }
 
-/// Stands for the value of an output that is a mistake. Such an output has no shape, so its value is a view and a number.
+/// Stands for the value of an output that is a mistake. Such an output has no shape, so its value is both a view and a
+/// number.
 template <class Number>
 struct unknown_result : view_stand_in<Number> {
   operator Number() const { return 1; }
