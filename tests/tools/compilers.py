@@ -49,6 +49,16 @@ def for_each(function, items):
         yield from pool.map(function, items)
 
 
+def report(checks):
+    """Prints each check with what is wrong, which is an empty text if nothing is wrong, and then the last line."""
+    passed = failed = 0
+    for what, wrong in checks:
+        print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
+        passed += not wrong
+        failed += bool(wrong)
+    finish(passed, failed)
+
+
 def finish(passed, failed):
     """Prints the last line of every suite, which tally.py adds up. A suite that has checked nothing has failed."""
     print(f"{passed} passed, {failed} failed")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import commands
 import operations
-from compilers import compile_text, compilers, finish, top
+from compilers import compile_text, compilers, report, top
 
 programs = [f"docs/{name}.md" for name in ("language", "recipes", "questions", "running", "mixed", "add-a-layer")]
 reports = """#include <cairn/report/tables.hpp>
@@ -146,7 +146,6 @@ def glossary_faults(page, texts):
 
 
 def main():
-    passed = failed = 0
     read = [(top / name).read_text() for name in ("README.md", "examples/quickstart.cpp")]
     stale = "\n".join(stale_references((top / "docs/conformance.md").read_text(), top / "docs"))
     pages = ((f"{name} with {compilers[-1]}", program_faults(name, compilers[-1])) for name in programs)
@@ -154,11 +153,7 @@ def main():
     others = [*(top / "include").rglob("*.hpp"), *(file for file in (top / "docs").glob("*.md") if file.stem != "glossary")]
     glossary = glossary_faults((top / "docs/glossary.md").read_text(), [file.read_text() for file in others])
     checks = chain([("docs/glossary.md", "\n".join(glossary))], commands.faults(), operations.faults(), [("docs/conformance.md", stale)], faults(*read), pages, numbers)
-    for what, wrong in checks:
-        print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
-        passed += not wrong
-        failed += bool(wrong)
-    finish(passed, failed)
+    report(checks)
 
 
 if __name__ == "__main__":

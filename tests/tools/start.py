@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 import readme
-from compilers import finish, top
+from compilers import report, top
 
 # The options fix the bits of the numbers, and the workspace of kernels.
 compiler = ["g++", "-std=c++20", "-O1", "-march=x86-64-v3", "-I."]
@@ -36,10 +36,6 @@ def transcript(text):
 def pattern(shown):
     """Returns a regex for what a program prints."""
     return "".join("(.*\n)*?" if line == "...\n" else re.escape(line) for line in shown.splitlines(keepends=True))
-
-
-def words(text):
-    return " ".join(text.split())
 
 
 class reader:
@@ -82,7 +78,7 @@ class reader:
     def refused(self, shown):
         """Returns what is wrong with a message, whose indented lines belong to the lines before."""
         printed = self.compile(self.changed.removesuffix(".cpp"), "-fsyntax-only").stderr
-        missing = [part for part in re.split(r"\n(?! )", shown.strip()) if words(part) not in words(printed)]
+        missing = [part for part in readme.parts(shown) if part not in readme.words(printed)]
         return "" if printed.count("error: ") == 1 and not missing else "\n".join([*missing, printed])
 
     def faults(self, page):
@@ -97,19 +93,13 @@ class reader:
 
 
 def main():
-    passed = failed = 0
     first = (top / "README.md").read_text()
     printed = readme.output(readme.blocks(first, "cpp")[0])
     shown = readme.blocks(first, "text")[0]
+    others = [("README.md", "" if printed == shown else f"it prints\n{printed}"),
+              ("docs/adjoint.md", readme.printed_faults("docs/adjoint.md"))]
     with tempfile.TemporaryDirectory() as folder:
-        found = reader(folder).faults((top / "docs/start.md").read_text())
-        others = [("README.md", "" if printed == shown else f"it prints\n{printed}"),
-                  ("docs/adjoint.md", readme.printed_faults("docs/adjoint.md"))]
-        for what, wrong in chain(others, found):
-            print("FAIL" if wrong else "ok  ", what, wrong, flush=True)
-            passed += not wrong
-            failed += bool(wrong)
-    finish(passed, failed)
+        report(chain(others, reader(folder).faults((top / "docs/start.md").read_text())))
 
 
 if __name__ == "__main__":
