@@ -32,7 +32,7 @@ constexpr auto y = x * 0.5_c;  // right
 constexpr auto loss = mean(y + 1.0_c);
 
 // case: kind-mismatch-argmax
-// says: arguments are real numbers \(float\) or indices \(int\)
+// says: arguments are real numbers, shown as float, or indices, shown as int
 // shows: operation<cairn::fixed_string<7>\{"argmax"\}, int ?\[4\]>
 // shows: takes<float>
 constexpr auto at = indices<"at", 8, 4>;
@@ -41,7 +41,7 @@ constexpr auto most = argmax<0>(one_hot(at));  // right
 constexpr auto loss = sum(one_hot(most));
 
 // case: kind-mismatch-comparison
-// says: arguments are real numbers \(float\) or indices \(int\)
+// says: arguments are real numbers, shown as float, or indices, shown as int
 // shows: operation<cairn::fixed_string<5>\{"less"\}, float ?\[8\]\[4\], int ?\[4\]>
 // shows: takes<float, float>
 constexpr auto x = input<"x", 8, 4>;
@@ -51,7 +51,7 @@ constexpr auto below = x < as_real(at);  // right
 constexpr auto loss = sum(where(below, x, 0_c));
 
 // case: kind-mismatch-concatenate-indices
-// says: arguments are real numbers \(float\) or indices \(int\)
+// says: arguments are real numbers, shown as float, or indices, shown as int
 // shows: operation<cairn::fixed_string<12>\{"concatenate"\}, float ?\[4\], int ?\[4\]>
 // shows: takes<float, float>
 constexpr auto words = labels<"words", 8, 4>;  // wrong
@@ -67,7 +67,7 @@ constexpr auto padded = [](auto x) { return concatenate<0>(x, reshape<1>(1.0_c))
 constexpr auto loss = mean(input<"x", 4> | block<"padded">(padded));
 
 // case: kind-mismatch-gather
-// says: arguments are real numbers \(float\) or indices \(int\)
+// says: arguments are real numbers, shown as float, or indices, shown as int
 // shows: operation<cairn::fixed_string<7>\{"gather"\}, int ?\[4\], float ?\[8\]\[2\]>
 // shows: takes<int, int>
 constexpr auto table = param<"table", 8, 2>;
@@ -77,14 +77,14 @@ constexpr auto rows = gather<0>(table, at);  // right
 constexpr auto loss = sum(rows);
 
 // case: kind-mismatch-halves
-// says: arguments are real numbers \(float\) or indices \(int\).*or as_real\(x\)
+// says: arguments are real numbers, shown as float, or indices, shown as int.*or as_real\(x\)
 // shows: cairn::bf16 ?\[8\]\[10\].*takes<float, int>
 constexpr auto logits = as<bf16>(input<"x", 8, 10>);
 constexpr auto loss = cross_entropy(logits, labels<"y", 10, 8>);           // wrong
 constexpr auto loss = cross_entropy(as_real(logits), labels<"y", 10, 8>);  // right
 
 // case: kind-mismatch-indices
-// says: arguments are real numbers \(float\) or indices \(int\)
+// says: arguments are real numbers, shown as float, or indices, shown as int
 // shows: fact::in<cairn::fixed_string<4>\{"enc"\}>
 // shows: operation<cairn::fixed_string<5>\{"gelu"\}, int ?\[4\]>
 // shows: takes<float>
@@ -101,7 +101,7 @@ constexpr auto twice = [](auto x) { return constant<2> * x; };  // right
 constexpr auto loss = mean(input<"x", 4> | block<"twice">(twice));
 
 // case: kind-mismatch-reals
-// says: arguments are real numbers \(float\) or indices \(int\)
+// says: arguments are real numbers, shown as float, or indices, shown as int
 // shows: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[4\]\[8\], float ?\[4\]>
 // shows: takes<float, int>
 constexpr auto classes = input<"classes", 4>;      // wrong
@@ -126,7 +126,7 @@ constexpr auto loss = cross_entropy(logits, targets);                 // wrong
 constexpr auto loss = -mean(sum<-1>(targets * log_softmax(logits)));  // right
 
 // case: kind-mismatch-where
-// says: arguments are real numbers \(float\) or indices \(int\)
+// says: arguments are real numbers, shown as float, or indices, shown as int
 // shows: operation<cairn::fixed_string<6>\{"where"\}, float ?\[8\]\[4\], float ?\[8\]\[4\], float>
 // shows: takes<int, float, float>
 constexpr auto x = input<"x", 8, 4>;
@@ -185,7 +185,7 @@ constexpr auto y = dropout<"d">(x);
 static_assert(an_expression<decltype(y)>);
 
 // case: kind-mismatch-embedding
-// says: arguments are real numbers \(float\) or indices \(int\)
+// says: arguments are real numbers, shown as float, or indices, shown as int
 // shows: fact::in<cairn::fixed_string<4>\{"wte"\}>
 // shows: embedding.*float ?\[4\]\[9\]
 // shows: takes<int>
@@ -195,7 +195,7 @@ constexpr auto h = tokens | nn::embedding<"wte", 16>;
 static_assert(an_expression<decltype(h)>);
 
 // case: kind-mismatch-grad
-// says: arguments are real numbers \(float\) or indices \(int\)
+// says: arguments are real numbers, shown as float, or indices, shown as int
 // shows: fact::in<cairn::fixed_string<\d+>\{"s"\}>.*operation<cairn::fixed_string<5>\{"grad"\}, float, int ?\[8\]>
 constexpr auto slope = [](auto h, auto y) {
   return grad(cross_entropy(h, y), y);  // wrong
@@ -218,7 +218,7 @@ int main() {
 }
 
 // case: kind-mismatch-outputs
-// says: arguments are real numbers \(float\) or indices \(int\)
+// says: arguments are real numbers, shown as float, or indices, shown as int
 // shows: operation<cairn::fixed_string<8>\{"outputs"\}, int ?\[4\], float>
 // shows: takes<float>
 constexpr auto classes = labels<"classes", 3, 4>;
@@ -265,7 +265,7 @@ struct descent {
 static_assert(detail::checked<loss, update<descent{}>>());
 
 // case: kind-mismatch-sinusoidal
-// says: arguments are real numbers \(float\) or indices \(int\)
+// says: arguments are real numbers, shown as float, or indices, shown as int
 // shows: operation<cairn::fixed_string<21>\{"sinusoidal_positions"\}, float ?\[2\]\[8\]\[12\], float ?\[8\]>
 // shows: fact::takes<float, int>
 constexpr auto positions = input<"at", 8>;       // wrong

@@ -6,7 +6,7 @@
 // - `in` is the path of the blocks and segments around the operation.
 // - `operation` names the operation, the source of each argument, and the arguments' shapes. A source is a layer, a
 //   leaf, an operation, or an argument of the body.
-// - `axes_added_by` names the first value that had as many axes as the argument with the most axes.
+// - `axes_come_from` names the first value that had as many axes as the argument with the most axes.
 //
 // Some mistakes have a sentence of their own: arrays that are bound, labels that do not fit logits, indices that do not
 // fit the axis that they index, axes and reshapes. Joining, slicing and padding have their own sentences, and so have
@@ -435,7 +435,7 @@ constexpr auto loss = sum(placed<0>(param<"table", 8, 4>, indices<"at", 8>, row)
 // case: shape-mismatch-rank-layer
 // says: the shapes must be equal; change the argument that differs
 // shows: operation<cairn::fixed_string<11>\{"mse\(fc, x\)"\}, float ?\[4\]\[4\]\[6\], float ?\[4\]\[6\]>
-// shows: axes_added_by<cairn::fixed_string<6>\{"slope"\}>
+// shows: axes_come_from<cairn::fixed_string<6>\{"slope"\}>
 constexpr auto slope = param<"slope", 4, 1, 1>;  // wrong
 constexpr auto slope = param<"slope", 4, 1>;     // right
 constexpr auto x = input<"x", 4, 6>;
@@ -445,7 +445,7 @@ constexpr auto loss = mse(ckpt<"scale">(scaled, x) | nn::linear<"fc", 6>, x);
 // case: shape-mismatch-rank
 // says: logits \{..., classes\} take labels<"name", classes, ...>, one a row
 // shows: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[16\]\[8\]\[16\], int ?\[8\]>
-// shows: axes_added_by<cairn::fixed_string<7>\{"column"\}>
+// shows: axes_come_from<cairn::fixed_string<7>\{"column"\}>
 constexpr auto column = param<"column", 16, 1, 1>;  // wrong
 constexpr auto column = param<"column", 16>;        // right
 constexpr auto gated = [](auto h, auto y) { return cross_entropy(gelu(tanh(column + h) * 2_c), y); };

@@ -4,6 +4,7 @@
 // covers these mistakes:
 //
 // - A layer stands where an expression is needed, or an expression where a layer is needed.
+// - A tuple of values stands where one expression is needed.
 // - An axis is an argument, where it must be a template argument.
 // - A name is missing.
 // - An array is passed without `bind<...>`.
@@ -325,6 +326,21 @@ constexpr auto leaky = layer([](auto v) {                                       
 constexpr auto leaky = layer([](auto v) { return v * where(v > 0_c, 1_c, 0.1_c); });  // right
 constexpr auto out = input<"x", 4, 6> | nn::linear<"fc", 8> | leaky;
 static_assert(an_expression<decltype(out)>);
+
+// case: wrong-arguments-tuple
+// says: several values stand where one expression is needed.*std::get<0>\(values\)
+// shows: operation<cairn::fixed_string<8>\{"reshape"\}, std::tuple<float ?\[4\]\[8\], float ?\[3\]\[4\]\[8\]> ?>
+constexpr auto step = [](auto h) { return std::tuple{tanh(h), h}; };
+constexpr auto values = scan<3, "step">(step, carried(input<"x", 4, 8>));
+[[maybe_unused]] constexpr auto flat = reshape<32>(values);               // wrong
+[[maybe_unused]] constexpr auto flat = reshape<32>(std::get<0>(values));  // right
+
+// case: wrong-arguments-tuple-output
+// says: several values stand where one expression is needed.*std::get<0>\(values\)
+constexpr auto step = [](auto h) { return std::tuple{tanh(h), h}; };
+constexpr auto values = scan<3, "step">(step, carried(input<"x", 4, 8>));
+[[maybe_unused]] constexpr auto results = outputs(sum(param<"w", 4>), values);               // wrong
+[[maybe_unused]] constexpr auto results = outputs(sum(param<"w", 4>), std::get<1>(values));  // right
 
 // case: wrong-arguments-update
 // says: a rule is an object with lr, moments, numbers\(lr, step\)

@@ -67,6 +67,20 @@ std::vector<std::string> log_of(const std::filesystem::path& run) {
   for (std::string& line : lines) line.resize(line.rfind(','));
   return lines;
 }
+/// Returns what a function writes to the error output.
+std::string error_output_of(auto function) {
+  std::FILE* file = std::tmpfile();
+  const int kept = dup(STDERR_FILENO);
+  dup2(fileno(file), STDERR_FILENO);
+  function();
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  std::rewind(file);
+  std::string text;
+  for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file)) text += static_cast<char>(c);
+  std::fclose(file);
+  return text;
+}
 std::vector<std::string> names_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
@@ -213,6 +227,17 @@ BOOST_AUTO_TEST_CASE(the_run_ends_early_without_improvement) {
   std::size_t epoch = 0;
   BOOST_TEST((run(shuffled, going(step, nothing), [&] { return validations[epoch++]; }) == train::ending::no_better));
   BOOST_TEST(epoch == 4U);  // the second was the best, and the next two were not better
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_has_ended_says_so) {
+  program_of step;
+  step.init(seed{1});
+  train::loop run{step, {.epochs = 2, .patience = 1, .batch = 4}};
+  const auto once_more = [&] {
+    return error_output_of([&] { run(shuffled, going(step, nothing), [] { return 0.0; }); });
+  };
+  BOOST_TEST(once_more().find("already") == std::string::npos);
+  BOOST_TEST(once_more() == "the run has already ended, after epoch 2 of 2\n");
 }
 
 BOOST_AUTO_TEST_CASE(meaningless_options_are_refused) {

@@ -76,12 +76,14 @@ BOOST_AUTO_TEST_CASE(bar_goes_from_empty_to_full) {
   BOOST_TEST(bar(200) == std::string(40, '='));
 }
 
-BOOST_AUTO_TEST_CASE(a_file_gets_a_line_for_each_tenth) {
-  const auto text = shown(0, 1.0 / 64);
-  BOOST_TEST(std::ranges::count(text, '\n') == 10);
+BOOST_AUTO_TEST_CASE(a_file_gets_a_line_every_ten_seconds_and_a_last_one) {
+  BOOST_TEST(shown(0, 1.0 / 64) == "epoch 2/5 100%  loss 0.5  8192 examples/s  in 0:02\n");
+  const auto text = shown(0, 0.5);  // 50 seconds
+  BOOST_TEST(std::ranges::count(text, '\n') == 5);
   BOOST_TEST(std::ranges::count(text, '\r') == 0);
-  BOOST_TEST(text.starts_with("epoch 2/5  10%  loss 0.5  8192 examples/s  0:02 left\n"));
-  BOOST_TEST(text.ends_with("epoch 2/5 100%  loss 0.5  8192 examples/s  in 0:02\n"));
+  BOOST_TEST(text.starts_with("epoch 2/5  20%  loss 0.5  256 examples/s  0:40 left\n"));
+  BOOST_TEST(text.ends_with("epoch 2/5 100%  loss 0.5  256 examples/s  in 0:50\n"));
+  BOOST_TEST(shown(0, 1, 3).empty());
 }
 
 BOOST_AUTO_TEST_CASE(terminals_are_redrawn_at_most_ten_times_a_second) {

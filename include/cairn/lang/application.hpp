@@ -143,7 +143,7 @@ template <class Op, class... A>
   requires(expr<Op, A...>::shape.rank > with_most_axes<A...>::type::shape.rank)
 struct axes_origin<expr<Op, A...>> {
   static constexpr bool is_leaf = false;
-  using type = fact::axes_added_by<application_text<Op, A...>()>;
+  using type = fact::axes_come_from<application_text<Op, A...>()>;
 };
 
 }  // namespace cairn::lang

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <tuple>
 #include <utility>
 
 // Namespace cairn has only the names that docs/operations.md lists. Headers of lang/ and op/ define their names in
@@ -45,10 +46,15 @@ concept an_expression = requires { sizeof(T); } && __is_base_of(expression, T);
 struct layer_base {};
 template <class T>
 concept a_layer = requires { sizeof(T); } && __is_base_of(layer_base, T);
-/// T is accepted by functions of expressions. These functions accept a layer as well, to report it as a mistake with a
-/// message of its own.
+/// True for the results of a function with several results, such as a scan, in one tuple.
 template <class T>
-concept an_operand = an_expression<T> || a_layer<T>;
+inline constexpr bool is_tuple_of_expressions = false;
+template <an_expression... E>
+inline constexpr bool is_tuple_of_expressions<std::tuple<E...>> = sizeof...(E) > 0;
+/// T is accepted by functions of expressions. These functions accept layers and tuples of expressions as well, to
+/// report them as mistakes with messages of their own.
+template <class T>
+concept an_operand = an_expression<T> || a_layer<T> || is_tuple_of_expressions<T>;
 /// Stands for the argument and the result of a function if the user wrote the name of the function alone, as if it were
 /// a layer: `x | relu`.
 struct function_name {};

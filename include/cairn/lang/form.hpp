@@ -118,17 +118,21 @@ struct free_form : takes_all_kinds {
 template <class Form>
 concept a_free_form = __is_base_of(takes_all_kinds, Form);
 
-/// The misuse that is reported if a form does not take the arguments A. If the number of expressions is right, one of
-/// them is a layer or a plain number.
+/// The misuse that is reported if a layer, a tuple or a plain number is among A and stands for an expression.
+template <class... A>
+struct misuse_for_expression {
+  using not_a_layer =
+      std::conditional_t<(is_tuple_of_expressions<A> || ...), misuse::tuple_for_expression, misuse::raw_number>;
+  using type = std::conditional_t<(a_layer<A> || ...), misuse::layer_for_expression, not_a_layer>;
+};
+/// The misuse that is reported if a form does not take the arguments A.
 template <class Form, class... A>
 struct misuse_of {
   using type = typename Form::reported;
 };
 template <class Form, class... A>
   requires(Form::template fits<A...> && !a_free_form<Form>)
-struct misuse_of<Form, A...> {
-  using type = std::conditional_t<(a_layer<A> || ...), misuse::layer_for_expression, misuse::raw_number>;
-};
+struct misuse_of<Form, A...> : misuse_for_expression<A...> {};
 
 /// `of` of the form takes the arguments.
 template <class Form, class... A>
@@ -147,6 +151,8 @@ constexpr auto result_of_form() {
   } else if constexpr (writes_for<Form, A...>) {
     using owner = typename owner_among<showing<A>...>::type;
     return unquieted<owner, decltype(Form::body(std::declval<quieted<A>>()...))>{};
+  } else if constexpr ((has_wrong_elements<A> || ...)) {
+    return rejected{};  // the tuple has reported its mistake
   } else {
     return mistaken_call<typename misuse_of<Form, A...>::type, Form::name, A...>();
   }

@@ -48,7 +48,7 @@ inline constexpr auto known_as<L> = L::name;
 template <class E>
 struct axes_origin {
   static constexpr bool is_leaf = true;
-  using type = fact::axes_added_by<known_as<E>>;
+  using type = fact::axes_come_from<known_as<E>>;
 };
 template <class Opaque>
 struct axes_origin<renamed<Opaque>> : axes_origin<revealed<Opaque>> {};
@@ -126,6 +126,11 @@ struct showing<A> {
   using type = fact::layer;
   using owner = top_scope;
 };
+template <an_expression... E>
+struct showing<std::tuple<E...>> {
+  using type = std::tuple<tensor_fact<E>...>;
+  using owner = owner_of<E...>;
+};
 /// A fact as messages show it. The type in fact::given is shown as an argument is.
 template <class Fact>
 struct displayed {
@@ -202,6 +207,11 @@ constexpr auto first_wrong(First first, Rest... rest) {
 /// E stands for a mistake. The mistake may have been reported or not.
 template <class E>
 concept wrong = an_expression<E> && __is_base_of(rejected, E);
+/// True for a tuple of expressions with a mistake among them.
+template <class T>
+inline constexpr bool has_wrong_elements = false;
+template <an_expression... E>
+inline constexpr bool has_wrong_elements<std::tuple<E...>> = (wrong<E> || ...);
 
 /// The type that a call returns for E. Expressions without a mistake, and poisons inside a body, stay as they are. A
 /// poison at the top level becomes the report of its mistake.

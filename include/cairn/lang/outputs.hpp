@@ -16,11 +16,12 @@ inline constexpr int max_outputs = 8;
 template <class Report, std::size_t N>
 struct reported_outputs : Report {};
 
-/// The type that outputs(...) returns: a list, or a mistake if an argument is a layer.
+/// The type that outputs(...) returns: a list, or a mistake if an argument is a layer or a tuple.
 template <class First, class... Rest>
 struct listing {
   using shown = fact::operation<"outputs", typename showing<First>::type, typename showing<Rest>::type...>;
-  using found = surfaced<mistake<misuse::layer_for_expression, top_scope, shown>>;
+  using misuse = typename misuse_for_expression<First, Rest...>::type;
+  using found = surfaced<mistake<misuse, top_scope, shown>>;
   using type = reported_outputs<found, 1 + sizeof...(Rest)>;
 };
 template <an_expression First, an_expression... Rest>

@@ -11,7 +11,7 @@ struct in;
 template <fixed_string Name, class... Tensors>
 struct operation;
 template <fixed_string Name>
-struct axes_added_by;
+struct axes_come_from;
 template <class... Kinds>
 struct takes;
 template <int... Axes>

@@ -122,6 +122,9 @@ struct layer_for_expression { template <class Silent, class... Facts> struct fou
 struct expression_for_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an expression stands where a layer is needed; give the layer itself, and apply the "
   "result: x | ckpt<\"name\">(layer)"); } }; };
+struct tuple_for_expression { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: several values stand where one expression is needed, because a scan or a layer returned "
+  "a tuple; take one: std::get<0>(values), or auto [a, b] = values"); } }; };
 struct several_piped { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: | applies a layer to one value; call it with several: layer(a, b)"); } }; };
 struct piped_into_expression { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -254,8 +257,8 @@ struct no_program_to_train { template <class Silent, class... Facts> struct foun
 
 // Misuse of elements, shapes, bodies, segments, programs and gradient rules.
 struct kind_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [kind-mismatch]: arguments are real numbers (float) or indices (int), as the operation takes them; check "
-  "their order, or as_real(x)"); } }; };
+  "cairn [kind-mismatch]: arguments are real numbers, shown as float, or indices, shown as int, as the operation takes "
+  "them; check their order, or as_real(x)"); } }; };
 struct different_types { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: real numbers of different types meet in this operation, and as<float>(x) is another than the program's, "
   "which as_real(x) gives; convert one: as<double>(x), as_real(x)"); } }; };
@@ -266,8 +269,8 @@ struct soft_targets { template <class Silent, class... Facts> struct found : Sil
   "cairn [kind-mismatch]: cross_entropy takes class indices alone; with probabilities as targets write "
   "-mean(sum<-1>(targets * log_softmax(logits)))"); } }; };
 struct bound_shape_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: the array has other extents than the input that it is bound to; bind the expected one, "
-  "or a flat one of as many elements"); } }; };
+  "cairn [shape-mismatch]: the array has other extents than the input that it is bound to; bind an array of the "
+  "expected extents, or a flat one, such as a std::span, of as many elements"); } }; };
 struct bound_kind_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: the array has other elements than the input that it is bound to; convert it: indices "
   "are std::int32_t, numbers float; double in gradcheck and with real<double>"); } }; };

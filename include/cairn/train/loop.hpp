@@ -17,6 +17,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -173,7 +174,8 @@ class loop {
     }
   }
 
-  /// Runs the remaining epochs and returns why the run ended.
+  /// Runs the remaining epochs and returns why the run ended. If no epoch remains, a line says so, unless
+  /// `shows_progress` is false.
   ///
   /// `data(epoch)` returns the batches of an epoch, a range with size(). `go(rate, batch)` does one training step and
   /// returns its loss. `validate()` returns how good the program is.
@@ -188,7 +190,10 @@ class loop {
     save_best();  // the run may have been killed, or the disk may have been full, when the best was due
     constexpr bool validates = !std::same_as<Validate, detail::no_validation>;
     if (!validates) cairn::detail::check_settings("loop_options", options_.settings_without_validation());
-    while (state_.epoch < options_.epochs && !(validates && has_no_patience_left())) {
+    const auto has_ended = [&] { return state_.epoch >= options_.epochs || (validates && has_no_patience_left()); };
+    if (options_.shows_progress && has_ended())
+      std::fprintf(stderr, "the run has already ended, after epoch %d of %d\n", state_.epoch, options_.epochs);
+    while (!has_ended()) {
       if (!run_epoch(data, go, requests)) return ending::asked;
       end_epoch(validate);
       if (requests.received() != 0) return ending::asked;

@@ -100,7 +100,11 @@ template <class World = detail::outside_world>
 class progress {
  public:
   explicit progress(const epoch_plan& plan, std::FILE* file = stderr)
-      : plan_(plan), file_(file), terminal_(World::columns(file) > 0), start_(World::seconds()) {
+      : plan_(plan),
+        file_(file),
+        terminal_(World::columns(file) > 0),
+        start_(World::seconds()),
+        next_(terminal_ ? start_ : start_ + pause()) {
     detail::check_settings("epoch_plan", plan.settings());
   }
   progress(const progress&) = delete;
@@ -109,18 +113,18 @@ class progress {
     if (drawn_) std::fputc('\n', file_);
   }
 
-  /// Notes one training step with its loss. A terminal is redrawn at most ten times a second, and after the last step.
-  /// Elsewhere, a line is written after each tenth of the steps.
+  /// Notes one training step with its loss. A line is shown after the last step, and before that at most ten times a
+  /// second on a terminal and every ten seconds elsewhere.
   void advance(double loss) {
     ++done_;
     sum_ += loss;
     const double now = World::seconds();
+    if (now < next_ && done_ != plan_.steps) return;
+    next_ = now + pause();
     if (terminal_) {
-      if (drawn_ && now < redraw_ && done_ != plan_.steps) return;
-      redraw_ = now + 0.1;
       drawn_ = true;
       show("\r", World::columns(file_), now, "");
-    } else if (10 * done_ / plan_.steps != 10 * (done_ - 1) / plan_.steps) {
+    } else {
       show("", 0, now, "\n");
     }
   }
@@ -129,6 +133,8 @@ class progress {
   double loss() const { return sum_ / static_cast<double>(done_); }
 
  private:
+  /// Returns the seconds between two lines.
+  double pause() const { return terminal_ ? 0.1 : 10; }
   void show(const char* before, int columns, double now, const char* after) {
     const auto line = progress_line(plan_, done_, loss(), now - start_, columns);
     std::fprintf(file_, "%s%s%s", before, line.c_str(), after);
@@ -140,7 +146,7 @@ class progress {
   bool terminal_;
   bool drawn_ = false;
   double start_;
-  double redraw_ = 0;
+  double next_;  ///< the time from which on a line is shown
   double sum_ = 0;
   std::int64_t done_ = 0;
 };
