@@ -19,6 +19,7 @@ import commands
 import operations
 from compilers import compile_text, compilers, report, top
 
+opening = ["docs/design.md", "docs/glossary.md", "docs/memory.md"]  # the first code block of each is a program
 programs = [f"docs/{name}.md" for name in ("language", "recipes", "questions", "running", "mixed", "add-a-layer")]
 reports = """#include <cairn/report/tables.hpp>
 #include <iostream>
@@ -102,6 +103,12 @@ def program_faults(name, compiler):
     return "" if good else f"its errors are not those that it quotes\n{printed}"
 
 
+def opening_faults(name, compiler):
+    """Checks a page whose first code block is a program."""
+    accepted, printed = compile_text(compiler, blocks((top / name).read_text(), "cpp")[0])
+    return "" if accepted else printed
+
+
 def printed_faults(name):
     """Checks a page with code blocks that form one program. The text blocks on the page must be the output of the
     program."""
@@ -131,18 +138,20 @@ def stale_references(page, folder):
 
 
 def glossary_faults(page, texts):
-    """Yields what is wrong with the glossary: more than forty terms, a term that is not explained in two sentences or
-    is out of order, and a term that no other text uses."""
-    terms = re.findall(r"^\*\*([a-z ]+)\*\*: (.*(?:\n.+)*)", page, re.MULTILINE)
-    if not 0 < len(terms) <= 40:
-        yield f"{len(terms)} terms, not up to 40"
-    names = [name for name, _ in terms]
-    yield from (f"{name} is out of order" for name, rightful in zip(names, sorted(names)) if name != rightful)
-    for name, explained in terms:
-        if len(re.findall(r"[a-z`0-9][.](?=\s|$)", explained)) != 2:
-            yield f"{name} is not explained in two sentences"
-        if not any(re.search(rf"\b{name}s?\b", text, re.IGNORECASE) for text in texts):
-            yield f"no text uses {name}"
+    """Yields what is wrong with the glossary: a section without terms or with more than forty, a term that is not
+    explained in one or two sentences or is out of order, and a term that no other text uses."""
+    for section in page.split("\n## ")[1:] or [page]:
+        terms = re.findall(r"^\*\*([A-Za-z ]+)\*\*: (.*(?:\n.+)*)", section, re.MULTILINE)
+        if not 0 < len(terms) <= 40:
+            yield f"{len(terms)} terms, not up to 40"
+        names = [name for name, _ in terms]
+        rightful = sorted(names, key=str.lower)
+        yield from (f"{name} is out of order" for name, wanted in zip(names, rightful) if name != wanted)
+        for name, explained in terms:
+            if len(re.findall(r"[a-z`0-9][.](?=\s|$)", explained)) not in (1, 2):
+                yield f"{name} is not explained in one or two sentences"
+            if not any(re.search(rf"\b{name}(s|es)?\b", text, re.IGNORECASE) for text in texts):
+                yield f"no text uses {name}"
 
 
 def main():
@@ -152,8 +161,9 @@ def main():
     numbers = [("docs/numbers.md", printed_faults("docs/numbers.md"))]
     others = [*(top / "include").rglob("*.hpp"), *(file for file in (top / "docs").glob("*.md") if file.stem != "glossary")]
     glossary = glossary_faults((top / "docs/glossary.md").read_text(), [file.read_text() for file in others])
-    checks = chain([("docs/glossary.md", "\n".join(glossary))], commands.faults(), operations.faults(), [("docs/conformance.md", stale)], faults(*read), pages, numbers)
-    report(checks)
+    openings = ((f"the first program of {name}", opening_faults(name, compilers[-1])) for name in opening)
+    report(chain([("docs/glossary.md", "\n".join(glossary))], commands.faults(), operations.faults(),
+                 [("docs/conformance.md", stale)], faults(*read), pages, openings, numbers))
 
 
 if __name__ == "__main__":
