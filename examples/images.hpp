@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cairn/data/ahead.hpp>
+#include <cairn/data/idx.hpp>
 
 #include "training.hpp"
 

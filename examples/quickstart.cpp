@@ -1,10 +1,10 @@
 // Trains a network of eight checkpointed blocks, whose memory is a constant.
 #include <cairn/cairn.hpp>
+#include <cairn/data/idx.hpp>
 #include <cstdio>
 #include <ranges>
 
 using namespace cairn;
-
 constexpr auto images = input<"images", 128, 784>;    // a batch; needs no gradient
 constexpr auto classes = labels<"classes", 10, 128>;  // 128 class indices in [0, 10)
 

@@ -1,4 +1,6 @@
-// cairn: activation checkpointing for statically typed models. This header includes the whole library.
+// cairn: activation checkpointing for statically typed models. This header includes the language, programs, optimizers,
+// batches of data and the progress of a training. Files, the training loop, reports and readers of data sets are
+// headers of their own.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
@@ -11,7 +13,6 @@
 #include "cairn/embedded.hpp"
 #include "cairn/train/progress.hpp"
 #include "cairn/data/batches.hpp"
-#include "cairn/data/idx.hpp"
 #pragma GCC diagnostic pop
 
 #include "cairn/base/macros_back.hpp"

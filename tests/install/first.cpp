@@ -1,5 +1,7 @@
 #include <cstdio>
 
+#include <cairn/data/idx.hpp>
+
 #include "model.hpp"
 
 // second.cpp has another model with these names.

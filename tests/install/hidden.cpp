@@ -1,6 +1,7 @@
 // A program behind declarations that other libraries made before. Their names must not hide cairn's names. The test
 // includes the declarations before this file.
 #include <cairn/cairn.hpp>
+#include <cairn/data/idx.hpp>
 #include <cairn/file/saving.hpp>
 #include <cairn/gradcheck.hpp>
 #include <cairn/named.hpp>

@@ -2,6 +2,7 @@
 // std has a function and a class with these names.
 #include <algorithm>
 #include <cairn/cairn.hpp>
+#include <cairn/data/idx.hpp>
 #include <cairn/gradcheck.hpp>
 #include <cairn/named.hpp>
 #include <cairn/report/tables.hpp>

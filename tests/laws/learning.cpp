@@ -2,6 +2,7 @@
 // trained on shuffled labels.
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
+#include <cairn/data/idx.hpp>
 
 #include <algorithm>
 

@@ -22,7 +22,7 @@ constexpr auto widths = classify(
     x | repeat<3, "block">([](auto i) { return ckpt<"s", allow_useless>(nn::linear<"fc", 10 + 7 * i> | nn::gelu); }));
 constexpr auto plain_between =
     classify(x | ckpt<"s">(mlp) | nn::tanh | nn::linear<"mid", 12> | ckpt<"t">(block<"t">(mlp)));
-constexpr auto sequential = classify(x | ckpt_sequential<3, by_bytes>(boost::hana::make_tuple(
+constexpr auto sequential = classify(x | ckpt_sequential<3, by_bytes>(std::make_tuple(
                                              mlp, nn::tanh, block<"b">(mlp), nn::sigmoid, block<"c">(mlp))));
 
 constexpr auto side_by_side = classify([] {

@@ -27,5 +27,5 @@ using train_step = program<loss>;
 // options: -funsafe-math-optimizations
 // options: -freciprocal-math
 // options: -fassociative-math -fno-signed-zeros -fno-trapping-math
-// g++ -std=c++20 -O3 -march=native -ffast-math -Iinclude model.cpp -lz  // wrong
-// g++ -std=c++20 -O3 -march=native -Iinclude model.cpp -lz              // right
+// g++ -std=c++20 -O3 -march=native -ffast-math -Iinclude model.cpp  // wrong
+// g++ -std=c++20 -O3 -march=native -Iinclude model.cpp              // right

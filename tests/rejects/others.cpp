@@ -4,8 +4,8 @@
 // shows: cairn needs C\+\+20: compile with -std=c\+\+20
 // options: -std=c++17
 #include <cairn/cairn.hpp>
-// g++ -O3 -march=native -Iinclude model.cpp -lz             // wrong
-// g++ -std=c++20 -O3 -march=native -Iinclude model.cpp -lz  // right
+// g++ -O3 -march=native -Iinclude model.cpp             // wrong
+// g++ -std=c++20 -O3 -march=native -Iinclude model.cpp  // right
 using namespace cairn;
 constexpr auto loss = mean(log(input<"x", 8> * param<"w", 8>));
 using train_step = program<loss>;

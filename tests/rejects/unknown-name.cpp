@@ -122,7 +122,7 @@ int main() {
 // shows: "gone"
 constexpr fixed_string second = "gone";   // wrong
 constexpr fixed_string second = "there";  // right
-constexpr auto layers = hana::make_tuple(nn::linear<"a", 16> | nn::softmax | nn::tag<"here"> | nn::softmax,
+constexpr auto layers = std::make_tuple(nn::linear<"a", 16> | nn::softmax | nn::tag<"here"> | nn::softmax,
                                          nn::softmax | nn::tag<"there"> | nn::softmax, nn::linear<"b", 4>);
 constexpr auto chain = ckpt_sequential<3, save<"here", second>>(layers);
 constexpr auto loss = cross_entropy(input<"x", 8, 4> | chain, labels<"y", 4, 8>);

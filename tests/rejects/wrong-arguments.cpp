@@ -675,7 +675,6 @@ constexpr auto y = pow(x, 2);    // wrong
 constexpr auto y = pow(x, 2_c);  // right
 
 // shared: a loss behind a chain
-namespace hana = boost::hana;
 // here
 constexpr auto loss = cross_entropy(input<"x", 8, 16> | chain | nn::linear<"head", 4>, labels<"y", 4, 8>);
 static_assert(an_expression<decltype(loss)>);
@@ -683,8 +682,8 @@ static_assert(an_expression<decltype(loss)>);
 // case: wrong-arguments-sequential-empty
 // says: ckpt_sequential<N> makes N segments of these layers; N is at least 1 and at most
 // shows: fact::segments<1>.*fact::layers<0>
-constexpr auto chain = ckpt_sequential<1>(hana::make_tuple());          // wrong
-constexpr auto chain = ckpt_sequential<1>(hana::make_tuple(nn::relu));  // right
+constexpr auto chain = ckpt_sequential<1>(std::make_tuple());          // wrong
+constexpr auto chain = ckpt_sequential<1>(std::make_tuple(nn::relu));  // right
 
 // case: wrong-arguments-sequential-layers
 // says: ckpt_sequential<N> takes the layers of a chain in one tuple; write
@@ -692,19 +691,19 @@ constexpr auto chain = ckpt_sequential<1>(hana::make_tuple(nn::relu));  // right
 constexpr auto first = nn::linear<"up", 32> | nn::relu;
 constexpr auto second = nn::linear<"down", 16>;
 constexpr auto chain = ckpt_sequential<2>(first, second);                    // wrong
-constexpr auto chain = ckpt_sequential<2>(hana::make_tuple(first, second));  // right
+constexpr auto chain = ckpt_sequential<2>(std::make_tuple(first, second));  // right
 
 // case: wrong-arguments-sequential-many
 // says: ckpt_sequential<N> makes N segments of these layers; N is at least 1 and at most
 // shows: fact::segments<4>.*fact::layers<3>
-constexpr auto layers = hana::make_tuple(nn::linear<"up", 32>, nn::relu, nn::linear<"down", 16>);
+constexpr auto layers = std::make_tuple(nn::linear<"up", 32>, nn::relu, nn::linear<"down", 16>);
 constexpr auto chain = ckpt_sequential<4>(layers);  // wrong
 constexpr auto chain = ckpt_sequential<3>(layers);  // right
 
 // case: wrong-arguments-sequential-zero
 // says: ckpt_sequential<N> makes N segments of these layers; N is at least 1 and at most
 // shows: fact::in<cairn::fixed_string<6>\{"block"\}>.*fact::segments<0>.*fact::layers<3>
-constexpr auto layers = hana::make_tuple(nn::linear<"up", 32>, nn::relu, nn::linear<"down", 16>);
+constexpr auto layers = std::make_tuple(nn::linear<"up", 32>, nn::relu, nn::linear<"down", 16>);
 constexpr auto chain = block<"block">(ckpt_sequential<0, by_bytes>(layers));  // wrong
 constexpr auto chain = block<"block">(ckpt_sequential<1, by_bytes>(layers));  // right
 

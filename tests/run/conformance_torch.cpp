@@ -51,7 +51,7 @@ namespace {
 // The gradient of each weight reads the recorded value.
 template <int Which, fixed_string Name>
 constexpr auto noting = layer([](auto v) { return own::noted<Which>(v) * param<Name, 6>; });
-constexpr auto layers = boost::hana::make_tuple(noting<0, "a">, noting<1, "b">, noting<2, "c">);
+constexpr auto layers = std::make_tuple(noting<0, "a">, noting<1, "b">, noting<2, "c">);
 constexpr auto noted_loss = sum(input<"x", 6> | ckpt_sequential<3, allow_useless>(layers));
 constexpr std::array<float, 6> six{1, 2, 3, 4, 5, 6};
 

@@ -282,7 +282,7 @@ static_assert((param<"m", 3, 4> | layer(by_shape)).shape == shape{12} &&
               (param<"v", 3> | layer(by_shape)).shape == shape{3});
 
 // The options of ckpt_sequential may stand in any order.
-constexpr auto stages = hana::make_tuple(nn::linear<"a", 8>, nn::tag<"t"> | nn::tanh, nn::linear<"b", 8>);
+constexpr auto stages = std::make_tuple(nn::linear<"a", 8>, nn::tag<"t"> | nn::tanh, nn::linear<"b", 8>);
 static_assert(std::same_as<decltype(ckpt_sequential<2, save<"t">, by_bytes, allow_useless>(stages)),
                            decltype(ckpt_sequential<2, by_bytes, save<"t">, allow_useless>(stages))>);
 

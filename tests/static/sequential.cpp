@@ -7,6 +7,8 @@
 
 #include "plan.hpp"
 
+#include <boost/hana/tuple.hpp>
+
 using namespace cairn;
 using namespace cairn::test;
 namespace hana = boost::hana;
@@ -122,6 +124,10 @@ static_assert(
 static_assert(has_segments<loss_of(block<"b">(ckpt_sequential<2>(chain)))>("b.sequential.0"));
 
 // Policies are passed on to the segments. Each policy needs to fit only one segment.
+// A tuple of std and a tuple of Boost.Hana make the same chain.
+static_assert(std::same_as<decltype(ckpt_sequential<2>(std::tuple{nn::relu, nn::tanh, nn::gelu})),
+                           decltype(ckpt_sequential<2>(hana::make_tuple(nn::relu, nn::tanh, nn::gelu)))>);
+
 constexpr auto tagged_chain = hana::make_tuple(nn::linear<"a", 16> | nn::softmax | nn::tag<"t"> | nn::softmax,
                                                nn::relu | nn::softmax, nn::linear<"head", 5>);
 template <class... Policy>

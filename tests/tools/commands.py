@@ -37,6 +37,8 @@ smallest = {
     "tests/tools/rejects.py write": "tests/tools/rejects.py fast-math",
     "meson setup build/package && meson install -C build/package":
         "meson setup build/package && DESTDIR=$PWD/there meson install -C build/package",
+    "g++ -std=c++20 -O3 -march=native -Iinclude model.cpp":
+        "g++ -std=c++20 -O3 -march=native -Iinclude examples/plan.cpp -o build/plan",
     "g++ -std=c++20 -O3 -march=native -Iinclude model.cpp -lz":
         "g++ -std=c++20 -O3 -march=native -Iinclude examples/quickstart.cpp -lz",
 }

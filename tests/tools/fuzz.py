@@ -825,7 +825,7 @@ class body:
                 self.names += [name + ".weight", name + ".bias"]
         cut = self.draw.choice(["", ", by_bytes", ", by_flops"])
         text = f"ckpt_sequential<{self.draw.randint(1, len(layers))}{cut}, allow_useless>"
-        return self.add(f"tanh({v.text} | {text}(boost::hana::make_tuple({', '.join(layers)})))", shape, 1, v)
+        return self.add(f"tanh({v.text} | {text}(std::make_tuple({', '.join(layers)})))", shape, 1, v)
 
     def roles_in_loop(self, carried):
         """Returns the number of iterations of a loop, the values of which each iteration reads a part, the values that

@@ -238,7 +238,7 @@ struct scan_differentiated_twice { template <class Silent, class... Facts> struc
   "repeat<T, \"name\"> in its place"); } }; };
 struct no_tuple_of_layers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: ckpt_sequential<N> takes the layers of a chain in one tuple; write "
-  "ckpt_sequential<2>(hana::make_tuple(l1, l2))"); } }; };
+  "ckpt_sequential<2>(std::tuple{l1, l2})"); } }; };
 struct segments_without_layers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: ckpt_sequential<N> makes N segments of these layers; N is at least 1 and at most their "
   "number"); } }; };
@@ -291,7 +291,7 @@ struct unused_argument { template <class Silent, class... Facts> struct found : 
   "would keep for nothing; remove it from both"); } }; };
 struct several_layers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: several layers are no layer; write a | b | c, repeat<4, \"block\">([](auto) { return a; }), or "
-  "ckpt_sequential<2>(hana::make_tuple(a, b, c))"); } }; };
+  "ckpt_sequential<2>(std::tuple{a, b, c})"); } }; };
 struct not_a_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: a layer returns an expression; what is called with its arguments, f(x, y), may return a "
   "tuple"); } }; };

@@ -4,11 +4,15 @@
 #include "cairn/graph/work.hpp"
 #include "cairn/lang/checkpoint.hpp"
 
-#include <boost/hana/tuple.hpp>
+#include <tuple>
+
+// Declared here, so that only users of Boost.Hana include it.
+namespace boost::hana {
+template <class...>
+struct tuple;
+}  // namespace boost::hana
 
 namespace cairn {
-
-namespace hana = boost::hana;
 
 /// Measures for `ckpt_sequential`, if it does not cut by the number of layers. The cuts minimize the largest cost of a
 /// segment's interior. The cost of a cut itself does not count: this is the value between two segments, which is
@@ -124,26 +128,38 @@ struct chain_by_cost<N, By, std::tuple<L...>, Policy...> : layer_base {
 }  // namespace detail
 
 template <class... L>
-struct lang::showing<boost::hana::tuple<L...>> {
+struct lang::showing<std::tuple<L...>> {
   using type = fact::layers<sizeof...(L)>;
   using owner = lang::top_scope;
 };
+template <class... L>
+struct lang::showing<boost::hana::tuple<L...>> : lang::showing<std::tuple<L...>> {};
 
 namespace detail {
+/// A tuple of std or of Boost.Hana. The layers in it are empty values, so only its type counts.
+template <class T>
+struct layers_in;
+template <class... L>
+struct layers_in<std::tuple<L...>> {
+  using type = std::tuple<L...>;
+};
+template <class... L>
+struct layers_in<boost::hana::tuple<L...>> : layers_in<std::tuple<L...>> {};
 
 /// The form of ckpt_sequential. `By` is void if the cuts count layers.
 template <int N, class By, class... Policy>
 struct sequential_form : free_form<"ckpt_sequential", misuse::no_tuple_of_layers> {
-  template <class... L>
-  static constexpr auto of(boost::hana::tuple<L...>) {
-    if constexpr (N < 1 || N > static_cast<int>(sizeof...(L)))
-      return mistaken_layer<misuse::segments_without_layers, fact::segments<N>, fact::layers<sizeof...(L)>>{};
-    else if constexpr (!std::is_void_v<By>) return chain_by_cost<N, By, std::tuple<L...>, Policy...>{};
-    else return segments_of_chain<cut_evenly<N>(sizeof...(L)), N, std::tuple<L...>, Policy...>{};
+  template <class Tuple, class Layers = typename layers_in<Tuple>::type>
+  static constexpr auto of(Tuple) {
+    constexpr int count = std::tuple_size_v<Layers>;
+    if constexpr (N < 1 || N > count)
+      return mistaken_layer<misuse::segments_without_layers, fact::segments<N>, fact::layers<count>>{};
+    else if constexpr (!std::is_void_v<By>) return chain_by_cost<N, By, Layers, Policy...>{};
+    else return segments_of_chain<cut_evenly<N>(count), N, Layers, Policy...>{};
   }
   /// Without an expression among the arguments, the mistake stands for a layer.
   template <class... A>
-    requires(!an_expression<A> && ...)
+    requires((!an_expression<A> && ...) && !(requires { typename layers_in<A>::type; } || ...))
   static constexpr auto of(A...) {
     return mistaken_layer<misuse::no_tuple_of_layers,
                           fact::operation<"ckpt_sequential", typename showing<A>::type...>>{};
@@ -164,7 +180,7 @@ struct sorting<N, void, std::tuple<Policy...>, First, Rest...> : sorting<N, Firs
 }  // namespace detail
 
 /// Cuts a chain of layers into N segments, as torch.utils.checkpoint.checkpoint_sequential does: `x |
-/// ckpt_sequential<2>(hana::make_tuple(l1, l2, l3))`.
+/// ckpt_sequential<2>(std::tuple{l1, l2, l3})`. A tuple of Boost.Hana serves as well.
 /// - Without a measure, segments have equally many layers, or the first ones have one more.
 /// - With a measure, the chain is cut where the most costly segment costs least: `ckpt_sequential<4,
 ///   by_bytes>(layers)`.
