@@ -135,6 +135,11 @@ BOOST_AUTO_TEST_CASE(the_last_batch_is_padded_with_a_label_that_no_class_has) {
   const auto one = numbered(1), none = numbered(0);
   BOOST_TEST(data::batches<4>(one, padded).size() == 1);
   BOOST_CHECK_THROW(data::batches<4>(none, padded), data::size_error);
+  auto five_classes = set;
+  five_classes.classes = 5;
+  BOOST_CHECK_EXCEPTION(data::batches<4>(five_classes, padded), data::size_error, [](const data::size_error& e) {
+    return e.what() == std::string("classes of a data set with a padded batch, at least: expected 6, got 5");
+  });
 }
 
 /// Adds a random number to each pixel of a batch.

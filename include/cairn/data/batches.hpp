@@ -54,13 +54,19 @@ class batch_range {
 
  public:
   /// Makes batches in the order of the data set. Throws size_error if the data set is smaller than a batch (if the last
-  /// batch is padded: if the data set is empty), or if its number of pixels does not fit its number of labels.
+  /// batch is padded: if the data set is empty), if its number of pixels does not fit its number of labels, or if a
+  /// batch is padded and a label is not below `classes`.
   explicit batch_range(const dataset& set, batch_options options = {}) : set_(&set), last_(options.last) {
     const std::int64_t least = pads() ? 1 : B;
     if (set.size() < least) refuse(size_error("examples for a batch", least, set.size()));
     const auto pixels = set.size() * set.features;
     if (std::ssize(set.images) != pixels) refuse(size_error("pixels in a data set", pixels, std::ssize(set.images)));
-    if (pads() && set.size() % B != 0) images_.resize(B * features());
+    if (pads() && set.size() % B != 0) {
+      // Otherwise the label of the padding would be a class.
+      if (const std::int64_t classes = 1 + std::int64_t{std::ranges::max(set.labels)}; set.classes < classes)
+        refuse(size_error("classes of a data set with a padded batch, at least", classes, set.classes));
+      images_.resize(B * features());
+    }
   }
   /// Makes shuffled batches. Every permutation is equally likely, and the permutation is a function of the seed and the
   /// epoch. Throws size_error as above.
