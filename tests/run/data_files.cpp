@@ -109,6 +109,8 @@ BOOST_AUTO_TEST_CASE(tables_that_are_wrong_are_refused) {
   refuses_table("a,b\n", "expected a row of numbers, got none");
   refuses_table("a,b\n1,2\n", "expected a column c, got \"a\" \"b\"", {.label = "c"});
   BOOST_CHECK_THROW(data::read_csv("no such file"), data::file_error);
+  for (const char separator : {'"', '\n', '.', '-', '0', 'e'})
+    BOOST_CHECK_THROW(table_of("a,b\n1,2\n", {.separator = separator}), data::option_error);
 }
 
 BOOST_AUTO_TEST_CASE(arrays_of_numpy_are_read_with_any_type) {

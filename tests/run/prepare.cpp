@@ -39,8 +39,7 @@ std::vector<float> changed(std::size_t count, auto change) {
 BOOST_AUTO_TEST_SUITE(prepare_suite)
 
 BOOST_AUTO_TEST_CASE(channels_are_standardized_with_the_moments_of_the_training_set) {
-  data::train_and_test sets{{{0, 10, 2, 30}, {0, 1}, 2, 2}, {{4, 20}, {0}, 2, 2}};
-  data::standardize(sets, 2);
+  const auto sets = data::standardize({{{0, 10, 2, 30}, {0, 1}, 2, 2}, {{4, 20}, {0}, 2, 2}}, 2);
   BOOST_TEST(sets.train.images == (std::vector<float>{-1, -1, 1, 1}), boost::test_tools::per_element());
   BOOST_TEST(sets.test.images == (std::vector<float>{3, 0}), boost::test_tools::per_element());
   const data::moments of_all({{0, 10, 2, 30}, {0, 1}, 2, 2});

@@ -40,7 +40,7 @@ struct batch_options {
 /// Stands for the change of batches that are not changed.
 struct unchanged {};
 
-template <int B, class Change>
+template <int B, class Change = unchanged>
 class ahead_range;
 
 /// The batches of a data set. The data set must outlive them. All batches have B examples.

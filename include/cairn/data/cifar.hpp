@@ -52,7 +52,7 @@ inline train_and_test cifar(const std::string& folder, int classes, std::span<co
     sets.train.labels.insert(sets.train.labels.end(), more.labels.begin(), more.labels.end());
   }
   constexpr int colors = 3;
-  if (wanted == pixels::standardized) standardize(sets, colors);
+  if (wanted == pixels::standardized) return standardize(std::move(sets), colors);
   return sets;
 }
 }  // namespace detail

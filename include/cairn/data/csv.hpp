@@ -5,6 +5,7 @@
 #include "cairn/data/read_file.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -174,15 +175,19 @@ inline std::vector<std::string> column_names(const csv_parser& lines, std::vecto
 /// If `label` names a column, its fields are the classes. If all of them are whole numbers from 0 on, they are the
 /// numbers of the classes. Otherwise each text is a class, and classes are in the order of their bytes.
 ///
-/// Throws file_error if the file cannot be read, if it has no row, if two columns have one name, if a line has too few
+/// Throws option_error for a separator that numbers, quotes or lines have. Throws file_error if the file cannot be read, if it has no row, if two columns have one name, if a line has too few
 /// or too many fields, if a field is not a number that a float holds, if no column has the name
 /// `label`, or if the first line should have names and has numbers. The message names the line and the column.
 inline table read_csv(const std::string& path, const csv_options& options = {}) {
+  const char separator = options.separator;
+  if (std::isalnum(static_cast<unsigned char>(separator)) != 0 ||
+      std::string_view("+-.\"\r\n").find(separator) != std::string_view::npos)
+    refuse(option_error("separator, as a number", "a character that no number, quote or line has", separator));
   const std::string text = read_file(path);
   std::string_view all = text;
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (all.starts_with(byte_order_mark)) all.remove_prefix(byte_order_mark.size());
-  detail::csv_parser lines(path, all, options.separator);
+  detail::csv_parser lines(path, all, separator);
   std::vector<std::string> fields, names, texts;
   table read;
   while (lines.has_line()) {

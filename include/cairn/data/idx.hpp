@@ -198,7 +198,7 @@ inline train_and_test fashion_mnist(const std::string& folder = "/usr/share/data
                       detail::text_of({"images of ", size(train), " pixels, as the training set's"}), size(test)));
   }
   train_and_test sets{as_dataset(train, classes), as_dataset(test, classes)};
-  if (wanted == pixels::standardized) standardize(sets);
+  if (wanted == pixels::standardized) return standardize(std::move(sets));
   return sets;
 }
 

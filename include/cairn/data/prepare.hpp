@@ -78,11 +78,12 @@ class moments {
   std::vector<double> mean_, deviation_;
 };
 
-/// Standardizes both parts of a data set with the moments of the training set. Throws what `moments` throws.
-inline void standardize(train_and_test& sets, int channels = 1) {
+/// Returns both parts of a data set, standardized with the moments of the training set. Throws what `moments` throws.
+inline train_and_test standardize(train_and_test sets, int channels = 1) {
   const moments of_train(sets.train, channels);
   of_train.standardize(sets.train);
   of_train.standardize(sets.test);
+  return sets;
 }
 
 /// Examples to train with, and examples that are kept apart to validate with.
