@@ -1,6 +1,7 @@
 // Reads CIFAR-10 and CIFAR-100 in their binary format.
 #pragma once
 
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/data/prepare.hpp"
 #include "cairn/data/read_file.hpp"
 
@@ -72,3 +73,5 @@ inline train_and_test cifar100(const std::string& folder, pixels wanted = pixels
 }
 
 }  // namespace cairn::data
+
+#include "cairn/base/macros_back.hpp"

@@ -1,6 +1,7 @@
 // Reads tables of numbers from CSV files.
 #pragma once
 
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/data/dataset.hpp"
 #include "cairn/data/read_file.hpp"
 
@@ -217,3 +218,5 @@ inline table read_csv(const std::string& path, const csv_options& options = {}) 
 }
 
 }  // namespace cairn::data
+
+#include "cairn/base/macros_back.hpp"

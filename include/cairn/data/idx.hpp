@@ -17,6 +17,8 @@
 #include <vector>
 #include <zlib.h>
 
+#include "cairn/base/macros_aside.hpp"  // after zlib.h, which needs macros of its own
+
 namespace cairn::data {
 
 namespace detail {
@@ -203,3 +205,5 @@ inline train_and_test fashion_mnist(const std::string& folder = "/usr/share/data
 }
 
 }  // namespace cairn::data
+
+#include "cairn/base/macros_back.hpp"

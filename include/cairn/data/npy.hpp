@@ -1,6 +1,7 @@
 // Reads arrays that NumPy saved.
 #pragma once
 
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/data/dataset.hpp"
 #include "cairn/data/read_file.hpp"
 
@@ -196,3 +197,5 @@ array<T> read_npy(const std::string& path) {
 }
 
 }  // namespace cairn::data
+
+#include "cairn/base/macros_back.hpp"

@@ -1,6 +1,7 @@
 // Prepares a data set for training: standardizes its numbers, and sets examples apart.
 #pragma once
 
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/base/philox.hpp"
 #include "cairn/data/dataset.hpp"
 
@@ -115,3 +116,5 @@ inline train_and_validation split(const dataset& set, double share, seed s) {
 }
 
 }  // namespace cairn::data
+
+#include "cairn/base/macros_back.hpp"
