@@ -1,6 +1,7 @@
 // Reads IDX files, the format of MNIST and of similar data sets, plain or gzipped. Link with zlib (-lz).
 #pragma once
 
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/data/prepare.hpp"
 
 #include <algorithm>
@@ -16,8 +17,6 @@
 #include <system_error>
 #include <vector>
 #include <zlib.h>
-
-#include "cairn/base/macros_aside.hpp"  // after zlib.h, which needs macros of its own
 
 namespace cairn::data {
 
