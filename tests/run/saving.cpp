@@ -383,6 +383,20 @@ BOOST_AUTO_TEST_CASE(files_without_a_run_are_refused) {
   BOOST_CHECK_THROW(predictor<result>{(here.path / "nowhere.safetensors")}, file::read_error);
 }
 
+// cairn 0.2 wrote the file after run(step, 0, 3), compiled for AVX-512. Every later version must go on with it.
+BOOST_AUTO_TEST_CASE(the_file_of_format_1_is_read) {
+  trained whole, loaded;
+  whole.init(seed{7});
+  run(whole, 0, 3);
+  loaded.load(kept_file("format_1.safetensors"));
+  BOOST_TEST(loaded.steps() == 3);
+  BOOST_TEST(loaded.random().from.value == 7U);
+  run(whole, 3, 6);
+  run(loaded, 3, 6);
+  const auto wanted = all_numbers(whole), found = all_numbers(loaded);
+  for (std::size_t i = 0; i < wanted.size(); ++i) BOOST_TEST(std::abs(found[i] - wanted[i]) < 1e-4);
+}
+
 BOOST_AUTO_TEST_CASE(files_of_a_newer_format_are_refused) {
   const folder here;
   const auto path = here.path / "run.safetensors";
