@@ -8,7 +8,6 @@
 #include <cairn/xtensor.hpp>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 #include <type_traits>
 #include <xtensor/xfixed.hpp>
@@ -84,7 +83,7 @@ auto confusions(train_step& step, const labelled& set) {
 
 }  // namespace
 
-int main() try {
+int main() {
   const auto folder = std::filesystem::temp_directory_path() / "cairn-arrays";
   const auto fashion = data::fashion_mnist();
   write(folder / "train", fashion.train, 10000);
@@ -118,7 +117,4 @@ int main() try {
   const std::size_t most = xt::argmax(weight_of_pixel)();
   std::printf("the pixel with the largest weights is in row %zu, column %zu\n", most / 28, most % 28);
   std::filesystem::remove_all(folder);
-} catch (const std::exception& e) {
-  std::fprintf(stderr, "arrays: %s\n", e.what());
-  return 1;
 }
