@@ -23,7 +23,7 @@ namespace cairn {
 template <std::ranges::contiguous_range View>
 auto as_xtensor(const View& view) {
   return detail::adapted(view, []<int... Extent>(auto* numbers) {
-    // Given a variable, xt::adapt would refer to the variable, which ends here.
+    // The type that xt::adapt returns for a variable has a reference to a pointer in it.
     return xt::adapt(std::move(numbers), xt::xshape<std::size_t{Extent}...>{});
   });
 }

@@ -77,6 +77,7 @@ BOOST_AUTO_TEST_CASE(xtensor_reads_and_writes_parameters) {
   const auto own = step.param<"fc.weight">();
   auto w = as_xtensor(own);
   static_assert(has_extents<decltype(as_xtensor(own)), 2, 3>);
+  static_assert(std::is_same_v<decltype(w), decltype(xt::adapt(own.data(), xt::xshape<2, 3>()))>);
   BOOST_TEST(w.data() == own.data());
   w = xt::xtensor_fixed<float, xt::xshape<2, 3>>{{1, 2, 3}, {4, 5, 6}};
   BOOST_TEST(own(1, 0) == 4);
