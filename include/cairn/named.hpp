@@ -18,12 +18,6 @@
 
 namespace cairn {
 
-/// A view whose shape is a constant.
-template <class Number, shape S>
-struct static_view : tensor_view<Number, static_cast<std::size_t>(S.rank)> {
-  static constexpr cairn::shape extents = S;
-};
-
 namespace detail {
 template <fixed_string Name, std::size_t... I>
 constexpr boost::hana::string<Name.text[I]...> as_hana(std::index_sequence<I...>) {
@@ -49,10 +43,7 @@ auto views_by_name(Wanted, View view_of) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return boost::hana::make_map([&] {
       constexpr const auto& name = leaf_name<Compiled, chosen[I]>;
-      const auto view = view_of.template operator()<name>();
-      using number = std::remove_pointer_t<decltype(view.data())>;
-      return boost::hana::make_pair(key_of<name>,
-                                    static_view<number, Compiled::graph.leaf_op(chosen[I]).results[0].extents>{view});
+      return boost::hana::make_pair(key_of<name>, view_of.template operator()<name>());
     }()...);
   }(std::make_index_sequence<static_cast<std::size_t>(chosen.back())>{});
 }

@@ -10,6 +10,12 @@ using namespace cairn;
 constexpr auto loss = mean(log(input<"x", 8> * param<"w", 8>));
 using train_step = program<loss>;
 
+// case: no-mdspan
+// shows: cairn needs std::mdspan here, which this standard library lacks: clang has it with -std=c\+\+23
+// options: -std=c++20
+#include <cairn/mdspan.hpp>   // wrong
+#include <cairn/xtensor.hpp>  // right
+
 // case: outlived-tokens
 // shows: (use of|call to) deleted function
 // shows: windows

@@ -12,7 +12,7 @@ using namespace cairn;
 
 // case: view-of-temporary
 // says: the result is a view of memory that goes with this temporary
-// shows: given<cairn::tensor_view<float, 2(ul)?> ?>
+// shows: given<cairn::static_view<float, 
 constexpr auto logits = input<"x", 8, 16> | nn::linear<"fc", 4>;
 constexpr auto loss = mean(square(logits));
 

@@ -8,6 +8,7 @@
 // - An axis is an argument, where it must be a template argument.
 // - A name is missing.
 // - An array is passed without `bind<...>`.
+// - A view without a constant shape is passed to xtensor, `std::mdspan` or Eigen.
 // - A learning rate is passed without its name.
 // - `update<...>` or an optimizer got an object that is no rule. A rule may not sum in its `next`, and its moments must
 //   have different names.
@@ -406,6 +407,29 @@ int main() {
 // shows: fact::given<const float ?\*>
   const float l = step.value_and_grad(bind<"x">(xs.data()), bind<"y">(ys));  // wrong
   const float l = step.value_and_grad(bind<"x">(xs), bind<"y">(ys));         // right
+
+// shared: a batch, and views of other libraries
+#include "cairn/cairn.hpp"
+#include "cairn/eigen.hpp"
+#include "cairn/xtensor.hpp"
+
+#include <vector>
+
+// case: wrong-arguments-eigen-axes
+// says: as_xtensor, as_mdspan and as_eigen take a view whose shape is a constant, and as_eigen one of at most two axes
+// shows: given<cairn::static_view<float, ?cairn::shape ?\{3, .*4, 2, 2
+std::vector<float> filters(16);
+const auto view = static_view_of<shape(4, 2, 2)>(filters);  // wrong
+const auto view = static_view_of<shape(4, 4)>(filters);     // right
+const auto sum = as_eigen(view).sum();
+
+// case: wrong-arguments-xtensor-batch
+// says: as_xtensor, as_mdspan and as_eigen take a view whose shape is a constant
+// shows: given<cairn::tensor_view<const float, 2(ul)?> ?>
+inline float first(const data::batch<8>& batch) {
+  return as_xtensor(batch.images)(0, 0);                              // wrong
+  return as_xtensor(static_view_of<shape(8, 784)>(batch.images))(0);  // right
+}
 
 // shared: a step with a predictor, which lacks the optimizer
 #include "cairn/cairn.hpp"

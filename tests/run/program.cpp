@@ -694,8 +694,8 @@ BOOST_AUTO_TEST_CASE(a_step_without_initialized_parameters_is_refused) {
   read.for_each_parameter(
       [](std::string_view, auto view) { BOOST_TEST(std::ranges::count(view, 0) == std::ssize(view)); });
   const train_step& seen = read;
-  static_assert(std::same_as<decltype(seen.param<"head.bias">()), tensor_view<const float, 1>>);
-  static_assert(std::same_as<decltype(seen.grad<"head.bias">()), tensor_view<const float, 1>>);
+  static_assert(std::same_as<decltype(seen.param<"head.bias">()), static_view<const float, shape{2}>>);
+  static_assert(std::same_as<decltype(seen.grad<"head.bias">()), static_view<const float, shape{2}>>);
   BOOST_TEST(seen.param<"head.bias">().data() == read.param<"head.bias">().data());
   BOOST_TEST(seen.parameters().data() == read.parameters().data());
   BOOST_TEST(seen.gradients().data() == read.gradients().data());

@@ -325,11 +325,11 @@ BOOST_AUTO_TEST_CASE(views_are_bf16_and_states_are_floats) {
   step.set(bind<"fc.bias">(std::array{1 + ulp / 4, 1.0F, 2.0F, -3.0F}));
   BOOST_TEST(static_cast<float>(step.param<"fc.bias">().data()[0]) == 1);
   BOOST_TEST(static_cast<float>(step.param<"fc.bias">().data()[3]) == -3);
-  static_assert(std::same_as<decltype(step.param<"fc.bias">()), tensor_view<bf16, 1>>);
+  static_assert(std::same_as<decltype(step.param<"fc.bias">()), static_view<bf16, shape{4}>>);
   decltype(step) other;
   other.set(bind<"fc.bias">(step.param<"fc.bias">()));
   BOOST_TEST(static_cast<float>(other.param<"fc.bias">().data()[3]) == -3);
-  static_assert(std::same_as<decltype(step.param<"norm.running_mean">()), tensor_view<float, 1>>);
+  static_assert(std::same_as<decltype(step.param<"norm.running_mean">()), static_view<float, shape{4}>>);
 }
 // Averages are floats, and do not fit into the memory of the parameters.
 BOOST_AUTO_TEST_CASE(averages_cannot_be_exchanged) {

@@ -5,7 +5,9 @@ static   Each file of tests/static. The files consist of static_assert, so that 
          The headers that most files include are read once.
 headers  Each header by itself, included twice, without the warnings that users ask for. A chain of headers is compiled
          at once if each of them includes the one before. In a chain, only the headers that a header includes itself
-         stand before it. In addition, a program is compiled for some rare processors that have code of their own.
+         stand before it. In addition, a program is compiled for some rare processors that have code of their own. The
+         chain with mdspan.hpp, and what mdspan.hpp promises, is compiled with the only standard library that has
+         std::mdspan.
 benchmarks
          Each program of bench/ that needs none of cairn's peers, with OpenMP. Nothing else compiles all of them. The
          nets of bench/compile/ are left out, because they take long and use only what the examples use.
@@ -54,6 +56,26 @@ constexpr auto loss = sum(input<"x", 8, 64> | nn::linear<"fc", 64> | nn::gelu);
 int main() { program<loss, mixed<bf16, stochastic_rounding>, update<adamw_options{}>>().init(seed{1}); }
 """
 
+with_mdspan = ["-std=c++23", "-stdlib=libc++"]
+of_mdspan = """#include <cairn/cairn.hpp>
+#include <cairn/mdspan.hpp>
+using namespace cairn;
+using step = program<sum(input<"x", 2, 3> * param<"w", 2, 3>) * param<"scale">>;
+static_assert(std::is_same_v<decltype(as_mdspan(std::declval<step&>().param<"w">())),
+                             std::mdspan<float, std::extents<std::size_t, 2, 3>>>);
+static_assert(std::is_same_v<decltype(as_mdspan(std::declval<const step&>().grad<"scale">())),
+                             std::mdspan<const float, std::extents<std::size_t>>>);
+constexpr float numbers[] = {0, 1, 2, 3, 4, 5};
+constexpr auto view = as_mdspan(static_view<const float, shape{2, 3}>(numbers));
+static_assert(&view[0, 0] == numbers && &view[1, 0] == numbers + 3 && view[1, 2] == 5);
+constexpr bool writes() {
+  int number = 0;
+  as_mdspan(static_view<int, shape{1, 1, 1}>(&number))[0, 0, 0] = 7;
+  return number == 7;
+}
+static_assert(writes());
+"""
+
 
 def chains(names, included):
     """Returns all names in chains, the longest chain first. In a chain, each name stands behind all names that it
@@ -86,6 +108,8 @@ def jobs_of(suite, folder):
         texts, options = headers(), ["-Wshadow", "-Wpedantic"]
     jobs = [(compilers[0], name, texts[name], *options) for name in sorted(texts)]
     if suite == "headers":
+        jobs = [("clang++-19", *job[1:], *with_mdspan) if "cairn/mdspan.hpp" in job[1] else job for job in jobs]
+        jobs.append(("clang++-19", "std::mdspan", of_mdspan, *with_mdspan))
         jobs += [(compiler, f"{compiler} for {processor}", program, f"-march={processor}")
                  for compiler in compilers for processor in processors]
     return jobs

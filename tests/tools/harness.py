@@ -714,7 +714,10 @@ y = 'f'
     def test_a_library_out_of_place(self):
         self.assertEqual(self.faults("kernel/gemm.hpp", "#include <xsimd/xsimd.hpp>\n"), 1)
         self.assertEqual(self.faults("kernel/gemm.hpp", "#include <immintrin.h>\n"), 1)
-        self.assertEqual(self.faults("run/machine.hpp", "#include <xtensor/xadapt.hpp>\n"), 1)
+        for text in ("#include <xtensor/xadapt.hpp>\n", "#include <Eigen/Core>\n", "#include <eigen3/Eigen/Core>\n"):
+            self.assertEqual(self.faults("run/machine.hpp", text), 1)
+        self.assertEqual(self.faults("xtensor.hpp", "#include <xtensor/xadapt.hpp>\n"), 0)
+        self.assertEqual(self.faults("eigen.hpp", "#include <eigen3/Eigen/Core>\n"), 0)
 
     def test_an_operation_that_is_named(self):
         self.assertEqual(self.faults("plan/a.hpp", "sum_op of;  // and what sum_op means\n"), 1)

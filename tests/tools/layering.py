@@ -5,7 +5,7 @@ A folder includes only itself and the folders above it in `order`. A header outs
 folders. A header does not declare what a folder below it defines, except for `defined_below`.
 Each header first includes another header of cairn. Thus all headers begin with base/compiler.hpp, which refuses wrong
 compilers and options.
-xsimd is used only where `homes` says, and xtensor nowhere. Code for constant evaluation uses plain arrays. Passes,
+xsimd, xtensor and Eigen are used only where `homes` says. Code for constant evaluation uses plain arrays. Passes,
 programs and kernels that drive other kernels know operations only by their declarations, and name no operation.
 Each program of tests, examples and bench is named in a build file, and each model of tests/models is named in a test of
 the laws. Otherwise it would never run. bench/scenario.py finds its programs itself. Lines of headers have at most 120
@@ -22,7 +22,8 @@ order = ["base", "cost", "misuse", "lang", "op", "nn", "graph", "plan", "search"
          "train", "report", "testing"]
 homes = {
     r"xsimd/|.*intrin\.h": r"kernel/simd\.hpp",
-    r"xtensor/|xtl/": r"(?!)",  # nowhere
+    r"xtensor/|xtl/": r"xtensor\.hpp",
+    r"(eigen3/)?Eigen/": r"eigen\.hpp",
 }
 x86 = re.compile(r"\b(_mm\d*_|__m\d|__(AVX|SSE|AMX|x86)|_tile_|XSIMD_WITH)")
 knows_x86 = ["kernel/simd.hpp", "kernel/words.hpp", "kernel/float_mode.hpp", "kernel/halves.hpp", "kernel/amx.hpp",

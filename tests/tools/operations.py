@@ -11,8 +11,8 @@ import declarations
 from compilers import compile_text, top
 
 page_name = "docs/operations.md"
-headers = ["boost_test.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp", "opcheck.hpp", "file/saving.hpp",
-           "train/loop.hpp",
+headers = ["boost_test.hpp", "eigen.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp", "opcheck.hpp",
+           "xtensor.hpp", "file/saving.hpp", "train/loop.hpp",
            *(f"data/{name}.hpp" for name in ("ahead", "augment", "cifar", "csv", "draw", "idx", "npy", "text", "windows")),
            *(f"report/{name}.hpp" for name in ("tables", "residuals", "summary", "dot", "timeline", "dump"))]
 

@@ -20,7 +20,7 @@ import operations
 from compilers import compile_text, compilers, report, top
 
 opening = ["docs/design.md", "docs/glossary.md", "docs/memory.md"]  # the first code block of each is a program
-programs = [f"docs/{name}.md" for name in ("language", "recipes", "questions", "running", "mixed", "add-a-layer")]
+programs = [f"docs/{name}.md" for name in ("arrays", "language", "recipes", "questions", "running", "mixed", "add-a-layer")]
 reports = """#include <cairn/report/tables.hpp>
 #include <iostream>
 #include <vector>

@@ -1,7 +1,7 @@
 // Views of tensors that a program owns, which cairn hands to its users.
 #pragma once
 
-#include "cairn/base/compiler.hpp"
+#include "cairn/base/shape.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,11 +9,12 @@
 #include <cstddef>
 #include <ranges>
 #include <type_traits>
+#include <utility>
 
 namespace cairn {
 
 /// A row-major tensor in memory that the view does not own. The view is also a contiguous range of the tensor's numbers
-/// in order. A copy of a view refers to the same memory. `xt::adapt(view.data(), view.shape())` makes an xtensor of it.
+/// in order. A copy of a view refers to the same memory.
 template <class Number, std::size_t Rank>
 class tensor_view {
  public:
@@ -54,9 +55,39 @@ class tensor_view {
   std::array<std::size_t, Rank> shape_;
 };
 
+/// A view with a constant shape. `as_xtensor`, `as_mdspan` and `as_eigen` make views of other libraries from it,
+/// each in a header of that library's name.
+template <class Number, shape S>
+class static_view : public tensor_view<Number, static_cast<std::size_t>(S.rank)> {
+  using view = tensor_view<Number, static_cast<std::size_t>(S.rank)>;
+
+ public:
+  static constexpr cairn::shape extents = S;
+
+  explicit constexpr static_view(Number* data)
+      : view(data, []<std::size_t... Axis>(std::index_sequence<Axis...>) {
+          return std::array<std::size_t, sizeof...(Axis)>{static_cast<std::size_t>(S.extent[Axis])...};
+        }(std::make_index_sequence<static_cast<std::size_t>(S.rank)>{})) {}
+
+  /// Makes a view of constant numbers from a view of numbers that can be changed.
+  template <class Other>
+    requires(!std::same_as<Other, Number> && std::same_as<const Other, Number>)
+  constexpr static_view(const static_view<Other, S>& other) : static_view(other.data()) {}
+};
+
+namespace detail {
+/// The shape of a view that takes the place of a mistake. No tensor of a user needs this shape, because a tensor of one
+/// number can have fewer axes.
+inline constexpr shape unknown_shape{1, 1, 1, 1, 1, 1};
+}  // namespace detail
+
 }  // namespace cairn
 
 template <class Number, std::size_t Rank>
 inline constexpr bool std::ranges::enable_borrowed_range<cairn::tensor_view<Number, Rank>> = true;
 template <class Number, std::size_t Rank>
 inline constexpr bool std::ranges::enable_view<cairn::tensor_view<Number, Rank>> = true;
+template <class Number, cairn::shape S>
+inline constexpr bool std::ranges::enable_borrowed_range<cairn::static_view<Number, S>> = true;
+template <class Number, cairn::shape S>
+inline constexpr bool std::ranges::enable_view<cairn::static_view<Number, S>> = true;

@@ -5,6 +5,7 @@
 #include "cairn/base/setting.hpp"
 #include "cairn/data/batches.hpp"
 
+#include <atomic>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -79,12 +80,13 @@ class ahead_range {
   struct worker {
     slot slots[2];
     std::counting_semaphore<4> free{2}, ready{0};
-    // The last member: it is destroyed first, so the thread ends before the members that it uses.
-    std::jthread thread;
+    std::atomic<bool> must_stop = false;
+    std::thread thread;  // libc++ 19 has no std::jthread
 
     ~worker() {
-      thread.request_stop();
+      must_stop = true;
       free.release();
+      if (thread.joinable()) thread.join();
     }
   };
   /// The data that the threads and the iterators share. The address of this data does not change when the range is
@@ -106,14 +108,15 @@ class ahead_range {
     bool has_started() const { return all[0].thread.joinable(); }
     void start() {
       for (std::int64_t first = 0; first < threads(); ++first)
-        worker_of(first).thread = std::jthread([this, first](std::stop_token stop) { prepare(first, stop); });
+        worker_of(first).thread = std::thread([this, first] { prepare_each(first); });
       acquire(0);
     }
-    void prepare(std::int64_t first, const std::stop_token& stop) {
+    /// Prepares every n-th batch, from the first one on.
+    void prepare_each(std::int64_t first) {
       worker& own = worker_of(first);
       for (std::int64_t index = first; index < batches.size(); index += threads()) {
         own.free.acquire();
-        if (stop.stop_requested()) return;
+        if (own.must_stop) return;
         prepare(index, slot_of(index));
         own.ready.release();
       }

@@ -248,6 +248,9 @@ struct array_without_name { template <class Silent, class... Facts> struct found
 struct no_array { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: bind takes elements that lie side by side: a span, C array, std::array, std::vector, "
   "view, or xtensor container"); } }; };
+struct no_static_view { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: as_xtensor, as_mdspan and as_eigen take a view whose shape is a constant, and as_eigen one of "
+  "at most two axes; write static_view_of<shape(8, 784)>(x)"); } }; };
 struct options_in_braces { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an optimizer takes its program, and options in braces: sgd optimizer{step, {.lr = 0.1}}"); } }; };
 struct rate_without_braces { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

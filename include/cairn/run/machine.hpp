@@ -20,10 +20,8 @@ namespace cairn::detail {
 
 /// Returns a view of shape `S` of the numbers at `at`. The view does not own the numbers.
 template <shape S, class Number>
-auto view_of(Number* at) {
-  std::array<std::size_t, static_cast<std::size_t>(S.rank)> extents;
-  for (std::size_t axis = 0; axis < extents.size(); ++axis) extents[axis] = static_cast<std::size_t>(S.extent[axis]);
-  return tensor_view(at, extents);
+static_view<Number, S> view_of(Number* at) {
+  return static_view<Number, S>(at);
 }
 
 /// Draws one number of a parameter. A normal number takes two uniform ones: Box and Muller, A note on the generation

@@ -8,6 +8,7 @@
 #include "cairn/run/kept.hpp"
 #include "cairn/run/machine.hpp"
 #include "cairn/run/stand_in.hpp"
+#include "cairn/run/static_view.hpp"
 #include "cairn/run/temporary.hpp"
 #include "cairn/run/unwritten.hpp"
 

@@ -104,8 +104,8 @@ struct unknown_loops {
 
 /// A view that converts to a view of any rank.
 template <class Number>
-struct view_stand_in : tensor_view<Number, max_rank> {
-  view_stand_in() : tensor_view<Number, max_rank>(nullptr, {}) {}
+struct view_stand_in : static_view<Number, unknown_shape> {
+  view_stand_in() : static_view<Number, unknown_shape>(nullptr) {}
   Number& operator()(const auto&...) const { return *this->data(); }
   template <std::size_t Rank>
   operator tensor_view<Number, Rank>() const {
@@ -114,8 +114,8 @@ struct view_stand_in : tensor_view<Number, max_rank> {
 };
 
 /// Returns a view through which the same numbers cannot be changed.
-template <class Number, std::size_t Rank>
-tensor_view<const Number, Rank> read_only(const tensor_view<Number, Rank>& view) {
+template <class Number, shape S>
+static_view<const Number, S> read_only(const static_view<Number, S>& view) {
   return view;
 }
 template <class Number>
