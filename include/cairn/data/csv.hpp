@@ -176,9 +176,11 @@ inline std::vector<std::string> column_names(const csv_parser& lines, std::vecto
 /// If `label` names a column, its fields are the classes. If all of them are whole numbers from 0 on, they are the
 /// numbers of the classes. Otherwise each text is a class, and classes are in the order of their bytes.
 ///
-/// Throws option_error for a separator that numbers, quotes or lines have. Throws file_error if the file cannot be read, if it has no row, if two columns have one name, if a line has too few
-/// or too many fields, if a field is not a number that a float holds, if no column has the name
-/// `label`, or if the first line should have names and has numbers. The message names the line and the column.
+/// Throws option_error for a separator that numbers, quotes or lines have. Throws file_error in these cases:
+/// - The file cannot be read, or has no row.
+/// - Two columns have one name, no column has the name `label`, or the first line should have names and has numbers.
+/// - A line has too few or too many fields, or a field is not a number that a float holds. The message names the line
+///   and the column.
 inline table read_csv(const std::string& path, const csv_options& options = {}) {
   const char separator = options.separator;
   if (std::isalnum(static_cast<unsigned char>(separator)) != 0 ||
