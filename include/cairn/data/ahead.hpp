@@ -4,6 +4,7 @@
 #include "cairn/base/macros_aside.hpp"
 #include "cairn/data/batches.hpp"
 
+#include <atomic>
 #include <memory>
 #include <semaphore>
 #include <stdexcept>
@@ -69,21 +70,22 @@ class ahead_range {
     batch_range<B> batches;
     slot slots[2];
     std::counting_semaphore<4> free{2}, ready{0};
-    // The last member: it is destroyed first, so the thread ends before the members that it uses.
-    std::jthread thread;
+    std::atomic<bool> stops = false;
+    std::thread thread;  // std::jthread is experimental in libc++
 
     explicit worker(batch_range<B> given) : batches(std::move(given)) {
       for (slot& one : slots) one.images.resize(B * batches.features());
     }
     ~worker() {
-      thread.request_stop();
+      stops = true;
       free.release();
+      if (thread.joinable()) thread.join();
     }
     void start() {
-      thread = std::jthread([this](std::stop_token stop) {
+      thread = std::thread([this] {
         for (std::int64_t index = 0; index < batches.size(); ++index) {
           free.acquire();
-          if (stop.stop_requested()) return;
+          if (stops) return;
           slot& own = slots[index % 2];
           own.prepared = batches.gathered(index, own.images.data(), own.labels);
           ready.release();
