@@ -1,7 +1,7 @@
 #!/usr/bin/env -S python3 -B
 """Builds the site in build/site: collects the pages, calls MkDocs, and checks the links and the list of pages.
 
-README, the list of examples and the notes of the benchmarks become pages next to those of docs/. A link to another
+README, the changes, the list of examples and the notes of the benchmarks become pages next to those of docs/. A link to another
 file of the repository leads to a copy of the file. The script fails if a link leads nowhere, if a heading that a link
 names does not exist, or if mkdocs.yml does not list a page.
 """
@@ -19,7 +19,8 @@ staged, built = top / "build/pages", top / "build/site"
 own_style = """
 [role=main] table { display: block; overflow-x: auto; }
 """
-renamed = {"README.md": "index.md", "bench/NOTES.md": "notes.md", "examples/README.md": "examples.md"}
+renamed = {"README.md": "index.md", "CHANGELOG.md": "changes.md", "bench/NOTES.md": "notes.md",
+           "examples/README.md": "examples.md"}
 
 
 def place(path):

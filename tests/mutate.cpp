@@ -1,5 +1,5 @@
-// The long version of tests/run/file_faults.cpp and tests/run/loop.cpp. It reads damaged files, and kills writers and
-// whole runs.
+// The long version of tests/run/file_faults.cpp and tests/run/loop.cpp. It reads damaged files of parameters and of
+// data, and kills writers and whole runs.
 // mutate [number of files, in millions] [number of the first file]
 #include <cinttypes>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 #include "killed.hpp"
 #include "killed_run.hpp"
-#include "mutated.hpp"
+#include "mutated_data.hpp"
 
 namespace {
 
@@ -34,21 +34,22 @@ std::string bytes_of(auto& step) {
 constexpr int kills = 1000, kills_of_runs = 200, damaged_runs = 300'000;
 constexpr unsigned longest = 60;  // the limit in seconds for a thousand files; a reader that takes longer hangs
 
-int read_files(std::uint64_t first, std::uint64_t end) {
+/// Calls read(trial, number) for the numbers from `first` to `end` - 1.
+int read_files(const char* kind, std::uint64_t first, std::uint64_t end, auto read) {
   mutated::trial trial;
   std::uint64_t number = first;
   try {
     for (; number < end; ++number) {
       if (number % 1000 == 0) ::alarm(longest);
-      trial.read(mutated::file(number));
+      read(trial, number);
     }
   } catch (const std::exception& e) {
-    std::printf("FAIL file %" PRIu64 ": %s\n", number, e.what());
+    std::printf("FAIL %s %" PRIu64 ": %s\n", kind, number, e.what());
     return 1;
   }
   ::alarm(0);
-  std::printf("%" PRIu64 " files: %" PRIu64 " taken, %" PRIu64 " refused; up to %zu bytes beyond the file's\n",
-              end - first, trial.result.sound, trial.result.refused, trial.result.most);
+  std::printf("%" PRIu64 " %s: %" PRIu64 " taken, %" PRIu64 " refused; up to %zu bytes beyond the file's\n",
+              end - first, kind, trial.result.sound, trial.result.refused, trial.result.most);
   return 0;
 }
 
@@ -112,8 +113,10 @@ void kill_runs(const std::filesystem::path& folder) {
 int main(int count, char** arguments) {
   const std::uint64_t millions = count > 1 ? std::strtoull(arguments[1], nullptr, 10) : 10;
   const std::uint64_t first = count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 0;
+  const std::uint64_t end = first + millions * 1'000'000;
   const int failed = in_folder(kill_writers) + in_folder(kill_runs) + in_folder(load_runs) +
-                     read_files(first, first + millions * 1'000'000);
-  std::printf("%d passed, %d failed\n", 4 - failed, failed);
+                     read_files("files", first, end, [](auto& to, auto number) { to.read(mutated::file(number)); }) +
+                     read_files("files of data", first, end, mutated::read_data);
+  std::printf("%d passed, %d failed\n", 5 - failed, failed);
   return failed;
 }

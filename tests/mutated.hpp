@@ -115,7 +115,7 @@ inline const std::vector<std::string>& sound() {
 }
 
 /// Returns a file with one to four errors.
-inline std::string damaged(std::string bytes, draws draw) {
+inline std::string with_errors(std::string bytes, draws& draw) {
   for (std::size_t times = 1 + draw.below(4); times > 0; --times) {
     const std::size_t at = draw.below(bytes.size() + 1), rest = bytes.size() - at;
     const std::string_view word = words[draw.below(words.size())];
@@ -142,6 +142,11 @@ inline std::string damaged(std::string bytes, draws draw) {
         if (draw.below(8) == 0) bytes.resize(at);
     }
   }
+  return bytes;
+}
+/// Returns a safetensors file with one to four errors.
+inline std::string damaged(std::string bytes, draws draw) {
+  bytes = with_errors(std::move(bytes), draw);
   // Often corrects the length of the header, so that a reader also reads the rest of the file.
   if (const std::size_t end = bytes.rfind('}'); draw.below(4) > 0 && bytes.size() > 8 && end != bytes.npos && end > 8) {
     const std::uint64_t length = end - 7;
@@ -192,13 +197,18 @@ class trial {
   tally result;
 
   void read(const std::string& bytes) {
+    read<cairn::file::format_error>(bytes, [&](auto& path) { check(cairn::file::reader(path), bytes); });
+  }
+  /// Calls read_file(path) for a file of these bytes. The function must accept the file, or throw a `Refusal`.
+  template <class Refusal>
+  void read(const std::string& bytes, auto read_file) {
     file_.write(bytes);
     const std::size_t before = heap::now;
     heap::most = before;
     try {
-      check(cairn::file::reader(file_.path()), bytes);
+      read_file(file_.path());
       ++result.sound;
-    } catch (const cairn::file::format_error&) {
+    } catch (const Refusal&) {
       ++result.refused;
     }
     const std::size_t used = heap::most - before;

@@ -1,7 +1,12 @@
 // A program behind declarations that other libraries made before. Their names must not hide cairn's names. The test
 // includes the declarations before this file.
 #include <cairn/cairn.hpp>
+#include <cairn/data/ahead.hpp>
+#include <cairn/data/augment.hpp>
+#include <cairn/data/cifar.hpp>
+#include <cairn/data/csv.hpp>
 #include <cairn/data/idx.hpp>
+#include <cairn/data/npy.hpp>
 #include <cairn/file/saving.hpp>
 #include <cairn/gradcheck.hpp>
 #include <cairn/named.hpp>

@@ -1,4 +1,4 @@
-#include "cairn/data/batches.hpp"
+#include "cairn/data/ahead.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,6 +7,7 @@
 #include <iterator>
 #include <ranges>
 #include <set>
+#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
@@ -19,9 +20,7 @@ static_assert(std::input_iterator<data::batch_range<4>::iterator>);
 static_assert(std::ranges::sized_range<data::batch_range<4>>);
 
 template <class Set>
-concept can_be_batched = requires(Set&& set) {
-  data::batches<4>(static_cast<Set&&>(set));
-};
+concept can_be_batched = requires(Set&& set) { data::batches<4>(static_cast<Set&&>(set)); };
 static_assert(can_be_batched<data::dataset&> && can_be_batched<const data::dataset&>);
 static_assert(!can_be_batched<data::dataset>);
 
@@ -43,8 +42,7 @@ std::vector<std::int32_t> order(data::batch_range<4> batches) {
   for (auto [x, y] : batches) {
     BOOST_TEST((x.shape() == std::array<std::size_t, 2>{4, 3}));
     for (std::size_t i = 0; i < 4; ++i) {
-      for (std::size_t j = 0; j < 3; ++j)
-        BOOST_TEST(x(i, j) == static_cast<float>(10 * y[i]) + static_cast<float>(j));
+      for (std::size_t j = 0; j < 3; ++j) BOOST_TEST(x(i, j) == static_cast<float>(10 * y[i]) + static_cast<float>(j));
     }
     seen.insert(seen.end(), y.begin(), y.end());
   }
@@ -58,8 +56,7 @@ BOOST_AUTO_TEST_SUITE(batches_suite)
 BOOST_AUTO_TEST_CASE(batches_in_order_are_views_of_the_set) {
   const auto set = numbered(11);
   BOOST_TEST(data::batches<4>(set).size() == 2);
-  BOOST_TEST(order(data::batches<4>(set)) == (std::vector{0, 1, 2, 3, 4, 5, 6, 7}),
-             boost::test_tools::per_element());
+  BOOST_TEST(order(data::batches<4>(set)) == (std::vector{0, 1, 2, 3, 4, 5, 6, 7}), boost::test_tools::per_element());
   for (auto [x, y] : data::batches<4>(set)) {
     BOOST_TEST(x.data() == &set.images[static_cast<std::size_t>(3 * y[0])]);
   }
@@ -117,6 +114,84 @@ BOOST_AUTO_TEST_CASE(a_set_with_too_few_pixels_is_refused) {
   set.images.pop_back();
   BOOST_CHECK_EXCEPTION(data::batches<4>(set), data::size_error,
                         [](const data::size_error& e) { return e.expected == 24 && e.actual == 23; });
+}
+
+BOOST_AUTO_TEST_CASE(the_last_batch_is_padded_with_a_label_that_no_class_has) {
+  const auto set = numbered(6);
+  constexpr data::batch_options padded{.last = data::last_batch::padded};
+  for (auto batches : {data::batches<4>(set, padded), data::batches<4>(set, seed{1}, 0, padded)}) {
+    BOOST_TEST(batches.size() == 2);
+    std::vector<std::int32_t> labels;
+    for (auto [x, y] : batches) {
+      for (std::size_t i = 0; i < 4; ++i) {
+        BOOST_TEST(x(i, 0) == (y[i] == 6 ? 0.0F : static_cast<float>(10 * y[i])));
+        labels.push_back(y[i]);
+      }
+    }
+    std::ranges::sort(labels);
+    BOOST_TEST(labels == (std::vector{0, 1, 2, 3, 4, 5, 6, 6}), boost::test_tools::per_element());
+  }
+  for (auto [x, y] : data::batches<3>(set, padded)) BOOST_TEST(x.data() == &set.images[3U * std::size_t(y[0])]);
+  const auto one = numbered(1), none = numbered(0);
+  BOOST_TEST(data::batches<4>(one, padded).size() == 1);
+  BOOST_CHECK_THROW(data::batches<4>(none, padded), data::size_error);
+  auto five_classes = set;
+  five_classes.classes = 5;
+  BOOST_CHECK_EXCEPTION(data::batches<4>(five_classes, padded), data::size_error, [](const data::size_error& e) {
+    return e.what() == std::string("classes of a data set with a padded batch, at least: expected 6, got 5");
+  });
+}
+
+/// Adds a random number to each pixel of a batch.
+const auto add = [](auto images, cairn::random_sequence& random) {
+  for (float& x : images) x += static_cast<float>(random.below(1000));
+};
+/// Returns all pixels in the order of the batches.
+std::vector<float> all_pixels(auto batches) {
+  std::vector<float> all;
+  for (auto [x, y] : batches) all.insert(all.end(), x.begin(), x.end());
+  return all;
+}
+
+BOOST_AUTO_TEST_CASE(changed_batches_are_a_function_of_seed_epoch_and_number) {
+  const auto set = numbered(40);
+  const auto before = set.images;
+  const auto first = all_pixels(data::batches<4>(set, seed{1}, 0).changed(add));
+  BOOST_TEST(set.images == before);
+  BOOST_TEST((first == all_pixels(data::batches<4>(set, seed{1}, 0).changed(add))));
+  BOOST_TEST((first != all_pixels(data::batches<4>(set, seed{1}, 1).changed(add))));
+  const auto as_they_are = all_pixels(data::batches<4>(set, seed{1}, 0));
+  std::set<float> added;
+  for (std::size_t i = 0; i < first.size(); ++i) added.insert(first[i] - as_they_are[i]);
+  BOOST_TEST(added.size() > 100U);  // of 120 numbers below 1000; equal batches would add 12
+  const auto in_order = all_pixels(data::batches<4>(set).changed(add));
+  BOOST_TEST((in_order != before));
+}
+
+BOOST_AUTO_TEST_CASE(any_number_of_threads_prepares_the_same_batches) {
+  const auto set = numbered(43);
+  constexpr data::batch_options padded{.last = data::last_batch::padded};
+  const auto batches = [&] { return data::batches<4>(set, seed{3}, 2, padded).changed(add); };
+  const auto wanted = all_pixels(batches());
+  for (const int threads : {1, 2, 3, 20})
+    BOOST_TEST((all_pixels(data::ahead(batches(), {.threads = threads})) == wanted), threads);
+  BOOST_CHECK_THROW(data::ahead(batches(), {.threads = 0}), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_change_throws_comes_out_of_the_iterator) {
+  const auto set = numbered(40);
+  for (const int bad : {0, 3}) {
+    const auto fail = [bad](auto images, cairn::random_sequence&) {
+      if (images(0, 0) == static_cast<float>(40 * bad)) throw std::runtime_error("a bad picture");
+    };
+    auto ahead = data::ahead(data::batches<4>(set).changed(fail), {.threads = 2});
+    int seen = 0;
+    const auto go = [&] {
+      for ([[maybe_unused]] auto [x, y] : ahead) ++seen;
+    };
+    BOOST_CHECK_THROW(go(), std::runtime_error);
+    BOOST_TEST(seen == bad);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

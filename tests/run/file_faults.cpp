@@ -16,7 +16,7 @@
 
 #include "folder.hpp"
 #include "killed.hpp"
-#include "mutated.hpp"
+#include "mutated_data.hpp"
 
 namespace file = cairn::file;
 namespace fs = std::filesystem;
@@ -337,6 +337,15 @@ BOOST_AUTO_TEST_CASE(damaged_files_are_accepted_or_rejected) {
   BOOST_TEST(trial.result.sound > 1000U);
   BOOST_TEST(trial.result.refused > 20'000U);
   BOOST_TEST(trial.result.most < 4096U);
+}
+
+BOOST_AUTO_TEST_CASE(damaged_data_is_accepted_or_rejected) {
+  mutated::trial trial;
+  for (std::uint64_t number = 0; number < 20'000; ++number) mutated::read_data(trial, number);
+  BOOST_TEST(trial.result.sound > 1000U);
+  BOOST_TEST(trial.result.refused > 10'000U);
+  BOOST_TEST_MESSAGE(trial.result.most << " bytes beyond the file's");
+  BOOST_TEST(trial.result.most < 300'000U);
 }
 
 // Many names take a few times the bytes of their text. Announced sizes take no memory.

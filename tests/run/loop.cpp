@@ -32,6 +32,7 @@ const data::dataset& examples() {
   static const data::dataset set = [] {
     data::dataset made;
     made.features = 6;
+    made.classes = 3;
     for (int i = 0; i < 30; ++i) {
       made.labels.push_back(i % 3);
       for (int k = 0; k < 6; ++k)
@@ -710,6 +711,29 @@ BOOST_AUTO_TEST_CASE(an_ignored_signal_stays_ignored) {
   };
   BOOST_TEST((run(shuffled, going(step, twice)) == train::ending::done));
   BOOST_TEST((std::signal(SIGINT, SIG_DFL) == SIG_IGN));
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_pad_a_batch_count_neither_in_the_loss_nor_in_the_accuracy) {
+  constexpr auto of_some = []<int Rows>() {
+    const auto logits = input<"x", Rows, 6> | nn::linear<"fc", 3>;
+    const auto y = labels<"y", 4, Rows>;
+    return outputs(cross_entropy<nn::cross_entropy_options{.ignore_index = 3}>(logits, y), accuracy(logits, y));
+  };
+  program<of_some.operator()<16>()> padded;
+  program<of_some.operator()<14>()> exact;
+  padded.init(seed{1});
+  exact.init(seed{1});
+  auto batches = data::batches<16>(examples(), {.last = data::last_batch::padded});  // of 30 examples
+  auto last = batches.begin();
+  const auto [x, y] = *++last;
+  const auto [loss, right] = padded.value_and_grad(bind<"x">(x), bind<"y">(y));
+  const auto [loss_of_14, right_of_14] =
+      exact.value_and_grad(bind<"x">(std::span(x.data(), std::size_t{14 * 6})), bind<"y">(y.template first<14>()));
+  BOOST_TEST(std::abs(loss - loss_of_14) < 1e-6);
+  BOOST_TEST(right * 16 == right_of_14 * 14);
+  BOOST_TEST(right > 0);
+  const auto g = padded.grad<"fc.weight">(), wanted = exact.grad<"fc.weight">();
+  for (std::size_t i = 0; i < g.size(); ++i) BOOST_TEST(std::abs(g.begin()[i] - wanted.begin()[i]) < 1e-6);
 }
 
 BOOST_AUTO_TEST_CASE(batches_read_ahead_are_the_same_batches) {

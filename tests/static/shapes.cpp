@@ -266,6 +266,9 @@ static_assert(lang::softmax_op<2>::result(shape{4, 8}) == no_shape &&
 static_assert(of(cross_entropy(t<4, 10>, to<4>)) == shape{} && of(cross_entropy(t<2, 4, 10>, to<2, 4>)) == shape{});
 static_assert(of(cross_entropy(t<10>, to<>)) == shape{} && of(accuracy(t<4, 10>, to<4>)) == shape{});
 static_assert(lang::cross_entropy_op::result(shape{4, 10}, shape{10}) == no_shape);
+// The label of rows that pad a batch is the number of classes. It counts in accuracy alone.
+static_assert(lang::cross_entropy_op::extent_indexed(1, shape{4, 10}, shape{4}) == 10 &&
+              lang::accuracy_op::extent_indexed(1, shape{4, 10}, shape{4}) == 11);
 static_assert(lang::row_cross_entropy_op::result(shape{2, 4, 10}, shape{2, 4}) == shape{2, 4} &&
               lang::label_logit_op::result(shape{4, 10}, shape{10}) == no_shape);
 static_assert(of(cross_entropy(t<2, 4, 10>, to<2, 4>, t<10>, t<2, 4>)) == shape{});

@@ -37,12 +37,14 @@ smallest = {
     "tests/tools/rejects.py write": "tests/tools/rejects.py fast-math",
     "meson setup build/package && meson install -C build/package":
         "meson setup build/package && DESTDIR=$PWD/there meson install -C build/package",
+    "cmake -S . -B build/cmake && cmake --install build/cmake":
+        "cmake -S . -B build/cmake && DESTDIR=$PWD/there cmake --install build/cmake",
     "g++ -std=c++20 -O3 -march=native -Iinclude model.cpp":
         "g++ -std=c++20 -O3 -march=native -Iinclude examples/plan.cpp -o build/plan",
     "g++ -std=c++20 -O3 -march=native -Iinclude model.cpp -lz":
         "g++ -std=c++20 -O3 -march=native -Iinclude examples/quickstart.cpp -lz",
 }
-command = re.compile(r"(\./dev|build/[\w/]+|(tests|bench)/[\w/]+\.(py|sh))( [^|<>]*)?|(meson|g\+\+) .+")
+command = re.compile(r"(\./dev|build/[\w/]+|(tests|bench)/[\w/]+\.(py|sh))( [^|<>]*)?|(cmake|meson|g\+\+) .+")
 
 
 def named(page):

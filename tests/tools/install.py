@@ -1,6 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Builds cairn as users build it: installed, as a subproject of Meson, in programs of several files, and together with
-the names of other libraries."""
+"""Builds cairn as users build it: installed, from its sources, as a package of Debian, in programs of several files,
+and together with the names of other libraries. packages.py tests ways that need more than Debian's packages."""
 
 import json
 import os
@@ -54,21 +54,45 @@ def files(folder):
     return sorted(str(file.relative_to(folder)) for file in folder.rglob("*") if file.is_file())
 
 
-def installed(folder):
-    """Checks that all headers are installed, with the files for pkg-config and CMake. Nothing is built, and nothing
-    that only tests need is required."""
-    prefix, build, known = folder / "prefix", folder / "build", folder / "known"
+def version():
+    """Returns the version of cairn, which only meson.build defines."""
+    return re.search(r"^  version: '(.+)'", (top / "meson.build").read_text(), re.MULTILINE)[1]
+
+
+def paragraph(words):
+    """Returns the lines of code on docs/install.md that stand together and contain the words."""
+    blocks = re.findall(r"^```\w+\n(.*?)^```$", (top / "docs/install.md").read_text(), re.MULTILINE | re.DOTALL)
+    [found] = [lines for block in blocks for lines in block.split("\n\n") if words in lines]
+    return f"{found}\n"
+
+
+def required(folder, *libraries):
+    """Returns what cairn.pc requires if pkg-config knows these libraries only, and the environment for that."""
+    known = folder / "-".join(libraries)
     known.mkdir()
-    for name in ("xsimd", "zlib"):
+    for name in libraries:
         where = call("pkg-config", "--variable=pcfiledir", name, folder=folder).strip()
         (known / f"{name}.pc").symlink_to(f"{where}/{name}.pc")
     few = {"CXX": "g++", "PKG_CONFIG_LIBDIR": str(known)}
-    call("meson", "setup", build, top, f"--prefix={prefix}", folder=folder, **few)
+    call("meson", "setup", known / "build", top, f"--prefix={folder}/prefix", folder=folder, **few)
+    pc = (known / "build/package/cairn.pc").read_text()
+    return re.search("^Requires: (.*)$", pc, re.MULTILINE)[1], few
+
+
+def installed(folder):
+    """Checks that Meson and CMake install all headers, with the files for pkg-config and CMake. Nothing is built, and
+    nothing that only tests need is required. zlib is required only if it is found."""
+    equal(required(folder, "xsimd")[0], "xsimd")
+    requires, few = required(folder, "xsimd", "zlib")
+    equal(requires, "xsimd, zlib")
+    prefix, build = folder / "prefix", folder / "xsimd-zlib/build"
     call("meson", "install", "-C", build, folder=folder, **few)
     headers = [f"include/{name}" for name in files(top / "include") if name.endswith(".hpp")]
-    packages = ["share/cmake/cairn/cairnConfig.cmake", "share/cmake/cairn/cairnConfigVersion.cmake",
-                "share/pkgconfig/cairn.pc"]
+    packages = ["share/cairn/cairnConfig.cmake", "share/cairn/cairnConfigVersion.cmake", "share/pkgconfig/cairn.pc"]
     equal(files(prefix), [*headers, *packages])
+    call("cmake", "-S", top, "-B", folder / "cmake-itself", f"-DCMAKE_INSTALL_PREFIX={prefix}", folder=folder)
+    call("cmake", "--install", folder / "cmake-itself", folder=folder, DESTDIR=str(folder / "by-cmake"))
+    call("diff", "-r", prefix, f"{folder}/by-cmake{prefix}", folder=folder)
     equal(json.loads(call("meson", "introspect", "--targets", build, folder=folder)), [])
     try:
         call("meson", "setup", "-Dtests=true", folder / "tests", top, folder=folder, **few)
@@ -130,6 +154,12 @@ def with_libraries(folder, compiler):
         call(program, *arguments, folder=folder)
 
 
+def included(build):
+    """Returns the folders of headers in the first command of a build of CMake."""
+    [command, *_] = json.loads((build / "compile_commands.json").read_text())
+    return {os.path.normpath(path) for path in re.findall(r"-(?:I|isystem) ?(/\S+)", command["command"])}
+
+
 def found(folder):
     """With CMake: find_package(cairn) finds this version and older ones, also after the installed files were moved."""
     call("cmake", "-S", outside, "-B", folder / "cmake", f"-DCMAKE_PREFIX_PATH={folder}/prefix",
@@ -140,9 +170,92 @@ def found(folder):
     shutil.copytree(folder / "prefix", moved)
     call("cmake", "-S", outside, "-B", folder / "cmake-moved", f"-DCMAKE_PREFIX_PATH={moved}",
          "-DCMAKE_CXX_COMPILER=g++", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", folder=folder)
-    [command, *_] = json.loads((folder / "cmake-moved/compile_commands.json").read_text())
-    included = {os.path.normpath(path) for path in re.findall(r"-(?:I|isystem) ?(/\S+)", command["command"])}
-    equal(str(moved / "include") in included and str(folder / "prefix/include") not in included, True)
+    equal(included(folder / "cmake-moved"), {str(moved / "include")})
+
+
+def cmake_project(folder, way, *before):
+    """Writes a project of CMake with the lines of docs/install.md that contain `way`, in a new folder. The lines in
+    `before` precede the lines of the page. Returns the command that configures the project."""
+    folder.mkdir()
+    (folder / "cairn").symlink_to(top)
+    shutil.copy(outside / "taken.cpp", folder / "model.cpp")
+    (folder / "CMakeLists.txt").write_text("\n".join([
+        "cmake_minimum_required(VERSION 3.16)", "project(model CXX)", "add_executable(model model.cpp)", *before,
+        paragraph(way), paragraph("target_link_libraries(")]))
+    options = ["-DCMAKE_CXX_COMPILER=g++", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
+    return "cmake", "-S", folder, "-B", folder / "build", *options
+
+
+def from_sources(folder):
+    """With CMake, from the sources: a program builds that needs xsimd and zlib. Nothing of cairn is installed with the
+    program. FetchContent makes the same target."""
+    project = folder / "added"
+    call(*cmake_project(project, "add_subdirectory("), folder=folder)
+    call("cmake", "--build", project / "build", folder=folder)
+    call(project / "build/model", folder=folder)
+    call("cmake", "--install", project / "build", folder=folder, DESTDIR=str(project / "installed"))
+    equal((project / "installed").exists(), False)
+    fetched = folder / "fetched"
+    call(*cmake_project(fetched, "FetchContent_Declare("), f"-DFETCHCONTENT_SOURCE_DIR_CAIRN={top}", folder=folder)
+    equal(included(fetched / "build"), {str(top / "include")})
+
+
+def with_few(folder):
+    """With CMake, from the sources and installed: xsimd is the only library that must be found. A target xsimd of the
+    project is used. Without xsimd, the error names it."""
+    own = folder / "own"
+    own.mkdir()
+    target = ["add_library(xsimd INTERFACE)", f"target_include_directories(xsimd INTERFACE {own})"]
+    without = [f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("ZLIB", "nlohmann_json", "Boost")]
+    for name, way, headers in (("added", "add_subdirectory(", folder / "few-added/cairn/include"),
+                               ("found", "find_package(", folder / "prefix/include")):
+        project, prefix = folder / f"few-{name}", f"-DCMAKE_PREFIX_PATH={folder}/prefix"
+        call(*cmake_project(project, way, *target), *without, prefix, folder=folder)
+        equal(included(project / "build"), {str(headers), str(own)})
+        equal("libz" in (project / "build/CMakeFiles/model.dir/link.txt").read_text(), False)
+        try:
+            call(*cmake_project(folder / f"none-{name}", way), "-DCMAKE_DISABLE_FIND_PACKAGE_xsimd=ON", prefix,
+                 folder=folder)
+        except fault as wrong:
+            equal("cairn needs xsimd, and CMake found no package xsimd" in " ".join(str(wrong).split()), True)
+        else:
+            raise fault(f"{way}...) works without xsimd")
+
+
+def debian(folder):
+    """Checks the package of Debian: what it depends on, its files, and that pkg-config and CMake find its headers."""
+    call(top / "package/deb.sh", folder / "debian", folder=folder)
+    [made] = (folder / "debian").iterdir()
+    equal(made.name, f"libcairn-dev_{version()}_all.deb")
+    fields = call("dpkg-deb", "-f", made, "Version", "Depends", "Recommends", folder=folder).splitlines()
+    equal(fields, [f"Version: {version()}", "Depends: libxsimd-dev",
+                   "Recommends: libboost-dev, nlohmann-json3-dev, zlib1g-dev"])
+    call("dpkg-deb", "-x", made, folder / "unpacked", folder=folder)
+    usr = folder / "unpacked/usr"
+    equal(files(usr), sorted([*files(folder / "prefix"), "share/doc/libcairn-dev/copyright"]))
+    flags = call("pkg-config", f"--define-variable=prefix={usr}", "--cflags", "--libs", "cairn", folder=folder,
+                 PKG_CONFIG_PATH=f"{usr}/share/pkgconfig").split()
+    equal(set(flags), {f"-I{usr}/include"})
+    call("g++", *strict, *flags, "-fsyntax-only", outside / "taken.cpp", folder=folder)
+    project = folder / "of-debian"
+    call(*cmake_project(project, "find_package("), f"-DCMAKE_PREFIX_PATH={usr}", folder=folder)
+    equal(included(project / "build"), {str(usr / "include")})
+
+
+def versions(_):
+    """Checks that files name the version of meson.build. Programs ask find_package for its first two numbers."""
+    short = version().rpartition(".")[0]
+    for name, pattern, wanted in (
+            ("CHANGELOG.md", r"\A(?:.*\n)*?## ([\d.]+)", version()),
+            ("CITATION.cff", r"^version: (.+)", version()),
+            ("docs/install.md", r"(?:GIT_TAG v|cairn/|libcairn-dev_)(\d[\d.]*\d)", version()),
+            ("docs/install.md", r"find_package\(cairn ([\d.]+)", short),
+            ("package/cairn.wrap", r"^revision = v(.+)", version()),
+            ("package/vcpkg/vcpkg.json", r'^  "version": "(.+)"', version()),
+            ("tests/install/CMakeLists.txt", r"find_package\(cairn ([\d.]+)", short)):
+        named = set(re.findall(pattern, (top / name).read_text(), re.MULTILINE))
+        if named != {wanted}:
+            raise fault(f"{name} names {named}, not {wanted}")
 
 
 def subproject(folder):
@@ -152,7 +265,7 @@ def subproject(folder):
     shutil.copytree(outside, project)
     cairn = project / "subprojects/cairn"
     cairn.mkdir(parents=True)
-    for name in ("include", "meson.build"):
+    for name in ("include", "meson.build", "meson_options.txt"):
         (cairn / name).symlink_to(top / name)
     call("meson", "setup", build, project, "--force-fallback-for=cairn", folder=folder, CXX="g++")
     for what, wanted in {"targets": ["outside"], "tests": []}.items():
@@ -320,8 +433,8 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        jobs = [(installed, folder), (found, folder), (subproject, folder), (shared, folder)]
-        jobs += [(hidden, folder, kind) for kind in declared]
+        jobs = [(check, folder) for check in (installed, found, from_sources, with_few, debian, subproject, shared)]
+        jobs += [(versions, folder)] + [(hidden, folder, kind) for kind in declared]
         each = (linked, with_libraries, beside, behind_macros, embedded, in_one_header)
         jobs += [(check, folder, compiler) for check in each for compiler in compilers]
         results = chain([judge(jobs[0])], for_each(judge, jobs[1:]))

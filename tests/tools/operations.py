@@ -17,7 +17,7 @@ import single  # noqa: E402
 page_name = "docs/operations.md"
 headers = ["boost_test.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp", "opcheck.hpp", "file/saving.hpp",
            "train/loop.hpp",
-           *(f"data/{name}.hpp" for name in ("ahead", "draw", "idx", "text", "windows")),
+           *(f"data/{name}.hpp" for name in ("ahead", "augment", "cifar", "csv", "draw", "idx", "npy", "text", "windows")),
            *(f"report/{name}.hpp" for name in ("tables", "residuals", "summary", "dot", "timeline", "dump"))]
 
 # There are two programs, because each of them has members that the other one cannot have.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from compilers import finish, top
 
-limits = {"include/cairn": 3, "docs": 3, "README.md": 4, "examples": 3, "bench": 2, "tests": 2}
+limits = {"include/cairn": 3, "docs": 3, "README.md": 4, "CHANGELOG.md": 3, "examples": 3, "bench": 2, "tests": 2}
 most_words = 35
 most_words_of_a_cell = 12
 

@@ -1,10 +1,13 @@
-// Batches that another thread prepares while a step runs.
+// Batches that other threads prepare while a step runs.
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
+#include "cairn/base/setting.hpp"
 #include "cairn/data/batches.hpp"
 
 #include <atomic>
+#include <deque>
+#include <exception>
 #include <memory>
 #include <semaphore>
 #include <stdexcept>
@@ -12,49 +15,57 @@
 
 namespace cairn::data {
 
-/// The batches of a range, prepared on a thread of their own: while one batch is used, the thread gathers the next one.
-/// The batches have the order and the numbers of the range. They can be iterated over once. The object may be moved at
-/// any time, also while its thread runs.
-template <int B>
+struct ahead_options {
+  int threads = 1;  ///< each of them prepares up to two batches ahead
+
+  std::array<setting, 1> settings() const { return {setting::at_least_one("threads", threads)}; }
+};
+
+/// The batches of a range, prepared on threads of their own: while one batch is used, the threads gather the next ones.
+/// The batches have the order and the numbers of the range, for any number of threads. They can be iterated over once.
+/// The object may be moved at any time, also while its threads run. If a change of the batches throws, the iterator
+/// throws the exception when it comes to that batch.
+template <int B, class Change>
 class ahead_range {
-  struct worker;
+  struct workers;
 
  public:
-  explicit ahead_range(batch_range<B> batches) : worker_(std::make_unique<worker>(std::move(batches))) {}
+  explicit ahead_range(batch_range<B, Change> batches, ahead_options options = {})
+      : workers_(std::make_unique<workers>(std::move(batches), options)) {}
 
   /// Returns the number of batches, or 0 after a move.
-  std::int64_t size() const { return worker_ ? worker_->batches.size() : 0; }
+  std::int64_t size() const { return workers_ ? workers_->batches.size() : 0; }
 
   class iterator {
    public:
     using value_type = batch<B>;
     using difference_type = std::ptrdiff_t;
 
-    batch<B> operator*() const { return worker_->slots[index_ % 2].prepared; }
+    batch<B> operator*() const { return workers_->slot_of(index_).prepared; }
     iterator& operator++() {
-      worker_->free.release();
-      if (++index_ < worker_->batches.size()) worker_->ready.acquire();
+      workers_->release(index_++);
+      workers_->acquire(index_);
       return *this;
     }
     void operator++(int) { ++*this; }
     friend bool operator==(const iterator& at, std::default_sentinel_t) {
-      return at.index_ == at.worker_->batches.size();
+      return at.index_ == at.workers_->batches.size();
     }
     /// Returns the description of the batches that are prepared.
-    std::string description() const { return worker_->batches.description(); }
+    std::string description() const { return workers_->batches.description(); }
 
    private:
     friend ahead_range;
-    explicit iterator(worker& of) : worker_(&of) {}
-    worker* worker_;
+    explicit iterator(workers& of) : workers_(&of) {}
+    workers* workers_;
     std::int64_t index_ = 0;
   };
-  /// Starts the thread. Throws std::logic_error if it is called a second time, or after a move.
+  /// Starts the threads. Throws std::logic_error if it is called a second time, or after a move.
   iterator begin() {
-    if (!worker_ || worker_->thread.joinable())
+    if (!workers_ || workers_->has_started())
       refuse(std::logic_error("cairn: batches ahead can be gone through once, and not after they were moved"));
-    worker_->start();
-    return iterator(*worker_);
+    workers_->start();
+    return iterator(*workers_);
   }
   std::default_sentinel_t end() const { return {}; }
 
@@ -63,45 +74,80 @@ class ahead_range {
     std::vector<float> images;
     std::array<std::int32_t, B> labels{};
     batch<B> prepared{{nullptr, {}}, std::span<const std::int32_t, B>(labels)};
+    std::exception_ptr thrown;  ///< thrown in place of the batch
   };
-  /// The data that the thread and the iterators share. The address of this data does not change when the range is
-  /// moved.
+  /// A thread, which prepares every n-th batch, and its two slots.
   struct worker {
-    batch_range<B> batches;
     slot slots[2];
     std::counting_semaphore<4> free{2}, ready{0};
     std::atomic<bool> stops = false;
     std::thread thread;  // std::jthread is experimental in libc++
 
-    explicit worker(batch_range<B> given) : batches(std::move(given)) {
-      for (slot& one : slots) one.images.resize(B * batches.features());
-    }
     ~worker() {
       stops = true;
       free.release();
       if (thread.joinable()) thread.join();
     }
-    void start() {
-      thread = std::thread([this] {
-        for (std::int64_t index = 0; index < batches.size(); ++index) {
-          free.acquire();
-          if (stops) return;
-          slot& own = slots[index % 2];
-          own.prepared = batches.gathered(index, own.images.data(), own.labels);
-          ready.release();
-        }
-      });
-      if (batches.size() > 0) ready.acquire();
+  };
+  /// The data that the threads and the iterators share. The address of this data does not change when the range is
+  /// moved.
+  struct workers {
+    batch_range<B, Change> batches;
+    std::deque<worker> all;
+
+    workers(batch_range<B, Change> given, ahead_options options) : batches(std::move(given)) {
+      cairn::detail::check_settings("ahead_options", options.settings());
+      for (int i = 0; i < options.threads; ++i) {
+        for (slot& one : all.emplace_back().slots) one.images.resize(B * batches.features());
+      }
     }
+    std::int64_t threads() const { return std::ssize(all); }
+    worker& worker_of(std::int64_t index) { return all[static_cast<std::size_t>(index % threads())]; }
+    slot& slot_of(std::int64_t index) { return worker_of(index).slots[index / threads() % 2]; }
+
+    bool has_started() const { return all[0].thread.joinable(); }
+    void start() {
+      for (std::int64_t first = 0; first < threads(); ++first)
+        worker_of(first).thread = std::thread([this, first] { prepare(first); });
+      acquire(0);
+    }
+    void prepare(std::int64_t first) {
+      worker& own = worker_of(first);
+      for (std::int64_t index = first; index < batches.size(); index += threads()) {
+        own.free.acquire();
+        if (own.stops) return;
+        prepare(index, slot_of(index));
+        own.ready.release();
+      }
+    }
+    void prepare(std::int64_t index, slot& to) {
+#if __cpp_exceptions
+      try {
+        to.prepared = batches.gathered(index, to.images, to.labels);
+      } catch (...) {
+        to.thrown = std::current_exception();
+      }
+#else
+      to.prepared = batches.gathered(index, to.images, to.labels);
+#endif
+    }
+    /// Waits until a batch is prepared.
+    void acquire(std::int64_t index) {
+      if (index == batches.size()) return;
+      worker_of(index).ready.acquire();
+      if (slot_of(index).thrown) std::rethrow_exception(slot_of(index).thrown);
+    }
+    void release(std::int64_t index) { worker_of(index).free.release(); }
   };
 
-  std::unique_ptr<worker> worker_;
+  std::unique_ptr<workers> workers_;
 };
 
-/// Has a thread prepare batches: `for (auto [x, y] : data::ahead(data::batches<128>(set, seed{1}, epoch)))`.
-template <int B>
-ahead_range<B> ahead(batch_range<B> batches) {
-  return ahead_range<B>(std::move(batches));
+/// Has threads prepare batches: `for (auto [x, y] : data::ahead(data::batches<128>(set, seed{1}, epoch)))`. Throws
+/// std::invalid_argument if the number of threads is below 1.
+template <int B, class Change>
+ahead_range<B, Change> ahead(batch_range<B, Change> batches, ahead_options options = {}) {
+  return ahead_range<B, Change>(std::move(batches), options);
 }
 
 }  // namespace cairn::data

@@ -1,16 +1,15 @@
 // Batches of a data set, in order or shuffled.
 #pragma once
 
-#include "cairn/base/philox.hpp"
 #include "cairn/base/tensor_view.hpp"
-#include "cairn/data/dataset.hpp"
+#include "cairn/data/prepare.hpp"
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -26,43 +25,73 @@ struct batch {
   std::span<const std::int32_t, B> labels;  // {B}
 };
 
-template <int B>
+/// What becomes of the last examples of an epoch if they do not fill a batch.
+enum class last_batch : std::uint8_t {
+  dropped,  ///< they are left out
+  /// Zeros fill the batch, with the label dataset::classes, which no class has. A loss can ignore this label:
+  /// `cross_entropy<nn::cross_entropy_options{.ignore_index = 10}>(logits, labels<"y", 11, B>)` for ten classes.
+  padded,
+};
+
+struct batch_options {
+  last_batch last = last_batch::dropped;
+};
+
+/// Stands for the change of batches that are not changed.
+struct unchanged {};
+
+template <int B, class Change = unchanged>
 class ahead_range;
 
-/// The batches of a data set. The data set must outlive them. All batches have B examples, so the last size() % B
-/// examples of an epoch are left out.
+/// The batches of a data set. The data set must outlive them. All batches have B examples.
 ///
-/// If the batches are in order, they are views of the data set itself. If they are shuffled, their examples are
-/// gathered in a buffer that is allocated once. Iterating allocates nothing. An iterator over shuffled batches throws
+/// If the batches are in order, complete and not changed, they are views of the data set itself. Other batches are
+/// gathered in a buffer that is allocated once. Iterating allocates nothing. An iterator over gathered batches throws
 /// std::logic_error after the batches were moved.
-template <int B>
+template <int B, class Change = unchanged>
 class batch_range {
   static_assert(B > 0);
 
  public:
-  /// Makes batches in the order of the data set. Throws size_error if the data set is smaller than a batch, or if its
-  /// number of pixels does not fit its number of labels.
-  explicit batch_range(const dataset& set) : set_(&set) {
-    if (set.size() < B) refuse(size_error("examples for a batch", B, set.size()));
+  /// Makes batches in the order of the data set. Throws size_error if the data set is smaller than a batch (if the last
+  /// batch is padded: if the data set is empty), if its number of pixels does not fit its number of labels, or if a
+  /// batch is padded and a label is not below `classes`.
+  explicit batch_range(const dataset& set, batch_options options = {}) : set_(&set), last_(options.last) {
+    const std::int64_t least = pads() ? 1 : B;
+    if (set.size() < least) refuse(size_error("examples for a batch", least, set.size()));
     const auto pixels = set.size() * set.features;
     if (std::ssize(set.images) != pixels) refuse(size_error("pixels in a data set", pixels, std::ssize(set.images)));
+    if (pads() && set.size() % B != 0) {
+      // Otherwise the label of the padding would be a class.
+      if (const std::int64_t classes = 1 + std::int64_t{std::ranges::max(set.labels)}; set.classes < classes)
+        refuse(size_error("classes of a data set with a padded batch, at least", classes, set.classes));
+      images_.resize(B * features());
+    }
   }
   /// Makes shuffled batches. Every permutation is equally likely, and the permutation is a function of the seed and the
   /// epoch. Throws size_error as above.
-  batch_range(const dataset& set, seed s, std::int64_t epoch) : batch_range(set) {
+  batch_range(const dataset& set, seed s, std::int64_t epoch, batch_options options = {}) : batch_range(set, options) {
     is_shuffled_ = true;
     seed_ = s;
-    order_.resize(set.labels.size());
-    std::iota(order_.begin(), order_.end(), 0U);
-    random_sequence random(s, static_cast<std::uint64_t>(epoch));
-    for (auto left = static_cast<std::uint32_t>(order_.size()); left > 1; --left) {
-      std::swap(order_[left - 1], order_[random.below(left)]);
-    }
+    epoch_ = static_cast<std::uint64_t>(epoch);
+    order_ = detail::permutation(set.labels.size(), random_sequence(s, epoch_));
     images_.resize(B * features());
   }
 
+  /// Returns these batches, each of them changed by `change(images, random)` after it was gathered:
+  /// `batches<128>(set, seed{1}, epoch).changed([](auto images, auto& random) { mirror(images, {28, 28}, random); })`.
+  ///
+  /// `images` is a tensor_view<float, 2> of {B, features}; data/augment.hpp has changes for pictures. `random` is a
+  /// random_sequence, which is a function of the seed, the epoch and the number of the batch. So every batch has the
+  /// same bits in each run, and for any number of threads that prepare batches. Batches in order have seed 0.
+  template <class F>
+    requires std::invocable<const F&, tensor_view<float, 2>, random_sequence&> && std::same_as<Change, unchanged>
+  batch_range<B, F> changed(F change) && {
+    return {std::move(*this), std::move(change)};
+  }
+
   /// Returns the number of batches.
-  std::int64_t size() const { return set_->size() / B; }
+  std::int64_t size() const { return (set_->size() + (pads() ? B - 1 : 0)) / B; }
 
   class iterator {
    public:
@@ -88,52 +117,85 @@ class batch_range {
   iterator end() { return {this, size()}; }
 
  private:
+  template <int, class>
+  friend class batch_range;
+  friend class ahead_range<B, Change>;
+
+  batch_range(batch_range<B> from, Change change)
+      : set_(from.set_),
+        last_(from.last_),
+        is_shuffled_(from.is_shuffled_),
+        seed_(from.seed_),
+        epoch_(from.epoch_),
+        order_(std::move(from.order_)),
+        images_(std::move(from.images_)),
+        change_(std::move(change)) {
+    images_.resize(B * features());
+  }
+
+  static constexpr bool changes = !std::same_as<Change, unchanged>;
+  bool pads() const { return last_ == last_batch::padded; }
   std::string description() const {
     return detail::text_of({"batches of ", detail::text_of(B), " of ", detail::text_of(set_->size()), " examples, ",
+                            pads() ? "the last one padded, " : "", changes ? "changed, " : "",
                             !is_shuffled_ ? "in order" : "shuffled by seed " + std::to_string(seed_.value)});
   }
   std::size_t features() const { return static_cast<std::size_t>(set_->features); }
 
-  friend class ahead_range<B>;
-
-  batch<B> at(std::int64_t index) { return gathered(index, images_.data(), labels_); }
-  /// Returns a batch. A batch in order is a view of the data set. A shuffled batch is gathered into `images` and
-  /// `labels`, which are the caller's memory.
-  batch<B> gathered(std::int64_t index, float* images, std::array<std::int32_t, B>& labels) const {
+  batch<B> at(std::int64_t index) { return gathered(index, images_, labels_); }
+  /// Returns a batch. A batch that need not be gathered is a view of the data set. Another batch is gathered into
+  /// `images` and `labels`, which are the caller's memory.
+  batch<B> gathered(std::int64_t index, std::vector<float>& images, std::array<std::int32_t, B>& labels) const {
     const auto first = static_cast<std::size_t>(index) * B;
-    if (!is_shuffled_) {
+    const std::size_t count = std::min<std::size_t>(B, set_->labels.size() - first);
+    if (!is_shuffled_ && !changes && count == B) {
       return {{&set_->images[first * features()], {B, features()}},
               std::span<const std::int32_t, B>(&set_->labels[first], B)};
     }
-    if (order_.empty()) refuse(std::logic_error("cairn: these batches were moved; begin anew with the others"));
-    for (std::size_t i = 0; i < B; ++i) {
-      const std::size_t example = order_[first + i];
-      std::copy_n(&set_->images[example * features()], features(), images + i * features());
+    if (images.empty() || (is_shuffled_ && order_.empty()))
+      refuse(std::logic_error("cairn: these batches were moved; begin anew with the others"));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t example = is_shuffled_ ? order_[first + i] : first + i;
+      std::copy_n(&set_->images[example * features()], features(), images.data() + i * features());
       labels[i] = set_->labels[example];
     }
-    return {{images, {B, features()}}, labels};
+    std::fill(images.begin() + static_cast<std::ptrdiff_t>(count * features()), images.end(), 0.0F);
+    std::fill(labels.begin() + static_cast<std::ptrdiff_t>(count), labels.end(), set_->classes);
+    const tensor_view<float, 2> view(images.data(), {B, features()});
+    if constexpr (changes) {
+      // The complement, because the permutation of epoch n is drawn from the sequence of number n.
+      random_sequence random(seed_, ~(epoch_ << 32 | static_cast<std::uint64_t>(index)));
+      change_(view, random);
+    }
+    return {view, labels};
   }
 
   const dataset* set_;
+  last_batch last_ = last_batch::dropped;
   bool is_shuffled_ = false;
-  seed seed_;                         // seed of the permutation
+  seed seed_{0};  // seed of the permutation
+  std::uint64_t epoch_ = 0;
   std::vector<std::uint32_t> order_;  // the permutation, if the batches are shuffled; empty after a move
-  std::vector<float> images_;
+  std::vector<float> images_;         // the buffer, if a batch is gathered; empty after a move
   std::array<std::int32_t, B> labels_{};
+  [[no_unique_address]] Change change_{};
 };
 
 /// Makes batches in order, for evaluation: `for (auto [x, y] : batches<128>(set))`.
 template <int B>
-batch_range<B> batches(const dataset& set) {
-  return batch_range<B>(set);
+batch_range<B> batches(const dataset& set, batch_options options = {}) {
+  return batch_range<B>(set, options);
 }
 /// Makes batches that are shuffled anew in each epoch, for training:
 /// `for (auto [x, y] : batches<128>(set, seed{1}, epoch))`.
 template <int B>
-batch_range<B> batches(const dataset& set, seed s, std::int64_t epoch) {
-  return batch_range<B>(set, s, epoch);
+batch_range<B> batches(const dataset& set, seed s, std::int64_t epoch, batch_options options = {}) {
+  return batch_range<B>(set, s, epoch, options);
 }
+// The batches would outlive the data set.
 template <int B>
-void batches(const dataset&&, auto...) = delete;  // the batches would outlive the data set
+void batches(const dataset&&, batch_options = {}) = delete;
+template <int B>
+void batches(const dataset&&, seed, std::int64_t, batch_options = {}) = delete;
 
 }  // namespace cairn::data

@@ -1,12 +1,12 @@
 // Reads IDX files, the format of MNIST and of similar data sets, plain or gzipped. Link with zlib (-lz).
 #pragma once
 
-#include "cairn/data/dataset.hpp"
+#include "cairn/base/macros_aside.hpp"
+#include "cairn/data/prepare.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -19,12 +19,6 @@
 #include <zlib.h>
 
 namespace cairn::data {
-
-/// An array of bytes in row-major order.
-struct byte_array {
-  std::vector<std::int64_t> extents;
-  std::vector<std::uint8_t> bytes;
-};
 
 namespace detail {
 
@@ -102,9 +96,9 @@ class gzip_reader {
 /// Reads an IDX file of bytes: the bytes 0, 0 and 8, the rank (1 to 4), the extents (32 bits each, big-endian), and as
 /// many bytes as the extents announce. Throws file_error, also if an extent is 0, if the extents announce more than
 /// 2^31 - 1 bytes, or if bytes follow the announced ones.
-inline byte_array read_idx(const std::string& path) {
+inline array<std::uint8_t> read_idx(const std::string& path) {
   constexpr std::int64_t limit = 0x7FFFFFFF;
-  constexpr std::size_t piece = 1 << 20;
+  constexpr std::size_t piece = 1 << 16;
   detail::gzip_reader file(path);
   std::array<std::uint8_t, 4> word{};
   const auto read_word = [&] {
@@ -117,7 +111,7 @@ inline byte_array read_idx(const std::string& path) {
     std::snprintf(actual, sizeof actual, "%02x %02x %02x %02x", word[0], word[1], word[2], word[3]);
     refuse(file_error(path, "an IDX header of bytes (00 00 08, rank 1 to 4)", actual));
   }
-  byte_array array;
+  data::array<std::uint8_t> array;
   std::int64_t total = 1;
   for (int rank = word[3]; rank > 0; --rank) {
     read_word();
@@ -134,8 +128,8 @@ inline byte_array read_idx(const std::string& path) {
   // announces.
   const auto announced = static_cast<std::size_t>(total);
   for (std::size_t count = 0; count < announced;) {
-    array.bytes.resize(std::min(announced, count + piece));
-    const std::size_t more = file.read(std::span(array.bytes).subspan(count));
+    array.values.resize(std::min(announced, count + piece));
+    const std::size_t more = file.read(std::span(array.values).subspan(count));
     if (more == 0)
       refuse(file_error(path, detail::text_of({detail::text_of(total), " bytes of data"}),
                         detail::text_of(static_cast<std::int64_t>(count))));
@@ -148,7 +142,7 @@ inline byte_array read_idx(const std::string& path) {
 
 /// Images of shape {count, rows, columns} and their labels of shape {count}, with the bytes that the files have.
 struct labelled_images {
-  byte_array images, labels;
+  array<std::uint8_t> images, labels;
 };
 
 /// Reads a file of images and the file of their labels. Throws file_error if a file cannot be read, if the ranks are
@@ -156,7 +150,7 @@ struct labelled_images {
 inline labelled_images read_labelled_images(const std::string& images_file, const std::string& labels_file,
                                             int classes) {
   labelled_images set{read_idx(images_file), read_idx(labels_file)};
-  const auto expect_rank = [](const std::string& file, const byte_array& array, std::int64_t rank) {
+  const auto expect_rank = [](const std::string& file, const array<std::uint8_t>& array, std::int64_t rank) {
     if (std::ssize(array.extents) != rank)
       refuse(file_error(file, detail::text_of({"rank ", detail::text_of(rank)}),
                         detail::text_of({"rank ", detail::text_of(std::ssize(array.extents))})));
@@ -167,60 +161,30 @@ inline labelled_images read_labelled_images(const std::string& images_file, cons
     refuse(file_error(labels_file, detail::text_of({detail::text_of(images), " labels, one an image"}),
                       detail::text_of(labels)));
   }
-  if (const int largest = *std::max_element(set.labels.bytes.begin(), set.labels.bytes.end()); largest >= classes) {
+  if (const int largest = *std::max_element(set.labels.values.begin(), set.labels.values.end()); largest >= classes) {
     refuse(file_error(labels_file, detail::text_of({"labels below ", detail::text_of(classes)}),
                       detail::text_of(largest)));
   }
   return set;
 }
 
-/// Mean and standard deviation of pixels, for pixels scaled to numbers from 0 to 1. The constructor throws size_error
-/// if there are no pixels.
-struct pixel_moments {
-  double mean, deviation;
-
-  explicit pixel_moments(std::span<const std::uint8_t> pixels) {
-    if (pixels.empty()) refuse(size_error("pixels to take moments of, at least", 1, 0));
-    std::uint64_t sum = 0, squares = 0;  // exact
-    for (const std::uint64_t pixel : pixels) {
-      sum += pixel;
-      squares += pixel * pixel;
-    }
-    const auto count = static_cast<double>(pixels.size());
-    const double average = static_cast<double>(sum) / count;
-    mean = average / 255;
-    deviation = std::sqrt(static_cast<double>(squares) / count - average * average) / 255;
-  }
-};
-
-/// Returns the data set in which each pixel, scaled to [0, 1], is replaced by (pixel - mean) / deviation. Throws
-/// option_error if the deviation is not above 0. The deviation is 0 if all pixels are equal.
-inline dataset standardized(const labelled_images& set, const pixel_moments& moments, int classes) {
-  if (!(moments.deviation > 0)) refuse(option_error("deviation of pixels", "above 0", moments.deviation));
-  std::array<float, 256> value{};
-  for (int pixel = 0; pixel < 256; ++pixel) {
-    value[static_cast<std::size_t>(pixel)] = static_cast<float>((pixel / 255.0 - moments.mean) / moments.deviation);
-  }
+/// Returns the data set of these images, with pixels from 0 to 1.
+inline dataset as_dataset(const labelled_images& set, int classes) {
   dataset out;
   out.features = static_cast<int>(set.images.extents[1] * set.images.extents[2]);
   out.classes = classes;
-  out.images.resize(set.images.bytes.size());
-  for (std::size_t i = 0; i < out.images.size(); ++i) out.images[i] = value[set.images.bytes[i]];
-  out.labels.assign(set.labels.bytes.begin(), set.labels.bytes.end());
+  out.images = detail::from_0_to_1(set.images.values);
+  out.labels.assign(set.labels.values.begin(), set.labels.values.end());
   return out;
 }
 
-/// The two parts of a data set.
-struct train_and_test {
-  dataset train, test;
-};
-
 /// Reads Fashion-MNIST (Xiao, Rasul, Vollgraf 2017): 60,000 training images and 10,000 test images of 28 x 28 pixels,
-/// in 10 classes. Both sets are standardized with the mean and the deviation of the training set.
+/// in 10 classes. Without another wish, both sets are standardized with the moments of the training set.
 ///
 /// The default folder is the folder of Debian's package dataset-fashion-mnist. The files of MNIST have the same names,
 /// so MNIST can be read, too. Throws file_error.
-inline train_and_test fashion_mnist(const std::string& folder = "/usr/share/datasets/fashion-mnist") {
+inline train_and_test fashion_mnist(const std::string& folder = "/usr/share/datasets/fashion-mnist",
+                                    pixels wanted = pixels::standardized) {
   constexpr int classes = 10;
   const auto read = [&folder](std::string_view name) {
     return read_labelled_images(detail::text_of({folder, "/", name, "-images-idx3-ubyte.gz"}),
@@ -234,12 +198,11 @@ inline train_and_test fashion_mnist(const std::string& folder = "/usr/share/data
     refuse(file_error(folder + "/t10k-images-idx3-ubyte.gz",
                       detail::text_of({"images of ", size(train), " pixels, as the training set's"}), size(test)));
   }
-  const pixel_moments moments(train.images.bytes);
-  if (moments.deviation == 0) {
-    refuse(file_error(folder + "/train-images-idx3-ubyte.gz", "pixels that differ",
-                      detail::text_of({detail::text_of(train.images.bytes[0]), " only"})));
-  }
-  return {standardized(train, moments, classes), standardized(test, moments, classes)};
+  train_and_test sets{as_dataset(train, classes), as_dataset(test, classes)};
+  if (wanted == pixels::standardized) return standardize(std::move(sets));
+  return sets;
 }
 
 }  // namespace cairn::data
+
+#include "cairn/base/macros_back.hpp"

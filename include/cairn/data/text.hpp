@@ -2,19 +2,16 @@
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
-#include "cairn/data/errors.hpp"
+#include "cairn/data/read_file.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -137,22 +134,6 @@ struct text {
   void split(double share = 0.1) && = delete;  // the parts would outlive the text
 };
 
-/// Returns the contents of a file. Throws file_error.
-inline std::string read_file(const std::string& path) {
-  struct close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  const std::unique_ptr<std::FILE, close> file(std::fopen(path.c_str(), "rb"));
-  std::string all;
-  char piece[1 << 16];
-  for (std::size_t count = 1; file && count > 0;) {
-    count = std::fread(piece, 1, sizeof piece, file.get());
-    all.append(piece, count);
-  }
-  if (!file || std::ferror(file.get()) != 0)
-    refuse(file_error(path, "a readable file", std::generic_category().message(errno)));
-  return all;
-}
 /// Reads any file. Each byte is a token below 256. Throws file_error.
 inline text read_bytes(const std::string& path) { return {vocabulary::bytes(), read_file(path)}; }
 /// Reads a text in UTF-8. Each character is a token below `symbols.size()`, the number of different characters in the

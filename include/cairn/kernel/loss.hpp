@@ -111,7 +111,8 @@ template <class In, class Label>
   return static_cast<sum_of<In>>(mean_of_rows(x, work, how, [&x](std::int64_t i) {
     const In* row = x.row(i);
     const auto is_most = [most = row_largest(row, x.classes)](In e) { return static_cast<sum_of<In>>(e) == most; };
-    return std::find_if(row, row + x.classes, is_most) - row == x.labels[i] ? 1 : 0;
+    const auto found = std::find_if(row, row + x.classes, is_most) - row;  // x.classes for a row with NaN
+    return found < x.classes && found == x.labels[i] ? 1 : 0;
   }));
 }
 

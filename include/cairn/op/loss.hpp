@@ -99,6 +99,8 @@ struct capped_label_op : elementwise_op {
 };
 struct accuracy_op : labelled {
   static constexpr fixed_string name = "accuracy";
+  /// One label more than there are classes is allowed, for rows that pad a batch.
+  static constexpr int extent_indexed(int i, const shape& logits, const shape&) { return i == 1 ? logits[-1] + 1 : 0; }
   static constexpr bool detaches = true;
   static constexpr auto vjp(auto, auto, auto, auto) { return gradients(no_gradient{}, no_gradient{}); }
 };
@@ -300,7 +302,8 @@ constexpr applied<cross_entropy_form<O>, A...> cross_entropy(A...) {
 }
 
 /// Computes the fraction of rows in which the largest logit is at the label. If several logits are equally large, the
-/// first one counts. The result has no gradient.
+/// first one counts. A row whose label is the number of classes, as data::last_batch::padded has it, is not right. The
+/// result has no gradient.
 template <class... A>
   requires some_operands<A...>
 constexpr applied<form_applying<accuracy_op, form_of_two<accuracy_op::name>>, A...> accuracy(A...) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
+#include "cairn/base/read_number.hpp"
 #include "cairn/base/setting.hpp"
 #include "cairn/file/saving.hpp"
 #include "cairn/train/progress.hpp"
@@ -14,13 +15,9 @@
 #include "cairn/train/stop.hpp"
 
 #include <array>
-#include <cerrno>
-#include <charconv>
 #include <chrono>
-#include <clocale>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -106,31 +103,12 @@ inline file::metadata texts_of(const loop_state& state) {
   for_each_part(state, [&](const char* name, auto number) { texts.emplace(name, exact(number)); });
   return texts;
 }
-/// Reads a number from a whole text. Returns false if the text is anything else. std::from_chars reads no doubles in
-/// libc++ before version 20. There strtod_l reads them, in the C locale. strtod_l also skips spaces and accepts a plus
-/// sign and hexadecimal digits, which are refused here.
-template <class Number>
-bool read_number(const std::string& text, Number& to) {
-  const char* const last = text.data() + text.size();
-  if constexpr (requires { std::from_chars(last, last, to); }) {
-    const auto [end, error] = std::from_chars(text.data(), last, to);
-    return error == std::errc{} && end == last;
-  } else {
-    if (text.empty() || text.find_first_of(" \t\n\v\f\rxX") != std::string::npos || text[0] == '+') return false;
-    const locale_t classic = newlocale(LC_ALL_MASK, "C", nullptr);
-    char* end;
-    errno = 0;
-    to = strtod_l(text.c_str(), &end, classic);
-    freelocale(classic);
-    return errno == 0 && end == last;
-  }
-}
 inline loop_state state_in(const std::string& path, const file::metadata& texts) {
   loop_state s;
   for_each_part(s, [&](const char* name, auto& to) {
     const auto found = texts.find(name);
     const std::string text = found == texts.end() ? "nothing" : found->second;
-    if (!read_number(text, to))
+    if (!cairn::detail::is_number(text, to))
       refuse(file::format_error(path, cairn::detail::text_of({"a number as ", name}), file::detail::shown(text)));
   });
   constexpr std::int64_t most = std::int64_t{1} << 62;  // leaves room to count further steps
