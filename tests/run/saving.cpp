@@ -383,6 +383,50 @@ BOOST_AUTO_TEST_CASE(files_without_a_run_are_refused) {
   BOOST_CHECK_THROW(predictor<result>{(here.path / "nowhere.safetensors")}, file::read_error);
 }
 
+// cairn 0.2 wrote the file after run(step, 0, 3), compiled for AVX-512. Every later version must go on with it.
+BOOST_AUTO_TEST_CASE(the_file_of_format_1_is_read) {
+  trained whole, loaded;
+  whole.init(seed{7});
+  run(whole, 0, 3);
+  loaded.load(kept_file("format_1.safetensors"));
+  BOOST_TEST(loaded.steps() == 3);
+  BOOST_TEST(loaded.random().from.value == 7U);
+  run(whole, 3, 6);
+  run(loaded, 3, 6);
+  const auto wanted = all_numbers(whole), found = all_numbers(loaded);
+  for (std::size_t i = 0; i < wanted.size(); ++i) BOOST_TEST(std::abs(found[i] - wanted[i]) < 1e-4);
+}
+
+BOOST_AUTO_TEST_CASE(files_of_a_newer_format_are_refused) {
+  const folder here;
+  const auto path = here.path / "run.safetensors";
+  trained step;
+  step.init(seed{1});
+  step.save(path, file::metadata{});
+  const file::reader in(path);
+  auto texts = in.metadata();
+  BOOST_TEST(texts.at("cairn.format") == "1");
+  const auto before = all_numbers(step);
+  const auto write = [&] { file::write(path, std::vector(in.tensors().begin(), in.tensors().end()), texts); };
+  texts["cairn.format"] = "2";
+  write();
+  const auto says = [](const file::format_error& e) {
+    return e.expected == "a file of format 1 to 1" && e.actual == "format 2; a newer cairn reads it";
+  };
+  BOOST_CHECK_EXCEPTION(step.load(path), file::format_error, says);
+  BOOST_CHECK_EXCEPTION(step.load(path, partly{}), file::format_error, says);
+  BOOST_CHECK_EXCEPTION(predictor<result>{path}, file::format_error, says);
+  for (const char* const wrong : {"0", "-1", "x", "1.5", ""}) {
+    texts["cairn.format"] = wrong;
+    write();
+    BOOST_CHECK_THROW(step.load(path), file::format_error);
+  }
+  BOOST_TEST(all_numbers(step) == before);
+  texts.erase("cairn.format");  // as cairn 0.1 wrote files
+  write();
+  step.load(path);
+}
+
 // If averages have taken the place of the parameters, a file stores them in this way, and says so.
 BOOST_AUTO_TEST_CASE(a_file_says_that_averages_are_exchanged) {
   using averaging = program<loss, update<averaged{adamw_options{}, 0.9}>>;

@@ -48,7 +48,10 @@ namespace detail {
 
 inline constexpr std::string_view steps_text = "cairn.steps", seed_text = "cairn.seed",
                                   random_text = "cairn.random_step", exchanged_text = "cairn.exchanged",
-                                  before_moments = "optimizer.";
+                                  format_text = "cairn.format", before_moments = "optimizer.";
+/// The version of the names and texts that files of programs have. It grows if a name or a text gets another meaning.
+/// A file without a version is of PyTorch or of cairn 0.1, and is read as version 1.
+inline constexpr int file_format = 1;
 
 inline std::string name_in_file(const kept_tensor& entry) {
   return entry.moment.empty() ? std::string(entry.name) : text_of({before_moments, entry.name, ".", entry.moment});
@@ -69,6 +72,7 @@ inline void save_run(const kept_run& run, const std::string& path, file::metadat
                        entry.type == dtype::bf16 ? file::dtype::bf16 : real,
                        extents_of(entry.extents),
                        {run.at(entry), run.bytes(entry)}});
+  texts[std::string(format_text)] = std::to_string(file_format);
   texts[std::string(steps_text)] = std::to_string(run.position->steps);
   texts[std::string(seed_text)] = std::to_string(run.position->random.from.value);
   texts[std::string(random_text)] = std::to_string(run.position->random.step);
@@ -185,6 +189,13 @@ class run_loader {
   void fault(std::string_view name, std::string_view expected, std::string_view actual) {
     faults_.push_back({std::string(name), text_of({"expected ", expected, ", got ", actual})});
   }
+  void check_format() const {
+    int format = file_format;
+    read_text(format_text, format);
+    if (format < 1 || format > file_format)
+      refuse(file::format_error(path_, text_of({"a file of format 1 to ", std::to_string(file_format)}),
+                                text_of({"format ", std::to_string(format), "; a newer cairn reads it"})));
+  }
   void refuse_faults() const {
     if (!faults_.empty()) refuse(mismatch_error(path_, "the tensors of the program", told_faults()));
   }
@@ -244,6 +255,7 @@ class run_loader {
   /// Reads the numbers of all tensors, if all names and shapes fit. Throws mismatch_error if they do not fit, or if a
   /// number is beyond the range of the program's type.
   void read() {
+    check_format();
     refuse_faults();
     std::size_t size = 0;
     for (const pair& entry : found_) size += entry.from->end - entry.from->begin;
