@@ -2,7 +2,7 @@
 """Compiles cairn with newer tools than Debian 12 has by default: newer.py [FOLDER OF ANOTHER XSIMD'S HEADERS]
 
 Each row of `tools` must compile all headers in one file without a warning, and must pass some tests of kernels, laws,
-batches and the training loop. If a folder is given, both usual compilers do the same with the xsimd in this folder.
+readers of data and the training loop. If a folder is given, both usual compilers do the same with the xsimd in this folder.
 """
 
 import sys
@@ -20,7 +20,8 @@ tools = {
 flags = ["-std=c++20", "-O1", "-march=native", "-Wall", "-Wextra", "-Wconversion", "-Wno-psabi", "-Werror", "-Iinclude",
          "-Itests", "-DBOOST_NO_CXX98_FUNCTION_BASE"]
 tests = ["run/kernel_elementwise", "run/kernel_extremum", "run/kernel_gemm", "run/kernel_halves", "run/kernel_moments",
-         "run/kernel_norm", "run/kernel_softmax", "run/batches", "run/loop", "laws/nesting", "laws/tensors"]
+         "run/kernel_norm", "run/kernel_softmax", "run/batches", "run/data_files", "run/loop", "laws/nesting",
+         "laws/tensors"]
 
 
 def faults(command):
