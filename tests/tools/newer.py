@@ -2,7 +2,8 @@
 """Compiles cairn with newer tools than Debian 12 has by default: newer.py [FOLDER OF ANOTHER XSIMD'S HEADERS]
 
 Each row of `tools` must compile all headers in one file without a warning, and must pass some tests of kernels, laws,
-readers of data and the training loop. If a folder is given, both usual compilers do the same with the xsimd in this folder.
+readers of data and the training loop. If a folder is given, both usual compilers do the same with the xsimd in this
+folder.
 """
 
 import sys
@@ -17,6 +18,7 @@ tools = {
     "clang 22": ["clang++-22"],
     "clang 19, libc++": ["clang++-19", "-stdlib=libc++"],
 }
+# Boost 1.74 must be told that std::unary_function does not exist in libc++.
 flags = ["-std=c++20", "-O1", "-march=native", "-Wall", "-Wextra", "-Wconversion", "-Wno-psabi", "-Werror", "-Iinclude",
          "-Itests", "-DBOOST_NO_CXX98_FUNCTION_BASE"]
 tests = ["run/kernel_elementwise", "run/kernel_extremum", "run/kernel_gemm", "run/kernel_halves", "run/kernel_moments",
