@@ -12,7 +12,7 @@ import tempfile
 from itertools import chain
 from pathlib import Path
 
-from compilers import compilers, finish, for_each, top
+from compilers import compile_text, compilers, finish, for_each, top
 
 outside = top / "tests/install"
 strict = ["-std=c++20", "-Wall", "-Wextra", "-Wshadow", "-Wconversion", "-Wsign-conversion", "-Wundef", "-Wpedantic",
@@ -388,6 +388,38 @@ def shared(folder):
     equal(ours & (names(folder, "std", others) | names(folder, "", others)), overloads | qualified)
 
 
+# Two mistakes: a model, and the options of a compilation.
+mistakes = [("using namespace cairn;\nconstexpr auto gate = layer([](auto x) { return x * detach(sigmoid(x)); });\n"
+             "constexpr auto gated = input<\"x\", 8> | repeat<4, \"b\">([](auto) { return ckpt<\"gate\">(gate); });\n", []),
+            ("", ["-funsafe-math-optimizations"])]
+# Headers that cairn.hpp includes in one file, apart from those of the standard library.
+not_standard = {"omp.h", "pthread.h", "sys/ioctl.h", "sys/syscall.h", "unistd.h", "xsimd/xsimd.hpp"}
+
+
+def in_one_header(folder, compiler):
+    """Checks the two files that package/single.py writes. The quickstart compiles with all headers in one; clang also
+    makes the program, which trains. With cairn.hpp in one, a mistake is the same error as with the folder, and this file
+    includes nothing but the standard library, the system and xsimd."""
+    one, program = folder / f"one-{compiler}", folder / f"one-{compiler}/quickstart"
+    call(top / "package/single.py", one, folder=folder)
+    source = (top / "examples/quickstart.cpp").read_text()
+    program.with_suffix(".cpp").write_text(re.sub(r"#include <cairn/.*>\n", "", f"#include <cairn_all.hpp>\n{source}"))
+    made = ["-fsyntax-only"] if compiler == "g++" else ["-O1", "-march=native", "-o", program, "-lz"]
+    call(compiler, *strict, f"-I{one}", program.with_suffix(".cpp"), *made, folder=folder)
+    if program.exists():
+        equal("step 100  loss 0." in call(program, folder=folder), True)
+    for text, options in mistakes:
+        printed = [compile_text(compiler, f"#include <{name}>\n{text}", *options)[1]
+                   for name in (one / "cairn.hpp", "cairn/cairn.hpp")]
+        found = [re.findall(r"(cairn \[.*)?:\d+:\d+: ((?:fatal )?error|note): (.*)", each) for each in printed]
+        equal(found[0], found[1])
+        equal([kind for _, kind, _ in found[0]].count("note") + 1, len(found[0]))
+    included = re.findall(r"^ *#include <(\S+)>", (one / "cairn.hpp").read_text(), re.MULTILINE)
+    equal({name for name in included if "." in name}, not_standard)
+    read = call(compiler, "-std=c++20", "-M", "-x", "c++", one / "cairn.hpp", folder=folder)
+    equal("/xsimd/" in read and str(top) not in read and "cairn/" not in read.replace(f"{one}/cairn", ""), True)
+
+
 def judge(job):
     check, *arguments = job
     try:
@@ -403,7 +435,7 @@ def main():
         folder = Path(name)
         jobs = [(check, folder) for check in (installed, found, from_sources, with_few, debian, subproject, shared)]
         jobs += [(versions, folder)] + [(hidden, folder, kind) for kind in declared]
-        each = (linked, with_libraries, beside, behind_macros, embedded)
+        each = (linked, with_libraries, beside, behind_macros, embedded, in_one_header)
         jobs += [(check, folder, compiler) for check in each for compiler in compilers]
         results = chain([judge(jobs[0])], for_each(judge, jobs[1:]))
         for (check, _, *about), wrong in zip(jobs, results):

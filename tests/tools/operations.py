@@ -4,11 +4,15 @@ the rows."""
 
 import re
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import declarations
-from compilers import compile_text, top
+from compilers import compile_text, for_each, top
+
+sys.path.append(str(top / "package"))
+import single  # noqa: E402
 
 page_name = "docs/operations.md"
 headers = ["boost_test.hpp", "eigen.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp", "opcheck.hpp",
@@ -166,6 +170,33 @@ def wrong_headers(page):
             yield f"{header}: defines {right.get(header, [])}, the page has {shown.get(header, [])}"
 
 
+# Libraries, with a part of the paths of their headers. The standard library includes the system's headers, too, so these
+# are found in the headers of cairn that include them under no condition.
+libraries = {"xsimd": "/xsimd/", "zlib": "/zlib.h", "JSON": "/nlohmann/", "Boost": "/boost/",
+             "Google Benchmark": "/benchmark/", "xtensor": "/xtensor/", "Eigen": "/Eigen/", "std::mdspan": "/mdspan"}
+of_system = re.compile(r"(fcntl|signal|unistd|sys/\w+)\.h")
+
+
+def needs(header):
+    """Returns what a header needs in addition to the standard library, as the table of headers says it."""
+    options = ["-std=c++23", "-stdlib=libc++"] if header == "cairn/mdspan.hpp" else ["-std=c++20"]
+    read = subprocess.run(["clang++-19", *options, "-Iinclude", "-M", "-x", "c++", f"include/{header}"], cwd=top,
+                          text=True, capture_output=True, check=True).stdout
+    found = [library for library, part in libraries.items() if part in read]
+    found += ["POSIX"] * any(map(of_system.fullmatch, single.single_header([header]).included))
+    return ", ".join(found) or "nothing"
+
+
+def wrong_needs(page):
+    """Yields the rows of the table of headers whose third column differs from what the compiler reads."""
+    shown = dict(re.findall(r"^\| `(cairn/\S+\.hpp)` \|.*\| (.+) \|$", page, re.MULTILINE))
+    for header in {"cairn/cairn.hpp", "cairn/embedded.hpp"} - set(shown):
+        yield f"{header}: no row"
+    for (header, said), right in zip(shown.items(), for_each(needs, shown)):
+        if said != right:
+            yield f"{header}: needs {right}, the page has {said}"
+
+
 def all_headers():
     return "".join(path.read_text() for path in sorted((top / "include/cairn").glob("*/*.hpp")))
 
@@ -187,6 +218,7 @@ def faults():
         clang = editor(Path(folder), beginning(page))
         yield f"{page_name}: its names", clang.printed or "\n".join(wrong_names(page, clang))
         yield f"{page_name}: its headers", "\n".join(wrong_headers(page))
+        yield f"{page_name}: what its headers need", "\n".join(wrong_needs(page))
         yield f"{page_name}: its defaults", "\n".join(wrong_defaults(page))
         yield f"{page_name} with clang++-19", clang.printed or clang.compiled("".join(statements(page))).stderr
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
+#include "cairn/base/read_number.hpp"
 #include "cairn/data/dataset.hpp"
 #include "cairn/data/read_file.hpp"
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -126,19 +126,12 @@ class csv_parser {
   std::int64_t line_ = 0, next_line_ = 1;
 };
 
-/// Returns true if a text is a number, and writes the number to `to`.
-template <class T>
-bool is_number(std::string_view text, T& to) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
 /// Sets the labels of a table. Whole numbers from 0 on are the classes themselves. Other texts are numbered in the
 /// order of their bytes.
 inline void set_labels(table& to, const std::vector<std::string>& texts) {
   std::int32_t label = 0;
   const bool are_numbers = std::ranges::all_of(texts, [&](const std::string& text) {
-    return is_number(text, label) && label >= 0 && label < std::numeric_limits<std::int32_t>::max();
+    return cairn::detail::is_number(text, label) && label >= 0 && label < std::numeric_limits<std::int32_t>::max();
   });
   if (!are_numbers) {
     to.class_names = texts;
@@ -146,7 +139,7 @@ inline void set_labels(table& to, const std::vector<std::string>& texts) {
     to.class_names.erase(std::ranges::unique(to.class_names).begin(), to.class_names.end());
   }
   for (const std::string& text : texts) {
-    if (are_numbers) static_cast<void>(is_number(text, label));
+    if (are_numbers) static_cast<void>(cairn::detail::is_number(text, label));
     else label = static_cast<std::int32_t>(std::ranges::lower_bound(to.class_names, text) - to.class_names.begin());
     to.labels.push_back(label);
     to.classes = std::max(to.classes, label + 1);
@@ -157,7 +150,7 @@ inline void set_labels(table& to, const std::vector<std::string>& texts) {
 inline std::vector<std::string> column_names(const csv_parser& lines, std::vector<std::string> fields,
                                              bool has_header) {
   float number = 0;
-  if (has_header && std::ranges::all_of(fields, [&](auto& field) { return is_number(field, number); }))
+  if (has_header && std::ranges::all_of(fields, [&](auto& field) { return cairn::detail::is_number(field, number); }))
     lines.fail("names of columns, or .has_header = false", {}, "numbers");
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (!has_header) fields[i] = std::to_string(i);
@@ -210,7 +203,7 @@ inline table read_csv(const std::string& path, const csv_options& options = {}) 
       const bool is_label = !options.label.empty() && names[i] == options.label;
       if (is_label && fields[i].empty()) lines.fail("a class", names[i], "nothing");
       else if (is_label) texts.push_back(fields[i]);
-      else if (detail::is_number(fields[i], number)) read.values.push_back(number);
+      else if (cairn::detail::is_number(fields[i], number)) read.values.push_back(number);
       else lines.fail("a number", names[i], detail::text_of({"\"", fields[i], "\""}));
     }
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
+#include "cairn/base/read_number.hpp"
 #include "cairn/base/setting.hpp"
 #include "cairn/file/saving.hpp"
 #include "cairn/train/progress.hpp"
@@ -14,7 +15,6 @@
 #include "cairn/train/stop.hpp"
 
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -108,8 +108,7 @@ inline loop_state state_in(const std::string& path, const file::metadata& texts)
   for_each_part(s, [&](const char* name, auto& to) {
     const auto found = texts.find(name);
     const std::string text = found == texts.end() ? "nothing" : found->second;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), to);
-    if (error != std::errc{} || end != text.data() + text.size())
+    if (!cairn::detail::is_number(text, to))
       refuse(file::format_error(path, cairn::detail::text_of({"a number as ", name}), file::detail::shown(text)));
   });
   constexpr std::int64_t most = std::int64_t{1} << 62;  // leaves room to count further steps

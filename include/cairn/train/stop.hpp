@@ -5,9 +5,9 @@
 
 #include <array>
 #include <atomic>
-#include <csignal>
 #include <cstddef>
 #include <mutex>
+#include <signal.h>
 
 namespace cairn::train {
 
