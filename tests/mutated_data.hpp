@@ -33,7 +33,7 @@ inline void read_data(trial& to, std::uint64_t number) {
   switch (number % 4) {
     case 0:
       return read(table, [](const std::string& path) {
-        const data::table found = data::read_csv(path, {.has_header = false, .label = "2"});
+        const data::table found = data::read_csv(path, {.label = "kind"});
         const std::size_t columns = found.columns.size();
         expect(found.values.size() == found.labels.size() * columns, "a table with other rows than labels");
         for (const std::int32_t label : found.labels)

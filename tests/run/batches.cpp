@@ -109,6 +109,26 @@ BOOST_AUTO_TEST_CASE(a_set_smaller_than_a_batch_is_refused) {
   BOOST_TEST(data::batches<3>(set).size() == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_set_that_is_not_as_its_struct_says_is_refused) {
+  const auto refuses = [](auto spoil, std::string_view text) {
+    auto set = numbered(8);
+    spoil(set);
+    BOOST_CHECK_EXCEPTION(data::batches<4>(set), data::size_error, [&](const auto& e) { return e.what() == text; });
+  };
+  refuses([](auto& set) { set.classes = 5; }, "classes of a data set, at least: expected 8, got 5");
+  refuses([](auto& set) { set.labels[3] = -1; }, "label of a data set, at least: expected 0, got -1");
+  refuses([](auto& set) { set.features = 0, set.images.clear(); },
+          "features of a data set, at least: expected 1, got 0");
+}
+
+BOOST_AUTO_TEST_CASE(batches_that_were_moved_are_refused) {
+  const auto set = numbered(8);
+  auto batches = data::batches<4>(set, seed{1}, 0);
+  const auto at = batches.begin();
+  const auto moved = std::move(batches);
+  BOOST_CHECK_THROW(*at, std::logic_error);
+}
+
 BOOST_AUTO_TEST_CASE(a_set_with_too_few_pixels_is_refused) {
   auto set = numbered(8);
   set.images.pop_back();
@@ -135,36 +155,34 @@ BOOST_AUTO_TEST_CASE(the_last_batch_is_padded_with_a_label_that_no_class_has) {
   const auto one = numbered(1), none = numbered(0);
   BOOST_TEST(data::batches<4>(one, padded).size() == 1);
   BOOST_CHECK_THROW(data::batches<4>(none, padded), data::size_error);
-  auto five_classes = set;
-  five_classes.classes = 5;
-  BOOST_CHECK_EXCEPTION(data::batches<4>(five_classes, padded), data::size_error, [](const data::size_error& e) {
-    return e.what() == std::string("classes of a data set with a padded batch, at least: expected 6, got 5");
-  });
 }
 
 /// Adds a random number to each pixel of a batch.
 const auto add = [](auto images, cairn::random_sequence& random) {
   for (float& x : images) x += static_cast<float>(random.below(1000));
 };
-/// Returns all pixels in the order of the batches.
-std::vector<float> all_pixels(auto batches) {
+/// Returns all pixels and labels in the order of the batches.
+std::vector<float> all_numbers(auto batches) {
   std::vector<float> all;
-  for (auto [x, y] : batches) all.insert(all.end(), x.begin(), x.end());
+  for (auto [x, y] : batches) {
+    all.insert(all.end(), x.begin(), x.end());
+    std::ranges::transform(y, std::back_inserter(all), [](std::int32_t label) { return static_cast<float>(label); });
+  }
   return all;
 }
 
 BOOST_AUTO_TEST_CASE(changed_batches_are_a_function_of_seed_epoch_and_number) {
   const auto set = numbered(40);
   const auto before = set.images;
-  const auto first = all_pixels(data::batches<4>(set, seed{1}, 0).changed(add));
+  const auto first = all_numbers(data::batches<4>(set, seed{1}, 0).changed(add));
   BOOST_TEST(set.images == before);
-  BOOST_TEST((first == all_pixels(data::batches<4>(set, seed{1}, 0).changed(add))));
-  BOOST_TEST((first != all_pixels(data::batches<4>(set, seed{1}, 1).changed(add))));
-  const auto as_they_are = all_pixels(data::batches<4>(set, seed{1}, 0));
+  BOOST_TEST((first == all_numbers(data::batches<4>(set, seed{1}, 0).changed(add))));
+  BOOST_TEST((first != all_numbers(data::batches<4>(set, seed{1}, 1).changed(add))));
+  const auto as_they_are = all_numbers(data::batches<4>(set, seed{1}, 0));
   std::set<float> added;
   for (std::size_t i = 0; i < first.size(); ++i) added.insert(first[i] - as_they_are[i]);
   BOOST_TEST(added.size() > 100U);  // of 120 numbers below 1000; equal batches would add 12
-  const auto in_order = all_pixels(data::batches<4>(set).changed(add));
+  const auto in_order = all_numbers(data::batches<4>(set).changed(add));
   BOOST_TEST((in_order != before));
 }
 
@@ -172,9 +190,12 @@ BOOST_AUTO_TEST_CASE(any_number_of_threads_prepares_the_same_batches) {
   const auto set = numbered(43);
   constexpr data::batch_options padded{.last = data::last_batch::padded};
   const auto batches = [&] { return data::batches<4>(set, seed{3}, 2, padded).changed(add); };
-  const auto wanted = all_pixels(batches());
+  const auto wanted = all_numbers(batches());
+  const auto few = numbered(3);
+  BOOST_TEST((all_numbers(data::ahead(data::batches<4>(few, padded), {.threads = 3})) ==
+              all_numbers(data::batches<4>(few, padded))));
   for (const int threads : {1, 2, 3, 20})
-    BOOST_TEST((all_pixels(data::ahead(batches(), {.threads = threads})) == wanted), threads);
+    BOOST_TEST((all_numbers(data::ahead(batches(), {.threads = threads})) == wanted), threads);
   BOOST_CHECK_THROW(data::ahead(batches(), {.threads = 0}), std::invalid_argument);
 }
 

@@ -24,7 +24,7 @@ struct ahead_options {
 /// The batches of a range, prepared on threads of their own: while one batch is used, the threads gather the next ones.
 /// The batches have the order and the numbers of the range, for any number of threads. They can be iterated over once.
 /// The object may be moved at any time, also while its threads run. If a change of the batches throws, the iterator
-/// throws the exception when it comes to that batch.
+/// throws the exception when it comes to that batch, and must not be used afterwards.
 template <int B, class Change>
 class ahead_range {
   struct workers;
@@ -82,12 +82,6 @@ class ahead_range {
     std::counting_semaphore<4> free{2}, ready{0};
     std::atomic<bool> must_stop = false;
     std::thread thread;  // libc++ 19 has no std::jthread
-
-    ~worker() {
-      must_stop = true;
-      free.release();
-      if (thread.joinable()) thread.join();
-    }
   };
   /// The data that the threads and the iterators share. The address of this data does not change when the range is
   /// moved.
@@ -99,6 +93,15 @@ class ahead_range {
       cairn::detail::check_settings("ahead_options", options.settings());
       for (int i = 0; i < options.threads; ++i) {
         for (slot& one : all.emplace_back().slots) one.images.resize(B * batches.features());
+      }
+    }
+    ~workers() {
+      for (worker& each : all) {
+        each.must_stop = true;
+        each.free.release();
+      }
+      for (worker& each : all) {
+        if (each.thread.joinable()) each.thread.join();
       }
     }
     std::int64_t threads() const { return std::ssize(all); }

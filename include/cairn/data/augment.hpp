@@ -23,6 +23,8 @@ struct picture {
 namespace detail {
 /// Checks that the rows of a batch are pictures of these extents.
 inline void check_pictures(tensor_view<float, 2> images, const picture& each) {
+  if (const int least = std::min({each.rows, each.columns, each.channels}); least < 1)
+    refuse(size_error("extent of a picture, at least", 1, least));
   const auto features = std::int64_t{each.rows} * each.columns * each.channels;
   if (const auto found = static_cast<std::int64_t>(images.shape()[1]); features != found)
     refuse(size_error("numbers of a picture", features, found));
@@ -51,7 +53,10 @@ inline void shift(tensor_view<float, 2> images, const picture& each, int most, r
                   float fill = 0) {
   detail::check_pictures(images, each);
   if (most < 0) refuse(option_error("rows and columns to shift by, at most", "0 or more", most));
-  const auto draw = [&] { return static_cast<int>(random.below(2U * static_cast<std::uint32_t>(most) + 1)) - most; };
+  const auto draw = [&] {
+    const std::int64_t distance = std::int64_t{random.below(2U * static_cast<std::uint32_t>(most) + 1)} - most;
+    return static_cast<int>(std::clamp<std::int64_t>(distance, -each.rows - each.columns, each.rows + each.columns));
+  };
   const auto features = static_cast<std::ptrdiff_t>(images.shape()[1]);
   std::vector<float> before(images.shape()[1]);
   for (float* image = images.begin(); image != images.end(); image += features) {
@@ -71,7 +76,7 @@ inline void shift(tensor_view<float, 2> images, const picture& each, int most, r
 inline void add_noise(tensor_view<float, 2> images, double deviation, random_sequence& random) {
   if (!(deviation >= 0 && std::isfinite(deviation))) refuse(option_error("deviation of noise", "0 or more", deviation));
   for (float& x : images) {
-    const double radius = std::sqrt(-2 * std::log((random() + 1.0) * 0x1p-32));  // of a number in (0, 1]
+    const double radius = std::sqrt(-2 * std::log((random() + 1.0) * 0x1p-32));  // the logarithm of a number in (0, 1]
     x += static_cast<float>(deviation * radius * std::cos(2 * std::numbers::pi * (random() * 0x1p-32)));
   }
 }

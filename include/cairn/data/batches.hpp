@@ -25,11 +25,12 @@ struct batch {
   std::span<const std::int32_t, B> labels;  // {B}
 };
 
-/// What becomes of the last examples of an epoch if they do not fill a batch.
+/// The treatment of the last examples of an epoch, if they do not fill a batch.
 enum class last_batch : std::uint8_t {
   dropped,  ///< they are left out
   /// Zeros fill the batch, with the label dataset::classes, which no class has. A loss can ignore this label:
-  /// `cross_entropy<nn::cross_entropy_options{.ignore_index = 10}>(logits, labels<"y", 11, B>)` for ten classes.
+  /// `cross_entropy<nn::cross_entropy_options{.ignore_index = 10}>(logits, labels<"y", 11, B>)` for ten classes. Its
+  /// ignore_index must be the `classes` of the data set.
   padded,
 };
 
@@ -53,20 +54,14 @@ class batch_range {
   static_assert(B > 0);
 
  public:
-  /// Makes batches in the order of the data set. Throws size_error if the data set is smaller than a batch (if the last
-  /// batch is padded: if the data set is empty), if its number of pixels does not fit its number of labels, or if a
-  /// batch is padded and a label is not below `classes`.
+  /// Makes batches in the order of the data set. Throws size_error if the data set is smaller than a batch, or empty if
+  /// the last batch is padded. Throws size_error, too, if the data set is not as its struct says: if its number of
+  /// pixels does not fit its number of labels, or if a label is not in [0, classes).
   explicit batch_range(const dataset& set, batch_options options = {}) : set_(&set), last_(options.last) {
     const std::int64_t least = pads() ? 1 : B;
     if (set.size() < least) refuse(size_error("examples for a batch", least, set.size()));
-    const auto pixels = set.size() * set.features;
-    if (std::ssize(set.images) != pixels) refuse(size_error("pixels in a data set", pixels, std::ssize(set.images)));
-    if (pads() && set.size() % B != 0) {
-      // Otherwise the label of the padding would be a class.
-      if (const std::int64_t classes = 1 + std::int64_t{std::ranges::max(set.labels)}; set.classes < classes)
-        refuse(size_error("classes of a data set with a padded batch, at least", classes, set.classes));
-      images_.resize(B * features());
-    }
+    detail::check(set);
+    if (pads() && set.size() % B != 0) images_.resize(B * features());
   }
   /// Makes shuffled batches. Every permutation is equally likely, and the permutation is a function of the seed and the
   /// epoch. Throws size_error as above.
@@ -83,7 +78,8 @@ class batch_range {
   ///
   /// `images` is a tensor_view<float, 2> of {B, features}; data/augment.hpp has changes for pictures. `random` is a
   /// random_sequence, which is a function of the seed, the epoch and the number of the batch. So every batch has the
-  /// same bits in each run, and for any number of threads that prepare batches. Batches in order have seed 0.
+  /// same bits in each run, and for any number of threads that prepare batches. Batches in order are changed alike in
+  /// each epoch. `data::ahead` calls `change` from several threads at once, so `change` must not write to shared data.
   template <class F>
     requires std::invocable<const F&, tensor_view<float, 2>, random_sequence&> && std::same_as<Change, unchanged>
   batch_range<B, F> changed(F change) && {
@@ -163,7 +159,6 @@ class batch_range {
     std::fill(labels.begin() + static_cast<std::ptrdiff_t>(count), labels.end(), set_->classes);
     const tensor_view<float, 2> view(images.data(), {B, features()});
     if constexpr (changes) {
-      // The complement, because the permutation of epoch n is drawn from the sequence of number n.
       random_sequence random(seed_, ~(epoch_ << 32 | static_cast<std::uint64_t>(index)));
       change_(view, random);
     }

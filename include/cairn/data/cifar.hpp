@@ -30,14 +30,12 @@ inline dataset read_cifar(const std::string& path, int classes) {
   dataset set;
   set.features = plane * colors;
   set.classes = classes;
-  std::vector<std::uint8_t> picture(plane * colors);
   for (std::size_t example = 0; example < count; ++example) {
     const auto at = [&](std::size_t byte) { return static_cast<std::uint8_t>(bytes[example * record + byte]); };
     if (const int label = at(labels - 1); label < classes) set.labels.push_back(label);
     else refuse(file_error(path, detail::text_of({"labels below ", detail::text_of(classes)}), detail::text_of(label)));
-    for (std::size_t i = 0; i < plane * colors; ++i) picture[i] = at(labels + i % colors * plane + i / colors);
-    const std::vector<float> numbers = detail::from_0_to_1(picture);
-    set.images.insert(set.images.end(), numbers.begin(), numbers.end());
+    for (std::size_t i = 0; i < plane * colors; ++i)
+      set.images.push_back(static_cast<float>(at(labels + i % colors * plane + i / colors) / 255.0));
   }
   return set;
 }
@@ -59,7 +57,7 @@ inline train_and_test cifar(const std::string& folder, int classes, std::span<co
 }  // namespace detail
 
 /// Reads CIFAR-10 from the folder of its files data_batch_1.bin to data_batch_5.bin and test_batch.bin: 50,000 pictures
-/// to train with and 10,000 to test with. Without another wish, each color is standardized with the moments of the
+/// to train with and 10,000 to test with. By default, each color is standardized with the moments of the
 /// training set. Throws what `read_cifar` throws.
 inline train_and_test cifar10(const std::string& folder, pixels wanted = pixels::standardized) {
   constexpr std::string_view train[] = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",

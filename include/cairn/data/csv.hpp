@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -23,6 +25,11 @@ struct csv_options {
   char separator = ',';
   bool has_header = true;  ///< the first line has the names of the columns; otherwise they are "0", "1" and so on
   std::string label = {};  ///< name of the column that has the classes; if it is empty, there are no classes
+  /// Number of classes, if the labels are numbers; 0: one more than the largest label.
+  int classes = 0;
+  /// Texts of the classes in their order, if the labels are texts, for example those that the training set's table has.
+  /// If there are none, each text of the file is a class, and classes are in the order of their bytes.
+  std::vector<std::string> class_names = {};
 };
 
 namespace detail {
@@ -68,7 +75,14 @@ class csv_parser {
   csv_parser(const std::string& path, std::string_view text, char separator)
       : path_(path), left_(text), separator_(separator) {}
 
-  bool has_line() const { return !left_.empty(); }
+  /// Skips empty lines, and returns true if another line follows.
+  bool has_line() {
+    while (left_.starts_with('\n') || left_.starts_with("\r\n")) {
+      left_.remove_prefix(left_.find('\n') + 1);
+      ++next_line_;
+    }
+    return !left_.empty();
+  }
   /// Returns the number of the line in the file that was read last, counted from 1.
   std::int64_t line() const { return line_; }
 
@@ -78,13 +92,17 @@ class csv_parser {
     fields.clear();
     do fields.push_back(read_field());
     while (take(separator_));
-    static_cast<void>(take('\r'));
-    if (!left_.empty() && !take('\n')) fail("a separator behind a quote");
+    const bool has_return = take('\r');
+    if (!left_.empty() && !take('\n'))
+      fail(has_return ? "a line feed behind a carriage return" : "a separator behind a quote", {}, "another character");
     ++next_line_;
   }
-  [[noreturn, gnu::cold]] void fail(std::string_view wanted, std::string_view column = {},
-                                    std::string_view found = "another character") const {
-    const std::string place = text_of({" in line ", text_of(line_), column.empty() ? "" : ", column ", column});
+  [[noreturn, gnu::cold]] void fail(std::string_view wanted, std::string_view column, std::string_view found) const {
+    fail_at(line_, wanted, column, found);
+  }
+  [[noreturn, gnu::cold]] void fail_at(std::int64_t line, std::string_view wanted, std::string_view column,
+                                       std::string_view found) const {
+    const std::string place = text_of({" in line ", text_of(line), column.empty() ? "" : ", column ", column});
     refuse(file_error(path_, text_of({wanted, place}), found));
   }
 
@@ -94,14 +112,17 @@ class csv_parser {
     left_.remove_prefix(1);
     return true;
   }
-  std::string read_field() {
-    while (separator_ != ' ' && take(' ')) {
+  void skip_blanks() {
+    while ((separator_ != ' ' && take(' ')) || (separator_ != '\t' && take('\t'))) {
     }
+  }
+  std::string read_field() {
+    skip_blanks();
     if (take('"')) return read_quoted();
     const char ends[] = {separator_, '\r', '\n'};
     std::string_view field = left_.substr(0, left_.find_first_of(std::string_view(ends, 3)));
     left_.remove_prefix(field.size());
-    field = field.substr(0, field.find_last_not_of(' ') + 1);
+    field = field.substr(0, field.find_last_not_of(" \t") + 1);
     return std::string(field);
   }
   std::string read_quoted() {
@@ -115,8 +136,7 @@ class csv_parser {
       field += '"';
     }
     next_line_ += std::ranges::count(field, '\n');
-    while (separator_ != ' ' && take(' ')) {
-    }
+    skip_blanks();
     return field;
   }
 
@@ -126,26 +146,52 @@ class csv_parser {
   std::int64_t line_ = 0, next_line_ = 1;
 };
 
-/// Sets the labels of a table. Whole numbers from 0 on are the classes themselves. Other texts are numbered in the
-/// order of their bytes.
-inline void set_labels(table& to, const std::vector<std::string>& texts) {
-  std::int32_t label = 0;
-  const bool are_numbers = std::ranges::all_of(texts, [&](const std::string& text) {
-    return cairn::detail::is_number(text, label) && label >= 0 && label < std::numeric_limits<std::int32_t>::max();
-  });
-  if (!are_numbers) {
-    to.class_names = texts;
+/// A field of the label's column, and its line.
+struct label_field {
+  std::string text;
+  std::int64_t line;
+};
+/// Sets the labels of a table. Numbers are the classes themselves, and texts are looked up among the names of classes.
+inline void set_labels(table& to, const csv_parser& lines, const std::vector<label_field>& fields,
+                       csv_options options) {
+  const auto is_number_text = [](const label_field& field) {
+    double number = 0;
+    return cairn::detail::is_number(field.text, number);
+  };
+  const bool are_numbers = options.class_names.empty() && std::ranges::any_of(fields, is_number_text);
+  to.class_names = std::move(options.class_names);
+  if (!are_numbers && to.class_names.empty()) {
+    std::ranges::transform(fields, std::back_inserter(to.class_names), &label_field::text);
     std::ranges::sort(to.class_names);
     to.class_names.erase(std::ranges::unique(to.class_names).begin(), to.class_names.end());
   }
-  for (const std::string& text : texts) {
-    if (are_numbers) static_cast<void>(cairn::detail::is_number(text, label));
-    else label = static_cast<std::int32_t>(std::ranges::lower_bound(to.class_names, text) - to.class_names.begin());
-    to.labels.push_back(label);
-    to.classes = std::max(to.classes, label + 1);
+  const double limit = options.classes > 0 ? options.classes : std::numeric_limits<std::int32_t>::max();
+  for (const auto& [text, line] : fields) {
+    double number = -1;
+    if (!are_numbers) {
+      const auto at = std::ranges::find(to.class_names, text);
+      if (at == to.class_names.end()) lines.fail_at(line, "one of the class names", options.label, quoted({text}));
+      number = static_cast<double>(at - to.class_names.begin());
+    } else if (!cairn::detail::is_number(text, number) || !(number >= 0 && number < limit) ||
+               number != std::trunc(number)) {
+      lines.fail_at(line, text_of({"a class from 0 to ", text_of(static_cast<std::int64_t>(limit) - 1)}), options.label,
+                    quoted({text}));
+    }
+    to.labels.push_back(static_cast<std::int32_t>(number));
+    to.classes = std::max(to.classes, to.labels.back() + 1);
   }
+  to.classes = std::max({to.classes, options.classes, static_cast<int>(to.class_names.size())});
 }
 
+/// Returns the number of a field.
+inline float number_in(const csv_parser& lines, std::string_view field, std::string_view column) {
+  double number = 0;
+  const bool is_number = cairn::detail::is_number(field.substr(field.starts_with('+') ? 1 : 0), number);
+  if (!is_number) lines.fail("a number", column, text_of({"\"", field, "\""}));
+  const auto nearest = static_cast<float>(number);
+  if (std::isinf(nearest) && !std::isinf(number)) lines.fail("a number that fits in a float", column, field);
+  return nearest;
+}
 /// Returns the names of all columns, of which `fields` are the first line.
 inline std::vector<std::string> column_names(const csv_parser& lines, std::vector<std::string> fields,
                                              bool has_header) {
@@ -166,29 +212,33 @@ inline std::vector<std::string> column_names(const csv_parser& lines, std::vecto
 /// flowers = data::read_csv("iris.csv", {.label = "species"})`. Numbers have decimal points in every locale. Fields may
 /// stand in quotes, lines may end with \r\n, and empty lines are skipped.
 ///
-/// If `label` names a column, its fields are the classes. If all of them are whole numbers from 0 on, they are the
-/// numbers of the classes. Otherwise each text is a class, and classes are in the order of their bytes.
+/// If `label` names a column, its fields are the classes: whole numbers from 0 on, or texts. A test set must number its
+/// classes as the training set does, so pass its `classes` or `class_names` as an option:
+/// `read_csv("test.csv", {.label = "species", .class_names = flowers.class_names})`.
 ///
-/// Throws option_error for a separator that numbers, quotes or lines have. Throws file_error in these cases:
+/// Throws option_error for a separator that numbers, quotes or lines have, and for `classes` without a label. Throws file_error in these cases:
 /// - The file cannot be read, or has no row.
 /// - Two columns have one name, no column has the name `label`, or the first line should have names and has numbers.
 /// - A line has too few or too many fields, or a field is not a number that a float holds. The message names the line
 ///   and the column.
+/// - A label is not one of the class names, or not a class, or some labels are numbers and others are not.
 inline table read_csv(const std::string& path, const csv_options& options = {}) {
   const char separator = options.separator;
   if (std::isalnum(static_cast<unsigned char>(separator)) != 0 ||
       std::string_view("+-.\"\r\n").find(separator) != std::string_view::npos)
     refuse(option_error("separator, as a number", "a character that no number, quote or line has", separator));
+  if (options.classes < 0 || (options.classes > 0 && options.label.empty()))
+    refuse(option_error("classes", "0, or more with a label", options.classes));
   const std::string text = read_file(path);
   std::string_view all = text;
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
   if (all.starts_with(byte_order_mark)) all.remove_prefix(byte_order_mark.size());
   detail::csv_parser lines(path, all, separator);
-  std::vector<std::string> fields, names, texts;
+  std::vector<std::string> fields, names;
+  std::vector<detail::label_field> label_fields;
   table read;
   while (lines.has_line()) {
     lines.read_line(fields);
-    if (fields.size() == 1 && fields[0].empty()) continue;
     if (names.empty()) {
       names = detail::column_names(lines, fields, options.has_header);
       read.columns = names;
@@ -199,16 +249,14 @@ inline table read_csv(const std::string& path, const csv_options& options = {}) 
     if (fields.size() != names.size())
       lines.fail(detail::text_of({std::to_string(names.size()), " fields"}), {}, std::to_string(fields.size()));
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      float number = 0;
       const bool is_label = !options.label.empty() && names[i] == options.label;
       if (is_label && fields[i].empty()) lines.fail("a class", names[i], "nothing");
-      else if (is_label) texts.push_back(fields[i]);
-      else if (cairn::detail::is_number(fields[i], number)) read.values.push_back(number);
-      else lines.fail("a number", names[i], detail::text_of({"\"", fields[i], "\""}));
+      if (is_label) label_fields.push_back({fields[i], lines.line()});
+      else read.values.push_back(detail::number_in(lines, fields[i], names[i]));
     }
   }
-  if (read.values.empty() && texts.empty()) refuse(file_error(path, "a row of numbers", "none"));
-  detail::set_labels(read, texts);
+  if (read.values.empty() && label_fields.empty()) refuse(file_error(path, "a row of numbers", "none"));
+  detail::set_labels(read, lines, label_fields, options);
   return read;
 }
 

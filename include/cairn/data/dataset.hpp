@@ -3,7 +3,10 @@
 
 #include "cairn/data/errors.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace cairn::data {
@@ -19,6 +22,19 @@ struct dataset {
   std::int64_t size() const { return std::ssize(labels); }
 };
 
+namespace detail {
+/// Checks that a data set is as its struct says. Throws size_error if it is not.
+inline void check(const dataset& set) {
+  if (set.features < 1) refuse(size_error("features of a data set, at least", 1, set.features));
+  if (const auto numbers = set.size() * set.features; std::ssize(set.images) != numbers)
+    refuse(size_error("pixels in a data set", numbers, std::ssize(set.images)));
+  if (set.labels.empty()) return;
+  const auto [least, most] = std::ranges::minmax(set.labels);
+  if (least < 0) refuse(size_error("label of a data set, at least", 0, least));
+  if (most >= set.classes) refuse(size_error("classes of a data set, at least", most + std::int64_t{1}, set.classes));
+}
+}  // namespace detail
+
 /// The two parts of a data set.
 struct train_and_test {
   dataset train, test;
@@ -30,6 +46,18 @@ struct array {
   std::vector<std::int64_t> extents;
   std::vector<T> values;
 };
+
+/// Makes a data set of an array whose first axis counts the examples, such as {count, 32, 32, 3}, and an array of their
+/// labels. Throws size_error if the labels are not one for each example and below `classes`.
+inline dataset as_dataset(array<float> examples, array<std::int32_t> labels, int classes) {
+  const std::int64_t count = examples.extents.empty() ? 0 : examples.extents[0];
+  if (labels.extents.size() != 1) refuse(size_error("axes of labels", 1, std::ssize(labels.extents)));
+  if (labels.extents[0] != count) refuse(size_error("labels, one for each example", count, labels.extents[0]));
+  const std::int64_t features = count > 0 ? std::ssize(examples.values) / count : 0;
+  dataset set{std::move(examples.values), std::move(labels.values), static_cast<int>(features), classes};
+  detail::check(set);
+  return set;
+}
 
 /// The numbers that stand for the pixels of a picture.
 enum class pixels : std::uint8_t {

@@ -170,16 +170,13 @@ inline labelled_images read_labelled_images(const std::string& images_file, cons
 
 /// Returns the data set of these images, with pixels from 0 to 1.
 inline dataset as_dataset(const labelled_images& set, int classes) {
-  dataset out;
-  out.features = static_cast<int>(set.images.extents[1] * set.images.extents[2]);
-  out.classes = classes;
-  out.images = detail::from_0_to_1(set.images.values);
-  out.labels.assign(set.labels.values.begin(), set.labels.values.end());
-  return out;
+  const auto& labels = set.labels.values;
+  return as_dataset({set.images.extents, detail::from_0_to_1(set.images.values)},
+                    {set.labels.extents, {labels.begin(), labels.end()}}, classes);
 }
 
 /// Reads Fashion-MNIST (Xiao, Rasul, Vollgraf 2017): 60,000 training images and 10,000 test images of 28 x 28 pixels,
-/// in 10 classes. Without another wish, both sets are standardized with the moments of the training set.
+/// in 10 classes. By default, both sets are standardized with the moments of the training set.
 ///
 /// The default folder is the folder of Debian's package dataset-fashion-mnist. The files of MNIST have the same names,
 /// so MNIST can be read, too. Throws file_error.

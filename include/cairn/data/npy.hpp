@@ -85,11 +85,13 @@ class npy_parser {
   void read_shape(npy_header& to) {
     if (std::exchange(has_shape_, true)) fail();
     expect("(");
+    std::int64_t counted = 1;  // the product of the extents above 0
     while (!take(")")) {
       std::int64_t extent = 0;
       const auto [end, error] = std::from_chars(left_.data(), left_.data() + left_.size(), extent);
       constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 16;  // so that bytes can be counted
-      if (error != std::errc{} || extent < 0 || (extent > 0 && to.elements > most / extent)) fail();
+      if (error != std::errc{} || extent < 0 || extent > most / counted) fail();
+      counted *= std::max<std::int64_t>(extent, 1);
       left_.remove_prefix(static_cast<std::size_t>(end - left_.data()));
       to.extents.push_back(extent);
       to.elements *= extent;
@@ -109,7 +111,7 @@ class npy_parser {
 struct half {
   std::uint16_t bits;
 
-  explicit operator float() const {
+  float number() const {
     const int exponent = bits >> 10 & 31, fraction = bits & 1023;
     const float size = exponent == 31  ? (fraction == 0 ? std::numeric_limits<float>::infinity() : std::nanf(""))
                        : exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
@@ -117,6 +119,18 @@ struct half {
     return bits >> 15 == 0 ? size : -size;
   }
 };
+
+/// A truth value of NumPy's, whose byte may be any number.
+struct truth {
+  std::uint8_t byte;
+  std::uint8_t number() const { return byte != 0; }
+};
+
+/// True for numbers, but not for characters and truth values.
+template <class T>
+concept a_number =
+    std::floating_point<T> || (std::integral<T> && !std::same_as<T, bool> &&
+                               (std::same_as<T, std::make_signed_t<T>> || std::same_as<T, std::make_unsigned_t<T>>));
 
 /// Returns true if x becomes a T without more than a rounding.
 template <class T, class From>
@@ -140,8 +154,10 @@ void convert_npy(const std::string& path, std::string_view bytes, bool is_big_en
     std::array<char, sizeof(From)> one{};
     std::ranges::copy(bytes.substr(i * sizeof(From), sizeof(From)), one.begin());
     if (is_big_endian != (std::endian::native == std::endian::big)) std::ranges::reverse(one);
-    using number = std::conditional_t<std::same_as<From, half>, float, From>;
-    const auto x = static_cast<number>(std::bit_cast<From>(one));
+    const auto x = [of_file = std::bit_cast<From>(one)] {
+      if constexpr (std::is_class_v<From>) return of_file.number();
+      else return of_file;
+    }();
     if (!fits_in<T>(x))
       refuse(file_error(path, std::is_integral_v<T> ? "whole numbers that fit" : "numbers that fit in a float",
                         text_of({cairn::detail::exact(x), " as element ", std::to_string(i)})));
@@ -159,7 +175,7 @@ void convert_npy(const std::string& path, std::string_view bytes, bool is_big_en
 /// - if a number does not fit: a whole number that T does not have, a fraction for a whole T, or a finite number that
 ///   would become infinite.
 template <class T>
-  requires(std::is_arithmetic_v<T> && !std::same_as<T, bool>)
+  requires detail::a_number<T>
 array<T> read_npy(const std::string& path) {
   const std::string file = read_file(path);
   constexpr std::string_view magic = "\x93NUMPY";
@@ -187,7 +203,7 @@ array<T> read_npy(const std::string& path) {
   };
   using std::type_identity;
   const bool is_known = is("f4", type_identity<float>{}) || is("f8", type_identity<double>{}) ||
-                        is("f2", type_identity<detail::half>{}) || is("b1", type_identity<std::uint8_t>{}) ||
+                        is("f2", type_identity<detail::half>{}) || is("b1", type_identity<detail::truth>{}) ||
                         is("u1", type_identity<std::uint8_t>{}) || is("i1", type_identity<std::int8_t>{}) ||
                         is("u2", type_identity<std::uint16_t>{}) || is("i2", type_identity<std::int16_t>{}) ||
                         is("u4", type_identity<std::uint32_t>{}) || is("i4", type_identity<std::int32_t>{}) ||

@@ -18,6 +18,12 @@
 namespace cairn::data {
 
 namespace detail {
+/// The number of the random sequence from which a split is drawn. Data draws from these sequences of a seed:
+/// - n: the permutation of epoch n;
+/// - epoch << 32 | n: where the windows of batch n begin;
+/// - ~(epoch << 32 | n): the change of batch n.
+inline constexpr std::uint64_t sequence_of_split = std::uint64_t{1} << 63;
+
 /// Returns pixels as numbers from 0 to 1.
 inline std::vector<float> from_0_to_1(std::span<const std::uint8_t> bytes) {
   std::vector<float> numbers(bytes.size());
@@ -34,16 +40,19 @@ inline std::vector<std::uint32_t> permutation(std::size_t count, random_sequence
 }
 }  // namespace detail
 
-/// Mean and standard deviation of each channel of a data set. Feature i belongs to channel i % channels. So one channel
-/// is the whole picture, three channels are the colors of a picture {rows, columns, 3}, and as many channels as
-/// features are the columns of a table. The constructor throws option_error if the features are no multiple of
-/// `channels`, or if the numbers of a channel are all equal, and size_error if there are no examples.
+/// Mean and standard deviation of each channel of a data set. Feature i belongs to channel i % channels:
+/// - With one channel, all features share one mean and one deviation.
+/// - With three channels, each color of pictures {rows, columns, 3} has its own.
+/// - With as many channels as features, each column of a table has its own.
+/// The constructor throws option_error if the features are no multiple of `channels`, or if the numbers of a channel
+/// are all equal or not finite, and size_error if there are no examples or the data set is not as its struct says.
 class moments {
  public:
-  explicit moments(const dataset& set, int channels = 1) {
+  explicit moments(const dataset& set, int channels = 1) : features_(set.features) {
     if (channels < 1 || set.features % channels != 0)
       refuse(option_error("channels", detail::text_of({"a divisor of ", detail::text_of(set.features), " features"}),
                           channels));
+    detail::check(set);
     if (set.size() == 0) refuse(size_error("examples to take moments of, at least", 1, 0));
     const auto stride = static_cast<std::size_t>(channels);
     const auto count = static_cast<double>(set.images.size() / stride);
@@ -57,7 +66,7 @@ class moments {
     }
     for (std::size_t channel = 0; channel < stride; ++channel) {
       deviation_[channel] = std::sqrt(deviation_[channel] / count);
-      if (!(deviation_[channel] > 0))
+      if (!(deviation_[channel] > 0 && std::isfinite(deviation_[channel])))
         refuse(option_error(detail::text_of({"deviation of channel ", std::to_string(channel)}), "above 0",
                             deviation_[channel]));
     }
@@ -67,8 +76,10 @@ class moments {
   std::span<const double> mean() const { return mean_; }
   std::span<const double> deviation() const { return deviation_; }
 
-  /// Replaces each number x of a data set by (x - mean) / deviation.
+  /// Replaces each number x of a data set by (x - mean) / deviation. Throws size_error if the data set has another
+  /// number of features.
   void standardize(dataset& set) const {
+    if (set.features != features_) refuse(size_error("features to standardize", features_, set.features));
     for (std::size_t i = 0; i < set.images.size(); ++i) {
       const std::size_t channel = i % mean_.size();
       set.images[i] = static_cast<float>((set.images[i] - mean_[channel]) / deviation_[channel]);
@@ -76,6 +87,7 @@ class moments {
   }
 
  private:
+  int features_ = 0;
   std::vector<double> mean_, deviation_;
 };
 
@@ -91,18 +103,23 @@ inline train_and_test standardize(train_and_test sets, int channels = 1) {
 struct train_and_validation {
   dataset train, validation;
 };
-/// Splits a data set in two. A share of the examples, drawn by the seed, is for validation; it is rounded down. Both
-/// parts keep the order of the examples. Throws option_error if `share` is not from 0 to 1.
+/// Splits a data set in two. A share of the examples, drawn by the seed, is for validation. The number of these examples
+/// is rounded. Both parts keep the order of the examples. Throws option_error if `share` is not from 0 to 1, and
+/// size_error if the data set is not as its struct says.
 inline train_and_validation split(const dataset& set, double share, seed s) {
   if (!(share >= 0 && share <= 1)) refuse(option_error("share to validate with", "0 to 1", share));
+  detail::check(set);
   const auto count = static_cast<std::size_t>(set.size());
-  const auto apart = static_cast<std::size_t>(static_cast<double>(count) * share);
+  const auto apart = static_cast<std::size_t>(std::llround(static_cast<double>(count) * share));
   std::vector<bool> is_apart(count);
-  const std::vector<std::uint32_t> order = detail::permutation(count, random_sequence(s, 0));
+  const std::vector<std::uint32_t> order = detail::permutation(count, random_sequence(s, detail::sequence_of_split));
   for (std::size_t i = 0; i < apart; ++i) is_apart[order[i]] = true;
 
   train_and_validation parts;
   for (dataset* part : {&parts.train, &parts.validation}) {
+    const std::size_t size = part == &parts.train ? count - apart : apart;
+    part->images.reserve(size * static_cast<std::size_t>(set.features));
+    part->labels.reserve(size);
     part->features = set.features;
     part->classes = set.classes;
   }

@@ -4,6 +4,7 @@
 // The format is safetensors, with the names and layouts of PyTorch's state dicts, so that cairn and PyTorch can read
 // each other's files. In addition to parameters and states, a run has moments, with names like
 // "optimizer.fc1.weight.exp_avg", and these texts:
+// - the format version;
 // - the number of training steps that changed the parameters;
 // - the seed, and the number of training steps that drew random numbers from it;
 // - the name of the moment that has changed places with the parameters, if there is one.
@@ -49,8 +50,8 @@ namespace detail {
 inline constexpr std::string_view steps_text = "cairn.steps", seed_text = "cairn.seed",
                                   random_text = "cairn.random_step", exchanged_text = "cairn.exchanged",
                                   format_text = "cairn.format", before_moments = "optimizer.";
-/// The version of the names and texts that files of programs have. It grows if a name or a text gets another meaning.
-/// A file without a version is of PyTorch or of cairn 0.1, and is read as version 1.
+/// The format version of files of programs. It grows if a name or a text in these files gets another meaning. A file
+/// without `cairn.format` is of PyTorch or of cairn 0.1, and is read as version 1.
 inline constexpr int file_format = 1;
 
 inline std::string name_in_file(const kept_tensor& entry) {
@@ -192,9 +193,10 @@ class run_loader {
   void check_format() const {
     int format = file_format;
     read_text(format_text, format);
-    if (format < 1 || format > file_format)
-      refuse(file::format_error(path_, text_of({"a file of format 1 to ", std::to_string(file_format)}),
-                                text_of({"format ", std::to_string(format), "; a newer cairn reads it"})));
+    if (format < 1) refuse(file::format_error(path_, "a format version of 1 or more", std::to_string(format)));
+    if (format > file_format)
+      refuse(file::format_error(path_, text_of({"format version ", std::to_string(file_format), " or older"}),
+                                text_of({std::to_string(format), ", which a newer cairn reads"})));
   }
   void refuse_faults() const {
     if (!faults_.empty()) refuse(mismatch_error(path_, "the tensors of the program", told_faults()));
