@@ -216,7 +216,8 @@ inline std::vector<std::string> column_names(const csv_parser& lines, std::vecto
 /// classes as the training set does, so pass its `classes` or `class_names` as an option:
 /// `read_csv("test.csv", {.label = "species", .class_names = flowers.class_names})`.
 ///
-/// Throws option_error for a separator that numbers, quotes or lines have, and for `classes` without a label. Throws file_error in these cases:
+/// Throws option_error for a separator that numbers, quotes or lines have, and for `classes` without a label. Throws
+/// file_error in these cases:
 /// - The file cannot be read, or has no row.
 /// - Two columns have one name, no column has the name `label`, or the first line should have names and has numbers.
 /// - A line has too few or too many fields, or a field is not a number that a float holds. The message names the line

@@ -103,9 +103,9 @@ inline train_and_test standardize(train_and_test sets, int channels = 1) {
 struct train_and_validation {
   dataset train, validation;
 };
-/// Splits a data set in two. A share of the examples, drawn by the seed, is for validation. The number of these examples
-/// is rounded. Both parts keep the order of the examples. Throws option_error if `share` is not from 0 to 1, and
-/// size_error if the data set is not as its struct says.
+/// Splits a data set in two. A share of the examples, drawn by the seed, is for validation. Their number is rounded.
+/// Both parts keep the order of the examples. Throws option_error if `share` is not from 0 to 1, and size_error if the
+/// data set is not as its struct says.
 inline train_and_validation split(const dataset& set, double share, seed s) {
   if (!(share >= 0 && share <= 1)) refuse(option_error("share to validate with", "0 to 1", share));
   detail::check(set);
