@@ -39,6 +39,8 @@ smallest = {
         "meson setup build/package && DESTDIR=$PWD/there meson install -C build/package",
     "cmake -S . -B build/cmake && cmake --install build/cmake":
         "cmake -S . -B build/cmake && DESTDIR=$PWD/there cmake --install build/cmake",
+    "g++ -std=c++20 -O3 -march=native -Ibuild/single model.cpp -lz":
+        "echo 'int main() {}' | g++ -std=c++20 -Ibuild/single -include cairn_all.hpp -x c++ - -o build/one -lz",
     "g++ -std=c++20 -O3 -march=native -Iinclude model.cpp":
         "g++ -std=c++20 -O3 -march=native -Iinclude examples/plan.cpp -o build/plan",
     "g++ -std=c++20 -O3 -march=native -Iinclude model.cpp -lz":
