@@ -83,6 +83,16 @@ constexpr int width = 10;  // right
 constexpr auto loss = cross_entropy(param<"w", 4, 10>, labels<"y", width, 4>);
 static_assert(detail::checked<loss>());
 
+// case: shape-mismatch-ignored
+// says: indices may lie outside of what they index; .*if cross_entropy ignores a label .*, the bound is ignore_index \+ 1
+// shows: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[4\]\[10\], int ?\[4\]>
+// shows: bound<11>
+// The padding of a batch has the label 10. A label that is not ignored would be a class that does not exist.
+constexpr nn::cross_entropy_options padded{.ignore_index = 11};  // wrong
+constexpr nn::cross_entropy_options padded{.ignore_index = 10};  // right
+constexpr auto loss = cross_entropy<padded>(param<"w", 4, 10>, labels<"y", 11, 4>);
+static_assert(detail::checked<loss>());
+
 // case: shape-mismatch-embedding
 // says: embedding takes indices with a bound, its rows; padding is one of these
 // shows: fact::in<cairn::fixed_string<9>\{"text.wte"\}>

@@ -68,6 +68,11 @@ BOOST_AUTO_TEST_CASE(a_table_has_columns_of_numbers) {
     return e.what() == "cairn: column depth: expected one of \"width\" \"height\""s;
   });
   BOOST_CHECK_THROW(read.examples(), data::size_error);
+  auto rest = read;
+  BOOST_TEST(rest.take("width") == (std::vector<float>{1.5F, 3, 5}), each);
+  BOOST_TEST(rest.columns == std::vector<std::string>{"height"}, each);
+  BOOST_TEST(rest.values == (std::vector<float>{-2000, 4, infinity}), each);
+  BOOST_CHECK_THROW(rest.take("width"), std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_CASE(a_column_of_texts_has_the_classes) {
@@ -136,6 +141,9 @@ BOOST_AUTO_TEST_CASE(tables_that_are_wrong_are_refused) {
   BOOST_CHECK_THROW(data::read_csv("no such file"), data::file_error);
   BOOST_CHECK_THROW(table_of("a,b\n1,2\n", {.classes = 3}), data::option_error);
   BOOST_CHECK_THROW(table_of("a,b\n1,2\n", {.label = "b", .classes = -3}), data::option_error);
+  BOOST_CHECK_THROW(table_of("a,b\n1,x\n", {.label = "b", .classes = 2, .class_names = {"x"}}), data::option_error);
+  refuses_table("a,b\n1,x\n", "expected a class from 0 to 1 in line 2, column b, got \"x\"",
+                {.label = "b", .classes = 2});
   for (const char separator : {'"', '\n', '.', '-', '0', 'e'})
     BOOST_CHECK_THROW(table_of("a,b\n1,2\n", {.separator = separator}), data::option_error);
 }

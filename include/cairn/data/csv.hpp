@@ -59,9 +59,22 @@ struct table {
     for (std::size_t i = at; i < values.size(); i += columns.size()) numbers.push_back(values[i]);
     return numbers;
   }
+  /// Removes a column, for example the numbers that a model predicts, and returns its numbers. Throws as `column` does.
+  std::vector<float> take(std::string_view name) {
+    std::vector<float> numbers = column(name);
+    const std::size_t count = columns.size(),
+                      at = static_cast<std::size_t>(std::ranges::find(columns, name) - columns.begin());
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (i % count != at) values[kept++] = values[i];
+    }
+    values.resize(kept);
+    columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(at));
+    return numbers;
+  }
   /// Returns the rows as labelled examples, for `batches`. Throws size_error if the table has no labels.
   dataset examples() const {
-    if (labels.empty()) refuse(size_error("labels; read_csv takes the name of their column, labels", 1, 0));
+    if (labels.empty()) refuse(size_error("labels of a table, whose column read_csv takes as .label", 1, 0));
     return {values, labels, static_cast<int>(columns.size()), classes};
   }
 };
@@ -158,7 +171,9 @@ inline void set_labels(table& to, const csv_parser& lines, const std::vector<lab
     double number = 0;
     return cairn::detail::is_number(field.text, number);
   };
-  const bool are_numbers = options.class_names.empty() && std::ranges::any_of(fields, is_number_text);
+  // A number of classes is only given for numbers.
+  const bool are_numbers =
+      options.classes > 0 || (options.class_names.empty() && std::ranges::any_of(fields, is_number_text));
   to.class_names = std::move(options.class_names);
   if (!are_numbers && to.class_names.empty()) {
     std::ranges::transform(fields, std::back_inserter(to.class_names), &label_field::text);
@@ -216,8 +231,8 @@ inline std::vector<std::string> column_names(const csv_parser& lines, std::vecto
 /// classes as the training set does, so pass its `classes` or `class_names` as an option:
 /// `read_csv("test.csv", {.label = "species", .class_names = flowers.class_names})`.
 ///
-/// Throws option_error for a separator that numbers, quotes or lines have, and for `classes` without a label. Throws
-/// file_error in these cases:
+/// Throws option_error for a separator that numbers, quotes or lines have, and for `classes` without a label or with
+/// class_names. Throws file_error in these cases:
 /// - The file cannot be read, or has no row.
 /// - Two columns have one name, no column has the name `label`, or the first line should have names and has numbers.
 /// - A line has too few or too many fields, or a field is not a number that a float holds. The message names the line
@@ -228,8 +243,9 @@ inline table read_csv(const std::string& path, const csv_options& options = {}) 
   if (std::isalnum(static_cast<unsigned char>(separator)) != 0 ||
       std::string_view("+-.\"\r\n").find(separator) != std::string_view::npos)
     refuse(option_error("separator, as a number", "a character that no number, quote or line has", separator));
-  if (options.classes < 0 || (options.classes > 0 && options.label.empty()))
-    refuse(option_error("classes", "0, or more with a label", options.classes));
+  const bool has_names = !options.class_names.empty();
+  if (options.classes < 0 || (options.classes > 0 && (options.label.empty() || has_names)))
+    refuse(option_error("classes", "0, or more with a label and without class_names", options.classes));
   const std::string text = read_file(path);
   std::string_view all = text;
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";

@@ -157,11 +157,11 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
   static constexpr bool fits_or_none(const shape& weights, const shape& wanted) {
     return weights == wanted || weights.rank == 0;
   }
-  /// True if labels may have values that are not classes. This is the case if ignore_index is larger than all classes.
+  /// True if a label that is not a class is ignored. Labels with such a bound are refused otherwise.
   template <class Logits, class Labels>
   static constexpr bool can_exceed_classes = [] {
     if constexpr (Logits::shape.rank == 0 || !is_whole<Labels>) return false;
-    else return O.ignore_index >= Logits::shape[-1] && Labels::element.bound > Logits::shape[-1];
+    else return O.ignore_index >= Logits::shape[-1] && O.ignore_index < Labels::element.bound;
   }();
   template <class Logits, class Labels>
   static constexpr auto classes_of(Labels labels) {
