@@ -72,8 +72,8 @@ class ahead_range {
  private:
   struct slot {
     std::vector<float> images;
-    std::array<std::int32_t, B> labels{};
-    batch<B> prepared{{nullptr, {}}, std::span<const std::int32_t, B>(labels)};
+    std::array<std::int32_t, std::size_t{B}> labels{};
+    batch<B> prepared{{nullptr, {}}, std::span<const std::int32_t, std::size_t{B}>(labels)};
     std::exception_ptr thrown;  ///< thrown in place of the batch
   };
   /// A thread, which prepares every n-th batch, and its two slots.

@@ -3,7 +3,6 @@
 
 #include "cairn/data/errors.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -28,10 +27,10 @@ inline void check(const dataset& set) {
   if (set.features < 1) refuse(size_error("features of a data set, at least", 1, set.features));
   if (const auto numbers = set.size() * set.features; std::ssize(set.images) != numbers)
     refuse(size_error("pixels in a data set", numbers, std::ssize(set.images)));
-  if (set.labels.empty()) return;
-  const auto [least, most] = std::ranges::minmax(set.labels);
-  if (least < 0) refuse(size_error("label of a data set, at least", 0, least));
-  if (most >= set.classes) refuse(size_error("classes of a data set, at least", most + std::int64_t{1}, set.classes));
+  for (const std::int32_t label : set.labels) {
+    if (label < 0) refuse(size_error("label of a data set, at least", 0, label));
+    if (label >= set.classes) refuse(size_error("classes of a data set, at least", label + std::int64_t{1}, set.classes));
+  }
 }
 }  // namespace detail
 

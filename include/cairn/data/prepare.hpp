@@ -27,7 +27,7 @@ inline constexpr std::uint64_t sequence_of_split = std::uint64_t{1} << 63;
 /// Returns pixels as numbers from 0 to 1.
 inline std::vector<float> from_0_to_1(std::span<const std::uint8_t> bytes) {
   std::vector<float> numbers(bytes.size());
-  std::ranges::transform(bytes, numbers.begin(), [](std::uint8_t byte) { return static_cast<float>(byte / 255.0); });
+  for (std::size_t i = 0; i < bytes.size(); ++i) numbers[i] = static_cast<float>(bytes[i] / 255.0);
   return numbers;
 }
 /// Returns the numbers from 0 to count - 1 in an order drawn from a random sequence. Every order is equally likely.
