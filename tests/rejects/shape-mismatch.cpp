@@ -84,10 +84,10 @@ constexpr auto loss = cross_entropy(param<"w", 4, 10>, labels<"y", width, 4>);
 static_assert(detail::checked<loss>());
 
 // case: shape-mismatch-ignored
-// says: indices may lie outside of what they index; .*if cross_entropy ignores a label .*, the bound is ignore_index \+ 1
+// says: indices may lie outside of what they index
 // shows: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[4\]\[10\], int ?\[4\]>
 // shows: bound<11>
-// The padding of a batch has the label 10. A label that is not ignored would be a class that does not exist.
+// The padding of a batch has the label 10, so the bound of the labels is ignore_index + 1.
 constexpr nn::cross_entropy_options padded{.ignore_index = 11};  // wrong
 constexpr nn::cross_entropy_options padded{.ignore_index = 10};  // right
 constexpr auto loss = cross_entropy<padded>(param<"w", 4, 10>, labels<"y", 11, 4>);

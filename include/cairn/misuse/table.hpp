@@ -283,8 +283,7 @@ struct other_storage { template <class Silent, class... Facts> struct found : Si
   "cairn [kind-mismatch]: a predictor reads parameters as its program stores them; write mixed<bf16, stochastic_rounding> for "
   "both or for none"); } }; };
 struct bound_above_extent { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: indices may lie outside of what they index; they need a bound of at most its extent; if "
-  "cross_entropy ignores a label that is no class, the bound is ignore_index + 1"); } }; };
+  "cairn [shape-mismatch]: indices may lie outside of what they index; they need a bound of at most its extent"); } }; };
 struct detached_in_segment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [detached-in-segment]: this segment contains a detach, though its interior is differentiated again in "
   "backward; detach outside and pass the result as an argument of ckpt"); } }; };
