@@ -29,6 +29,7 @@ using program_of = program<loss, update<averaged{adamw_options{}, 0.9}>>;
 inline data::dataset examples() {
   data::dataset made;
   made.features = 6;
+  made.classes = 3;
   for (int i = 0; i < 80; ++i) {
     made.labels.push_back(i % 3);
     for (int k = 0; k < 6; ++k) made.images.push_back(static_cast<float>((i * 7 + k * k) % 13) / 13);

@@ -27,10 +27,12 @@ inline void check(const dataset& set) {
   if (set.features < 1) refuse(size_error("features of a data set, at least", 1, set.features));
   if (const auto numbers = set.size() * set.features; std::ssize(set.images) != numbers)
     refuse(size_error("pixels in a data set", numbers, std::ssize(set.images)));
+  std::int64_t least_classes = 0;
   for (const std::int32_t label : set.labels) {
     if (label < 0) refuse(size_error("label of a data set, at least", 0, label));
-    if (label >= set.classes) refuse(size_error("classes of a data set, at least", label + std::int64_t{1}, set.classes));
+    if (label >= least_classes) least_classes = label + std::int64_t{1};
   }
+  if (set.classes < least_classes) refuse(size_error("classes of a data set, at least", least_classes, set.classes));
 }
 }  // namespace detail
 
