@@ -51,19 +51,14 @@ struct table {
 
   /// Returns the numbers of a column. Throws std::invalid_argument if there is no such column.
   std::vector<float> column(std::string_view name) const {
-    const auto at = static_cast<std::size_t>(std::ranges::find(columns, name) - columns.begin());
-    if (at == columns.size())
-      refuse(std::invalid_argument(
-          detail::text_of({"cairn: column ", name, ": expected one of ", detail::quoted(columns)})));
     std::vector<float> numbers;
-    for (std::size_t i = at; i < values.size(); i += columns.size()) numbers.push_back(values[i]);
+    for (std::size_t i = index_of(name); i < values.size(); i += columns.size()) numbers.push_back(values[i]);
     return numbers;
   }
   /// Removes a column, for example the numbers that a model predicts, and returns its numbers. Throws as `column` does.
   std::vector<float> take(std::string_view name) {
     std::vector<float> numbers = column(name);
-    const std::size_t count = columns.size(),
-                      at = static_cast<std::size_t>(std::ranges::find(columns, name) - columns.begin());
+    const std::size_t count = columns.size(), at = index_of(name);
     std::size_t kept = 0;
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (i % count != at) values[kept++] = values[i];
@@ -76,6 +71,15 @@ struct table {
   dataset examples() const {
     if (labels.empty()) refuse(size_error("labels of a table, whose column read_csv takes as .label", 1, 0));
     return {values, labels, static_cast<int>(columns.size()), classes};
+  }
+
+ private:
+  std::size_t index_of(std::string_view name) const {
+    const auto at = std::ranges::find(columns, name);
+    if (at == columns.end())
+      refuse(std::invalid_argument(
+          detail::text_of({"cairn: column ", name, ": expected one of ", detail::quoted(columns)})));
+    return static_cast<std::size_t>(at - columns.begin());
   }
 };
 
