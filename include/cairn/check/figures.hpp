@@ -2,6 +2,9 @@
 #pragma once
 
 #include "cairn/check/segment_names.hpp"
+#include "cairn/plan/counts.hpp"
+
+#include <bit>
 
 namespace cairn {
 
@@ -16,8 +19,11 @@ struct memory_plan {
   std::int64_t moment_bytes = 0;     ///< moments that the update rules of update<...> store
   std::int64_t cache_bytes = 0;      ///< caches that a predictor stores from call to call
   std::int64_t elsewhere_bytes = 0;  ///< bytes that keep_snapshots_in needs; they are not part of the total
+  /// With microbatch<N> or shards<L>: a second copy of the states that a training step updates. With shards<L>, log2(L)
+  /// more copies of gradients and of these states, for the sums of the binary tree.
+  std::int64_t division_bytes = 0;
   constexpr std::int64_t total_bytes() const {
-    return peak_bytes + parameter_bytes + gradient_bytes + moment_bytes + cache_bytes;
+    return peak_bytes + parameter_bytes + gradient_bytes + moment_bytes + cache_bytes + division_bytes;
   }
 };
 
@@ -50,22 +56,68 @@ struct peak_plan {
 namespace detail {
 // Each figure is a constant of its own, so that a program needs nothing else of its plan at run time.
 
+/// How the memory of a program that divides its batch goes on behind its block of gradients. First comes a second copy
+/// of the states that a training step updates. Gradients and copy make up one block of sums, and a program with shards
+/// has more of them, one for each level of the binary tree.
 template <class Compiled>
-inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes,        Compiled::layout.peak_bytes,
-                                       Compiled::addresses.parameter_bytes, Compiled::addresses.gradient_bytes,
-                                       Compiled::addresses.moment_bytes,    Compiled::addresses.cache_bytes,
-                                       Compiled::addresses.elsewhere_bytes};
+struct block_of_sums {
+  static constexpr lang::division division = Compiled::model::purpose::division;
+  static constexpr int levels = std::bit_width(static_cast<unsigned>(division.shards)) - 1;
+  struct copies {
+    std::int64_t offset[Compiled::graph.leaf_count + 1] = {};  ///< by leaf, behind the gradients
+    std::int64_t bytes = 0;
+  };
+  static constexpr copies states = [] {
+    copies out;
+    for (int i = 0; i < Compiled::graph.leaf_count; ++i) {
+      out.offset[i] = out.bytes;
+      if (division.divides() && Compiled::graph.leaves[i].next_value != graphs::none)
+        out.bytes += plans::aligned(Compiled::graph.leaf_op(i).results[0].bytes);
+    }
+    return out;
+  }();
+  static constexpr std::int64_t gradient_bytes = Compiled::addresses.gradient_bytes;
+  static constexpr std::int64_t bytes = gradient_bytes + states.bytes;
+  static constexpr std::int64_t bytes_behind_gradients = states.bytes + levels * bytes;
+};
+
+/// Bytes of the arena of a program, which also holds the values of which its counts are computed.
+template <class Compiled>
+constexpr std::int64_t arena_bytes() {
+  if constexpr (plans::number_of_counts(Compiled::graph) == 0) return Compiled::layout.peak_bytes;
+  else return std::max(Compiled::layout.peak_bytes, plans::counts_of<Compiled>::layout.peak_bytes);
+}
+
+template <class Compiled>
+inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes,
+                                       arena_bytes<Compiled>(),
+                                       Compiled::addresses.parameter_bytes,
+                                       Compiled::addresses.gradient_bytes,
+                                       Compiled::addresses.moment_bytes,
+                                       Compiled::addresses.cache_bytes,
+                                       Compiled::addresses.elsewhere_bytes,
+                                       block_of_sums<Compiled>::bytes_behind_gradients};
+
+/// Returns the first value of the schedule that a training step computes once, behind those of each microbatch.
+template <class Schedule>
+constexpr int end_of_microbatch(const Schedule& s) {
+  return s.first_update == graphs::none ? s.node_count : s.first_update;
+}
 
 template <class Compiled>
 inline constexpr flop_counts flops_in = [] {
   const auto& s = Compiled::schedule;
-  const plans::plan_work forward = plans::work_of(s, 0, s.turn), backward = plans::work_of(s, s.turn, s.node_count);
-  return flop_counts{forward.flops - forward.recomputed, backward.flops - backward.recomputed,
-                     forward.recomputed + backward.recomputed};
+  const int end = end_of_microbatch(s);
+  const plans::plan_work forward = plans::work_of(s, 0, s.turn), backward = plans::work_of(s, s.turn, end);
+  const std::int64_t times = Compiled::model::purpose::division.count();
+  return flop_counts{times * (forward.flops - forward.recomputed),
+                     times * (backward.flops - backward.recomputed) + plans::work_of(s, end, s.node_count).flops,
+                     times * (forward.recomputed + backward.recomputed)};
 }();
 
 template <class Compiled>
-inline constexpr loop_counts loops_in = plans::work_of(Compiled::schedule).scan_counts;
+inline constexpr loop_counts loops_in =
+    Compiled::model::purpose::division.count() * plans::work_of(Compiled::schedule).scan_counts;
 
 template <class Compiled>
 inline constexpr auto names_in = [] {

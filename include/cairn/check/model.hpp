@@ -1,8 +1,10 @@
 // Checks whether a program can be made of a model. The checks run in order.
 #pragma once
 
+#include "cairn/check/figures.hpp"
 #include "cairn/check/gradient_checks.hpp"
 #include "cairn/check/leaf_checks.hpp"
+#include "cairn/check/part_checks.hpp"
 #include "cairn/check/segment_checks.hpp"
 #include "cairn/search/fit.hpp"
 
@@ -33,7 +35,8 @@ constexpr auto problem_of() {
   else
     return first_fault<Compiled, caches_are_of_predictors, batches_have_rows, cotangent_has_a_name, loss_is_scalar,
                        wanted_inputs_have_gradients, gradients_flow, segments_are_differentiated,
-                       parameters_have_gradients, rules_are_for_parameters, rules_are_used, segments_are_of_use,
+                       parameters_have_gradients, rules_are_for_parameters, rules_are_used, outputs_have_means,
+                       counts_depend_on_inputs, states_are_joined, segments_are_of_use,
                        segments_are_parts>::of();
 }
 template <class Compiled>
@@ -47,7 +50,8 @@ using purpose_of =
                    typename Request::frozen, typename Request::wanted,
                    std::conditional_t<Trains, typename Request::cotangent, name_list<>>,
                    std::conditional_t<Trains && Request::updates::count != 0,
-                                      updating<typename Request::updates, Request::clip>, no_rules>>;
+                                      updating<typename Request::updates, Request::clip>, no_rules>,
+                   Trains ? Request::division : division{}>;
 template <auto Output, bool Trains, class... Options>
 using model_of = plans::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>;
 template <class... Options>
@@ -83,6 +87,20 @@ constexpr auto first_repeated_option() {
   if constexpr ((Said & single) == 0) return first_repeated_option<Said | single, Rest...>();
   else return std::type_identity<Option>{};
 }
+
+/// Returns the first option that goes with no division of the batch, or void if there is none.
+template <class... Options>
+  requires(sizeof...(Options) == 0)
+constexpr std::type_identity<void> first_undivided_option() {
+  return {};
+}
+template <class Option, class... Rest>
+constexpr auto first_undivided_option() {
+  if constexpr (!option_settings<Option>::undivided) return first_undivided_option<Rest...>();
+  else return std::type_identity<Option>{};
+}
+template <class... Options>
+using undivided_option_of = typename decltype(first_undivided_option<Options...>())::type;
 
 template <class... Options>
 using repeated_option_of = typename decltype(first_repeated_option<0, Options...>())::type;
@@ -203,6 +221,39 @@ constexpr auto problem_of_plan() {
   }
 }
 
+/// Returns the first input of a microbatch that the whole batch has not, or has in another shape, or none.
+template <class Compiled, class Whole>
+constexpr int find_other_input() {
+  constexpr const auto& g = Compiled::graph;
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (g.leaf_op(i).what != graphs::role::input) continue;
+    const int there = Whole::graph.find(graphs::role::input, g.name(g.leaves[i]));
+    const shape wanted = whole_batch_of(g.leaf_op(i).results[0].extents, Compiled::model::purpose::division.count());
+    if (there == graphs::none || Whole::graph.leaf_op(there).results[0].extents != wanted) return i;
+  }
+  return graphs::none;
+}
+/// Returns the mistake of microbatches that save no bytes, compared with a program of the whole batch, or sound.
+template <class Compiled, class Whole>
+constexpr auto problem_of_microbatches() {
+  constexpr int other = find_other_input<Compiled, Whole>();
+  if constexpr (other != graphs::none) {
+    return mistake<misuse::other_whole, top_scope, about<fact::input, leaf_name<Compiled, other>>>{};
+  } else {
+    constexpr std::int64_t divided = memory_in<Compiled>.total_bytes(), whole = memory_in<Whole>.total_bytes();
+    if constexpr (divided < whole) return sound{};
+    else return mistake<misuse::useless_microbatch, top_scope, fact::divided_bytes<divided>, fact::whole_bytes<whole>>{};
+  }
+}
+/// An option of a program of the whole batch: the option itself, or any_size in place of a division, which changes
+/// nothing there.
+template <class Option>
+using undivided_option = std::conditional_t<option_settings<Option>::division.divides(), any_size, Option>;
+template <class Compiled, class... Options, auto Whole>
+constexpr auto problem_of_whole(of<Whole>) {
+  return problem_of_microbatches<Compiled, compiled_of<Whole, true, undivided_option<Options>...>>();
+}
+
 /// Returns the mistake in a model or in its options. Returns sound if there is no mistake, or if the model's mistake is
 /// already reported.
 template <auto Output, bool Trains, class... Options>
@@ -217,6 +268,8 @@ constexpr auto problem_of_program() {
     return mistake<typename option_settings<unknown>::reported, top_scope, fact::given<unknown>>{};
   } else if constexpr (!std::is_void_v<repeated_option_of<Options...>>) {
     return mistake<misuse::repeated_option, top_scope, fact::given<repeated_option_of<Options...>>>{};
+  } else if constexpr (options::division.divides() && !std::is_void_v<undivided_option_of<Options...>>) {
+    return mistake<misuse::divided_with, top_scope, fact::given<undivided_option_of<Options...>>>{};
   } else if constexpr (options::fits && options::budget != default_settings::budget) {
     return mistake<misuse::fit_and_budget, top_scope>{};
   } else if constexpr (options::mixes && std::same_as<typename options::numbers, typename options::real>) {
@@ -229,8 +282,12 @@ constexpr auto problem_of_program() {
     constexpr const graphs::sizes& size = plans::counted<purpose_of<options, Trains>, decltype(as_outputs(Output))>;
     if constexpr (too_large(size) && !options::template has<any_size>) {
       return mistake<misuse::model_too_large, top_scope, fact::nodes<size.nodes>>{};
-    } else {
+    } else if constexpr (!std::same_as<decltype(problem_of_plan<Output, Trains, Options...>()), sound>) {
       return problem_of_plan<Output, Trains, Options...>();
+    } else if constexpr (Trains && !std::is_void_v<typename options::whole>) {
+      return problem_of_whole<compiled_of<Output, true, Options...>, Options...>(typename options::whole{});
+    } else {
+      return sound{};
     }
   }
 }

@@ -72,10 +72,10 @@ inline constexpr int useless_segment_of = [] {
 template <class Compiled>
 struct unfrozen;
 template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent, class Updates,
-          class Outputs, int BlockLevels, int Threads, class Placed>
+          lang::division Division, class Outputs, int BlockLevels, int Threads, class Placed>
 struct unfrozen<plans::compiled<
-    plans::model<plans::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates>, Outputs>, BlockLevels,
-    Threads, Placed>> {
+    plans::model<plans::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates, Division>, Outputs>,
+    BlockLevels, Threads, Placed>> {
   using purpose = plans::purpose<Real, Trains, Accumulates, name_list<>, Wanted, Cotangent>;
   using type = plans::compiled<plans::model<purpose, Outputs>, BlockLevels, Threads, Placed>;
 };

@@ -4,6 +4,10 @@
 
 #include "cairn/check/model.hpp"
 
+#include <concepts>
+#include <tuple>
+#include <utility>
+
 namespace cairn::detail {
 
 /// Returns the mistake of requesting a parameter that does not exist, or sound.
@@ -84,6 +88,20 @@ constexpr auto problem_of_name() {
   else return not_found<Compiled, graphs::role::input, fact::input, Bound::name>();
 }
 
+/// The input of a program, with the shape that an array for the whole batch has.
+template <class Wanted, int Count>
+struct whole_batch : Wanted {
+  static constexpr cairn::shape shape = whole_batch_of(Wanted::shape, Count);
+};
+/// Returns the number of microbatches that an array of an input holds for `shards` shards, or 0 if the array does not
+/// hold from 1 to `most` microbatches for each shard.
+constexpr int microbatches_in(const array_extents& given, const shape& one, int most, int shards) {
+  for (int count = shards; count <= most * shards; count += shards) {
+    if (extents_fit(given, whole_batch_of(one, count))) return count;
+  }
+  return 0;
+}
+
 /// Returns the mistake of binding an array to `Wanted`, which is an input or a parameter of a program over `Real`, or
 /// sound.
 template <class Real, class Wanted, class Bound, template <fixed_string...> class Fact = fact::input>
@@ -105,8 +123,21 @@ constexpr auto problem_of_bound() {
   }
 }
 
-/// Returns the mistake of binding these named arrays for a training step, or sound.
-template <class Compiled, class... Bound>
+/// Returns how many microbatches an array should hold if a batch is divided so. If the number varies, it is the number
+/// that the array holds, or else the largest.
+template <class Bound>
+constexpr int microbatches_wanted(const lang::division& division, const shape& one) {
+  if (!division.varies || Bound::dynamic) return division.count();
+  const int found = microbatches_in(Bound::static_extents, one, division.microbatches, division.shards);
+  return found > 0 ? found : division.count();
+}
+/// The input to which an array is bound, with the shape that the array must have.
+template <class Wanted, lang::division Division, class Bound>
+using batch_of = whole_batch<Wanted, microbatches_wanted<Bound>(Division, Wanted::shape)>;
+
+/// Returns the mistake of binding these named arrays for a training step, or sound. The arrays hold a batch that is
+/// divided so.
+template <class Compiled, lang::division Division, class... Bound>
 constexpr auto problem_of_bindings() {
   constexpr int bad = find_misbound_input<Compiled, Bound...>();
   using unknown = decltype(first_problem(problem_of_name<Compiled, Bound>()...));
@@ -117,7 +148,8 @@ constexpr auto problem_of_bindings() {
     using what = std::conditional_t<given, misuse::duplicate_input, misuse::missing_input>;
     return mistake<what, top_scope, about<fact::input, leaf_name<Compiled, bad>>>{};
   } else {
-    return first_problem(problem_of_bound<typename Compiled::real, input_of<Compiled, Bound>, Bound>()...);
+    return first_problem(
+        problem_of_bound<typename Compiled::real, batch_of<input_of<Compiled, Bound>, Division, Bound>, Bound>()...);
   }
 }
 
@@ -134,8 +166,9 @@ constexpr auto first_nameless_array() {
   else return std::type_identity<First>{};
 }
 
-/// Returns the mistake of binding these arguments for a training step, or sound. An argument may be no named array.
-template <class Compiled, class... Bound>
+/// Returns the mistake of binding these arguments for a training step, or sound. An argument may be no named array. The
+/// arrays hold a batch that is divided so.
+template <class Compiled, lang::division Division, class... Bound>
 constexpr auto problem_of_inputs() {
   if constexpr ((wrong<Bound> || ...)) {
     return rejected{};
@@ -143,7 +176,76 @@ constexpr auto problem_of_inputs() {
     return mistake<misuse::array_without_name, top_scope,
                    fact::given<typename decltype(first_nameless_array<Bound...>())::type>>{};
   } else {
-    return problem_of_bindings<Compiled, Bound...>();
+    return problem_of_bindings<Compiled, Division, Bound...>();
+  }
+}
+template <class Compiled, class... Bound>
+constexpr auto problem_of_inputs() {
+  return problem_of_inputs<Compiled, lang::division{}, Bound...>();
+}
+
+}  // namespace cairn::detail
+
+namespace cairn {
+/// The arrays of one microbatch: what the callback of a program that divides its batch returns.
+template <class... Bound>
+struct microbatch_inputs {
+  std::tuple<Bound...> bound;
+};
+/// Returns the arrays of one microbatch: `[&](int part) { return inputs(bind<"x">(x[part]), bind<"y">(y[part])); }`. The
+/// arrays must live until the training step ends. Temporary containers are moved into the result.
+template <class... Bound>
+microbatch_inputs<std::remove_cvref_t<Bound>...> inputs(Bound&&... bound) {
+  return {{std::forward<Bound>(bound)...}};
+}
+/// The number of microbatches of a training step, for programs with microbatch<up_to<N>>:
+/// `step.train({.lr = rate}, parts{3}, callback)`.
+struct parts {
+  int count;
+};
+}  // namespace cairn
+
+namespace cairn::detail {
+
+/// A callback that gives the arrays of one microbatch.
+template <class F>
+concept a_callback = std::invocable<F&, int>;
+
+/// True if a training step is given the arrays of its microbatches by a callback. The callback follows parts{n} if the
+/// number of microbatches varies.
+template <lang::division Division, class... Given>
+inline constexpr bool gives_callback = false;
+template <lang::division Division, a_callback F>
+  requires(Division.divides() && !Division.varies)
+inline constexpr bool gives_callback<Division, F> = true;
+template <lang::division Division, a_callback F>
+  requires(Division.varies)
+inline constexpr bool gives_callback<Division, parts, F> = true;
+
+/// Returns the mistake of a callback that does not return the arrays of a microbatch, or sound.
+template <class Compiled, class Returned>
+struct callback_result {
+  static constexpr auto problem() {
+    return mistake<misuse::callback_without_inputs, top_scope, fact::returned<typename showing<Returned>::type>>{};
+  }
+};
+template <class Compiled, class... Bound>
+struct callback_result<Compiled, microbatch_inputs<Bound...>> {
+  static constexpr auto problem() { return problem_of_inputs<Compiled, Bound...>(); }
+};
+
+/// Returns the mistake of what the user gives a training step for its inputs, or sound. A program that divides its batch
+/// takes arrays of the whole batch, or a callback.
+template <class Compiled, class... Given>
+constexpr auto problem_of_given() {
+  constexpr lang::division division = Compiled::model::purpose::division;
+  if constexpr (gives_callback<division, Given...>) {
+    using callback = std::tuple_element_t<sizeof...(Given) - 1, std::tuple<Given...>>;
+    return callback_result<Compiled, std::remove_cvref_t<std::invoke_result_t<callback&, int>>>::problem();
+  } else if constexpr (division.divides() && (a_callback<Given> || ...)) {
+    return mistake<misuse::callback_without_inputs, top_scope, fact::arguments<typename showing<Given>::type...>>{};
+  } else {
+    return problem_of_inputs<Compiled, division, Given...>();
   }
 }
 
@@ -155,7 +257,7 @@ constexpr auto problem_of_step() {
     return mistake<misuse::rate_without_braces, top_scope,
                    fact::given<typename decltype(first_nameless_array<Bound...>())::type>>{};
   else if constexpr (Compiled::model::purpose::updates_parameters == Trains)
-    return problem_of_inputs<Compiled, Bound...>();
+    return problem_of_given<Compiled, Bound...>();
   else if constexpr (Trains) return mistake<misuse::no_update, top_scope, fact::operation<"train">>{};
   else return mistake<misuse::updates_itself, top_scope, fact::operation<"value_and_grad">>{};
 }

@@ -21,7 +21,9 @@ enum class role : std::uint8_t {
   /// A value that earlier training steps left: a gradient that is accumulated, or a moment. This training step writes
   /// the next value to the same memory.
   accumulated,
-  number,       ///< a number of an update rule, the same for all parameters; each training step has a new one
+  /// A number that each training step has anew: of an update rule, the same for all parameters, or of a batch, the same
+  /// for all microbatches.
+  number,
   constant,     ///< an immediate scalar
   generated,    ///< an array that is computed from the positions of its elements wherever it is read
   view,         ///< the argument in another shape, without a plan step and without memory
@@ -184,6 +186,8 @@ struct leaf {
   int name = 0, name_length = 0;  ///< in graphs::names
   int next = none;                ///< the next leaf in the hash chain
   int next_value = none;          ///< for a state that a training step updates: its next value
+  shard_join join = shard_join::unsaid;  ///< for such a state: how the next values of shards are joined
+  int mean_of = none;  ///< for a number that is a mean over the microbatches of a batch: the value
 };
 
 /// A name by which policies find a value.

@@ -16,6 +16,17 @@ struct lowering<lang::argument<Level, Index, Tensor, F>> {
   }
 };
 
+/// The number that takes the place of an operation which averages over the microbatches of a batch.
+template <class Tensor>
+struct mean_leaf : Tensor {};
+template <class Tensor>
+struct lowering<mean_leaf<Tensor>> {
+  static constexpr void describe(operation& o) {
+    o.what = role::number;
+    o.name = "mean over microbatches";
+  }
+};
+
 template <class Opaque>
 struct lowering<lang::renamed<Opaque>> : lowering<lang::revealed<Opaque>> {};
 
@@ -57,13 +68,20 @@ struct lowering<lang::expr<Op, A...>> {
     c.total += {.nodes = results, .arguments = count};
     if (common == dtype::bf16 && !Op::elementwise) c.total += {.nodes = results, .arguments = results, .rounds = true};
     if (updates) c.total += {.nodes = count, .arguments = count, .updates = count};
+    if (Op::averages_over_parts) c.total += {.leaves = 1, .updates = 1};  // the value becomes an output of its own
   }
   template <class Target>
   static constexpr int into(builder& b) {
     if (const int known = b.known.find(&id_of<type>, height); known != none) return known;
     constexpr int same_as = Op::stands_for(Target::training);
     int made = none;
-    if constexpr (same_as >= 0) {
+    if constexpr (Op::averages_over_parts && Target::divides) {
+      const int of = lowering<nth<0>>::template into<Target>(b);
+      using tensor = lang::tensor_of<nth<0>>;
+      const int leaf = b.nameless_leaf(&leaf_operation<mean_leaf<tensor>, typename Target::numbers, tensor>);
+      b.leaves[leaf].mean_of = of;
+      made = b.leaves[leaf].node;
+    } else if constexpr (same_as >= 0) {
       made = lowering<nth<same_as>>::template into<Target>(b);
     } else {
       const int arguments[]{lowering<adapted<A>>::template into<Target>(b)..., none};
@@ -95,12 +113,12 @@ struct lowering<lang::expr<Op, A...>> {
       constexpr const tensor_type& becomes = type::results[static_cast<std::size_t>(next.result)];
       static_assert(becomes == nth<I>::shape && becomes.element == nth<I>::element,
                     "cairn: a state becomes a value of its own shape and type");
-      b.set_next_value(lowering<nth<I>>::template leaf<Target>(b), made + next.result);
+      b.set_next_value(lowering<nth<I>>::template leaf<Target>(b), made + next.result, next.join);
     } else if constexpr (next.argument >= 0) {
       using value = nth<static_cast<std::size_t>(next.argument)>;
       int v = lowering<value>::template into<Target>(b);
       if (is_persistent(b.nodes[b.root(v)].op->what)) v = b.append(&copy_of<Target, lang::tensor_of<value>>, &v);
-      b.set_next_value(lowering<nth<I>>::template leaf<Target>(b), v);
+      b.set_next_value(lowering<nth<I>>::template leaf<Target>(b), v, next.join);
     }
   }
 };

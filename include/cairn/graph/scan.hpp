@@ -319,7 +319,7 @@ struct lowering<lang::scanned<T, Name, Policy, F, lang::carried_values<C...>, la
     const int made = b.append(&operations::scan, arguments.begin());
     int next = made + g.result_count;
     for (int i = operations::facts::first_leaf; i < operations::facts::arguments; ++i) {
-      if (g.leaves[i].next_value != none) b.set_next_value(leaves[i], next++);
+      if (g.leaves[i].next_value != none) b.set_next_value(leaves[i], next++, g.leaves[i].join);
     }
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       (b.known.add(&id_of<lang::pick<static_cast<int>(I), type>>, height, made + static_cast<int>(I)), ...);

@@ -65,10 +65,15 @@ struct making {
   int overwrites = -1;
 };
 
+/// How the next value of a state follows from those of the shards: their mean, their largest number at each element, or
+/// the value of the last shard.
+enum class shard_join : std::uint8_t { unsaid, mean, maximum, last };
+
 /// The value that a state has after a training step: result number `result` or argument number `argument` of the
 /// operation that updates the state. -1: the value is not such a result or argument.
 struct next_state {
   int result = -1, argument = -1;
+  shard_join join = shard_join::unsaid;
 };
 
 namespace lang {
@@ -150,6 +155,9 @@ struct op : lang::former_members {
   /// Index of the argument that takes the place of the operation in a program (`training`) or in a predictor; -1: the
   /// operation is computed there.
   static constexpr int stands_for(bool /*training*/) { return -1; }
+  /// In a program that divides its batch, the mean of argument 0 over the microbatches of the whole batch takes the
+  /// place of the operation. Argument 0 is a single number that depends on inputs alone.
+  static constexpr bool averages_over_parts = false;
   /// The value of argument number i, a state, after a training step. A cache gets its value after a call of a
   /// predictor.
   static constexpr next_state becomes(int /*argument*/) { return {}; }

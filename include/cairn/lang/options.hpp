@@ -72,6 +72,29 @@ struct any_size {};
 /// options are for one parameter, the last one counts.
 template <auto Rule, fixed_string... Name>
 struct update {};
+/// The most of something whose number is given at run time: `microbatch<up_to<8>>`.
+struct up_to_number {
+  int most;
+};
+template <int Most>
+inline constexpr up_to_number up_to{Most};
+/// Names the model of the whole batch: `microbatch<4, of<loss<512>>>` for a program of loss<128>.
+template <auto Output>
+struct of {};
+/// Divides the batch of a training step into N microbatches: `program<loss, update<sgd_options{}>, microbatch<4>>`. The
+/// model is written for one microbatch. The step runs the microbatches one after another, each forward and backward,
+/// sums their gradients in this order in one block, and then updates once. The loss of the step is the mean of the
+/// losses of the microbatches. With `microbatch<up_to<N>>`, each step has from 1 to N microbatches. With
+/// `microbatch<N, of<whole>>`, a program that needs no fewer bytes than one of the whole batch does not compile.
+template <auto N, class Whole = void>
+struct microbatch {};
+/// Divides the batch into L shards, where L is a power of two: `program<loss, update<sgd_options{}>, shards<4>>`. The
+/// model is written for one shard. The gradients of the shards are summed in a fixed binary tree. The result therefore
+/// does not depend on how many processes compute shards. With `shards<L>, microbatch<N>`, each shard has N microbatches,
+/// and the model is written for one of them.
+template <int L>
+struct shards {};
+
 /// With `update`: limits the norm of all gradients together, as torch.nn.utils.clip_grad_norm_. All gradients are
 /// stored until the last one is complete, because the norm is known only then.
 template <auto Norm>
@@ -147,6 +170,20 @@ struct updating {
 };
 struct no_rules : updating<rule_list<>, clip_limit{}> {};
 
+/// How a training step divides its batch: into shards, and each shard into microbatches.
+struct division {
+  int microbatches = 1;  ///< of each shard; the most of them, if `varies`
+  int shards = 1;
+  bool varies = false;  ///< the number of microbatches is given at run time
+  constexpr int count() const { return microbatches * shards; }
+  constexpr bool divides() const { return count() > 1; }
+};
+constexpr division operator+(division a, division b) {
+  return {a.microbatches * b.microbatches, a.shards * b.shards, a.varies || b.varies};
+}
+constexpr division division_into(int microbatches) { return {microbatches}; }
+constexpr division division_into(up_to_number microbatches) { return {microbatches.most, 1, true}; }
+
 /// The settings that one option makes. The values here are the defaults without any option.
 struct default_settings {
   using real = void;
@@ -161,6 +198,10 @@ struct default_settings {
   using cotangent = name_list<>;
   using updates = rule_list<>;
   static constexpr clip_limit clip{};
+  static constexpr lang::division division{};
+  using whole = void;  ///< of<...>, if microbatch<N, of<...>> has it
+  /// The option goes with no division of the batch.
+  static constexpr bool undivided = false;
   static constexpr bool known = true;
   /// A bit of its own for each kind of option that may be given only once; 0: any number of times.
   static constexpr unsigned single = 0;
@@ -195,15 +236,19 @@ struct option_settings<freeze<Name...>> : default_settings {
 };
 template <fixed_string... Name>
 struct option_settings<wrt<Name...>> : default_settings {
+  static constexpr bool undivided = true;
   using wanted = name_list<Name...>;
 };
 template <fixed_string Name>
 struct option_settings<cotangent<Name>> : default_settings {
+  static constexpr bool undivided = true;
   using cotangent = name_list<Name>;
   static constexpr unsigned single = 2;
 };
 template <>
-struct option_settings<accumulate_gradients> : default_settings {};
+struct option_settings<accumulate_gradients> : default_settings {
+  static constexpr bool undivided = true;
+};
 template <>
 struct option_settings<plain> : default_settings {};
 template <>
@@ -240,13 +285,37 @@ struct option_settings<clip_value<Value>> : default_settings {
   static constexpr unsigned single = 8;
 };
 
-/// The type `Real`, or `Given` if Real is void.
-template <class Given, class Real>
-struct last_real {
-  using type = Real;
+template <auto N, class Whole>
+struct option_settings<microbatch<N, Whole>> : default_settings {
+  static constexpr bool known = false;
+  using reported = misuse::not_microbatches;
+};
+template <auto N>
+  requires(requires { division_into(N); } && division_into(N).microbatches > 1)
+struct option_settings<microbatch<N, void>> : default_settings {
+  static constexpr lang::division division = division_into(N);
+  static constexpr unsigned single = 64;
+};
+template <auto N, auto Output>
+  requires(requires { division_into(N); } && division_into(N).microbatches > 1)
+struct option_settings<microbatch<N, of<Output>>> : option_settings<microbatch<N>> {
+  using whole = of<Output>;
+};
+template <int L>
+struct option_settings<shards<L>> : default_settings {
+  static constexpr bool known = L > 1 && (L & (L - 1)) == 0;
+  static constexpr lang::division division{1, L};
+  static constexpr unsigned single = 128;
+  using reported = misuse::not_a_power_of_two;
+};
+
+/// The type `Last`, or `Given` if Last is void.
+template <class Given, class Last>
+struct last_given {
+  using type = Last;
 };
 template <class Given>
-struct last_real<Given, void> {
+struct last_given<Given, void> {
   using type = Given;
 };
 /// Carries the type of real numbers through a fold over the options.
@@ -254,7 +323,16 @@ template <class Real>
 struct real_so_far {
   using type = Real;
   template <class Option>
-  real_so_far<typename last_real<Real, typename option_settings<Option>::real>::type> operator+(
+  real_so_far<typename last_given<Real, typename option_settings<Option>::real>::type> operator+(
+      std::type_identity<Option>) const;
+};
+
+/// Carries the option that names the model of the whole batch through a fold over the options.
+template <class Whole>
+struct whole_so_far {
+  using type = Whole;
+  template <class Option>
+  whole_so_far<typename last_given<Whole, typename option_settings<Option>::whole>::type> operator+(
       std::type_identity<Option>) const;
 };
 
@@ -277,6 +355,8 @@ struct request {
   using cotangent = decltype((name_list<>{} + ... + typename option_settings<Options>::cotangent{}));
   using updates = decltype((rule_list<>{} + ... + typename option_settings<Options>::updates{}));
   static constexpr clip_limit clip = (clip_limit{} + ... + option_settings<Options>::clip);
+  static constexpr lang::division division = (lang::division{} + ... + option_settings<Options>::division);
+  using whole = typename decltype((whole_so_far<void>{} + ... + std::type_identity<Options>{}))::type;
   static constexpr bool known = (option_settings<Options>::known && ...);
 };
 

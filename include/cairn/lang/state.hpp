@@ -19,6 +19,7 @@ inline constexpr sound_or<decltype(problem_of_extents<Name, Extents...>()),
     cache{};
 
 /// The operation of `updated`: its value is argument 0. The state, argument 1, becomes argument 2.
+template <shard_join Join>
 struct updated_op : op {
   static constexpr fixed_string name = "updated";
   using rule = misuse::equal_shapes;
@@ -26,7 +27,7 @@ struct updated_op : op {
     return state == next ? value : no_shape;
   }
   static constexpr int stands_for(bool) { return 0; }
-  static constexpr next_state becomes(int argument) { return {.argument = argument == 1 ? 2 : -1}; }
+  static constexpr next_state becomes(int argument) { return {.argument = argument == 1 ? 2 : -1, .join = Join}; }
 };
 
 /// The operation of `in_training`: stands for argument 0 in a program, and for argument 1 in a predictor.
@@ -37,13 +38,25 @@ struct in_training_op : op {
   static constexpr int stands_for(bool training) { return training ? 0 : 1; }
 };
 
+/// The operation of `over_parts`, which stands for argument 0 if the batch is not divided.
+struct over_parts_op : op {
+  static constexpr fixed_string name = "over_parts";
+  using rule = misuse::one_number;
+  static constexpr shape result(const shape& x) { return x.rank == 0 ? x : no_shape; }
+  static constexpr int stands_for(bool) { return 0; }
+  static constexpr bool averages_over_parts = true;
+};
+
 /// Returns the value, with its gradient, and updates a state. After a training step of a program, the state has the
 /// value that `next` had in the step. The state is updated once in a training step, also if `updated` is in a segment.
 /// A predictor updates only caches, after a call.
 ///
+/// A program with microbatch<N> updates a state in each microbatch. A program with shards<L> joins the next values of
+/// the shards. The caller says how: `updated<shard_join::mean>(value, state, next)`.
+///
 /// Rejects a state of another shape than `next`. A program rejects two different updates of one state.
-template <an_operand Value, an_operand State, an_operand Next>
-constexpr made<updated_op, Value, State, Next> updated(Value, State, Next) {
+template <shard_join Join = shard_join::unsaid, an_operand Value, an_operand State, an_operand Next>
+constexpr made<updated_op<Join>, Value, State, Next> updated(Value, State, Next) {
   return {};
 }
 
@@ -53,8 +66,20 @@ constexpr made<in_training_op, A, B> in_training(A, B) {
   return {};
 }
 
+/// Returns the mean of x over the microbatches of the whole batch, in a program with microbatch<N> or shards<L>. In
+/// other programs it returns x. A loss that is divided by a count of its own, such as the number of rows that count,
+/// has the same weight for each row of the batch if the count is `over_parts(count)`. x is a single number. It gets no
+/// gradient if the batch is divided.
+///
+/// Rejects an x that is no single number. A program that divides its batch rejects an x that depends on parameters,
+/// states or random numbers, and `over_parts` in the body of a scan.
+template <an_operand X>
+constexpr made<over_parts_op, X> over_parts(X) {
+  return {};
+}
+
 }  // namespace cairn::lang
 
 namespace cairn {
-using lang::cache, lang::in_training, lang::state, lang::updated;
+using lang::cache, lang::in_training, lang::over_parts, lang::state, lang::updated;
 }  // namespace cairn

@@ -123,6 +123,10 @@ struct budget_bytes;
 template <auto Bytes>
 struct peak_bytes;
 template <auto Bytes>
+struct divided_bytes;
+template <auto Bytes>
+struct whole_bytes;
+template <auto Bytes>
 struct as_block;
 template <auto Bytes>
 struct least_bytes;

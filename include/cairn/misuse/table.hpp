@@ -20,6 +20,9 @@ namespace cairn::misuse {
 // Shape rules: the conditions that operations put on the shapes of their arguments.
 struct extents_equal_or_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: extents, from the last on, must be equal or 1; change one"); } }; };
+struct one_number { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: over_parts takes a single number, such as a count or a sum; reduce the array with sum or "
+  "mean"); } }; };
 struct inner_extents_equal { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: matrices must be {..., m, k} and {..., k, n}; transpose or change an argument"); } }; };
 struct same_number_of_elements { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -440,8 +443,8 @@ struct clip_without_update { template <class Silent, class... Facts> struct foun
   "cairn [no-update]: gradients are clipped where the step uses them: clip<...> goes with update<...>"); } }; };
 struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
-  "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, budget<...>, fit<...>, threads<...>, "
-  "mixed<...>, plain, check_finite and any_size"); } }; };
+  "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, microbatch<...>, shards<...>, budget<...>, "
+  "fit<...>, threads<...>, mixed<...>, plain, check_finite and any_size"); } }; };
 struct other_numbers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: the numbers of a program are real<float> or real<double>; half the bytes of floats takes "
   "mixed<bf16>, without real"); } }; };
@@ -483,6 +486,37 @@ struct threads_without_openmp { template <class Silent, class... Facts> struct f
 struct view_of_temporary { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [view-of-temporary]: the result is a view of memory that goes with this temporary; give the program or predictor a "
   "name"); } }; };
+struct not_microbatches { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [not-microbatches]: microbatch<N> divides a batch into N parts, at least 2, or into microbatch<up_to<N>> "
+  "of them; the model of the whole batch may follow: microbatch<4, of<whole>>"); } }; };
+struct not_a_power_of_two { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [not-a-power-of-two]: shards<L> are summed in a binary tree, so L is a power of two, at least 2; "
+  "microbatch<N> takes any number"); } }; };
+struct divided_with { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [contradicting-options]: a program with microbatch<...> or shards<...> sums the gradients of its "
+  "parameters over the parts of one batch; it has no gradients of inputs, no given cotangent, and no sums over "
+  "steps; leave one option out"); } }; };
+struct output_without_mean { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [output-without-mean]: outputs of a program with microbatch<...> or shards<...> are means over the parts "
+  "of the batch, so each is a single real number; take this array to a predictor, or reduce it"); } }; };
+struct over_parts_in_scan { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [over-parts-in-scan]: over_parts counts over the whole batch before the first microbatch, so it cannot stand in "
+  "the body of a scan, as a loss with ignored labels or weights does here; take that loss outside of the scan"); } }; };
+struct denominator_of_parameters { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [denominator-of-parameters]: a count over the parts of a batch is computed before the first one, from "
+  "inputs alone, and this one depends on something else; leave over_parts or these weights out"); } }; };
+struct state_in_shards { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [state-in-shards]: the shards leave different values of this state; say how they are joined: "
+  "updated<shard_join::mean>(...), or nn::batch_norm_options{.statistics = nn::batch_statistics::local}"); } }; };
+struct useless_microbatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [useless-microbatch]: this program needs at least as many bytes as one of the whole batch, because it "
+  "keeps all gradients; leave microbatch out"); } }; };
+struct other_whole { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [not-microbatches]: of<whole> names the model of the whole batch, where this input has the rows of all "
+  "microbatches, one behind another"); } }; };
+struct callback_without_inputs { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: a callback gets the number of a microbatch and returns its arrays, inputs(bind<\"x\">(x), ...); "
+  "with microbatch<up_to<N>>, it follows their number: step.train(parts{3}, callback)"); } }; };
 struct missing_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [missing-input]: the model reads this input, but no bind<...> gives it; bind an array to it"); } }; };
 struct duplicate_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -8,11 +8,16 @@
 
 namespace cairn::nn {
 
+/// The rows over which a batch norm takes its statistics, in a program with shards<L>. `local`: the rows of a shard. The
+/// running statistics then become the mean of those of the shards. `unsaid`: the program does not compile.
+enum class batch_statistics : std::uint8_t { unsaid, local };
+
 /// Options of a batch norm.
 struct batch_norm_options {
   /// The share of the difference by which a training step moves the running statistics towards those of its batch.
   double momentum = 0.1;
   double eps = 1e-5;  ///< is added to the variance
+  batch_statistics statistics = batch_statistics::unsaid;
   friend constexpr bool operator==(const batch_norm_options&, const batch_norm_options&) = default;
 };
 
@@ -37,9 +42,10 @@ struct batch_norm_layer : checked_layer<batch_norm_layer<Name, O>> {
 
     const auto [m, s, v] = make<lang::moments_op<O.eps>>(x);  // half the mean, twice the scale, and the variance
     constexpr auto stays = constant<1 - O.momentum>;
-    const auto mean = in_training(updated(m, running_mean, running_mean * stays + m * constant<2 * O.momentum>),
+    constexpr shard_join join = O.statistics == batch_statistics::local ? shard_join::mean : shard_join::unsaid;
+    const auto mean = in_training(updated<join>(m, running_mean, running_mean * stays + m * constant<2 * O.momentum>),
                                   running_mean * 0.5_c);
-    const auto scale = in_training(updated(s, running_var, running_var * stays + v * constant<O.momentum * unbiased>),
+    const auto scale = in_training(updated<join>(s, running_var, running_var * stays + v * constant<O.momentum * unbiased>),
                                    2_c / sqrt(running_var + constant<O.eps>));
     return lang::result_of_layer<Name>(weight, make<lang::normalized_op<features>>(x, mean, scale, weight, bias));
   }
@@ -54,6 +60,9 @@ struct batch_norm_layer : checked_layer<batch_norm_layer<Name, O>> {
 /// change this, and what is added to the variance: `nn::batch_norm_options{.momentum = 0.01, .eps = 1e-3}`. A predictor
 /// uses `Name.running_mean` and `Name.running_var`. The state `num_batches_tracked` of PyTorch does not exist here,
 /// because PyTorch reads it only if momentum is None.
+///
+/// In a program with microbatch<N>, the batch is a microbatch, and the running statistics move N times in a training
+/// step, as in PyTorch. A program with shards<L> needs `nn::batch_norm_options{.statistics = nn::batch_statistics::local}`.
 ///
 /// Rejects: fewer than two axes; a momentum outside of 0 to 1; a negative eps; in a program,
 /// one full name for two batch norms.

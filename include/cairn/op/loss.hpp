@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/lang/generated.hpp"
+#include "cairn/lang/state.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/gather.hpp"
 #include "cairn/op/softmax.hpp"
@@ -182,8 +183,9 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
     const auto weighted_loss = multiplied(smoothed_loss(logits, classes, loss, by_class, of_label), by_row);
     if constexpr (ignores)
       return lang::sum(unless_ignored<Logits>(labels, weighted_loss)) /
-             lang::sum(unless_ignored<Logits>(labels, weight));
-    else if constexpr (decltype(weight)::shape.rank > 0) return lang::sum(weighted_loss) / lang::sum(weight);
+             over_parts(lang::sum(unless_ignored<Logits>(labels, weight)));
+    else if constexpr (decltype(weight)::shape.rank > 0)
+      return lang::sum(weighted_loss) / over_parts(lang::sum(weight));
     else if constexpr (std::same_as<decltype(weight), const one>) return lang::mean(weighted_loss);
     else return lang::mean(weighted_loss) / weight;
   }

@@ -59,7 +59,7 @@ constexpr void copy_gradient_pairs(const Graph& g, Gradient& out) {
 }
 
 /// Returns the graph with the gradients of the values in `starts` with respect to the leaves in `wanted_leaves`
-/// appended. `one` is the constant 1. For leaves in `summed`, `earlier` are leaf operations for the gradients of
+/// appended. `one` is the constant at which the backward pass starts. For leaves in `summed`, `earlier` are leaf operations for the gradients of
 /// earlier training steps. The accumulation of such a leaf's gradient starts from the earlier gradient. The sum
 /// of this training step alone is therefore never stored.
 template <graphs::sizes Size, class Graph>

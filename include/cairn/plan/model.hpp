@@ -15,7 +15,7 @@ enum class result_bases : std::uint8_t { together, apart, apart_and_stored };
 
 /// The purpose for which a model is lowered.
 template <class Numbers, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent,
-          class Updates = lang::no_rules>
+          class Updates = lang::no_rules, lang::division Division = lang::division{}>
 struct purpose {
   using numbers = Numbers;
   using frozen = Frozen;
@@ -26,9 +26,36 @@ struct purpose {
   static constexpr auto clip = Updates::clip;
   static constexpr bool updates_parameters = updates::count > 0;
   /// True if the gradients of parameters are still in memory after a training step.
-  static constexpr bool keeps_gradients = !updates_parameters || clip.how == lang::clipping::norm;
+  static constexpr bool keeps_gradients =
+      !updates_parameters || clip.how == lang::clipping::norm || Division.divides();
   static constexpr bool trains = Trains, accumulates = Accumulates;
+  /// How a training step divides its batch. The plan is that of one microbatch. It adds to the gradients of the
+  /// microbatches before it, and updates wait until the last microbatch has run.
+  static constexpr lang::division division = Division;
 };
+
+/// The leaf for the share of one microbatch in the loss, 1 / n, if their number n is given at run time.
+struct share_of_microbatch : lang::tensor<element_type{}> {
+  static constexpr lang::expression_traits traits{};
+};
+}  // namespace cairn::plans
+
+namespace cairn::graphs {
+template <>
+struct lowering<plans::share_of_microbatch> {
+  static constexpr void describe(operation& o) {
+    o.what = role::number;
+    o.name = "share of a microbatch";
+  }
+  static constexpr void count(counter& c) { c.total += {.nodes = 1, .leaves = 1}; }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return b.leaves[b.nameless_leaf(&leaf_operation<plans::share_of_microbatch, typename Target::numbers>)].node;
+  }
+};
+}  // namespace cairn::graphs
+
+namespace cairn::plans {
 
 /// Returns the leaf for the cotangent of an output, if the cotangent has a name.
 template <class Output>
@@ -39,6 +66,11 @@ template <class Output, fixed_string Name, fixed_string... Others>
 constexpr graphs::cotangent_leaf<Name, lang::tensor_of<Output>> cotangent_of(lang::name_list<Name, Others...>) {
   return {};
 }
+
+/// The leaf at which the backward pass starts, or no_leaf if it starts at a constant.
+template <class Purpose, class Output>
+using start_leaf = std::conditional_t<Purpose::division.varies, share_of_microbatch,
+                                      decltype(cotangent_of<Output>(typename Purpose::cotangent{}))>;
 
 /// Returns which leaves a program trains, and which leaves get a gradient. The latter are the trained leaves and the
 /// wanted inputs of real type.
@@ -96,7 +128,7 @@ template <class Purpose, class First, class... Rest>
 inline constexpr graphs::sizes counted<Purpose, lang::output_list<First, Rest...>> = [](graphs::sizes size) {
   size.nodes *= 1 + std::max({First::traits.order, Rest::traits.order...});
   return size;
-}(graphs::counted_sizes<First, Rest..., decltype(cotangent_of<First>(typename Purpose::cotangent{}))>);
+}(graphs::counted_sizes<First, Rest..., start_leaf<Purpose, First>>);
 
 /// A model: its graph, its trained leaves and its gradient, each a constant of its own.
 template <class Purpose, class Outputs>
@@ -110,8 +142,8 @@ struct model<Purpose, lang::output_list<First, Rest...>> {
   /// How many times the model itself differentiates: 0 without a gradient in the model, 2 for a gradient of a gradient.
   static constexpr int order = std::max({First::traits.order, Rest::traits.order...});
   using target = graphs::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
-                                (Purpose::wanted::count > 0 || order > 0)>;
-  using cotangent = decltype(cotangent_of<First>(typename Purpose::cotangent{}));
+                                (Purpose::wanted::count > 0 || order > 0), Purpose::division.divides()>;
+  using cotangent = start_leaf<Purpose, First>;
   static constexpr result_bases bases_of_results = result_bases::together;
 
   static constexpr auto lowered = graphs::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
@@ -120,11 +152,13 @@ struct model<Purpose, lang::output_list<First, Rest...>> {
   static constexpr auto differentiated = [] {
     constexpr const auto& graph = lowered;
     constexpr graphs::sizes size = gradient_size(graph);
+    // The loss of a training step is the mean of the losses of its microbatches.
     constexpr const graphs::operation* one =
-        &graphs::leaf_operation<lang::constant_leaf<1.0>, numbers, lang::tensor<First::element>>;
+        &graphs::leaf_operation<lang::constant_leaf<1.0 / Purpose::division.count()>, numbers,
+                                lang::tensor<First::element>>;
     constexpr start from{graph.outputs[0], graph.cotangent,
                          &graphs::sum_of_two<graphs::target<numbers, 0, true>, lang::tensor_of<First>>};
-    if constexpr (Purpose::accumulates) {
+    if constexpr (Purpose::accumulates || Purpose::division.divides()) {
       constexpr graphs::sizes more = [](graphs::sizes s, int leaves) {
         s.nodes += leaves + 1;
         s.arguments += 2;

@@ -221,6 +221,7 @@ struct storer {
     for (int i = 0; i < g.leaf_count; ++i) {
       read(graph.leaves[i].node);
       left(graph.leaves[i].next_value);
+      left(graph.leaves[i].mean_of);
       gradient.gradient[i] = d.gradient[i];
       gradient.earlier[i] = d.earlier[i];
       left(gradient.gradient[i]);

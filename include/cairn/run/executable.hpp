@@ -234,5 +234,13 @@ struct executable {
                     static_cast<std::size_t>(copy.bytes));
     }
   }
+  /// Copies the results at final addresses of base `which` back to where the plan steps computed them.
+  static void copy_from_final_addresses(std::byte* const* bases, int which) {
+    for (const runtime_copy& copy : late_copies) {
+      if (copy.to.base == which)
+        std::memcpy(bases[copy.from.base] + copy.from.offset, bases[copy.to.base] + copy.to.offset,
+                    static_cast<std::size_t>(copy.bytes));
+    }
+  }
 };
 }  // namespace cairn::detail

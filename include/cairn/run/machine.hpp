@@ -4,6 +4,7 @@
 #include "cairn/base/hash.hpp"
 #include "cairn/base/philox.hpp"
 #include "cairn/base/tensor_view.hpp"
+#include "cairn/check/figures.hpp"
 #include "cairn/check/use.hpp"
 #include "cairn/kernel/amx.hpp"
 #include "cairn/run/arena.hpp"
@@ -130,8 +131,9 @@ class machine {
       if (shared == 0 && is_meant(what))
         shared = common_bytes(memory, {bases_[which], static_cast<std::size_t>(bytes)});
     };
-    look(plans::arena_base, Compiled::layout.peak_bytes, contents::values);
-    look(plans::gradient_base, Compiled::addresses.gradient_bytes, contents::updated_by_step);
+    look(plans::arena_base, arena_bytes<Compiled>(), contents::values);
+    look(plans::gradient_base, Compiled::addresses.gradient_bytes + block_of_sums<Compiled>::bytes_behind_gradients,
+         contents::updated_by_step);
     look(plans::moment_base, Compiled::addresses.moment_bytes, contents::updated_by_step);
     look(plans::elsewhere_base, Compiled::addresses.elsewhere_bytes, contents::snapshots);
     for (int i = 0; i < leaf_count; ++i) {
@@ -160,9 +162,21 @@ class machine {
   /// Makes the next runs read the given inputs. All inputs are checked before any input is used.
   template <class... Bound>
   void bind_inputs(const Bound&... bound) {
-    (bound.check(input_of<Compiled, Bound>::shape, input_of<Compiled, Bound>::element.bound), ...);
-    (check_unwritten(bound, input_of<Compiled, Bound>::shape), ...);
-    ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data)), ...);
+    check_inputs(1, bound...);
+    place_inputs(0, bound...);
+  }
+  /// Throws extent_error or label_error if one of the arrays does not hold `count` microbatches of its input.
+  template <class... Bound>
+  void check_inputs(int count, const Bound&... bound) const {
+    (bound.check(whole_batch_of(input_of<Compiled, Bound>::shape, count), input_of<Compiled, Bound>::element.bound),
+     ...);
+    (check_unwritten(bound, whole_batch_of(input_of<Compiled, Bound>::shape, count)), ...);
+  }
+  /// Makes the next runs read microbatch number `part` of the given arrays.
+  template <class... Bound>
+  void place_inputs(int part, const Bound&... bound) {
+    ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data + part * input_of<Compiled, Bound>::shape.count())),
+     ...);
     base(plans::constant_base) = bytes_of(executable<Compiled>::model_constants.at);
     base(plans::position_base) = bytes_of(graphs::first_position());
   }
@@ -173,6 +187,23 @@ class machine {
   void copy_to_final_addresses(auto is_wanted) { executable<Compiled>::copy_to_final_addresses(bases_, is_wanted); }
   static constexpr int turn = Compiled::steps.turn, first_update_step = Compiled::steps.first_update_step,
                        step_count = Compiled::steps.step_count;
+  /// The first plan step that a training step runs once, behind those of each microbatch.
+  static constexpr int end_of_microbatch = Compiled::schedule.first_update == graphs::none ? step_count : first_update_step;
+
+  /// Gives the states and caches their next values.
+  void update_states() {
+    for (int i = 0; i < leaf_count; ++i) {
+      if (leaf(i).has_next) std::memcpy(leaf_base(i), at(leaf(i).next), static_cast<std::size_t>(leaf(i).bytes));
+    }
+  }
+  /// Runs another plan over the same leaves and the same arena.
+  template <class Other>
+  void run_other() {
+    base(plans::constant_base) = bytes_of(executable<Other>::model_constants.at);
+    executable<Other>::run(bases_);
+  }
+  /// Returns the single number of the program's type at an address.
+  real number_at(const plans::address& p) const { return *reinterpret_cast<const real*>(at(p)); }
 
   /// The number of random operations.
   static constexpr std::size_t random_count = [] {
@@ -204,6 +235,12 @@ class machine {
   auto result() const {
     if constexpr (extents_of_result<I>.rank == 0) return result_numbers<I>()[0];
     else return view_of<extents_of_result<I>>(result_numbers<I>().data());
+  }
+  /// Returns the results of a model whose results are single real numbers.
+  auto results_as_array() const {
+    return [&]<int... I>(std::integer_sequence<int, I...>) {
+      return std::array{result<I>()...};
+    }(std::make_integer_sequence<int, graph.result_count>{});
   }
   /// Returns the result, or a tuple if the model has several results.
   auto results() const {

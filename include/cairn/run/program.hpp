@@ -7,6 +7,7 @@
 #include "cairn/run/finite.hpp"
 #include "cairn/run/kept.hpp"
 #include "cairn/run/machine.hpp"
+#include "cairn/run/microbatches.hpp"
 #include "cairn/run/stand_in.hpp"
 #include "cairn/run/static_view.hpp"
 #include "cairn/run/temporary.hpp"
@@ -49,6 +50,7 @@ class program {
   using machine = detail::machine<compiled>;
   static constexpr bool accumulates = compiled::model::purpose::accumulates;
   static constexpr auto clip = compiled::model::purpose::clip;
+  static constexpr bool divides = compiled::model::purpose::division.divides();
   static_assert(lang::report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
 
  public:
@@ -134,15 +136,19 @@ class program {
     using problem = decltype(detail::problem_of_step<compiled, false, Bound...>());
     static_assert(lang::report_of<problem>{}.shown);
     const kernels::default_float_mode mode;
-    begin_step<problem>(inputs...);
-    if constexpr (std::same_as<problem, lang::sound>) machine_.run(0, machine::step_count);
-    machine_.copy_to_final_addresses([](int) { return true; });
-    if constexpr (checks_finite) {
-      check_loss();
-      check_gradients();
+    if constexpr (divides) {
+      return step_in_parts<problem>({}, inputs...);
+    } else {
+      begin_step<problem>(inputs...);
+      if constexpr (std::same_as<problem, lang::sound>) machine_.run(0, machine::step_count);
+      machine_.copy_to_final_addresses([](int) { return true; });
+      if constexpr (checks_finite) {
+        check_loss(machine_.template result_numbers<0>());
+        check_gradients();
+      }
+      machine_.update_states();
+      return machine_.results();
     }
-    update_states();
-    return machine_.results();
   }
   /// Runs one training step of a temporary program. Rejects: a result with a view in it. The same holds for every
   /// function below with `&&`.
@@ -170,21 +176,22 @@ class program {
     const kernels::default_float_mode mode;
     detail::check_settings("train", std::array{setting::not_negative("lr", given.lr.value_or(0))});
     if (!position_.exchanged.empty()) refuse_exchanged("before training goes on");
-    begin_step<problem>(inputs...);
-    if constexpr (std::same_as<problem, lang::sound>) {
-      set_rule_numbers(given);
-      machine_.run(0, machine::turn);
-      if constexpr (checks_finite) check_loss();
-      machine_.run(machine::turn, machine::first_update_step);
-      if constexpr (keeps_gradients) set_clip_factor();
-      memory_.set_status(detail::parameter_status::half_updated);
-      machine_.run(machine::first_update_step, machine::step_count);
-      memory_.set_status(detail::parameter_status::written);
-      ++position_.steps;
+    if constexpr (divides) {
+      return step_in_parts<problem>(given, inputs...);
+    } else {
+      begin_step<problem>(inputs...);
+      if constexpr (std::same_as<problem, lang::sound>) {
+        set_rule_numbers(given);
+        machine_.run(0, machine::turn);
+        if constexpr (checks_finite) check_loss(machine_.template result_numbers<0>());
+        machine_.run(machine::turn, machine::first_update_step);
+        if constexpr (keeps_gradients)
+          machine_.copy_to_final_addresses([](int base) { return base == plans::gradient_base; });
+        update_parameters();
+      }
+      machine_.update_states();
+      return machine_.results();
     }
-    machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plans::gradient_base; });
-    update_states();
-    return machine_.results();
   }
   /// Runs one training step at the learning rates of the update rules.
   template <class... Bound>
@@ -199,7 +206,8 @@ class program {
   /// Runs single plan steps of a training step. This function calls `use` with a function `run`, and run(i) runs plan
   /// step i. report::profile is built on this function. `use` must run plan steps 0 to n - 1 in order, and may repeat
   /// this round as often as it likes. Only the first round computes the values of a training step, because plan steps
-  /// write over values that they read. All rounds draw the random numbers of the next training step. The function
+  /// write over values that they read. All rounds draw the random numbers of the next training step. In a program that
+  /// divides its batch, they run on the first microbatch. The function
   /// allocates memory for a copy of parameters, states, moments and gradients. Afterwards they are as they were before
   /// the call.
   template <class Use, class... Bound>
@@ -207,7 +215,8 @@ class program {
     using problem = decltype(detail::problem_of_step<compiled, updates_parameters, Bound...>());
     static_assert(lang::report_of<problem>{}.shown);
     const detail::training_position position = position_;
-    begin_step<problem>(inputs...);
+    check_usable();
+    machine_.check_snapshots();
     if constexpr (std::same_as<problem, lang::sound>) {
       const std::vector<std::byte> before(memory_.data(), machine_.base(plans::arena_base));
       // Restores everything even if `use` throws.
@@ -220,11 +229,19 @@ class program {
           of.position_ = position;
         }
       } const guard{*this, position, before};
-      if constexpr (updates_parameters) set_rule_numbers({});
-      use([this](int i) {
-        const kernels::default_float_mode mode;
-        machine_.run(i, i + 1);
-      });
+      const auto use_steps = [&] {
+        if constexpr (updates_parameters) set_rule_numbers({});
+        use([this](int i) {
+          const kernels::default_float_mode mode;
+          machine_.run(i, i + 1);
+        });
+      };
+      if constexpr (divides) {
+        detail::divided_step<compiled>(machine_, position_.random).with_first(use_steps, inputs...);
+      } else {
+        bind_step(inputs...);
+        use_steps();
+      }
     }
   }
 
@@ -488,10 +505,43 @@ class program {
   void begin_step(const Bound&... inputs) {
     check_usable();
     machine_.check_snapshots();
+    if constexpr (std::same_as<Problem, lang::sound>) bind_step(inputs...);
+  }
+  template <class... Bound>
+  void bind_step(const Bound&... inputs) {
+    machine_.bind_inputs(inputs...);
+    machine_.set_random_streams(position_.random.from, position_.random.step++);
+  }
+  /// Runs a training step of a program that divides its batch: all microbatches, and then the updates, if there are any.
+  template <class Problem, class... Given>
+  auto step_in_parts(const train_options& given, const Given&... inputs) {
+    using step = detail::divided_step<compiled>;
+    check_usable();
+    machine_.check_snapshots();
+    typename step::outputs means{};
     if constexpr (std::same_as<Problem, lang::sound>) {
-      machine_.bind_inputs(inputs...);
-      machine_.set_random_streams(position_.random.from, position_.random.step++);
+      step parts(machine_, position_.random);
+      means = parts.run(inputs...);
+      if constexpr (checks_finite) {
+        check_loss(std::span(means).first(1));
+        check_gradients();
+      }
+      if constexpr (updates_parameters) {
+        set_rule_numbers(given);
+        update_parameters();
+      }
+      parts.commit();
     }
+    return step::results(means);
+  }
+  /// Updates the parameters, after all gradients were computed or as they are computed.
+  void update_parameters() {
+    if constexpr (clip.how == lang::clipping::norm) set_clip_factor();
+    memory_.set_status(detail::parameter_status::half_updated);
+    machine_.run(machine::first_update_step, machine::step_count);
+    memory_.set_status(detail::parameter_status::written);
+    ++position_.steps;
+    machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plans::gradient_base; });
   }
   /// Writes the numbers that are the same for all parameters in this training step: the numbers of each update rule,
   /// followed by one number for clipping. With clip_value<...> it is the limit of each number of a gradient. With
@@ -502,7 +552,7 @@ class program {
       for (const double number : rule.numbers(given.lr.value_or(rule.lr), position_.steps + 1))
         rule_numbers_[at++] = static_cast<real_type>(number);
     });
-    rule_numbers_[at] = static_cast<real_type>(keeps_gradients ? 1 : clip.at);
+    rule_numbers_[at] = static_cast<real_type>(clip.how == lang::clipping::norm ? 1 : clip.at);
     machine_.base(plans::number_base) = reinterpret_cast<std::byte*>(rule_numbers_.data());
     if constexpr (!std::same_as<parameter_type, real_type>) draw_keys();
   }
@@ -521,7 +571,6 @@ class program {
   /// Computes the norm of all gradients, and sets the factor by which updates multiply the gradients, as PyTorch's
   /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
   void set_clip_factor() {
-    machine_.copy_to_final_addresses([](int base) { return base == plans::gradient_base; });
     gradient_norm_ = kernels::length_of(gradients().data(), static_cast<std::int64_t>(padded_count),
                                         kernels::threads_at_hand(threads));
     if constexpr (checks_finite) check_gradients();
@@ -535,15 +584,8 @@ class program {
       (each(Rule), ...);
     }(typename compiled::model::purpose::updates{}, visit);
   }
-  void update_states() {
-    for (int i = 0; i < machine::leaf_count; ++i) {
-      const detail::runtime_leaf& leaf = machine::leaf(i);
-      if (leaf.has_next)
-        std::memcpy(machine_.leaf_base(i), machine_.at(leaf.next), static_cast<std::size_t>(leaf.bytes));
-    }
-  }
-  void check_loss() const {
-    for (const auto number : machine_.template result_numbers<0>()) {
+  void check_loss(auto numbers) const {
+    for (const auto number : numbers) {
       if (!std::isfinite(static_cast<double>(number))) refuse(loss_error(static_cast<double>(number)));
     }
   }
@@ -630,7 +672,8 @@ class program {
     std::byte* const at = memory_.data();
     machine_.base(plans::moment_base) = at + memory().parameter_bytes;
     machine_.base(plans::gradient_base) = machine_.base(plans::moment_base) + memory().moment_bytes;
-    machine_.base(plans::arena_base) = machine_.base(plans::gradient_base) + memory().gradient_bytes;
+    machine_.base(plans::arena_base) =
+        machine_.base(plans::gradient_base) + memory().gradient_bytes + memory().division_bytes;
     machine_.set_leaf_addresses(at);
     detail::mark_unwritten(all_leaves, at);
   }

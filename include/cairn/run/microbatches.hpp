@@ -1,0 +1,231 @@
+// A training step that divides its batch into microbatches and shards.
+#pragma once
+
+#include "cairn/base/setting.hpp"
+#include "cairn/kernel/threads.hpp"
+#include "cairn/run/machine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <tuple>
+
+namespace cairn::detail {
+
+/// Adds the numbers of `more` to those of `sums`, element by element.
+template <class Real>
+void add_numbers(Real* sums, const Real* more, std::int64_t count, int threads) {
+  constexpr std::int64_t work_of_number = 3 * 40;  // three numbers are moved, and each counts as 40 operations
+  kernels::shares{work_of_number * count, count, 16}(threads, [=](costs::range range) {
+    for (std::int64_t i = range.begin; i < range.end; ++i) sums[i] += more[i];
+  });
+}
+
+/// Runs the microbatches of one training step, each forward and backward, and sums their gradients and their outputs.
+/// During its lifetime, the states of the program lie in a second copy. If `commit` is not called, because an exception
+/// left the training step, the states and the random state are as before.
+///
+/// The shards are summed in a binary tree: the sum of shards [first, first + count) is the sum of the first half plus
+/// the sum of the second half. The sum of a first half waits in a block of its own, one for each level of the tree.
+template <class Compiled>
+class divided_step {
+  using machine = detail::machine<Compiled>;
+  using real = typename Compiled::real;
+  using sums = block_of_sums<Compiled>;
+  static constexpr const auto& graph = Compiled::graph;
+  static constexpr lang::division division = Compiled::model::purpose::division;
+  static constexpr int count_count = plans::number_of_counts(graph);
+
+ public:
+  /// One number for each output of the model.
+  using outputs = std::array<real, static_cast<std::size_t>(graph.result_count)>;
+
+  divided_step(machine& m, random_state& random) : machine_(m), random_(random), first_draw_(random.step) {
+    for_each_state([this](int leaf) { homes_[leaf] = machine_.leaf_base(leaf); });
+    for (int i = 0, number = 0; i < graph.leaf_count; ++i) {
+      if (machine::leaf(i).what == graphs::role::number)
+        machine_.leaf_base(i) = reinterpret_cast<std::byte*>(&numbers_[static_cast<std::size_t>(number++)]);
+    }
+  }
+  divided_step(const divided_step&) = delete;
+  ~divided_step() {
+    for_each_state([this](int leaf) { machine_.leaf_base(leaf) = homes_[leaf]; });
+    if (!is_done_) random_.step = first_draw_;
+  }
+
+  /// Runs all microbatches, and returns the means of the outputs. Afterwards the block of gradients has the gradients of
+  /// the mean loss. `given` is what the user gave the training step: arrays of the whole batch, or a callback.
+  template <class... Given>
+  outputs run(const Given&... given) {
+    prepare(given...);
+    outputs all = run_shards(0, division.shards, given...);
+    for (real& one : all) one /= static_cast<real>(count_);
+    if constexpr (division.shards > 1)
+      executable<Compiled>::copy_from_final_addresses(machine_.bases(), plans::gradient_base);
+    return all;
+  }
+  /// Makes the first microbatch the one that plan steps run on, and calls `use`.
+  template <class... Given>
+  void with_first(auto use, const Given&... given) {
+    prepare(given...);
+    machine_.set_random_streams(random_.from, first_draw_);
+    at_part(0, use, given...);
+  }
+  /// Gives the states the values that the microbatches left.
+  void commit() {
+    for_each_state([this](int leaf) {
+      real* const numbers = numbers_of(0, leaf);
+      if (division.shards > 1 && graph_join(leaf) == shard_join::mean)
+        for (std::int64_t i = 0; i < machine::leaf(leaf).count; ++i) numbers[i] /= static_cast<real>(division.shards);
+      std::memcpy(homes_[leaf], numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
+    });
+    is_done_ = true;
+  }
+  /// Returns the outputs as value_and_grad does: the number, or a tuple of the numbers.
+  static auto results(const outputs& all) {
+    if constexpr (graph.result_count == 1) return all[0];
+    else return std::tuple_cat(all);
+  }
+
+ private:
+  static constexpr auto joins = [] {
+    std::array<shard_join, static_cast<std::size_t>(graph.leaf_count) + 1> out{};
+    for (int i = 0; i < graph.leaf_count; ++i) out[static_cast<std::size_t>(i)] = graph.leaves[i].join;
+    return out;
+  }();
+  static constexpr shard_join graph_join(int leaf) { return joins[static_cast<std::size_t>(leaf)]; }
+  static void for_each_state(auto visit) {
+    for (int i = 0; i < machine::leaf_count; ++i) {
+      if (machine::leaf(i).has_next) visit(i);
+    }
+  }
+
+  /// Returns block number `which` of the sums. Block 0 is the one that plan steps write.
+  std::byte* block(int which) { return machine_.base(plans::gradient_base) + which * sums::bytes; }
+  real* numbers_of(int which, int leaf) {
+    return reinterpret_cast<real*>(block(which) + sums::gradient_bytes + sums::states.offset[leaf]);
+  }
+
+  /// Finds out how many microbatches there are, checks arrays of the whole batch, and computes the counts of the batch.
+  template <class... Given>
+  void prepare(const Given&... given) {
+    each_ = microbatches_of(given...);
+    count_ = each_ * division.shards;
+    if constexpr ((a_binding<Given> && ...)) machine_.check_inputs(count_, given...);
+    // The share of a microbatch is the last number, if it is given at run time.
+    numbers_[static_cast<std::size_t>(count_count)] = real{1} / static_cast<real>(count_);
+    random_.step = first_draw_ + static_cast<std::uint32_t>(division.count());
+    if constexpr (count_count > 0) count(given...);
+  }
+  int microbatches_of(const auto&...) { return division.microbatches; }
+  int microbatches_of(const parts& n, const auto&) {
+    if (n.count < 1 || n.count > division.microbatches)
+      refuse(std::invalid_argument(text_of({"cairn: parts: expected 1 to ", text_of(division.microbatches), ", got ",
+                                            text_of(n.count)})));
+    return n.count;
+  }
+  template <a_binding First, a_binding... Rest>
+    requires(division.varies)
+  int microbatches_of(const First& first, const Rest&...) {
+    const shape& one = input_of<Compiled, First>::shape;
+    const int found = microbatches_in(first.extents, one, division.microbatches, division.shards);
+    if (found == 0)
+      refuse(extent_error(First::name,
+                          text_of({text_of(division.shards), " to ", text_of(division.count()), " times ",
+                                   text_of(one), ", one behind another"}),
+                          text_of(first.extents)));
+    return found / division.shards;
+  }
+
+  /// Places the inputs of microbatch number `part` of the batch, and calls `use`.
+  template <a_binding... Bound>
+  void at_part(int part, auto use, const Bound&... arrays) {
+    machine_.place_inputs(part, arrays...);
+    use();
+  }
+  template <a_callback F>
+  void at_part(int part, auto use, const F& callback) {
+    const auto own = callback(part);
+    std::apply([this](const auto&... arrays) { machine_.bind_inputs(arrays...); }, own.bound);
+    use();
+  }
+  void at_part(int part, auto use, const parts&, const auto& callback) { at_part(part, use, callback); }
+
+  /// Computes the means of the arguments of `over_parts` over all microbatches.
+  template <class... Given>
+  void count(const Given&... given) {
+    using counts = plans::counts_of<Compiled>;
+    std::array<double, static_cast<std::size_t>(count_count)> totals{};
+    for (int part = 0; part < count_; ++part) {
+      at_part(
+          part,
+          [&] {
+            machine_.template run_other<counts>();
+            [&]<int... I>(std::integer_sequence<int, I...>) {
+              ((totals[I] += machine_.number_at(counts::layout.of[counts::schedule.outputs[I]])), ...);
+            }(std::make_integer_sequence<int, count_count>{});
+          },
+          given...);
+    }
+    for (std::size_t i = 0; i < totals.size(); ++i) numbers_[i] = static_cast<real>(totals[i] / count_);
+  }
+
+  template <class... Given>
+  outputs run_shards(int first, int shards, const Given&... given) {
+    if (shards == 1) return run_shard(first, given...);
+    const int level = std::bit_width(static_cast<unsigned>(shards)) - 1;
+    outputs all = run_shards(first, shards / 2, given...);
+    std::memcpy(block(level), block(0), static_cast<std::size_t>(sums::bytes));
+    const outputs others = run_shards(first + shards / 2, shards / 2, given...);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] += others[i];
+    add_numbers(reinterpret_cast<real*>(block(0)), reinterpret_cast<const real*>(block(level)),
+                sums::gradient_bytes / static_cast<std::int64_t>(sizeof(real)), threads());
+    for_each_state([&](int leaf) { join(leaf, numbers_of(0, leaf), numbers_of(level, leaf)); });
+    return all;
+  }
+  /// Joins the next values of a state that two groups of shards left. `numbers` are those of the later group.
+  static void join(int leaf, real* numbers, const real* earlier) {
+    for (std::int64_t i = 0; i < machine::leaf(leaf).count; ++i) {
+      if (graph_join(leaf) == shard_join::mean) numbers[i] += earlier[i];
+      if (graph_join(leaf) == shard_join::maximum) numbers[i] = std::max(numbers[i], earlier[i]);
+    }
+  }
+  /// Runs the microbatches of one shard. Their gradients are added to zero, and their states follow from those of the
+  /// program.
+  template <class... Given>
+  outputs run_shard(int shard, const Given&... given) {
+    outputs all{};
+    std::fill_n(block(0), sums::gradient_bytes, std::byte{});
+    for_each_state([this](int leaf) {
+      machine_.leaf_base(leaf) = reinterpret_cast<std::byte*>(numbers_of(0, leaf));
+      std::memcpy(machine_.leaf_base(leaf), homes_[leaf], static_cast<std::size_t>(machine::leaf(leaf).bytes));
+    });
+    for (int i = 0; i < each_; ++i) {
+      const auto draw = static_cast<std::uint32_t>(shard * division.microbatches + i);
+      at_part(
+          shard * each_ + i,
+          [&] {
+            machine_.set_random_streams(random_.from, first_draw_ + draw);
+            machine_.run(0, machine::end_of_microbatch);
+            machine_.copy_to_final_addresses([](int base) { return base == plans::gradient_base; });
+            machine_.update_states();
+            const auto made = machine_.results_as_array();
+            for (std::size_t k = 0; k < all.size(); ++k) all[k] += made[k];
+          },
+          given...);
+    }
+    return all;
+  }
+  static int threads() { return kernels::threads_at_hand(Compiled::threads); }
+
+  machine& machine_;
+  random_state& random_;
+  const std::uint32_t first_draw_;
+  int each_ = 0, count_ = 0;  // microbatches of a shard, and of the batch
+  bool is_done_ = false;
+  std::array<real, static_cast<std::size_t>(count_count) + 1> numbers_{};
+  std::byte* homes_[machine::leaf_count + 1] = {};
+};
+
+}  // namespace cairn::detail
