@@ -89,14 +89,11 @@ constexpr std::int64_t arena_bytes() {
 }
 
 template <class Compiled>
-inline constexpr memory_plan memory_in{Compiled::slots.stored_bytes,
-                                       arena_bytes<Compiled>(),
-                                       Compiled::addresses.parameter_bytes,
-                                       Compiled::addresses.gradient_bytes,
-                                       Compiled::addresses.moment_bytes,
-                                       Compiled::addresses.cache_bytes,
-                                       Compiled::addresses.elsewhere_bytes,
-                                       block_of_sums<Compiled>::bytes_behind_gradients};
+inline constexpr memory_plan memory_in{
+    Compiled::slots.stored_bytes,        arena_bytes<Compiled>(),
+    Compiled::addresses.parameter_bytes, Compiled::addresses.gradient_bytes,
+    Compiled::addresses.moment_bytes,    Compiled::addresses.cache_bytes,
+    Compiled::addresses.elsewhere_bytes, block_of_sums<Compiled>::bytes_behind_gradients};
 
 /// Returns the first value of the schedule that a training step computes once, behind those of each microbatch.
 template <class Schedule>

@@ -36,8 +36,7 @@ constexpr auto problem_of() {
     return first_fault<Compiled, caches_are_of_predictors, batches_have_rows, cotangent_has_a_name, loss_is_scalar,
                        wanted_inputs_have_gradients, gradients_flow, segments_are_differentiated,
                        parameters_have_gradients, rules_are_for_parameters, rules_are_used, outputs_have_means,
-                       counts_depend_on_inputs, states_are_joined, segments_are_of_use,
-                       segments_are_parts>::of();
+                       counts_depend_on_inputs, states_are_joined, segments_are_of_use, segments_are_parts>::of();
 }
 template <class Compiled>
 using problem_in = decltype(problem_of<Compiled>());
@@ -242,7 +241,8 @@ constexpr auto problem_of_microbatches() {
   } else {
     constexpr std::int64_t divided = memory_in<Compiled>.total_bytes(), whole = memory_in<Whole>.total_bytes();
     if constexpr (divided < whole) return sound{};
-    else return mistake<misuse::useless_microbatch, top_scope, fact::divided_bytes<divided>, fact::whole_bytes<whole>>{};
+    else
+      return mistake<misuse::useless_microbatch, top_scope, fact::divided_bytes<divided>, fact::whole_bytes<whole>>{};
   }
 }
 /// An option of a program of the whole batch: the option itself, or any_size in place of a division, which changes

@@ -67,8 +67,7 @@ struct counts_depend_on_inputs {
     constexpr int leaf = other_leaf_of_counts(Compiled::graph);
     if constexpr (leaf == graphs::none) return sound{};
     else
-      return mistake<misuse::denominator_of_parameters, top_scope,
-                     about<fact::parameter, leaf_name<Compiled, leaf>>>{};
+      return mistake<misuse::denominator_of_parameters, top_scope, about<fact::parameter, leaf_name<Compiled, leaf>>>{};
   }
 };
 

@@ -192,8 +192,10 @@ template <class... Bound>
 struct microbatch_inputs {
   std::tuple<Bound...> bound;
 };
-/// Returns the arrays of one microbatch: `[&](int part) { return inputs(bind<"x">(x[part]), bind<"y">(y[part])); }`. The
-/// arrays must live until the training step ends. Temporary containers are moved into the result.
+/// Returns the arrays of one microbatch: `[&](int part) { return inputs(bind<"x">(x[part]), bind<"y">(y[part])); }`.
+/// The arrays must live until the training step ends. Temporary containers are moved into the result. The callback is
+/// called twice for a microbatch if the model counts over the batch (see `over_parts`), and must give equal arrays. A
+/// debug build throws program_error if it does not.
 template <class... Bound>
 microbatch_inputs<std::remove_cvref_t<Bound>...> inputs(Bound&&... bound) {
   return {{std::forward<Bound>(bound)...}};
@@ -234,8 +236,8 @@ struct callback_result<Compiled, microbatch_inputs<Bound...>> {
   static constexpr auto problem() { return problem_of_inputs<Compiled, Bound...>(); }
 };
 
-/// Returns the mistake of what the user gives a training step for its inputs, or sound. A program that divides its batch
-/// takes arrays of the whole batch, or a callback.
+/// Returns the mistake of what the user gives a training step for its inputs, or sound. A program that divides its
+/// batch takes arrays of the whole batch, or a callback.
 template <class Compiled, class... Given>
 constexpr auto problem_of_given() {
   constexpr lang::division division = Compiled::model::purpose::division;

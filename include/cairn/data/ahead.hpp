@@ -25,12 +25,12 @@ struct ahead_options {
 /// The batches have the order and the numbers of the range, for any number of threads. They can be iterated over once.
 /// The object may be moved at any time, also while its threads run. If a change of the batches throws, the iterator
 /// throws the exception when it comes to that batch, and must not be used afterwards.
-template <int B, class Change>
+template <int B, class Change, int Part>
 class ahead_range {
   struct workers;
 
  public:
-  explicit ahead_range(batch_range<B, Change> batches, ahead_options options = {})
+  explicit ahead_range(batch_range<B, Change, Part> batches, ahead_options options = {})
       : workers_(std::make_unique<workers>(std::move(batches), options)) {}
 
   /// Returns the number of batches, or 0 after a move.
@@ -38,10 +38,10 @@ class ahead_range {
 
   class iterator {
    public:
-    using value_type = batch<B>;
+    using value_type = batch<B, Part>;
     using difference_type = std::ptrdiff_t;
 
-    batch<B> operator*() const { return workers_->slot_of(index_).prepared; }
+    batch<B, Part> operator*() const { return workers_->slot_of(index_).prepared; }
     iterator& operator++() {
       workers_->release(index_++);
       workers_->acquire(index_);
@@ -73,7 +73,7 @@ class ahead_range {
   struct slot {
     std::vector<float> images;
     std::array<std::int32_t, std::size_t{B}> labels{};
-    batch<B> prepared{{nullptr, {}}, std::span<const std::int32_t, std::size_t{B}>(labels)};
+    batch<B, Part> prepared{{nullptr, {}}, labels};
     std::exception_ptr thrown;  ///< thrown in place of the batch
   };
   /// A thread, which prepares every n-th batch, and its two slots.
@@ -86,10 +86,10 @@ class ahead_range {
   /// The data that the threads and the iterators share. The address of this data does not change when the range is
   /// moved.
   struct workers {
-    batch_range<B, Change> batches;
+    batch_range<B, Change, Part> batches;
     std::deque<worker> all;
 
-    workers(batch_range<B, Change> given, ahead_options options) : batches(std::move(given)) {
+    workers(batch_range<B, Change, Part> given, ahead_options options) : batches(std::move(given)) {
       cairn::detail::check_settings("ahead_options", options.settings());
       for (int i = 0; i < options.threads; ++i) {
         for (slot& one : all.emplace_back().slots) one.images.resize(B * batches.features());
@@ -149,9 +149,9 @@ class ahead_range {
 
 /// Has threads prepare batches: `for (auto [x, y] : data::ahead(data::batches<128>(set, seed{1}, epoch)))`. Throws
 /// std::invalid_argument if the number of threads is below 1.
-template <int B, class Change>
-ahead_range<B, Change> ahead(batch_range<B, Change> batches, ahead_options options = {}) {
-  return ahead_range<B, Change>(std::move(batches), options);
+template <int B, class Change, int Part>
+ahead_range<B, Change, Part> ahead(batch_range<B, Change, Part> batches, ahead_options options = {}) {
+  return ahead_range<B, Change, Part>(std::move(batches), options);
 }
 
 }  // namespace cairn::data

@@ -19,13 +19,15 @@
 namespace cairn::data {
 
 /// B examples and their labels, for `auto [x, y]`. Both are views, which are valid until the next batch is asked for.
-template <int B>
+/// If batches are made of microbatches, which have Part examples, the last batch may have fewer examples.
+template <int B, int Part = B>
 struct batch {
-  tensor_view<const float, 2> images;       // {B, features}
-  std::span<const std::int32_t, B> labels;  // {B}
+  tensor_view<const float, 2> images;                                         // {B, features}
+  std::span<const std::int32_t, Part == B ? B : std::dynamic_extent> labels;  // {B}
 };
 
-/// The treatment of the last examples of an epoch, if they do not fill a batch.
+/// The treatment of the last examples of an epoch, if they do not fill a batch. If batches are made of microbatches, it
+/// is the treatment of the last examples that do not fill a microbatch: the last batch has fewer microbatches.
 enum class last_batch : std::uint8_t {
   dropped,  ///< they are left out
   /// Zeros fill the batch, with the label dataset::classes, which no class has. A loss can ignore this label:
@@ -41,27 +43,31 @@ struct batch_options {
 /// Stands for the change of batches that are not changed.
 struct unchanged {};
 
-template <int B, class Change = unchanged>
+template <int B, class Change = unchanged, int Part = B>
 class ahead_range;
 
-/// The batches of a data set. The data set must outlive them. All batches have B examples.
+/// The batches of a data set. The data set must outlive them. All batches have B examples. If Part is less than B, the
+/// batches are made of microbatches of Part examples, and the last batch may have fewer of them. A program with
+/// microbatch<up_to<B / Part>> takes such batches.
 ///
 /// If the batches are in order, complete and not changed, they are views of the data set itself. Other batches are
 /// gathered in a buffer that is allocated once. Iterating allocates nothing. An iterator over gathered batches throws
 /// std::logic_error after the batches were moved.
-template <int B, class Change = unchanged>
+template <int B, class Change = unchanged, int Part = B>
 class batch_range {
-  static_assert(B > 0);
+  static_assert(B > 0 && Part > 0 && B % Part == 0,
+                "cairn: a batch is made of microbatches, so B is a multiple of Part");
+  using made = batch<B, Part>;
 
  public:
   /// Makes batches in the order of the data set. Throws size_error if the data set is smaller than a batch, or empty if
   /// the last batch is padded. Throws size_error, too, if the data set is not as its struct says: if its number of
   /// pixels does not fit its number of labels, or if a label is not in [0, classes).
   explicit batch_range(const dataset& set, batch_options options = {}) : set_(&set), last_(options.last) {
-    const std::int64_t least = pads() ? 1 : B;
+    const std::int64_t least = pads() ? 1 : Part;
     if (set.size() < least) refuse(size_error("examples for a batch", least, set.size()));
     detail::check(set);
-    if (pads() && set.size() % B != 0) images_.resize(B * features());
+    if (pads() && set.size() % Part != 0) images_.resize(B * features());
   }
   /// Makes shuffled batches. Every permutation is equally likely, and the permutation is a function of the seed and the
   /// epoch. Throws size_error as above.
@@ -82,20 +88,20 @@ class batch_range {
   /// each epoch. `data::ahead` calls `change` from several threads at once, so `change` must not write to shared data.
   template <class F>
     requires std::invocable<const F&, tensor_view<float, 2>, random_sequence&> && std::same_as<Change, unchanged>
-  batch_range<B, F> changed(F change) && {
+  batch_range<B, F, Part> changed(F change) && {
     return {std::move(*this), std::move(change)};
   }
 
   /// Returns the number of batches.
-  std::int64_t size() const { return (set_->size() + (pads() ? B - 1 : 0)) / B; }
+  std::int64_t size() const { return (rows() + B - 1) / B; }
 
   class iterator {
    public:
-    using value_type = batch<B>;
+    using value_type = made;
     using difference_type = std::ptrdiff_t;
 
     iterator() = default;
-    batch<B> operator*() const { return range_->at(index_); }
+    made operator*() const { return range_->at(index_); }
     iterator& operator++() { return ++index_, *this; }
     iterator operator++(int) { return {range_, index_++}; }
     friend bool operator==(const iterator&, const iterator&) = default;
@@ -113,11 +119,11 @@ class batch_range {
   iterator end() { return {this, size()}; }
 
  private:
-  template <int, class>
+  template <int, class, int>
   friend class batch_range;
-  friend class ahead_range<B, Change>;
+  friend class ahead_range<B, Change, Part>;
 
-  batch_range(batch_range<B> from, Change change)
+  batch_range(batch_range<B, unchanged, Part> from, Change change)
       : set_(from.set_),
         last_(from.last_),
         is_shuffled_(from.is_shuffled_),
@@ -131,23 +137,26 @@ class batch_range {
 
   static constexpr bool changes = !std::same_as<Change, unchanged>;
   bool pads() const { return last_ == last_batch::padded; }
+  /// Returns the number of examples in all batches, with those that pad the last one.
+  std::int64_t rows() const { return (set_->size() + (pads() ? Part - 1 : 0)) / Part * Part; }
   std::string description() const {
-    return detail::text_of({"batches of ", detail::text_of(B), " of ", detail::text_of(set_->size()), " examples, ",
-                            pads() ? "the last one padded, " : "", changes ? "changed, " : "",
+    return detail::text_of({"batches of ", detail::text_of(B), Part < B ? " in parts of " + detail::text_of(Part) : "",
+                            " of ", detail::text_of(set_->size()), " examples, ", pads() ? "the last one padded, " : "",
+                            changes ? "changed, " : "",
                             !is_shuffled_ ? "in order" : "shuffled by seed " + std::to_string(seed_.value)});
   }
   std::size_t features() const { return static_cast<std::size_t>(set_->features); }
 
-  batch<B> at(std::int64_t index) { return gathered(index, images_, labels_); }
+  made at(std::int64_t index) { return gathered(index, images_, labels_); }
   /// Returns a batch. A batch that need not be gathered is a view of the data set. Another batch is gathered into
   /// `images` and `labels`, which are the caller's memory.
-  batch<B> gathered(std::int64_t index, std::vector<float>& images, std::array<std::int32_t, B>& labels) const {
+  made gathered(std::int64_t index, std::vector<float>& images, std::array<std::int32_t, B>& labels) const {
     const auto first = static_cast<std::size_t>(index) * B;
-    const std::size_t count = std::min<std::size_t>(B, set_->labels.size() - first);
-    if (!is_shuffled_ && !changes && count == B) {
-      return {{&set_->images[first * features()], {B, features()}},
-              std::span<const std::int32_t, B>(&set_->labels[first], B)};
-    }
+    const std::size_t wanted = std::min<std::size_t>(B, static_cast<std::size_t>(rows()) - first);
+    const std::size_t count = std::min(wanted, set_->labels.size() - first);
+    const auto labels_at = [wanted](const std::int32_t* at) { return decltype(made::labels)(at, wanted); };
+    if (!is_shuffled_ && !changes && count == wanted)
+      return {{&set_->images[first * features()], {wanted, features()}}, labels_at(&set_->labels[first])};
     if (images.empty() || (is_shuffled_ && order_.empty()))
       refuse(std::logic_error("cairn: these batches were moved; begin anew with the others"));
     for (std::size_t i = 0; i < count; ++i) {
@@ -157,12 +166,12 @@ class batch_range {
     }
     std::fill(images.begin() + static_cast<std::ptrdiff_t>(count * features()), images.end(), 0.0F);
     std::fill(labels.begin() + static_cast<std::ptrdiff_t>(count), labels.end(), set_->classes);
-    const tensor_view<float, 2> view(images.data(), {B, features()});
+    const tensor_view<float, 2> view(images.data(), {wanted, features()});
     if constexpr (changes) {
       random_sequence random(seed_, ~(epoch_ << 32 | static_cast<std::uint64_t>(index)));
       change_(view, random);
     }
-    return {view, labels};
+    return {view, labels_at(labels.data())};
   }
 
   const dataset* set_;
@@ -177,20 +186,21 @@ class batch_range {
 };
 
 /// Makes batches in order, for evaluation: `for (auto [x, y] : batches<128>(set))`.
-template <int B>
-batch_range<B> batches(const dataset& set, batch_options options = {}) {
-  return batch_range<B>(set, options);
+template <int B, int Part = B>
+batch_range<B, unchanged, Part> batches(const dataset& set, batch_options options = {}) {
+  return batch_range<B, unchanged, Part>(set, options);
 }
 /// Makes batches that are shuffled anew in each epoch, for training:
-/// `for (auto [x, y] : batches<128>(set, seed{1}, epoch))`.
-template <int B>
-batch_range<B> batches(const dataset& set, seed s, std::int64_t epoch, batch_options options = {}) {
-  return batch_range<B>(set, s, epoch, options);
+/// `for (auto [x, y] : batches<128>(set, seed{1}, epoch))`. With `batches<128, 32>`, the last batch may have fewer than
+/// 128 examples, in microbatches of 32.
+template <int B, int Part = B>
+batch_range<B, unchanged, Part> batches(const dataset& set, seed s, std::int64_t epoch, batch_options options = {}) {
+  return batch_range<B, unchanged, Part>(set, s, epoch, options);
 }
 // The batches would outlive the data set.
-template <int B>
+template <int B, int Part = B>
 void batches(const dataset&&, batch_options = {}) = delete;
-template <int B>
+template <int B, int Part = B>
 void batches(const dataset&&, seed, std::int64_t, batch_options = {}) = delete;
 
 }  // namespace cairn::data

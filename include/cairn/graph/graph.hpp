@@ -183,11 +183,11 @@ struct gradient_pair {
 /// A named leaf.
 struct leaf {
   int node = none;
-  int name = 0, name_length = 0;  ///< in graphs::names
-  int next = none;                ///< the next leaf in the hash chain
-  int next_value = none;          ///< for a state that a training step updates: its next value
+  int name = 0, name_length = 0;         ///< in graphs::names
+  int next = none;                       ///< the next leaf in the hash chain
+  int next_value = none;                 ///< for a state that a training step updates: its next value
   shard_join join = shard_join::unsaid;  ///< for such a state: how the next values of shards are joined
-  int mean_of = none;  ///< for a number that is a mean over the microbatches of a batch: the value
+  int mean_of = none;                    ///< for a number that is a mean over the microbatches of a batch: the value
 };
 
 /// A name by which policies find a value.

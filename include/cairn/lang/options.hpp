@@ -90,8 +90,8 @@ template <auto N, class Whole = void>
 struct microbatch {};
 /// Divides the batch into L shards, where L is a power of two: `program<loss, update<sgd_options{}>, shards<4>>`. The
 /// model is written for one shard. The gradients of the shards are summed in a fixed binary tree. The result therefore
-/// does not depend on how many processes compute shards. With `shards<L>, microbatch<N>`, each shard has N microbatches,
-/// and the model is written for one of them.
+/// does not depend on how many processes compute shards. With `shards<L>, microbatch<N>`, each shard has N
+/// microbatches, and the model is written for one of them.
 template <int L>
 struct shards {};
 

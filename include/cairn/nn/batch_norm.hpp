@@ -8,8 +8,8 @@
 
 namespace cairn::nn {
 
-/// The rows over which a batch norm takes its statistics, in a program with shards<L>. `local`: the rows of a shard. The
-/// running statistics then become the mean of those of the shards. `unsaid`: the program does not compile.
+/// The rows over which a batch norm takes its statistics, in a program with shards<L>. `local`: the rows of a shard.
+/// The running statistics then become the mean of those of the shards. `unsaid`: the program does not compile.
 enum class batch_statistics : std::uint8_t { unsaid, local };
 
 /// Options of a batch norm.
@@ -45,8 +45,9 @@ struct batch_norm_layer : checked_layer<batch_norm_layer<Name, O>> {
     constexpr shard_join join = O.statistics == batch_statistics::local ? shard_join::mean : shard_join::unsaid;
     const auto mean = in_training(updated<join>(m, running_mean, running_mean * stays + m * constant<2 * O.momentum>),
                                   running_mean * 0.5_c);
-    const auto scale = in_training(updated<join>(s, running_var, running_var * stays + v * constant<O.momentum * unbiased>),
-                                   2_c / sqrt(running_var + constant<O.eps>));
+    const auto scale =
+        in_training(updated<join>(s, running_var, running_var * stays + v * constant<O.momentum * unbiased>),
+                    2_c / sqrt(running_var + constant<O.eps>));
     return lang::result_of_layer<Name>(weight, make<lang::normalized_op<features>>(x, mean, scale, weight, bias));
   }
 };
@@ -62,10 +63,11 @@ struct batch_norm_layer : checked_layer<batch_norm_layer<Name, O>> {
 /// because PyTorch reads it only if momentum is None.
 ///
 /// In a program with microbatch<N>, the batch is a microbatch, and the running statistics move N times in a training
-/// step, as in PyTorch. A program with shards<L> needs `nn::batch_norm_options{.statistics = nn::batch_statistics::local}`.
+/// step, as in PyTorch. A program with shards<L> needs `nn::batch_norm_options{.statistics =
+/// nn::batch_statistics::local}`.
 ///
-/// Rejects: fewer than two axes; a momentum outside of 0 to 1; a negative eps; in a program,
-/// one full name for two batch norms.
+/// Rejects: fewer than two axes; a momentum outside of 0 to 1; a negative eps; in a program, one full name for two
+/// batch norms.
 template <fixed_string Name, batch_norm_options O = batch_norm_options{}>
 inline constexpr detail::batch_norm_layer<Name, O> batch_norm{};
 

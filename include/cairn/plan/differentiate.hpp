@@ -59,9 +59,9 @@ constexpr void copy_gradient_pairs(const Graph& g, Gradient& out) {
 }
 
 /// Returns the graph with the gradients of the values in `starts` with respect to the leaves in `wanted_leaves`
-/// appended. `one` is the constant at which the backward pass starts. For leaves in `summed`, `earlier` are leaf operations for the gradients of
-/// earlier training steps. The accumulation of such a leaf's gradient starts from the earlier gradient. The sum
-/// of this training step alone is therefore never stored.
+/// appended. `one` is the constant at which the backward pass starts. For leaves in `summed`, `earlier` are leaf
+/// operations for the gradients of earlier training steps. The accumulation of such a leaf's gradient starts from the
+/// earlier gradient. The sum of this training step alone is therefore never stored.
 template <graphs::sizes Size, class Graph>
 constexpr auto differentiate(const Graph& g, const bool* wanted_leaves, const start* starts, int start_count,
                              const graphs::operation* one, const bool* summed = nullptr,

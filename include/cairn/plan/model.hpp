@@ -26,8 +26,7 @@ struct purpose {
   static constexpr auto clip = Updates::clip;
   static constexpr bool updates_parameters = updates::count > 0;
   /// True if the gradients of parameters are still in memory after a training step.
-  static constexpr bool keeps_gradients =
-      !updates_parameters || clip.how == lang::clipping::norm || Division.divides();
+  static constexpr bool keeps_gradients = !updates_parameters || clip.how == lang::clipping::norm || Division.divides();
   static constexpr bool trains = Trains, accumulates = Accumulates;
   /// How a training step divides its batch. The plan is that of one microbatch. It adds to the gradients of the
   /// microbatches before it, and updates wait until the last microbatch has run.

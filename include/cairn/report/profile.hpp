@@ -34,7 +34,8 @@ inline std::vector<double> time_steps(const std::function<void(int)>& run, std::
 
 /// Measures the time of each plan step of a program, over `Rounds` rounds on these inputs. Parameters, moments, states,
 /// gradients and the random state stay as they are. The function also measures what the processor can do, which takes
-/// about half a second and 256 MiB of memory. Throws what value_and_grad throws before it computes anything.
+/// about half a second and 256 MiB of memory. In a program that divides its batch, the plan steps run on the first
+/// microbatch, and each of them counts once. Throws what value_and_grad throws before it computes anything.
 template <int Rounds = 15, class Program, class... Bound>
 profiled profile(Program& step, const Bound&... inputs) {
   const account a = account_of<Program>();

@@ -188,7 +188,8 @@ class machine {
   static constexpr int turn = Compiled::steps.turn, first_update_step = Compiled::steps.first_update_step,
                        step_count = Compiled::steps.step_count;
   /// The first plan step that a training step runs once, behind those of each microbatch.
-  static constexpr int end_of_microbatch = Compiled::schedule.first_update == graphs::none ? step_count : first_update_step;
+  static constexpr int end_of_microbatch =
+      Compiled::schedule.first_update == graphs::none ? step_count : first_update_step;
 
   /// Gives the states and caches their next values.
   void update_states() {

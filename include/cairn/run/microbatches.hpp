@@ -36,6 +36,12 @@ class divided_step {
   static constexpr const auto& graph = Compiled::graph;
   static constexpr lang::division division = Compiled::model::purpose::division;
   static constexpr int count_count = plans::number_of_counts(graph);
+  // A callback is called twice for a microbatch if there are counts. A debug build checks that it gives equal arrays.
+#ifdef NDEBUG
+  static constexpr bool compares_arrays = false;
+#else
+  static constexpr bool compares_arrays = count_count > 0;
+#endif
 
  public:
   /// One number for each output of the model.
@@ -54,8 +60,8 @@ class divided_step {
     if (!is_done_) random_.step = first_draw_;
   }
 
-  /// Runs all microbatches, and returns the means of the outputs. Afterwards the block of gradients has the gradients of
-  /// the mean loss. `given` is what the user gave the training step: arrays of the whole batch, or a callback.
+  /// Runs all microbatches, and returns the means of the outputs. Afterwards the block of gradients has the gradients
+  /// of the mean loss. `given` is what the user gave the training step: arrays of the whole batch, or a callback.
   template <class... Given>
   outputs run(const Given&... given) {
     prepare(given...);
@@ -121,8 +127,8 @@ class divided_step {
   int microbatches_of(const auto&...) { return division.microbatches; }
   int microbatches_of(const parts& n, const auto&) {
     if (n.count < 1 || n.count > division.microbatches)
-      refuse(std::invalid_argument(text_of({"cairn: parts: expected 1 to ", text_of(division.microbatches), ", got ",
-                                            text_of(n.count)})));
+      refuse(std::invalid_argument(
+          text_of({"cairn: parts: expected 1 to ", text_of(division.microbatches), ", got ", text_of(n.count)})));
     return n.count;
   }
   template <a_binding First, a_binding... Rest>
@@ -132,8 +138,8 @@ class divided_step {
     const int found = microbatches_in(first.extents, one, division.microbatches, division.shards);
     if (found == 0)
       refuse(extent_error(First::name,
-                          text_of({text_of(division.shards), " to ", text_of(division.count()), " times ",
-                                   text_of(one), ", one behind another"}),
+                          text_of({text_of(division.shards), " to ", text_of(division.count()), " times ", text_of(one),
+                                   ", one behind another"}),
                           text_of(first.extents)));
     return found / division.shards;
   }
@@ -147,10 +153,31 @@ class divided_step {
   template <a_callback F>
   void at_part(int part, auto use, const F& callback) {
     const auto own = callback(part);
-    std::apply([this](const auto&... arrays) { machine_.bind_inputs(arrays...); }, own.bound);
+    std::apply(
+        [&](const auto&... arrays) {
+          machine_.bind_inputs(arrays...);
+          if constexpr (compares_arrays) compare(part, arrays...);
+        },
+        own.bound);
     use();
   }
   void at_part(int part, auto use, const parts&, const auto& callback) { at_part(part, use, callback); }
+
+  /// Throws program_error if the callback gave other arrays for this microbatch when the counts were computed.
+  template <class... Bound>
+  void compare(int part, const Bound&... arrays) {
+    std::uint64_t hash = 0;
+    const auto add = [&](std::span<const std::byte> bytes) {
+      hash = hash64_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, hash);
+    };
+    (add(arrays.bytes(input_of<Compiled, Bound>::shape)), ...);
+    std::uint64_t& before = hashes_[static_cast<std::size_t>(part)];
+    if (is_counted_ && hash != before)
+      refuse(program_error(
+          text_of({"cairn: microbatch ", text_of(part),
+                   ": expected the arrays that the callback gave when labels were counted, got others"})));
+    before = hash;
+  }
 
   /// Computes the means of the arguments of `over_parts` over all microbatches.
   template <class... Given>
@@ -168,6 +195,7 @@ class divided_step {
           },
           given...);
     }
+    is_counted_ = true;
     for (std::size_t i = 0; i < totals.size(); ++i) numbers_[i] = static_cast<real>(totals[i] / count_);
   }
 
@@ -223,7 +251,8 @@ class divided_step {
   random_state& random_;
   const std::uint32_t first_draw_;
   int each_ = 0, count_ = 0;  // microbatches of a shard, and of the batch
-  bool is_done_ = false;
+  bool is_done_ = false, is_counted_ = false;
+  std::array<std::uint64_t, compares_arrays ? division.count() : 0> hashes_{};
   std::array<real, static_cast<std::size_t>(count_count) + 1> numbers_{};
   std::byte* homes_[machine::leaf_count + 1] = {};
 };

@@ -512,7 +512,8 @@ class program {
     machine_.bind_inputs(inputs...);
     machine_.set_random_streams(position_.random.from, position_.random.step++);
   }
-  /// Runs a training step of a program that divides its batch: all microbatches, and then the updates, if there are any.
+  /// Runs a training step of a program that divides its batch: all microbatches, and then the updates, if there are
+  /// any.
   template <class Problem, class... Given>
   auto step_in_parts(const train_options& given, const Given&... inputs) {
     using step = detail::divided_step<compiled>;

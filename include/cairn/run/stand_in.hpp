@@ -81,7 +81,8 @@ constexpr unknown_number operator/(A, B) {
 
 // The figures of a refused program convert to those of a program, because functions and variables may expect these.
 struct unknown_memory {
-  unknown_number stored_bytes, peak_bytes, parameter_bytes, gradient_bytes, moment_bytes, cache_bytes, elsewhere_bytes;
+  unknown_number stored_bytes, peak_bytes, parameter_bytes, gradient_bytes, moment_bytes, cache_bytes, elsewhere_bytes,
+      division_bytes;
   constexpr unknown_number total_bytes() const { return {}; }
   constexpr operator memory_plan() const { return {}; }
 };
@@ -131,8 +132,8 @@ struct unknown_result : view_stand_in<Number> {
 };
 /// What stands for the value of an output: a number if the output is a scalar, and otherwise a view.
 template <class Number, class E>
-using output_stand_in = std::conditional_t<
-    wrong<E>, unknown_result<Number>, std::conditional_t<E::shape.rank == 0, Number, view_stand_in<Number>>>;
+using output_stand_in = std::conditional_t<wrong<E>, unknown_result<Number>,
+                                           std::conditional_t<E::shape.rank == 0, Number, view_stand_in<Number>>>;
 /// Returns what stands for the results of a program. The first output is the loss, which is a number.
 template <class Number, class Loss, class... More>
 auto results_stand_in(output_list<Loss, More...>) {

@@ -57,6 +57,10 @@ file::metadata facts_of(const program<Output, Options...>&) {
       inputs += text_of({inputs.empty() ? "" : ", ", model::graph.name(model::graph.leaves[i]), " ",
                          cairn::detail::text_of(model::graph.leaf_op(i).results[0].extents)});
   }
+  constexpr lang::division division = model::purpose::division;
+  if constexpr (division.divides())
+    inputs += text_of({"; ", exact(division.shards), " shards of ", division.varies ? "up to " : "",
+                       exact(division.microbatches), " microbatches"});
   std::string rules = text_of_rules(typename model::purpose::updates{});
   if constexpr (constexpr auto clip = model::purpose::clip; clip.how != lang::clipping::off)
     rules += text_of({"; clip", clip.how == lang::clipping::value ? "_value " : " ", exact(clip.at)});
