@@ -50,7 +50,7 @@ using purpose_of =
                    std::conditional_t<Trains, typename Request::cotangent, name_list<>>,
                    std::conditional_t<Trains && Request::updates::count != 0,
                                       updating<typename Request::updates, Request::clip>, no_rules>,
-                   Trains ? Request::division : division{}>;
+                   std::conditional_t<Trains && Request::division.divides(), divided<Request::division>, undivided>>;
 template <auto Output, bool Trains, class... Options>
 using model_of = plans::model<purpose_of<request<Options...>, Trains>, decltype(as_outputs(Output))>;
 template <class... Options>

@@ -72,7 +72,7 @@ inline constexpr int useless_segment_of = [] {
 template <class Compiled>
 struct unfrozen;
 template <class Real, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent, class Updates,
-          lang::division Division, class Outputs, int BlockLevels, int Threads, class Placed>
+          class Division, class Outputs, int BlockLevels, int Threads, class Placed>
 struct unfrozen<plans::compiled<
     plans::model<plans::purpose<Real, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates, Division>, Outputs>,
     BlockLevels, Threads, Placed>> {

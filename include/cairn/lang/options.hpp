@@ -178,6 +178,13 @@ struct division {
   constexpr int count() const { return microbatches * shards; }
   constexpr bool divides() const { return count() > 1; }
 };
+/// A division as a type. `undivided` has a short name of its own, because messages about models and the names of
+/// functions spell it out.
+template <division Into>
+struct divided {
+  static constexpr division into = Into;
+};
+struct undivided : divided<division{}> {};
 constexpr division operator+(division a, division b) {
   return {a.microbatches * b.microbatches, a.shards * b.shards, a.varies || b.varies};
 }

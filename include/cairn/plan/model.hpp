@@ -15,7 +15,7 @@ enum class result_bases : std::uint8_t { together, apart, apart_and_stored };
 
 /// The purpose for which a model is lowered.
 template <class Numbers, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent,
-          class Updates = lang::no_rules, lang::division Division = lang::division{}>
+          class Updates = lang::no_rules, class Division = lang::undivided>
 struct purpose {
   using numbers = Numbers;
   using frozen = Frozen;
@@ -26,11 +26,12 @@ struct purpose {
   static constexpr auto clip = Updates::clip;
   static constexpr bool updates_parameters = updates::count > 0;
   /// True if the gradients of parameters are still in memory after a training step.
-  static constexpr bool keeps_gradients = !updates_parameters || clip.how == lang::clipping::norm || Division.divides();
+  static constexpr bool keeps_gradients =
+      !updates_parameters || clip.how == lang::clipping::norm || Division::into.divides();
   static constexpr bool trains = Trains, accumulates = Accumulates;
   /// How a training step divides its batch. The plan is that of one microbatch. It adds to the gradients of the
   /// microbatches before it, and updates wait until the last microbatch has run.
-  static constexpr lang::division division = Division;
+  static constexpr lang::division division = Division::into;
 };
 
 /// The leaf for the share of one microbatch in the loss, 1 / n, if their number n is given at run time.
