@@ -82,7 +82,7 @@ class divided_step {
   void commit() {
     for_each_state([this](int leaf) {
       real* const numbers = numbers_of(0, leaf);
-      if (division.shards > 1 && graph_join(leaf) == shard_join::mean)
+      if (division.shards > 1 && join_of(leaf) == shard_join::mean)
         for (std::int64_t i = 0; i < machine::leaf(leaf).count; ++i) numbers[i] /= static_cast<real>(division.shards);
       std::memcpy(homes_[leaf], numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
     });
@@ -100,7 +100,7 @@ class divided_step {
     for (int i = 0; i < graph.leaf_count; ++i) out[static_cast<std::size_t>(i)] = graph.leaves[i].join;
     return out;
   }();
-  static constexpr shard_join graph_join(int leaf) { return joins[static_cast<std::size_t>(leaf)]; }
+  static constexpr shard_join join_of(int leaf) { return joins[static_cast<std::size_t>(leaf)]; }
   static void for_each_state(auto visit) {
     for (int i = 0; i < machine::leaf_count; ++i) {
       if (machine::leaf(i).has_next) visit(i);
@@ -215,8 +215,8 @@ class divided_step {
   /// Joins the next values of a state that two groups of shards left. `numbers` are those of the later group.
   static void join(int leaf, real* numbers, const real* earlier) {
     for (std::int64_t i = 0; i < machine::leaf(leaf).count; ++i) {
-      if (graph_join(leaf) == shard_join::mean) numbers[i] += earlier[i];
-      if (graph_join(leaf) == shard_join::maximum) numbers[i] = std::max(numbers[i], earlier[i]);
+      if (join_of(leaf) == shard_join::mean) numbers[i] += earlier[i];
+      if (join_of(leaf) == shard_join::maximum) numbers[i] = std::max(numbers[i], earlier[i]);
     }
   }
   /// Runs the microbatches of one shard. Their gradients are added to zero, and their states follow from those of the
