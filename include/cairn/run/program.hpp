@@ -255,12 +255,13 @@ class program {
     detail::check_settings("program", std::array{setting::not_negative("steps", static_cast<double>(taken))});
     position_.steps = taken;
   }
-  /// With clip<...>: the Euclidean norm of all gradients of the last training step, before the gradients were clipped.
+  /// The Euclidean norm of the gradients of all trained parameters. With clip<...>, it is the norm before the gradients
+  /// of the last training step were clipped.
   double gradient_norm() const
     requires keeps_gradients
   {
     memory_.check();
-    return gradient_norm_;
+    return clip.how == lang::clipping::norm ? gradient_norm_ : norm_of_gradients();
   }
 
   /// Sets all gradients to zero.
@@ -572,13 +573,16 @@ class program {
   /// Computes the norm of all gradients, and sets the factor by which updates multiply the gradients, as PyTorch's
   /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
   void set_clip_factor() {
-    gradient_norm_ = kernels::length_of(gradients().data(), static_cast<std::int64_t>(padded_count),
-                                        kernels::threads_at_hand(threads));
+    gradient_norm_ = norm_of_gradients();
     if constexpr (checks_finite) check_gradients();
     // If the norm is NaN, the comparison is false, so the factor is NaN, too, as in PyTorch. With the
     // comparison length > clip.at, NaN would count as a small norm.
     const double length = gradient_norm_ + 1e-6;
     rule_numbers_[rules.numbers - 1] = static_cast<real_type>(length <= clip.at ? 1 : clip.at / length);
+  }
+  double norm_of_gradients() const {
+    return kernels::length_of(gradients().data(), static_cast<std::int64_t>(padded_count),
+                              kernels::threads_at_hand(threads));
   }
   static void for_each_rule(auto visit) {
     []<class... Names, auto... Rule>(lang::rule_list<lang::named_rule<Names, Rule>...>, auto& each) {

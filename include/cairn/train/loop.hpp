@@ -354,9 +354,8 @@ class loop {
     program_.save(folder_->best(), texts());
   }
   double gradient_norm() {
-    if constexpr (!Program::keeps_gradients) return not_a_number;
-    else if constexpr (Program::updates_parameters) return program_.gradient_norm();
-    else return kernels::length_of(program_.gradients().data(), std::ssize(program_.gradients()), 1);
+    if constexpr (Program::keeps_gradients) return program_.gradient_norm();
+    else return not_a_number;
   }
   void write_row(double loss, double validation) {
     if (!log_) return;
