@@ -52,8 +52,8 @@ enum class parameter_status : std::uint8_t { not_known_written, written, half_up
 inline void check_status(parameter_status status) {
   if (status == parameter_status::half_updated)
     refuse(
-        program_error("cairn: an exception left a step of this program while it updated parameters: some are "
-                      "updated, others are not; call init(seed{1}), or load a file"));
+        program_error("cairn: an exception left a step of this program, or of a program that shares its memory, while "
+                      "it updated parameters: some are updated, others are not; call init(seed{1}), or load a file"));
   if (status == parameter_status::ownerless)
     refuse(
         program_error("cairn: the program of this predictor or optimizer was destroyed or assigned over; make "
