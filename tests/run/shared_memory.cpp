@@ -34,8 +34,8 @@ namespace {
 
 template <int B>
 constexpr auto x = input<"x", B, 6>;
-constexpr auto model = nn::linear<"fc1", 16> | nn::batch_norm<"bn"> | nn::dropout<"drop", 0.2> | nn::tanh |
-                       nn::linear<"fc2", 3>;
+constexpr auto model =
+    nn::linear<"fc1", 16> | nn::batch_norm<"bn"> | nn::dropout<"drop", 0.2> | nn::tanh | nn::linear<"fc2", 3>;
 template <int B>
 constexpr auto logits = x<B> | model;
 template <int B>
@@ -104,7 +104,7 @@ void check_alternating(auto between, auto after) {
 template <class... Options>
 void check_alternating() {
   check_alternating<program<loss<8>, Options...>, program<loss<4>, Options...>>([](auto&, auto&) {},
-                                                                                 [](auto&, auto&) {});
+                                                                                [](auto&, auto&) {});
 }
 
 using trainer = program<loss<8>, update<adamw_options{}>>;
@@ -205,8 +205,8 @@ BOOST_AUTO_TEST_CASE(gradients_of_inputs) {
 // --- Programs that train different parameters.
 
 template <int B>
-constexpr auto generated_pictures = input<"noise", B, 4> | block<"g">(nn::linear<"fc1", 8> | nn::relu |
-                                                                     nn::linear<"fc2", 6>);
+constexpr auto generated_pictures =
+    input<"noise", B, 4> | block<"g">(nn::linear<"fc1", 8> | nn::relu | nn::linear<"fc2", 6>);
 constexpr auto judge = block<"d">(nn::linear<"fc1", 8> | nn::relu | nn::linear<"fc2", 1>);
 template <int B>
 constexpr auto discriminator_loss =

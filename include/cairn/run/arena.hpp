@@ -209,8 +209,7 @@ class memory_block {
   }
   /// Takes the first `size` bytes of the caller's memory, which must outlive the block. Throws memory_error if the
   /// memory is too small or not aligned. In this case no byte of the memory is changed.
-  memory_block(std::span<std::byte> given, std::size_t size)
-      : at_(size == 0 ? no_bytes : given.data()), size_(size) {
+  memory_block(std::span<std::byte> given, std::size_t size) : at_(size == 0 ? no_bytes : given.data()), size_(size) {
     detail::check_memory(given, size);
     std::fill_n(at_, size, std::byte{});
   }

@@ -130,7 +130,9 @@ class machine {
   std::byte* const* bases() const { return bases_; }
   /// Returns the addresses of the leaves.
   std::byte* const* leaf_bases() const { return bases_ + plans::leaf_base; }
-  static constexpr std::span<const runtime_leaf> all_leaves() { return {leaves.data(), static_cast<std::size_t>(leaf_count)}; }
+  static constexpr std::span<const runtime_leaf> all_leaves() {
+    return {leaves.data(), static_cast<std::size_t>(leaf_count)};
+  }
   /// Places the leaves of role `what` (parameters and states, or caches) in the memory that begins at `at`.
   void set_leaf_addresses(std::byte* at, graphs::role what = graphs::role::parameter) {
     for (int i = 0; i < leaf_count; ++i) {

@@ -398,8 +398,8 @@ class program {
       std::swap_ranges(numbers, numbers + count, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
     }
     position().exchanged = position().exchanged.empty()
-                              ? detail::kept_run::moment_in(detail::kept_tensors<compiled>, moment)
-                              : std::string_view{};
+                               ? detail::kept_run::moment_in(detail::kept_tensors<compiled>, moment)
+                               : std::string_view{};
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names

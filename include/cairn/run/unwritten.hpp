@@ -22,9 +22,7 @@ struct stored_numbers {
   std::byte unwritten[sizeof(double)] = {};  ///< the bytes of -0
 
   stored_numbers(const runtime_leaf& leaf, std::byte* at)
-      : first(at),
-        count(static_cast<std::size_t>(leaf.count)),
-        size(static_cast<std::size_t>(leaf.bytes) / count) {
+      : first(at), count(static_cast<std::size_t>(leaf.count)), size(static_cast<std::size_t>(leaf.bytes) / count) {
     unwritten[std::endian::native == std::endian::little ? size - 1 : 0] = std::byte{0x80};
   }
   void mark_unwritten() const {
