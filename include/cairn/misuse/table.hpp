@@ -281,7 +281,7 @@ struct bound_kind_mismatch { template <class Silent, class... Facts> struct foun
   "cairn [kind-mismatch]: the array has other elements than the input that it is bound to; convert it: indices "
   "are std::int32_t, numbers float; double in gradcheck and with real<double>"); } }; };
 struct other_element { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [kind-mismatch]: what shares the parameters of a program computes in its type; write real<double> for both, or for none"); } }; };
+  "cairn [kind-mismatch]: what shares the parameters of a program computes in its type; write real<double> for both or none"); } }; };
 struct other_storage { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: what shares the parameters of a program stores them in the same type; write mixed<bf16, "
   "stochastic_rounding> for both, or for none"); } }; };
