@@ -95,9 +95,10 @@ template <class Plan>
 constexpr std::int64_t bytes_at(int base) {
   if (base == plans::arena_base) return Plan::layout.peak_bytes;
   if (base == plans::gradient_base) return Plan::addresses.gradient_bytes;
-  if (base == plans::moment_base) return Plan::addresses.moment_bytes;
-  const int leaf = base - plans::leaf_base;
-  return leaf < 0 || leaf >= Plan::graph.leaf_count ? 0 : Plan::graph.leaf_op(leaf).results[0].bytes;
+  const int leaf = base - plans::leaf_base, carry = leaf - Plan::graph.leaf_count;
+  if (carry >= 0 && carry < Plan::schedule.carry_count)
+    return Plan::schedule.result(Plan::schedule.carries[carry].before).bytes;
+  return leaf < 0 || carry >= 0 ? 0 : Plan::graph.leaf_op(leaf).results[0].bytes;
 }
 
 /// Returns true if all new values of parameters, moments and caches are computed in the memory of the old values, or

@@ -229,7 +229,7 @@ constexpr auto results = outputs(loss, argmax<-1>(logits));  // right
 static_assert(detail::checked<results>());
 
 // case: kind-mismatch-predictor
-// says: a predictor computes in its program's type
+// says: what shares the parameters of a program computes in its type
 // shows: given<float>.*expected<double>
 #include "cairn/cairn.hpp"
 constexpr auto logits = input<"x", 8, 4> | nn::linear<"fc", 3>;
@@ -240,6 +240,20 @@ void predict() {
   program<sum(logits), real<double>> step;
   predictor_of_logits each{step};
   static_cast<void>(each(bind<"x">(std::array<predictor_of_logits::real_type, 32>{})));
+}
+
+// case: kind-mismatch-program
+// says: what shares the parameters of a program computes in its type
+// shows: given<float>.*expected<double>
+#include "cairn/cairn.hpp"
+template <int B>
+constexpr auto loss = sum(input<"x", B, 4> | nn::linear<"fc", 3>);
+using other = program<loss<4>>;                // wrong
+using other = program<loss<4>, real<double>>;  // right
+
+inline void both() {
+  program<loss<8>, real<double>> longest;
+  other shorter{longest};
 }
 
 // case: kind-mismatch-raw-run-time
@@ -274,7 +288,7 @@ constexpr auto y = nn::sinusoidal_positions(input<"x", 2, 8, 12>, positions);
 static_assert(an_expression<decltype(y)>);
 
 // case: kind-mismatch-stored
-// says: a predictor reads parameters as its program stores them
+// says: what shares the parameters of a program stores them in the same type
 // shows: given<float>.*expected<cairn::bf16>
 #include "cairn/cairn.hpp"
 constexpr auto y = sum(square(param<"w", 4>));

@@ -63,6 +63,20 @@ constexpr auto classes = labels<"y", 10, 8>;  // right
 constexpr auto loss = cross_entropy(input<"x", 8, 4> | nn::linear<"fc", 10>, classes);
 static_assert(detail::checked<loss>());
 
+// case: parameter-conflict-shared
+// says: one name stands for two different leaves
+// shows: fact::parameter<cairn::fixed_string<\d+>\{"head\.weight"\}>.*given<float ?\[2\]\[4\]>.*given<float ?\[3\]\[4\]>
+// The second program shares the memory of the first one.
+#include "cairn/cairn.hpp"
+template <int B, int N>
+constexpr auto loss = mean(square(input<"x", B, 4> | nn::linear<"fc", 4> | nn::linear<"head", N>));
+
+inline void both() {
+  program<loss<8, 3>> longest;
+  program<loss<4, 2>> shorter{longest};  // wrong
+  program<loss<4, 3>> shorter{longest};  // right
+}
+
 // case: parameter-conflict-wrt
 // says: one name stands for two different leaves
 // shows: fact::input<cairn::fixed_string<2>\{"x"\}>, cairn::fact::parameter<cairn::fixed_string<2>\{"x"\}>

@@ -219,17 +219,30 @@ int main() {
   return step.value_and_grad() > 0 ? 0 : 1;
 }
 
-// case: wrong-arguments-program-of-program
-// says: a program is not made from another: each has its own parameters
+// case: wrong-arguments-program-copied
+// says: a program is not a copy of another
 #include "cairn/cairn.hpp"
 constexpr auto net = input<"x", 4, 8> | nn::linear<"fc", 10>;
 constexpr auto loss = mean(square(net));
-inline constexpr auto other = mean(net);
 
 inline void both() {
   program<loss> step;
-  program<other> second{step};  // wrong
+  program<loss> second{step};   // wrong
   predictor<net> second{step};  // right
+}
+
+// case: wrong-arguments-program-of-program
+// says: these programs share no memory, because no parameter or state has the same name in both
+#include "cairn/cairn.hpp"
+template <fixed_string Name>
+constexpr auto loss = mean(square(input<"x", 4, 8> | nn::linear<Name, 10>));
+template <fixed_string Name>
+constexpr auto other = mean(input<"x", 4, 8> | nn::linear<Name, 10>);
+
+inline void both() {
+  program<loss<"fc">> step;
+  program<other<"head">> second{step};  // wrong
+  program<other<"fc">> second{step};    // right
 }
 
 // case: wrong-arguments-rule-moments

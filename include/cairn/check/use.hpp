@@ -304,12 +304,29 @@ constexpr auto problem_of_writing() {
   }
 }
 
+/// Returns the mistake that two models which share parameters compute in different types, or store parameters in
+/// different types, or sound.
+template <class Compiled, class Owner>
+constexpr auto problem_of_shared_numbers() {
+  using element = typename Compiled::real;
+  using element_there = typename Owner::real;
+  constexpr bool rounded = rounds_parameters<typename Compiled::model::numbers>,
+                 rounded_there = rounds_parameters<typename Owner::model::numbers>;
+  if constexpr (!std::same_as<element, element_there>) {
+    return mistake<misuse::other_element, top_scope, fact::given<element>, fact::expected<element_there>>{};
+  } else if constexpr (rounded != rounded_there) {
+    return mistake<misuse::other_storage, top_scope, fact::given<std::conditional_t<rounded, bf16, element>>,
+                   fact::expected<std::conditional_t<rounded_there, bf16, element>>>{};
+  } else {
+    return sound{};
+  }
+}
+
 /// Returns the mistake of running one model with the parameters of another model, or sound. The other model must have
 /// all parameters of the first model, with the same extents, the same type and the same storage.
 template <class Compiled, class Owner>
 constexpr auto problem_of_sharing() {
-  using element = typename Compiled::real;
-  using element_there = typename Owner::real;
+  using numbers = decltype(problem_of_shared_numbers<Compiled, Owner>());
   constexpr const auto& g = Compiled::graph;
   constexpr const auto& other = Owner::graph;
   constexpr int i = [] {
@@ -321,13 +338,8 @@ constexpr auto problem_of_sharing() {
     }
     return graphs::none;
   }();
-  constexpr bool rounded = rounds_parameters<typename Compiled::model::numbers>,
-                 rounded_there = rounds_parameters<typename Owner::model::numbers>;
-  if constexpr (!std::same_as<element, element_there>) {
-    return mistake<misuse::other_element, top_scope, fact::given<element>, fact::expected<element_there>>{};
-  } else if constexpr (rounded != rounded_there) {
-    return mistake<misuse::other_storage, top_scope, fact::given<std::conditional_t<rounded, bf16, element>>,
-                   fact::expected<std::conditional_t<rounded_there, bf16, element>>>{};
+  if constexpr (!std::same_as<numbers, sound>) {
+    return numbers{};
   } else if constexpr (i == graphs::none) {
     return sound{};
   } else {

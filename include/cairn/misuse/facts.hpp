@@ -130,6 +130,10 @@ template <auto Bytes>
 struct as_block;
 template <auto Bytes>
 struct least_bytes;
+template <auto Bytes>
+struct gradient_bytes;
+template <auto Bytes>
+struct shared_bytes;
 }  // namespace cairn::fact
 
 namespace cairn {

@@ -150,9 +150,12 @@ struct truth_of_expression { template <class Silent, class... Facts> struct foun
   "where(x > 0_c, a, b)"); } }; };
 struct one_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this function goes along one axis; reshape several axes into one before, and back behind"); } }; };
-struct program_of_program { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: a program is not made from another: each has its own parameters; save one and load the other, or "
-  "for other outputs of the same parameters use predictor<output> p{step}"); } }; };
+struct nothing_shared { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: these programs share no memory, because no parameter or state has the same name in both; make "
+  "this program without the other one"); } }; };
+struct copied_program { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: a program is not a copy of another: it would share all memory; save one and load the other, or "
+  "use predictor<output> p{step}"); } }; };
 struct table_index_and_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this takes three expressions: placed<0>(table, index, rows)"); } }; };
 struct one_argument_reduced { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -281,10 +284,10 @@ struct bound_kind_mismatch { template <class Silent, class... Facts> struct foun
   "cairn [kind-mismatch]: the array has other elements than the input that it is bound to; convert it: indices "
   "are std::int32_t, numbers float; double in gradcheck and with real<double>"); } }; };
 struct other_element { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [kind-mismatch]: a predictor computes in its program's type; write predictor<..., real<...>>"); } }; };
+  "cairn [kind-mismatch]: what shares the parameters of a program computes in its type; write real<double> for both or none"); } }; };
 struct other_storage { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [kind-mismatch]: a predictor reads parameters as its program stores them; write mixed<bf16, stochastic_rounding> for "
-  "both or for none"); } }; };
+  "cairn [kind-mismatch]: what shares the parameters of a program stores them in the same type; write mixed<bf16, "
+  "stochastic_rounding> for both, or for none"); } }; };
 struct bound_above_extent { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: indices may lie outside of what they index; they need a bound of at most its extent"); } }; };
 struct detached_in_segment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -322,6 +325,12 @@ struct expression_too_large { template <class Silent, class... Facts> struct fou
 struct zero_grad_segment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [zero-grad-segment]: nothing in this segment needs a gradient in this program, so nothing of it is "
   "recomputed; write block, or allow_useless where another program trains it"); } }; };
+struct larger_than_shared { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [larger-than-shared]: this program needs a larger arena than the program whose memory it shares; let the program "
+  "with the larger arena lend its memory"); } }; };
+struct more_gradients_than_shared { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [larger-than-shared]: this program keeps more bytes of gradients than the program whose memory it shares; let the "
+  "program with more of them lend its memory"); } }; };
 struct useless_segment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [useless-segment]: this segment frees no more bytes than the boundaries and results that only it keeps; "
   "write block, put more into it, take a policy out, or add allow_useless"); } }; };

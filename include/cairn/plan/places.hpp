@@ -18,7 +18,6 @@ constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + alignment -
 enum base : int {
   arena_base,
   gradient_base,   ///< the block of gradients
-  moment_base,     ///< the block of moments
   number_base,     ///< numbers of update rules
   key_base,        ///< keys by which updates round
   constant_base,   ///< constants that are read from memory
@@ -27,8 +26,9 @@ enum base : int {
   workspace_base,  ///< workspace, if it lies outside the arena
   stored_base,     ///< values stored for the backward pass, if they lie outside the arena
   elsewhere_base,  ///< memory that the user of a program gives for snapshots
-  /// From here on, each leaf has a base of its own. In the body of a scan, bases of the results follow, and then bases
-  /// of the gradients of leaves.
+  /// From here on, each leaf has a base of its own. Two kinds of bases follow the bases of the leaves:
+  /// - In a program, each moment has a base of its own, because two programs may share some moments and not others.
+  /// - In the body of a scan, the results have bases, and then the gradients of leaves.
   leaf_base
 };
 
@@ -56,7 +56,7 @@ struct addresses {
   std::int64_t leaf_offset[Leaves] = {};
   /// by leaf: offset in the block of gradients, which has the same order as that of parameters
   std::int64_t gradient_offset[Leaves] = {};
-  std::int64_t moment_offset[Leaves] = {};  ///< by leaf: offset of its first moment in the block of moments
+  std::int64_t moment_offset[Carries] = {};  ///< by carry: offset of its moment in the block of moments
   late_copy copies[Leaves + Results + Carries] = {};
   int constants[Nodes] = {};  ///< values that kernels, results or gradients read from memory
   int copy_count = 0, constant_count = 0;
@@ -250,8 +250,8 @@ struct address_finder {
       for (int word = 0; key != none && word < 2; ++word)
         out.of[key + word] = {key_base, (2 * leaf + word) * s.result(key).bytes};
       if (moment != none) {
-        if (moment == 0) out.moment_offset[leaf] = out.moment_bytes;
-        out.of[before] = {moment_base, out.moment_bytes};
+        out.of[before] = {leaf_base + g.leaf_count + i, 0};
+        out.moment_offset[i] = out.moment_bytes;
         out.moment_bytes += aligned(s.result(before).bytes);
       }
       if (loop_may_overwrite(before, after)) {

@@ -2,9 +2,9 @@
 // code for files (cairn/file/saving.hpp) reads the table to save a program, and to resume training from a file.
 #pragma once
 
-#include "cairn/base/philox.hpp"
 #include "cairn/check/figures.hpp"
 #include "cairn/check/use.hpp"
+#include "cairn/run/arena.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -21,16 +21,6 @@ struct kept_tensor {
   shape extents;
   dtype type;  ///< bf16, or the type of the program's real numbers
   plans::address at;
-};
-
-/// How far the training of a program has come:
-/// - `random`: which random numbers the next training step draws,
-/// - `steps`: how many training steps changed the parameters,
-/// - `exchanged`: the name of the moment that has changed places with the parameters. It is empty if no moment has.
-struct training_position {
-  random_state random;
-  std::int64_t steps = 0;
-  std::string_view exchanged = {};
 };
 
 /// The kept tensors of a program or predictor, and their memory. The type is the same for all models.

@@ -50,6 +50,13 @@ struct runtime_leaf {
   plans::address next;      ///< address of the next value, if `has_next`
 };
 
+/// The facts about a moment that are needed at run time. `base` is the moment's own base, `offset` is the moment's
+/// offset in the program's block of moments, and `bytes` is its size.
+struct runtime_moment {
+  int base;
+  std::int64_t offset, bytes;
+};
+
 /// The common part of program and predictor: the memory of a compiled model, its inputs and its results.
 template <class Compiled>
 class machine {
@@ -83,6 +90,23 @@ class machine {
     return out;
   }();
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
+  static constexpr int carry_count = Compiled::schedule.carry_count;
+  static constexpr auto moments = [] {
+    constexpr const auto& s = Compiled::schedule;
+    constexpr int count = [] {
+      int n = 0;
+      for (int i = 0; i < carry_count; ++i) n += s.carries[i].moment != graphs::none;
+      return n;
+    }();
+    std::array<runtime_moment, static_cast<std::size_t>(count)> out{};
+    std::size_t next = 0;
+    for (int i = 0; i < carry_count; ++i) {
+      const int before = s.carries[i].before;
+      if (s.carries[i].moment != graphs::none)
+        out[next++] = {Compiled::layout.of[before].base, Compiled::addresses.moment_offset[i], s.result(before).bytes};
+    }
+    return out;
+  }();
   /// Returns the shape of leaf `i`. The function is consteval, so that the compiled program does not contain the graph.
   static consteval shape extents_of(int i) { return graph.leaf_op(i).results[0].extents; }
 
@@ -105,11 +129,35 @@ class machine {
   }
 
   std::byte* const* bases() const { return bases_; }
+  /// Returns the addresses of the leaves.
+  std::byte* const* leaf_bases() const { return bases_ + plans::leaf_base; }
+  static constexpr std::span<const runtime_leaf> all_leaves() {
+    return {leaves.data(), static_cast<std::size_t>(leaf_count)};
+  }
   /// Places the leaves of role `what` (parameters and states, or caches) in the memory that begins at `at`.
   void set_leaf_addresses(std::byte* at, graphs::role what = graphs::role::parameter) {
     for (int i = 0; i < leaf_count; ++i) {
       if (leaf(i).what == what) leaf_base(i) = at + leaf(i).offset;
     }
+  }
+  /// Returns the address of the first trained parameter, or `otherwise` if nothing is trained. Throws program_error if
+  /// the trained parameters do not lie next to one another in the order of their offsets.
+  std::byte* trained_block(std::byte* otherwise) const {
+    std::byte* first = nullptr;
+    for (int i = 0; i < leaf_count; ++i) {
+      if (!leaf(i).trained) continue;
+      std::byte* const begin = leaf_bases()[i] - leaf(i).offset;
+      if (first != nullptr && begin != first)
+        refuse(
+            program_error("cairn: the parameters of this program do not lie next to one another, because it shares "
+                          "them with a program that trains others; give it update<...>, or use for_each_parameter"));
+      first = begin;
+    }
+    return first == nullptr ? otherwise : first;
+  }
+  /// Places the moments in the memory that begins at `at`.
+  void set_moment_addresses(std::byte* at) {
+    for (const runtime_moment& one : moments) base(one.base) = at + one.offset;
   }
   std::byte*& base(int which) { return bases_[which]; }
   std::byte*& leaf_base(int i) { return bases_[plans::leaf_base + i]; }
@@ -134,7 +182,7 @@ class machine {
     look(plans::arena_base, arena_bytes<Compiled>(), contents::values);
     look(plans::gradient_base, Compiled::addresses.gradient_bytes + block_of_sums<Compiled>::bytes_behind_gradients,
          contents::updated_by_step);
-    look(plans::moment_base, Compiled::addresses.moment_bytes, contents::updated_by_step);
+    for (const runtime_moment& one : moments) look(one.base, one.bytes, contents::updated_by_step);
     look(plans::elsewhere_base, Compiled::addresses.elsewhere_bytes, contents::snapshots);
     for (int i = 0; i < leaf_count; ++i) {
       const bool is_updated = leaf(i).has_next || (updates && leaf(i).trained);
@@ -142,6 +190,18 @@ class machine {
         look(plans::leaf_base + i, leaf(i).bytes, is_updated ? contents::updated_by_step : contents::unchanging);
     }
     return shared;
+  }
+
+  /// Calls visit(bytes) with the memory of each parameter, each state and each moment, and with the block of gradients.
+  void for_each_lasting(auto visit) const {
+    const auto visit_base = [&](int which, std::int64_t bytes) {
+      visit(std::span(bases_[which], static_cast<std::size_t>(bytes)));
+    };
+    for (int i = 0; i < leaf_count; ++i) {
+      if (leaf(i).what == graphs::role::parameter) visit_base(plans::leaf_base + i, leaf(i).bytes);
+    }
+    for (const runtime_moment& one : moments) visit_base(one.base, one.bytes);
+    visit_base(plans::gradient_base, Compiled::addresses.gradient_bytes);
   }
 
   /// Places snapshots in the given memory. The memory is unchanged until a training step runs. Throws memory_error if
@@ -275,7 +335,7 @@ class machine {
     return const_cast<std::byte*>(reinterpret_cast<const std::byte*>(data));
   }
 
-  std::byte* bases_[plans::leaf_base + leaf_count + 1] = {};
+  std::byte* bases_[plans::leaf_base + leaf_count + carry_count + 1] = {};
   std::array<random_stream, random_count> streams_;
 };
 

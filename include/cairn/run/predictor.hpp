@@ -63,6 +63,7 @@ class predictor {
     static_assert(lang::report_of<problem>{}.shown);
     set_addresses();
     machine_.set_leaf_addresses(memory_.data() + bytes_needed);
+    found_written_ = true;
     if constexpr (std::same_as<problem, lang::sound>)
       detail::kept_files<Path>::load({detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), nullptr},
                                      path);
@@ -114,8 +115,9 @@ class predictor {
     static_assert(lang::report_of<problem>{}.shown);
     memory_.check();
     program_share_.check();
-    if (!program_share_.is_written()) detail::check_written(unchecked_leaves_, parameters_);
-    unchecked_leaves_ = {};
+    if (!found_written_ && !program_share_.is_written())
+      detail::check_written(machine::all_leaves(), machine_.leaf_bases(), [](const std::byte*) { return true; });
+    found_written_ = true;
     if (caches_half_updated_)
       refuse(
           program_error("cairn: an exception left a call of this predictor while it updated caches: some are updated, "
@@ -174,12 +176,10 @@ class predictor {
     if constexpr (std::same_as<sharing_with<owner>, lang::sound>) {
       trained.memory_.check();
       program_share_ = trained.memory_.share(memory_.has_record());
-      parameters_ = trained.memory_.data();
       for (int i = 0; i < machine::leaf_count; ++i) {
         if (machine::leaf(i).what != graphs::role::parameter) continue;
         machine_.leaf_base(i) =
             trained.checked_machine().leaf_base(program_leaf_of<owner>[static_cast<std::size_t>(i)]);
-        unchecked_leaves_ = owner::all_leaves;
       }
     }
   }
@@ -189,10 +189,7 @@ class predictor {
   // The share in the memory of the program. It knows whether the program still exists. It is empty if the predictor has
   // parameters of its own, or if the caller gave memory to both the program and the predictor.
   detail::memory_share program_share_;
-  // The address of the program's parameters.
-  std::byte* parameters_ = nullptr;
-  // The leaves of the program, until one call has passed check_written. Later calls check no leaf.
-  std::span<const detail::runtime_leaf> unchecked_leaves_;
+  bool found_written_ = false;        // true after the first check that parameters are written
   bool caches_half_updated_ = false;  // true if an exception left a call
 };
 

@@ -8,6 +8,7 @@
 #include "cairn/run/kept.hpp"
 #include "cairn/run/machine.hpp"
 #include "cairn/run/microbatches.hpp"
+#include "cairn/run/sharing.hpp"
 #include "cairn/run/stand_in.hpp"
 #include "cairn/run/static_view.hpp"
 #include "cairn/run/temporary.hpp"
@@ -88,10 +89,41 @@ class program {
   /// Uses the first memory().total_bytes() bytes of the caller's memory, and allocates nothing. The memory must
   /// outlive the program. Throws memory_error if the memory is too small, or does not start at a multiple of 64 bytes.
   explicit program(std::span<std::byte> given) : program(detail::memory_block(given, bytes_needed)) {}
-  /// Reports the mistake of making a program from a program of another type.
-  template <auto Other, class... Others, class Problem = misuse::program_of_program>
-  explicit program(const program<Other, Others...>&) : program() {
-    static_assert(lang::report_of<lang::mistake<Problem, lang::top_scope>>{}.shown);
+  /// Shares the memory of another program, the lender, as in `program<loss<64>> shorter{longest}`. The two programs then
+  /// share
+  /// - the arena. A view of an output is valid until the next training step of either program.
+  /// - parameters and states with the same name.
+  /// - moments, steps(), random(), gradient_norm() and exchanged moments, if both programs train the same parameters.
+  /// - the block of gradients, if both programs also keep gradients, and name their parameters in the same order.
+  ///
+  /// Allocates own_memory<Lender>().total_bytes() bytes for everything else, and 64 bytes in front of them. If the
+  /// lender is in the caller's memory, its first predictor or sharing program allocates 64 more bytes.
+  ///
+  /// The program follows the memory when the lender is moved. Calls throw program_error after the lender was destroyed
+  /// or assigned over. Throws program_error if the lender was moved from.
+  /// Rejects:
+  /// - a lender with a smaller arena, or with fewer bytes of gradients where gradients are shared;
+  /// - a leaf that has another shape or type there;
+  /// - a lender that has no leaf in common with this program, or is of the same type.
+  template <auto Other, class... Others>
+    requires detail::runs<Other, true, Others...>
+  explicit program(program<Other, Others...>& lender) : program(lender, sharing_with<program<Other, Others...>>{}) {
+    static_assert(lang::report_of<sharing_with<program<Other, Others...>>>{}.shown);
+  }
+  /// Accepts a lender that did not compile. The mistake of the lender was already reported, and no second error follows.
+  template <auto Other, class... Others>
+    requires(!detail::runs<Other, true, Others...>)
+  explicit program(program<Other, Others...>&) : program() {}
+  /// The bytes that the program allocates if it shares the memory of a program of type `Lender`. memory() still says
+  /// what the program would need alone.
+  template <class Lender>
+  static constexpr auto own_memory() {
+    if constexpr (!std::same_as<decltype(Lender::memory()), memory_plan>) {
+      return detail::unknown_memory{};
+    } else {
+      static_assert(lang::report_of<sharing_with<Lender>>{}.shown);
+      return detail::sharing<compiled, typename Lender::compiled>::memory;
+    }
   }
 
   /// Makes scans with two_level<P, S, snapshots::elsewhere> store their snapshots in the first
@@ -106,10 +138,11 @@ class program {
   void init(seed s) {
     memory_.check();
     const kernels::default_float_mode mode;
-    position_ = {{s, 0}, 0};
+    position() = {{s, 0}, 0};
     memory_.set_status(detail::parameter_status::written);
     if constexpr (accumulates) zero_grad();
-    std::fill_n(machine_.base(plans::moment_base), memory().moment_bytes, std::byte{});
+    for (const detail::runtime_moment& one : machine::moments)
+      std::fill_n(machine_.base(one.base), one.bytes, std::byte{});
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
       if (leaf.what != graphs::role::parameter) continue;
@@ -175,7 +208,7 @@ class program {
     static_assert(lang::report_of<problem>{}.shown);
     const kernels::default_float_mode mode;
     detail::check_settings("train", std::array{setting::not_negative("lr", given.lr.value_or(0))});
-    if (!position_.exchanged.empty()) refuse_exchanged("before training goes on");
+    if (!position().exchanged.empty()) refuse_exchanged("before training goes on");
     if constexpr (divides) {
       return step_in_parts<problem>(given, inputs...);
     } else {
@@ -214,21 +247,27 @@ class program {
   void step_by_step(Use use, const Bound&... inputs) {
     using problem = decltype(detail::problem_of_step<compiled, updates_parameters, Bound...>());
     static_assert(lang::report_of<problem>{}.shown);
-    const detail::training_position position = position_;
+    const detail::training_position before = position();
     check_usable();
     machine_.check_snapshots();
     if constexpr (std::same_as<problem, lang::sound>) {
-      const std::vector<std::byte> before(memory_.data(), machine_.base(plans::arena_base));
+      std::vector<std::byte> bytes;
+      machine_.for_each_lasting(
+          [&](std::span<const std::byte> each) { bytes.insert(bytes.end(), each.begin(), each.end()); });
       // Restores everything even if `use` throws.
       struct as_before {
         program& of;
         const detail::training_position& position;
         const std::vector<std::byte>& bytes;
         ~as_before() {
-          std::memcpy(of.memory_.data(), bytes.data(), bytes.size());
-          of.position_ = position;
+          auto from = bytes.begin();
+          of.machine_.for_each_lasting([&](std::span<std::byte> each) {
+            std::copy_n(from, each.size(), each.begin());
+            from += std::ssize(each);
+          });
+          of.position() = position;
         }
-      } const guard{*this, position, before};
+      } const guard{*this, before, bytes};
       const auto use_steps = [&] {
         if constexpr (updates_parameters) set_rule_numbers({});
         use([this](int i) {
@@ -237,7 +276,7 @@ class program {
         });
       };
       if constexpr (divides) {
-        detail::divided_step<compiled>(machine_, position_.random).with_first(use_steps, inputs...);
+        detail::divided_step<compiled>(machine_, position().random).with_first(use_steps, inputs...);
       } else {
         bind_step(inputs...);
         use_steps();
@@ -248,12 +287,12 @@ class program {
   /// The number of training steps that changed the parameters. Callers can store the number and set it later.
   std::int64_t steps() const {
     memory_.check();
-    return position_.steps;
+    return position().steps;
   }
   void steps(std::int64_t taken) {
     memory_.check();
     detail::check_settings("program", std::array{setting::not_negative("steps", static_cast<double>(taken))});
-    position_.steps = taken;
+    position().steps = taken;
   }
   /// The Euclidean norm of the gradients of all trained parameters. With clip<...>, it is the norm before the gradients
   /// of the last training step were clipped.
@@ -261,7 +300,7 @@ class program {
     requires keeps_gradients
   {
     memory_.check();
-    return clip.how == lang::clipping::norm ? gradient_norm_ : norm_of_gradients();
+    return clip.how == lang::clipping::norm ? position().gradient_norm : norm_of_gradients();
   }
 
   /// Sets all gradients to zero.
@@ -366,7 +405,7 @@ class program {
   /// - or if another moment is exchanged.
   void exchange(std::string_view moment) {
     check_exchange(moment);
-    if (!position_.exchanged.empty() && position_.exchanged != moment)
+    if (!position().exchanged.empty() && position().exchanged != moment)
       refuse_exchanged(detail::text_of({"before exchange(\"", moment, "\")"}));
     for (const detail::kept_tensor& one : detail::kept_tensors<compiled>) {
       if (one.moment != moment) continue;
@@ -376,9 +415,9 @@ class program {
           detail::kept_tensors<compiled>[detail::index_of_kept<compiled>(one.name, {})];
       std::swap_ranges(numbers, numbers + count, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
     }
-    position_.exchanged = position_.exchanged.empty()
-                              ? detail::kept_run::moment_in(detail::kept_tensors<compiled>, moment)
-                              : std::string_view{};
+    position().exchanged = position().exchanged.empty()
+                               ? detail::kept_run::moment_in(detail::kept_tensors<compiled>, moment)
+                               : std::string_view{};
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
@@ -405,10 +444,11 @@ class program {
   }
 
   /// Returns all trained parameters, which lie next to one another in memory. Each parameter starts at a multiple of 64
-  /// bytes. The padding between parameters is zero.
+  /// bytes. The padding between parameters is zero. Throws program_error if the program shares the memory of a program
+  /// in which they do not lie next to one another in this order.
   std::span<parameter_type> parameters() & {
     memory_.check();
-    return {reinterpret_cast<parameter_type*>(memory_.data()), padded_count};
+    return {reinterpret_cast<parameter_type*>(machine_.trained_block(memory_.data())), padded_count};
   }
   std::span<const parameter_type> parameters() const& { return const_cast<program&>(*this).parameters(); }
   auto parameters() && { return detail::reject_views(parameters()); }
@@ -451,7 +491,7 @@ class program {
   /// random state and set it later, to go on with saved parameters.
   random_state& random() {
     memory_.check();
-    return position_.random;
+    return position().random;
   }
   /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
   /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
@@ -476,7 +516,7 @@ class program {
       const kernels::default_float_mode mode;
       auto texts = detail::kept_files<Path>::load(kept(), path, part...);
       if constexpr (sizeof...(part) == 0) memory_.set_status(detail::parameter_status::written);
-      else memory_.note_write();
+      else for_each_parameter([&](std::string_view, auto view) { note_write(view.data()); });
       if constexpr (accumulates) zero_grad();
       return texts;
     }
@@ -491,6 +531,8 @@ class program {
  private:
   template <auto, class...>
   friend class predictor;
+  template <auto, class...>
+  friend class program;
   template <class>
   friend struct detail::trained_blocks;
   static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().total_bytes());
@@ -500,7 +542,6 @@ class program {
 
   static constexpr const auto& rules = graphs::rules_of<typename compiled::model>;
   static constexpr bool checks_finite = lang::request<Options...>::template has<check_finite>;
-  static constexpr std::span all_leaves{machine::leaves.data(), static_cast<std::size_t>(machine::leaf_count)};
 
   template <class Problem, class... Bound>
   void begin_step(const Bound&... inputs) {
@@ -511,7 +552,7 @@ class program {
   template <class... Bound>
   void bind_step(const Bound&... inputs) {
     machine_.bind_inputs(inputs...);
-    machine_.set_random_streams(position_.random.from, position_.random.step++);
+    machine_.set_random_streams(position().random.from, position().random.step++);
   }
   /// Runs a training step of a program that divides its batch: all microbatches, and then the updates, if there are
   /// any.
@@ -522,7 +563,7 @@ class program {
     machine_.check_snapshots();
     typename step::outputs means{};
     if constexpr (std::same_as<Problem, lang::sound>) {
-      step parts(machine_, position_.random);
+      step parts(machine_, position().random);
       means = parts.run(inputs...);
       if constexpr (checks_finite) {
         check_loss(std::span(means).first(1));
@@ -542,7 +583,7 @@ class program {
     memory_.set_status(detail::parameter_status::half_updated);
     machine_.run(machine::first_update_step, machine::step_count);
     memory_.set_status(detail::parameter_status::written);
-    ++position_.steps;
+    ++position().steps;
     machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plans::gradient_base; });
   }
   /// Writes the numbers that are the same for all parameters in this training step: the numbers of each update rule,
@@ -551,7 +592,7 @@ class program {
   void set_rule_numbers(const train_options& given) {
     std::size_t at = 0;
     for_each_rule([&](const auto& rule) {
-      for (const double number : rule.numbers(given.lr.value_or(rule.lr), position_.steps + 1))
+      for (const double number : rule.numbers(given.lr.value_or(rule.lr), position().steps + 1))
         rule_numbers_[at++] = static_cast<real_type>(number);
     });
     rule_numbers_[at] = static_cast<real_type>(clip.how == lang::clipping::norm ? 1 : clip.at);
@@ -561,7 +602,7 @@ class program {
   /// Draws the keys for stochastic rounding in this training step, one for each parameter. A key depends on the
   /// parameter's name.
   void draw_keys() {
-    const auto& [from, next] = position_.random;
+    const auto& [from, next] = position().random;
     for (int i = 0; i < machine::leaf_count; ++i) {
       // The number of this training step is next - 1, because begin_step has already counted the step.
       const random_stream stream{from, cairn::detail::hash64_of(".rounding", machine::leaf(i).long_hash), next - 1};
@@ -573,11 +614,11 @@ class program {
   /// Computes the norm of all gradients, and sets the factor by which updates multiply the gradients, as PyTorch's
   /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
   void set_clip_factor() {
-    gradient_norm_ = norm_of_gradients();
+    const double norm = position().gradient_norm = norm_of_gradients();
     if constexpr (checks_finite) check_gradients();
     // If the norm is NaN, the comparison is false, so the factor is NaN, too, as in PyTorch. With the
     // comparison length > clip.at, NaN would count as a small norm.
-    const double length = gradient_norm_ + 1e-6;
+    const double length = norm + 1e-6;
     rule_numbers_[rules.numbers - 1] = static_cast<real_type>(length <= clip.at ? 1 : clip.at / length);
   }
   double norm_of_gradients() const {
@@ -600,12 +641,12 @@ class program {
     });
   }
   [[noreturn, gnu::cold]] void refuse_exchanged(std::string_view before) const {
-    refuse(program_error(detail::text_of({"cairn: the moment '", position_.exchanged,
+    refuse(program_error(detail::text_of({"cairn: the moment '", position().exchanged,
                                           "' stands in the place of the parameters, since exchange(\"",
-                                          position_.exchanged, "\") or a file that was saved then; call exchange(\"",
-                                          position_.exchanged, "\") once more ", before})));
+                                          position().exchanged, "\") or a file that was saved then; call exchange(\"",
+                                          position().exchanged, "\") once more ", before})));
   }
-  detail::kept_run kept() { return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &position_}; }
+  detail::kept_run kept() { return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &position()}; }
   machine& checked_machine() {
     memory_.check();
     return machine_;
@@ -654,7 +695,7 @@ class program {
       std::transform(numbers, numbers + machine::leaf(leaf).count, leaf_numbers<parameter_type>(leaf),
                      [](Number x) { return static_cast<parameter_type>(x); });
     else std::memmove(leaf_numbers<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
-    memory_.note_write();
+    note_write(machine_.leaf_base(leaf));
   }
   /// Throws program_error
   /// - if the program was moved from,
@@ -662,7 +703,11 @@ class program {
   /// - or if an exception left a training step while it updated parameters.
   void check_usable() {
     memory_.check();
-    if (!found_written_ && !memory_.is_written()) detail::check_written(all_leaves, memory_.data());
+    for (const bool own : {true, false}) {
+      if (!found_written_ && !memory_.is_written())
+        detail::check_written(machine::all_leaves(), machine_.leaf_bases(),
+                              [&](const std::byte* at) { return memory_.contains(at) == own; });
+    }
     found_written_ = true;
     memory_.check_status();
   }
@@ -675,18 +720,37 @@ class program {
 
   explicit program(detail::memory_block block) : memory_(std::move(block)) {
     std::byte* const at = memory_.data();
-    machine_.base(plans::moment_base) = at + memory().parameter_bytes;
-    machine_.base(plans::gradient_base) = machine_.base(plans::moment_base) + memory().moment_bytes;
+    std::byte* const moments = at + memory().parameter_bytes;
+    machine_.set_leaf_addresses(at);
+    machine_.set_moment_addresses(moments);
+    machine_.base(plans::gradient_base) = moments + memory().moment_bytes;
     machine_.base(plans::arena_base) =
         machine_.base(plans::gradient_base) + memory().gradient_bytes + memory().division_bytes;
-    machine_.set_leaf_addresses(at);
-    detail::mark_unwritten(all_leaves, at);
+    mark_own_unwritten();
   }
+
+  template <class Lender>
+  using sharing_with = decltype(detail::problem_of_sharing_memory<compiled, typename Lender::compiled>());
+  template <class Lender>
+  program(Lender& lender, lang::sound)
+      : memory_(static_cast<std::size_t>(own_memory<Lender>().total_bytes()), lender.memory_,
+                detail::sharing<compiled, typename Lender::compiled>::shared) {
+    detail::sharing<compiled, typename Lender::compiled>::set_addresses(machine_, lender.machine_, memory_.data());
+    mark_own_unwritten();
+  }
+  template <class Lender, class Problem>
+  program(Lender&, Problem) : program() {}
+
+  void mark_own_unwritten() {
+    detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(),
+                           [this](const std::byte* at) { return memory_.contains(at); });
+  }
+  void note_write(const auto* at) { memory_.note_write(reinterpret_cast<const std::byte*>(at)); }
+  detail::training_position& position() { return memory_.position(); }
+  const detail::training_position& position() const { return memory_.position(); }
 
   detail::memory_block memory_;
   machine machine_;
-  detail::training_position position_;
-  double gradient_norm_ = 0;
   std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> rule_numbers_{};
   std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
   bool found_written_ = false;  // true after the first check that parameters are written

@@ -164,6 +164,11 @@ class program_stand_in {
 
   program_stand_in() = default;
   explicit program_stand_in(std::span<std::byte>) {}
+  explicit program_stand_in(auto&) {}
+  template <class>
+  static constexpr unknown_memory own_memory() {
+    return {};
+  }
   void keep_snapshots_in(std::span<std::byte>) {}
   void init(seed) {}
   void step_by_step(auto, const auto&...) {}

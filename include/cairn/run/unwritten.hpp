@@ -15,16 +15,14 @@
 
 namespace cairn::detail {
 
-/// The numbers of a parameter or a state in a block of memory. Each number has `size` bytes.
+/// The numbers of a parameter or a state, whose first number is at `at`. Each number has `size` bytes.
 struct stored_numbers {
   std::byte* first;
   std::size_t count, size;
   std::byte unwritten[sizeof(double)] = {};  ///< the bytes of -0
 
-  stored_numbers(const runtime_leaf& leaf, std::byte* block)
-      : first(block + leaf.offset),
-        count(static_cast<std::size_t>(leaf.count)),
-        size(static_cast<std::size_t>(leaf.bytes) / count) {
+  stored_numbers(const runtime_leaf& leaf, std::byte* at)
+      : first(at), count(static_cast<std::size_t>(leaf.count)), size(static_cast<std::size_t>(leaf.bytes) / count) {
     unwritten[std::endian::native == std::endian::little ? size - 1 : 0] = std::byte{0x80};
   }
   void mark_unwritten() const {
@@ -38,18 +36,20 @@ struct stored_numbers {
   }
 };
 
-/// Marks the parameters and states of a program as unwritten. `leaves` contains their offsets in the block.
-inline void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* block) {
-  for (const runtime_leaf& leaf : leaves) {
-    if (leaf.what == graphs::role::parameter) stored_numbers(leaf, block).mark_unwritten();
+/// Marks parameters and states as unwritten, if `is_meant` returns true for their address. `at` has the address of each
+/// leaf.
+void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* const* at, auto is_meant) {
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (leaves[i].what == graphs::role::parameter && is_meant(at[i])) stored_numbers(leaves[i], at[i]).mark_unwritten();
   }
 }
-/// Throws program_error if the program has parameters and none of their numbers was written.
-inline void check_written(std::span<const runtime_leaf> leaves, std::byte* block) {
+/// Throws program_error if there are parameters for whose address `is_meant` returns true, and none of their numbers
+/// was written.
+void check_written(std::span<const runtime_leaf> leaves, std::byte* const* at, auto is_meant) {
   bool any_parameter = false;
-  for (const runtime_leaf& leaf : leaves) {
-    if (leaf.what != graphs::role::parameter) continue;
-    if (stored_numbers(leaf, block).any_written()) return;
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (leaves[i].what != graphs::role::parameter || !is_meant(at[i])) continue;
+    if (stored_numbers(leaves[i], at[i]).any_written()) return;
     any_parameter = true;
   }
   if (any_parameter)
