@@ -139,9 +139,9 @@ struct update_writer {
   constexpr void copy_tables() {
     const auto at = [&](int v) { return v == none ? none : new_index[v]; };
     out.turn = s.turn;
-    for (int& gradient : out.earlier) gradient = none;
     for (int i = 0; i <= g.leaf_count; ++i) {
       out.leaf_value[i] = at(s.leaf_value[i]);
+      out.earlier[i] = at(s.earlier[i]);
       out.gradient[i] = is_updated(i) && !updates_at_end ? none : at(s.gradient[i]);
     }
     for (int i = 0; i < g.tag_count; ++i) out.tagged[i] = at(s.tagged[i]);
