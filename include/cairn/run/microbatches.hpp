@@ -174,7 +174,7 @@ class divided_step {
   template <class... Given>
   outputs run_shards(int first, int shards, const Given&... given) {
     if (shards == 1) return run_shard(first, given...);
-    const int level = std::bit_width(static_cast<unsigned>(shards)) - 1;
+    const auto level = static_cast<int>(std::bit_width(static_cast<unsigned>(shards))) - 1;
     outputs all = run_shards(first, shards / 2, given...);
     std::memcpy(block(level), block(0), static_cast<std::size_t>(sums::bytes));
     const outputs others = run_shards(first + shards / 2, shards / 2, given...);
