@@ -235,6 +235,7 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
   row("parameters", bytes, m.parameter_bytes, p.parameter_bytes);
   row("gradients", bytes, m.gradient_bytes, p.gradient_bytes);
   if (m.moment_bytes + p.moment_bytes > 0) row("moments kept", bytes, m.moment_bytes, p.moment_bytes);
+  if (m.division_bytes + p.division_bytes > 0) row("sums of parts", bytes, m.division_bytes, p.division_bytes);
   row("memory in all", bytes, m.total_bytes(), p.total_bytes());
   if (m.elsewhere_bytes + p.elsewhere_bytes > 0)
     row("snapshots elsewhere", bytes, m.elsewhere_bytes, p.elsewhere_bytes);
