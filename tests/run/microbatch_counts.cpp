@@ -32,7 +32,7 @@ constexpr auto weighted_by_row = []<int R>(rows_of<R>) {
 };
 constexpr auto weighted_twice = []<int R>(rows_of<R>) {
   return cross_entropy<ignoring{.ignore_index = none_of_them, .label_smoothing = 0.2}>(logits<R>, labels_of<R>,
-                                                                                      by_class, input<"m", R>);
+                                                                                       by_class, input<"m", R>);
 };
 constexpr auto counted_by_the_user = []<int R>(rows_of<R>) {
   const auto m = input<"m", R>;
@@ -148,9 +148,8 @@ BOOST_AUTO_TEST_CASE(a_count_has_the_bits_of_one_that_is_given) {
     double total = 0;
     for (const float one : b.m) total += static_cast<double>(one);
     const std::array<float, 1> count{static_cast<float>(total / parts_of_batch)};
-    const float loss = apart.value_and_grad([&](int part, auto use) {
-      use(bind<"x">(b.x_of(part)), bind<"m">(b.m_of(part)), bind<"count">(count));
-    });
+    const float loss = apart.value_and_grad(
+        [&](int part, auto use) { use(bind<"x">(b.x_of(part)), bind<"m">(b.m_of(part)), bind<"count">(count)); });
     BOOST_TEST(same_bits(loss, divided.value_and_grad(bind<"x">(b.x), bind<"m">(b.m))));
     BOOST_TEST(same_bits(gradients_of(apart.one), gradients_of(divided)));
   }

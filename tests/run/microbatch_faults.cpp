@@ -1,17 +1,17 @@
 // What a training step of a divided batch does when a part fails: nothing is updated, and the next step goes on as if
 // the failed one had not been. Also the memory and the files of such programs.
-#include "divided.hpp"
-
 #include <cairn/file/saving.hpp>
 
+#include "divided.hpp"
 #include "folder.hpp"
 
 namespace {
 
 using namespace divided;
 
-constexpr auto hidden = x | nn::linear<"fc1", 7> | nn::batch_norm<"bn", nn::batch_norm_options{
-    .statistics = nn::batch_statistics::local}> | nn::dropout<"d", 0.25> | nn::tanh;
+constexpr auto hidden = x | nn::linear<"fc1", 7> |
+                        nn::batch_norm<"bn", nn::batch_norm_options{.statistics = nn::batch_statistics::local}> |
+                        nn::dropout<"d", 0.25> | nn::tanh;
 constexpr auto loss = cross_entropy(hidden | nn::linear<"fc2", classes>, y);
 using trained = program<loss, microbatch<4>, update<adamw_options{.lr = 0.01}>, check_finite>;
 
@@ -66,12 +66,10 @@ void leaves_no_trace(auto fail) {
 }
 template <class Program, class Exception>
 void leaves_no_trace_of(const batch<float>& b) {
-  leaves_no_trace<Program, Exception>([&](auto& step) {
-    arrays(b, [&](const auto&... in) { return detail::one_step(step, in...); });
-  });
-  leaves_no_trace<Program, Exception>([&](auto& step) {
-    callback(b, [&](const auto&... in) { return detail::one_step(step, in...); });
-  });
+  leaves_no_trace<Program, Exception>(
+      [&](auto& step) { arrays(b, [&](const auto&... in) { return detail::one_step(step, in...); }); });
+  leaves_no_trace<Program, Exception>(
+      [&](auto& step) { callback(b, [&](const auto&... in) { return detail::one_step(step, in...); }); });
 }
 template <class Exception>
 void leaves_no_trace_anywhere(const batch<float>& b) {
@@ -108,8 +106,7 @@ BOOST_AUTO_TEST_CASE(a_label_that_is_none_in_one_part) {
 }
 BOOST_AUTO_TEST_CASE(a_gradient_that_is_not_finite_in_one_part) {
   // The square root of 0 has an infinite slope. All inputs of part 2 are zeros.
-  constexpr auto rooted = mean(sqrt(sum<-1>(square(x * param<"w", features>)))) +
-                          0_c * loss + 0_c * mean(as_real(y));
+  constexpr auto rooted = mean(sqrt(sum<-1>(square(x * param<"w", features>)))) + 0_c * loss + 0_c * mean(as_real(y));
   batch<float> b(4, 2);
   std::fill_n(b.x.begin() + 2 * rows * features, rows * features, 0.0F);
   leaves_no_trace_of<program<rooted, microbatch<4>, update<adamw_options{}>, check_finite>, gradient_error>(b);

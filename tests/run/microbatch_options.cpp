@@ -1,10 +1,10 @@
 // Programs that divide their batch, with the other options and kinds of models. The steps have the bits of steps that
 // are written out.
-#include "divided.hpp"
-
 #include <cairn/report/profile.hpp>
 #include <cairn/report/summary.hpp>
 #include <sstream>
+
+#include "divided.hpp"
 
 namespace {
 
@@ -12,22 +12,23 @@ using namespace divided;
 
 constexpr auto body = nn::linear<"fc1", 9> | nn::gelu | nn::linear<"fc2", 9>;
 constexpr auto blocks = [](auto) { return ckpt<"ff">(nn::residual(body)); };
-constexpr auto last = cross_entropy(x | nn::linear<"in", 9> | repeat<3, "block">(blocks) | nn::linear<"head", classes>, y);
-constexpr auto kept = cross_entropy(
-    x | nn::linear<"in", 9> | repeat<2, "block">([](auto) {
-      return ckpt<"ff", save_matmuls, allow_useless>(nn::residual(body | nn::dropout<"d", 0.25>));
-    }) | nn::batch_norm<"bn"> | nn::linear<"head", classes>,
-    y);
-constexpr auto unmarked =
-    cross_entropy(x | nn::linear<"in", 9> | repeat<4, "block">([](auto) { return nn::residual(body); }) |
+constexpr auto last =
+    cross_entropy(x | nn::linear<"in", 9> | repeat<3, "block">(blocks) | nn::linear<"head", classes>, y);
+constexpr auto kept =
+    cross_entropy(x | nn::linear<"in", 9> | repeat<2, "block">([](auto) {
+                    return ckpt<"ff", save_matmuls, allow_useless>(nn::residual(body | nn::dropout<"d", 0.25>));
+                  }) | nn::batch_norm<"bn"> |
                       nn::linear<"head", classes>,
                   y);
-template <class Policy>
-constexpr auto looped = cross_entropy(
-    scan<6, "step", Policy>([](auto h) { return tanh(h | nn::linear<"w", 9> | nn::dropout<"d", 0.25>); },
-                            carried(x | nn::linear<"in", 9>)) |
-        nn::linear<"head", classes>,
+constexpr auto unmarked = cross_entropy(
+    x | nn::linear<"in", 9> | repeat<4, "block">([](auto) { return nn::residual(body); }) | nn::linear<"head", classes>,
     y);
+template <class Policy>
+constexpr auto looped =
+    cross_entropy(scan<6, "step", Policy>([](auto h) { return tanh(h | nn::linear<"w", 9> | nn::dropout<"d", 0.25>); },
+                                          carried(x | nn::linear<"in", 9>)) |
+                      nn::linear<"head", classes>,
+                  y);
 constexpr auto sloped = [] {
   const auto h = x | nn::linear<"in", 9> | nn::tanh;
   const auto own = cross_entropy(h | nn::linear<"head", classes>, y);
@@ -164,7 +165,7 @@ BOOST_AUTO_TEST_CASE(models_without_numbers_and_with_single_ones) {
   float total = 0;
   for (std::size_t part = 0; part < 3; ++part)
     total += one.value_and_grad(bind<"words">(std::span(ids).subspan(part * 4, 4)),
-                              bind<"n">(std::span(numbers).subspan(part, 1)));
+                                bind<"n">(std::span(numbers).subspan(part, 1)));
   BOOST_TEST(divided.value_and_grad(bind<"words">(ids), bind<"n">(numbers)) == total / 3);
   BOOST_TEST(divided.value_and_grad([&](int part) {
     const auto p = static_cast<std::size_t>(part);
@@ -195,7 +196,8 @@ BOOST_AUTO_TEST_CASE(arrays_of_every_kind) {
   const batch<float> b(2, 0);
   std::array<std::array<float, features>, 2 * rows> nested{};
   float c_array[2 * rows][features];
-  for (std::size_t i = 0; i < b.x.size(); ++i) nested[i / features][i % features] = c_array[i / features][i % features] = b.x[i];
+  for (std::size_t i = 0; i < b.x.size(); ++i)
+    nested[i / features][i % features] = c_array[i / features][i % features] = b.x[i];
   const float flat = step.value_and_grad(bind<"x">(b.x));
   BOOST_TEST(step.value_and_grad(bind<"x">(nested)) == flat);
   BOOST_TEST(step.value_and_grad(bind<"x">(c_array)) == flat);
@@ -242,9 +244,10 @@ BOOST_AUTO_TEST_CASE(predictors_read_the_program) {
 }
 
 BOOST_AUTO_TEST_CASE(reports) {
-  using counted = program<cross_entropy<nn::cross_entropy_options{.ignore_index = 2}>(
-                              x | nn::linear<"fc1", 7> | nn::batch_norm<"bn"> | nn::dropout<"d"> | nn::linear<"fc", classes>, y),
-                          microbatch<2>, update<adamw_options{}>>;
+  using counted =
+      program<cross_entropy<nn::cross_entropy_options{.ignore_index = 2}>(
+                  x | nn::linear<"fc1", 7> | nn::batch_norm<"bn"> | nn::dropout<"d"> | nn::linear<"fc", classes>, y),
+              microbatch<2>, update<adamw_options{}>>;
   counted step;
   step.init(seed{3});
   const batch<float> b(2, 0);
@@ -254,8 +257,8 @@ BOOST_AUTO_TEST_CASE(reports) {
   BOOST_TEST(same_bits(before, parameters_of(step)));
   BOOST_TEST(step.random().step == 0U);
   BOOST_TEST(step.steps() == 0);
-  const report::profiled of_callback = report::profile<2>(
-      step, [&](int part) { return inputs(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part))); });
+  const report::profiled of_callback =
+      report::profile<2>(step, [&](int part) { return inputs(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part))); });
   BOOST_TEST(of_callback.steps.size() == p.steps.size());
   BOOST_TEST(step.random().step == 0U);
   BOOST_TEST(same_bits(before, parameters_of(step)));

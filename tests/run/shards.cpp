@@ -7,11 +7,10 @@ namespace {
 using namespace divided;
 
 constexpr nn::batch_norm_options local{.statistics = nn::batch_statistics::local};
-constexpr auto everything =
-    cross_entropy(x | nn::linear<"fc1", 7> | nn::batch_norm<"bn", local> | nn::dropout<"d", 0.25> | nn::tanh |
-                      nn::linear<"fc2", classes>,
-                  y) +
-    0.1_c * sum(square(param<"w", 9>));
+constexpr auto everything = cross_entropy(x | nn::linear<"fc1", 7> | nn::batch_norm<"bn", local> |
+                                              nn::dropout<"d", 0.25> | nn::tanh | nn::linear<"fc2", classes>,
+                                          y) +
+                            0.1_c * sum(square(param<"w", 9>));
 /// The state becomes the largest sum of a row so far, or the sums of the last part.
 template <shard_join Join>
 constexpr auto with_state = [] {
@@ -37,8 +36,8 @@ void compare() {
   adamw beside{divided, {.lr = 0.01}};
   for (int step = 0; step < 3; ++step) {
     const batch<real> b(L * M, step);
-    const real loss = apart.value_and_grad(
-        [&](int part, auto use) { use(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part))); });
+    const real loss =
+        apart.value_and_grad([&](int part, auto use) { use(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part))); });
     BOOST_TEST(std::isfinite(loss));
     BOOST_TEST(same_bits(loss, divided.value_and_grad([&](int part) {
       return inputs(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part)));

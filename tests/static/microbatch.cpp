@@ -24,15 +24,16 @@ using adam = update<adamw_options{}>;
 constexpr auto x = input<"x", 16, 8>;
 constexpr auto y = labels<"y", 4, 16>;
 constexpr auto net = cross_entropy(x | nn::linear<"a", 16> | nn::relu | nn::linear<"b", 4>, y);
-constexpr auto in_segments = cross_entropy(x | nn::linear<"in", 32> | repeat<3, "block">([](auto) {
-                                             return ckpt<"s">(nn::residual(nn::linear<"fc", 64> | nn::tanh |
-                                                                           nn::linear<"gc", 32>));
-                                           }) | nn::linear<"out", 4>,
-                                           y);
+constexpr auto in_segments =
+    cross_entropy(x | nn::linear<"in", 32> | repeat<3, "block">([](auto) {
+                    return ckpt<"s">(nn::residual(nn::linear<"fc", 64> | nn::tanh | nn::linear<"gc", 32>));
+                  }) | nn::linear<"out", 4>,
+                  y);
 constexpr nn::batch_norm_options local{.statistics = nn::batch_statistics::local};
 constexpr auto normed = cross_entropy(x | nn::linear<"in", 32> | nn::batch_norm<"bn", local> | nn::linear<"out", 4>, y);
 constexpr auto counted = cross_entropy<nn::cross_entropy_options{.ignore_index = 0}>(x | nn::linear<"out", 4>, y);
-constexpr auto looped = mean(scan<5, "step", revolve<1>>([](auto h) { return tanh(h | nn::linear<"w", 8>); }, carried(x)));
+constexpr auto looped =
+    mean(scan<5, "step", revolve<1>>([](auto h) { return tanh(h | nn::linear<"w", 8>); }, carried(x)));
 
 template <class Step>
 constexpr memory_plan bytes = detail::memory_in<Step>;
@@ -47,8 +48,8 @@ constexpr bool has_the_memory_of_a_part = [] {
   constexpr memory_plan many = bytes<step_of<Loss, Options...>>;
   return many.peak_bytes == one.peak_bytes && many.stored_bytes == one.stored_bytes &&
          many.gradient_bytes == one.gradient_bytes && many.parameter_bytes == one.parameter_bytes &&
-         many.total_bytes() == many.peak_bytes + many.parameter_bytes + many.gradient_bytes + many.moment_bytes +
-                                   many.division_bytes;
+         many.total_bytes() ==
+             many.peak_bytes + many.parameter_bytes + many.gradient_bytes + many.moment_bytes + many.division_bytes;
 }();
 static_assert(has_the_memory_of_a_part<net, microbatch<2>>);
 static_assert(has_the_memory_of_a_part<net, microbatch<1000>>);
@@ -84,24 +85,25 @@ constexpr bool has_the_work_of_parts = [] {
   constexpr flop_counts many = work<step_of<Loss, Options...>>;
   constexpr flop_counts updated = work<step_of<Loss, Options..., adam>>;
   constexpr std::int64_t update = work<step_of<Loss, adam>>.total() - work<step_of<Loss>>.total();
-  return many.forward == N * one.forward && many.backward == N * one.backward && many.recomputed == N * one.recomputed &&
-         updated.forward == many.forward && updated.recomputed == many.recomputed &&
-         updated.backward == many.backward + update && update > 0;
+  return many.forward == N * one.forward && many.backward == N * one.backward &&
+         many.recomputed == N * one.recomputed && updated.forward == many.forward &&
+         updated.recomputed == many.recomputed && updated.backward == many.backward + update && update > 0;
 }();
 static_assert(has_the_work_of_parts<net, 2, microbatch<2>>);
 static_assert(has_the_work_of_parts<in_segments, 3, microbatch<3>>);
 static_assert(has_the_work_of_parts<in_segments, 12, microbatch<3>, shards<4>>);
 static_assert(has_the_work_of_parts<normed, 5, microbatch<up_to<5>>>);
 static_assert(work<step_of<in_segments, microbatch<3>>>.recomputed > 0);
-constexpr loop_counts of_one = detail::loops_in<step_of<looped>>, of_three = detail::loops_in<step_of<looped, microbatch<3>, adam>>;
+constexpr loop_counts of_one = detail::loops_in<step_of<looped>>,
+                      of_three = detail::loops_in<step_of<looped, microbatch<3>, adam>>;
 static_assert(of_one.evaluations > 5 && of_three.evaluations == 3 * of_one.evaluations);
 static_assert(of_three.saves == 3 * of_one.saves && of_three.loads == 3 * of_one.loads);
 
 // ---- Plans. No two values that live at the same time share a byte.
 template <auto Loss, class... Options>
-constexpr bool is_sound = judged<step_of<Loss, Options...>>() == fault::none &&
-                          judged<step_of<Loss, Options..., adam>>() == fault::none &&
-                          judged<step_of<Loss, Options..., adam, clip<1.0>>>() == fault::none;
+constexpr bool is_sound =
+    judged<step_of<Loss, Options...>>() == fault::none && judged<step_of<Loss, Options..., adam>>() == fault::none &&
+    judged<step_of<Loss, Options..., adam, clip<1.0>>>() == fault::none;
 static_assert(is_sound<net, microbatch<2>>);
 static_assert(is_sound<in_segments, microbatch<up_to<2>>>);
 static_assert(is_sound<normed, shards<2>>);
@@ -114,8 +116,8 @@ static_assert(plans::counts_of<step_of<counted, microbatch<2>>>::layout.peak_byt
 
 // ---- The model of the whole batch.
 template <int Rows>
-constexpr auto rows = cross_entropy(input<"x", Rows, 8> | nn::linear<"a", 256> | nn::relu | nn::linear<"b", 4>,
-                                    labels<"y", 4, Rows>);
+constexpr auto rows =
+    cross_entropy(input<"x", Rows, 8> | nn::linear<"a", 256> | nn::relu | nn::linear<"b", 4>, labels<"y", 4, Rows>);
 static_assert(detail::checked<rows<64>, microbatch<4, of<rows<256>>>, adam>());
 static_assert(detail::checked<rows<64>, microbatch<2, of<rows<256>>>, shards<2>, adam>());
 
