@@ -1,10 +1,9 @@
 // A batch of two parts and two training steps that sum their gradients compute the same bits, for all models of the
-// laws. The models must be compiled once more for this, so that only tests/tools/matrix.py runs this file.
+// laws without loops. The models must be compiled once more for this, so that only tests/tools/matrix.py runs this file.
 // tests/run/microbatch*.cpp and tests/run/shards.cpp test what only divided batches have.
 #include "../models/arguments.hpp"
 #include "../models/images.hpp"
 #include "../models/indices.hpp"
-#include "../models/loops.hpp"
 #include "../models/nesting.hpp"
 #include "../models/parameters.hpp"
 #include "../models/random.hpp"
@@ -31,10 +30,6 @@ BOOST_AUTO_TEST_CASE(images) { in_parts<models::residual_net, models::dense_net,
 BOOST_AUTO_TEST_CASE(indices) {
   in_parts<models::embedded, models::routed, models::columns, models::peaks, models::sharpened, models::tied_head,
            models::with_indices>();
-}
-BOOST_AUTO_TEST_CASE(loops) {
-  in_parts<models::looped<revolve<2>>, models::looped_in_segments, models::looped_with_state<revolve<3>>,
-           models::looped_in_roles<segment_every<5>>, models::recurrent<store_all>>();
 }
 BOOST_AUTO_TEST_CASE(nesting) {
   in_parts<models::nested, models::nested_pair, models::three_deep, models::whole_in_nested, models::four_deep,

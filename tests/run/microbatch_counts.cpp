@@ -155,6 +155,33 @@ BOOST_AUTO_TEST_CASE(a_count_has_the_bits_of_one_that_is_given) {
   }
 }
 
+// An input of which only the count is computed, of which the arena must have room, and which is more than bf16 can hold.
+BOOST_AUTO_TEST_CASE(a_count_of_an_input_that_nothing_else_reads) {
+  constexpr auto m = input<"m", 301>;
+  constexpr auto own = sum(mean<-1>(square(logits<rows>)));
+  constexpr auto counted = own / over_parts(sum(reshape<7, 43>(m) * softmax(zeros<7, 43>) * 43_c));
+  program<counted, microbatch<2>> divided;
+  program<counted, microbatch<2>, mixed<bf16>> rounded;
+  program<own / 301_c, microbatch<2>> expected;
+  static_assert(divided.memory().peak_bytes > expected.memory().peak_bytes);
+  divided.init(seed{3});
+  rounded.init(seed{3});
+  expected.init(seed{3});
+  const batch<float> b(2, 0);
+  std::vector<float> ones(602, 1.0F);
+  const float loss = expected.value_and_grad(bind<"x">(b.x));
+  BOOST_TEST(divided.value_and_grad(bind<"x">(b.x), bind<"m">(ones)) == loss, boost::test_tools::tolerance(1e-6F));
+  BOOST_TEST(rounded.value_and_grad(bind<"x">(b.x), bind<"m">(ones)) == loss, boost::test_tools::tolerance(0.02F));
+  check_near(gradients_of(divided), gradients_of(expected));
+  // Two programs that differ by their counts alone have the same bits if the counts are equal.
+  program<own / over_parts(sum(m)), microbatch<2>, mixed<bf16>> plainly;
+  program<own / over_parts(301_c * mean(m)), microbatch<2>, mixed<bf16>> given;
+  plainly.init(seed{3});
+  given.init(seed{3});
+  BOOST_TEST(plainly.value_and_grad(bind<"x">(b.x), bind<"m">(ones)) ==
+             given.value_and_grad(bind<"x">(b.x), bind<"m">(ones)));
+}
+
 BOOST_AUTO_TEST_CASE(a_batch_that_is_not_divided_has_the_mean_of_one_part) {
   program<counted_by_the_user(rows_of<rows>{})> counted;
   constexpr auto m = input<"m", rows>;

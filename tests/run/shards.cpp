@@ -20,6 +20,12 @@ constexpr auto with_state = [] {
   return cross_entropy(updated<Join>(h, before, maximum(0.5_c * before, seen)) | nn::linear<"fc2", classes>, y);
 }();
 
+constexpr auto in_a_loop = cross_entropy(
+    scan<3, "step">([](auto h) { return h | nn::linear<"w", 7> | nn::batch_norm<"bn", local> | nn::tanh; },
+                    carried(x | nn::linear<"fc1", 7>)) |
+        nn::linear<"fc2", classes>,
+    y);
+
 /// Compares three training steps with steps that are written out, in bits.
 template <auto Loss, int L, int M, shard_join Join, class... Options>
 void compare() {
@@ -70,6 +76,7 @@ BOOST_AUTO_TEST_CASE(states_of_shards_are_joined_as_the_model_says) {
   compare<with_state<shard_join::mean>, 4, 1, shard_join::mean>();
   compare<with_state<shard_join::maximum>, 4, 2, shard_join::maximum>();
   compare<with_state<shard_join::last>, 4, 1, shard_join::last>();
+  compare<in_a_loop, 2, 2, shard_join::mean>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -355,7 +355,6 @@ class loop {
   }
   double gradient_norm() {
     if constexpr (!Program::keeps_gradients) return not_a_number;
-    else if constexpr (Program::updates_parameters) return program_.gradient_norm();
     else return kernels::length_of(program_.gradients().data(), std::ssize(program_.gradients()), 1);
   }
   void write_row(double loss, double validation) {
