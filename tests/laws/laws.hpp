@@ -3,6 +3,7 @@
 // - A training step touches exactly the bytes that are planned, and allocates no memory.
 // - Two values that live at the same time share no byte.
 // - The counts of recomputed operations and of recomputed work add up.
+// - A program that divides its batch and a program that sums gradients over training steps agree bit for bit.
 // - Gradients agree with finite differences.
 #pragma once
 
@@ -271,6 +272,52 @@ std::int64_t touched_bytes() {
   step.init(seed{1});
   const batch<test::step_of<Model, Options...>> b(0);
   return b.bound_to([&](const auto&... in) { return report::touched_bytes(step, in...); });
+}
+
+/// Returns the loss of a model, which is its first output.
+template <class Loss, class... Others>
+constexpr Loss loss_in(lang::output_list<Loss, Others...>) {
+  return {};
+}
+template <auto Model>
+inline constexpr auto loss_of = loss_in(decltype(lang::as_outputs(Model)){});
+
+/// Compares a program that divides its batch into two parts with a program that sums the gradients of two training
+/// steps. Losses, gradients, parameters and states have the same bits. The divided program touches the bytes that are
+/// planned for one part.
+template <auto Model, class... Options>
+void same_in_parts() {
+  constexpr auto loss = loss_of<Model>;
+  using plan = test::step_of<loss, microbatch<2>, update<adamw_options{.lr = 0.01}>, Options...>;
+  program<outputs(0.5_c * loss, loss), accumulate_gradients, Options...> apart;
+  program<loss, microbatch<2>, update<adamw_options{.lr = 0.01}>, Options...> divided;
+  apart.init(seed{1});
+  divided.init(seed{1});
+  beside optimizer{apart};
+  const auto trained = [&](const batch<plan>(&parts)[2]) {
+    return divided.train(
+        {.lr = 0.01}, [&](int part) { return parts[part].bound_to([](const auto&... in) { return inputs(in...); }); });
+  };
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    const batch<plan> parts[]{batch<plan>(2 * step), batch<plan>(2 * step + 1)};
+    typename plan::real sum = 0;
+    apart.zero_grad();
+    for (const batch<plan>& part : parts)
+      sum += std::get<1>(part.bound_to([&](const auto&... in) { return apart.value_and_grad(in...); }));
+    BOOST_TEST(is_finite(sum));
+    BOOST_TEST(same_results(sum / 2, trained(parts)));
+    BOOST_TEST(same_bits(gradients_of(apart), gradients_of(divided)));
+    optimizer.update();
+    const auto parameters = static_cast<std::size_t>(apart.memory().parameter_bytes) / sizeof(float);
+    BOOST_TEST(same_bits(kept_by(apart), kept_by(divided).first(parameters)));
+  }
+  BOOST_TEST((at_run_time(test::judged<plan>) == test::fault::none));
+  const batch<plan> part(0);
+  const std::int64_t touched = report::touched_bytes(
+      divided, [&](int) { return part.bound_to([](const auto&... in) { return inputs(in...); }); });
+  const std::int64_t covered = at_run_time(test::covered<plan>);
+  if constexpr (detail::loops_in<plan>.evaluations > 0) BOOST_TEST(touched <= covered);
+  else BOOST_TEST(touched == covered);
 }
 
 /// Checks the laws that hold for every model, including models with scans. A scan may have workspace that it does not

@@ -49,6 +49,13 @@ BOOST_AUTO_TEST_CASE(scan_whose_values_have_several_roles) { laws_of_loops<model
 BOOST_AUTO_TEST_CASE(several_roles_with_the_optimizer_in_the_step) {
   laws_of_loops<models::looped_in_roles<store_all>, update<adamw_options{}>>();
 }
+BOOST_AUTO_TEST_CASE(scans_in_parts_of_a_batch) {
+  same_in_parts<models::looped<revolve<2>>>();
+  same_in_parts<models::looped_in_segments>();
+  same_in_parts<models::looped_with_state<revolve<3>>>();
+  same_in_parts<models::looped_in_roles<segment_every<5>>>();
+  same_in_parts<models::recurrent<store_all>>();
+}
 BOOST_AUTO_TEST_CASE(gradients_of_scans_follow_differences) {
   follows_differences<models::looped<revolve<2>>>();
   follows_differences<models::looped_in_roles<segment_every<5>>>();

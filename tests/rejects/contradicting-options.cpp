@@ -1,7 +1,9 @@
 // The program reports this mistake.
 //
 // Two options contradict each other. Gradients cannot be summed over steps if each step uses them up. For a batch in
-// parts, write `program<loss, accumulate_gradients>`, and use an optimizer. Other pairs have sentences of their own.
+// parts, write `program<loss, microbatch<4>, update<...>>`, or `program<loss, accumulate_gradients>` with an optimizer.
+// A program that divides its batch has no gradients of inputs, no given cotangent, and no sums over steps. Other pairs
+// have sentences of their own.
 // `fit<...>` and `budget<...>`, for example, are two limits of one arena.
 
 #include "cairn/check/model.hpp"
@@ -17,6 +19,27 @@ using namespace cairn;
 constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4> + param<"b", 4>));
 static_assert(detail::checked<loss, accumulate_gradients, update<sgd_options{}>>());  // wrong
 static_assert(detail::checked<loss, accumulate_gradients>());                         // right
+
+// case: contradicting-options-division
+// says: a program with microbatch<\.\.\.> or shards<\.\.\.> sums the gradients of its parameters over the parts
+// shows: fact::given<cairn::accumulate_gradients>
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4> + param<"b", 4>));
+static_assert(detail::checked<loss, microbatch<2>, accumulate_gradients>());  // wrong
+static_assert(detail::checked<loss, microbatch<2>>());                        // right
+
+// case: contradicting-options-division-input
+// says: a program with microbatch<\.\.\.> or shards<\.\.\.> sums the gradients of its parameters over the parts
+// shows: fact::given<cairn::wrt<
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4> + param<"b", 4>));
+static_assert(detail::checked<loss, shards<2>, wrt<"x">>());  // wrong
+static_assert(detail::checked<loss, shards<2>>());            // right
+
+// case: contradicting-options-division-cotangent
+// says: a program with microbatch<\.\.\.> or shards<\.\.\.> sums the gradients of its parameters over the parts
+// shows: fact::given<cairn::cotangent<
+constexpr auto result = input<"x", 4> * param<"w", 4>;
+static_assert(detail::checked<result, cotangent<"v">, microbatch<2>>());  // wrong
+static_assert(detail::checked<sum(result), microbatch<2>>());             // right
 
 // case: contradicting-options-fit
 // says: fit<\.\.\.> is a limit of the arena itself

@@ -157,6 +157,49 @@ struct descent {
 };
 static_assert(detail::checked<loss, update<descent{}>>());
 
+// case: shape-mismatch-one-part
+// says: .*
+// shows: fact::input<cairn::fixed_string<2>\{"x"\}>
+#include "cairn/cairn.hpp"
+constexpr auto loss = mean(square(input<"x", 8, 4> * param<"w", 4>));
+
+float step_of(program<loss, microbatch<4>>& step) {
+  const std::array<float, 8 * 4> x{};      // wrong
+  const std::array<float, 4 * 8 * 4> x{};  // right
+  return step.value_and_grad(bind<"x">(x));
+}
+
+// case: shape-mismatch-one-part-of-varied
+// says: .*
+// shows: fact::input<cairn::fixed_string<2>\{"x"\}>
+#include "cairn/cairn.hpp"
+constexpr auto loss = mean(square(input<"x", 8, 4> * param<"w", 4>));
+
+float step_of(program<loss, microbatch<up_to<4>>>& step) {
+  const std::array<float, 7 * 4> x{};  // wrong
+  const std::array<float, 8 * 4> x{};  // right
+  return step.value_and_grad(bind<"x">(x));
+}
+
+// case: shape-mismatch-part-of-callback
+// says: .*
+// shows: fact::input<cairn::fixed_string<2>\{"x"\}>
+#include "cairn/cairn.hpp"
+constexpr auto loss = mean(square(input<"x", 8, 4> * param<"w", 4>));
+
+float step_of(program<loss, shards<4>>& step) {
+  static const std::array<float, 4 * 8 * 4> x{};  // wrong
+  static const std::array<float, 8 * 4> x{};      // right
+  return step.value_and_grad([](int) { return inputs(bind<"x">(x)); });
+}
+
+// case: shape-mismatch-over-parts
+// says: over_parts takes a single number, such as a count or a sum
+// shows: operation<cairn::fixed_string<\d+>\{"over_parts"\}, float ?\[8\]>
+constexpr auto counted = over_parts(input<"m", 8>);       // wrong
+constexpr auto counted = over_parts(sum(input<"m", 8>));  // right
+static_assert(an_expression<decltype(counted)>);
+
 // case: shape-mismatch-scan-body
 // says: matrices must be
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}

@@ -671,6 +671,64 @@ int main() {
   const float value = step.train(1e-3, bind<"x">(x));          // wrong
   const float value = step.train({.lr = 1e-3}, bind<"x">(x));  // right
 
+// shared: programs that divide their batch, which lack their steps
+#include "cairn/cairn.hpp"
+
+constexpr auto loss = mean(square(input<"x", 8, 4> | nn::linear<"fc", 2>));
+const std::vector<float> x(8 * 4);
+
+int main() {
+  program<loss, microbatch<4>> step;
+  program<loss, microbatch<up_to<4>>> varied;
+  step.init(seed{1});
+  varied.init(seed{1});
+  // here
+  return value > 0 ? 0 : 1;
+}
+
+// case: wrong-arguments-callback
+// says: a callback gets the number of a microbatch and returns its arrays
+// shows: fact::returned<
+  const float value = step.value_and_grad([](int) { return bind<"x">(x); });          // wrong
+  const float value = step.value_and_grad([](int) { return inputs(bind<"x">(x)); });  // right
+
+// case: wrong-arguments-callback-nothing
+// says: a callback gets the number of a microbatch and returns its arrays
+// shows: fact::returned<void
+  const float value = step.value_and_grad([](int) { inputs(bind<"x">(x)); });         // wrong
+  const float value = step.value_and_grad([](int) { return inputs(bind<"x">(x)); });  // right
+
+// case: wrong-arguments-callback-parts
+// says: .* with microbatch<up_to<N>>, it follows their number
+// shows: fact::arguments<
+  const float value = varied.value_and_grad([](int) { return inputs(bind<"x">(x)); });            // wrong
+  const float value = varied.value_and_grad(parts{3}, [](int) { return inputs(bind<"x">(x)); });  // right
+
+// case: wrong-arguments-callback-parts-first
+// says: .* with microbatch<up_to<N>>, it follows their number
+// shows: fact::arguments<
+  const float value = varied.value_and_grad([](int) { return inputs(bind<"x">(x)); }, parts{3});  // wrong
+  const float value = varied.value_and_grad(parts{3}, [](int) { return inputs(bind<"x">(x)); });  // right
+
+// case: wrong-arguments-callback-with-parts
+// says: a callback gets the number of a microbatch and returns its arrays
+// shows: fact::arguments<
+  const float value = step.value_and_grad(parts{4}, [](int) { return inputs(bind<"x">(x)); });  // wrong
+  const float value = step.value_and_grad([](int) { return inputs(bind<"x">(x)); });            // right
+
+// case: wrong-arguments-callback-next-to-array
+// says: a callback gets the number of a microbatch and returns its arrays
+// shows: fact::arguments<
+  const auto arrays = [](int) { return inputs(); };                                   // wrong
+  const float value = step.value_and_grad(bind<"x">(x), arrays);                      // wrong
+  const float value = step.value_and_grad([](int) { return inputs(bind<"x">(x)); });  // right
+
+// case: wrong-arguments-callback-mutable
+// says: a callback gets the number of a microbatch and returns its arrays
+  int calls = 0;
+  const float value = step.value_and_grad([calls](int) mutable { return ++calls, inputs(bind<"x">(x)); });  // wrong
+  const float value = step.value_and_grad([&calls](int) { return ++calls, inputs(bind<"x">(x)); });         // right
+
 // shared: an input
 constexpr auto x = input<"x", 8, 16>;
 // here

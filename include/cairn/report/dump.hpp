@@ -144,7 +144,7 @@ void bytes(std::ostream& out) {
   out << "bytes: " << m.stored_bytes << " stored at the turn, " << m.peak_bytes << " in the arena at the peak, "
       << m.parameter_bytes << " of parameters, " << m.gradient_bytes << " of gradients";
   if (m.moment_bytes > 0) out << ", " << m.moment_bytes << " of moments";
-  if (m.division_bytes > 0) out << ", " << m.division_bytes << " of sums over the batch";
+  if (m.division_bytes > 0) out << ", " << m.division_bytes << " for sums of parts";
   if (m.elsewhere_bytes > 0) out << ", " << m.elsewhere_bytes << " elsewhere";
   out << '\n';
 }

@@ -117,7 +117,7 @@ struct page_writer {
             {"parameters", m.parameter_bytes},
             {"gradients", m.gradient_bytes},
             {"moment_bytes", m.moment_bytes},
-            {"division", m.division_bytes},
+            {"division_bytes", m.division_bytes},
             {"all", m.total_bytes()},
             {"flops", p.limits.flops},
             {"memory", p.limits.moved.back().rate},

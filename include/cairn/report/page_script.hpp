@@ -100,8 +100,7 @@ for (const [what, value] of [['a step', time(all.seconds)], ['recomputed: ' +
   percent(over(p.parts[1].seconds, all.seconds)), time(p.parts[1].seconds) || 'none'], ['work', flop(all.flops)],
   ['of the roof', percent(over(all.least, all.seconds))], ['peak: the arena', bytes(f.peak)],
   ['stored for backward', bytes(f.stored)], ['parameters', bytes(f.parameters)], ['gradients', bytes(f.gradients)],
-  ['moments', bytes(f.moment_bytes)], ...(f.division ? [['sums over the batch', bytes(f.division)]] : []),
-  ['memory in all', bytes(f.all)]])
+  ['moments', bytes(f.moment_bytes)], ['sums of parts', bytes(f.division_bytes)], ['memory in all', bytes(f.all)]])
   $('figures').append(html('div')({}, html('b')({}, value), html('span')({}, what)));
 </script>
 )html"

@@ -163,7 +163,7 @@ std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
   std::vector<bool> touched((arena.size() + line - 1) / line);
   for (const std::byte pattern : {std::byte{0x55}, std::byte{0xAA}}) {
     std::ranges::fill(arena, pattern);
-    static_cast<void>(one_step(step, inputs...));
+    static_cast<void>(cairn::detail::one_step(step, inputs...));
     for (std::size_t i = 0; i < arena.size(); ++i) {
       if (arena[i] != pattern) touched[i / line] = true;
     }
@@ -235,8 +235,7 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
   row("parameters", bytes, m.parameter_bytes, p.parameter_bytes);
   row("gradients", bytes, m.gradient_bytes, p.gradient_bytes);
   if (m.moment_bytes + p.moment_bytes > 0) row("moments kept", bytes, m.moment_bytes, p.moment_bytes);
-  if (m.division_bytes + p.division_bytes > 0)
-    row("sums over the batch", bytes, m.division_bytes, p.division_bytes);
+  if (m.division_bytes + p.division_bytes > 0) row("sums of parts", bytes, m.division_bytes, p.division_bytes);
   row("memory in all", bytes, m.total_bytes(), p.total_bytes());
   if (m.elsewhere_bytes + p.elsewhere_bytes > 0)
     row("snapshots elsewhere", bytes, m.elsewhere_bytes, p.elsewhere_bytes);

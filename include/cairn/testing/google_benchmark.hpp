@@ -103,7 +103,7 @@ void benchmark_step(benchmark::State& state, Program& step, const Bound&... inpu
   const auto& limits = detail::processor_limits<typename Program::real_type, Program::threads>();
   detail::stopwatch watch;
   watch.start();
-  for (auto _ : state) benchmark::DoNotOptimize(one_step(step, inputs...));
+  for (auto _ : state) benchmark::DoNotOptimize(cairn::detail::one_step(step, inputs...));
   watch.stop();
   detail::show_work(state, detail::work_in(report::account_of<Program>(), limits), watch.seconds(), limits);
 }

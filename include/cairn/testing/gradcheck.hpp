@@ -97,7 +97,7 @@ template <auto Loss, class... Options, class... Bound>
   static_assert(lang::report_of<decltype(detail::problem_of_program<Loss, true, real<double>, Options...>())>{}.shown);
   if constexpr (detail::runs<Loss, true, real<double>, Options...>) {
     using compiled = detail::compiled_of<Loss, true, real<double>, Options...>;
-    using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
+    using problem = decltype(detail::problem_of_inputs<compiled, compiled::model::purpose::division, Bound...>());
     static_assert(lang::report_of<problem>{}.shown);
     if constexpr (std::same_as<problem, lang::sound>) return detail::worst_deviation<compiled>(step(), s, inputs...);
   }
