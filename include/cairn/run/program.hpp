@@ -89,8 +89,8 @@ class program {
   /// Uses the first memory().total_bytes() bytes of the caller's memory, and allocates nothing. The memory must
   /// outlive the program. Throws memory_error if the memory is too small, or does not start at a multiple of 64 bytes.
   explicit program(std::span<std::byte> given) : program(detail::memory_block(given, bytes_needed)) {}
-  /// Shares the memory of another program, the lender, as in `program<loss<64>> shorter{longest}`. The two programs then
-  /// share
+  /// Shares the memory of another program, the lender, as in `program<loss<64>> shorter{longest}`. The two programs
+  /// then share
   /// - the arena. A view of an output is valid until the next training step of either program.
   /// - parameters and states with the same name.
   /// - moments, steps(), random(), gradient_norm() and exchanged moments, if both programs train the same parameters.
@@ -100,8 +100,7 @@ class program {
   /// lender is in the caller's memory, its first predictor or sharing program allocates 64 more bytes.
   ///
   /// The program follows the memory when the lender is moved. Calls throw program_error after the lender was destroyed
-  /// or assigned over. Throws program_error if the lender was moved from.
-  /// Rejects:
+  /// or assigned over. Throws program_error if the lender was moved from. Rejects:
   /// - a lender with a smaller arena, or with fewer bytes of gradients where gradients are shared;
   /// - a leaf that has another shape or type there;
   /// - a lender that has no leaf in common with this program, or is of the same type.
@@ -110,7 +109,8 @@ class program {
   explicit program(program<Other, Others...>& lender) : program(lender, sharing_with<program<Other, Others...>>{}) {
     static_assert(lang::report_of<sharing_with<program<Other, Others...>>>{}.shown);
   }
-  /// Accepts a lender that did not compile. The mistake of the lender was already reported, and no second error follows.
+  /// Accepts a lender that did not compile. The mistake of the lender was already reported, and no second error
+  /// follows.
   template <auto Other, class... Others>
     requires(!detail::runs<Other, true, Others...>)
   explicit program(program<Other, Others...>&) : program() {}
