@@ -32,7 +32,7 @@ class scan_runner {
   /// The addresses of all carried values, at the beginning or at the end of an iteration, by number. In this file, all
   /// carried values together are called a state.
   struct carried_addresses {
-    std::byte* at[body_plan::carried_count];
+    std::byte* at[body_plan::carried_count + 1];
   };
 
  public:
@@ -325,7 +325,8 @@ class scan_runner {
   }
 
   /// Makes the random operations of iteration t draw the numbers that they would draw in a block `Name.t` of an
-  /// unrolled loop. `Name` is the name of the scan.
+  /// unrolled loop. `Name` is the name of the scan. If iterations are groups of rows, group t draws its part of the
+  /// numbers of all rows.
   void set_random_streams([[maybe_unused]] int t) {
     if constexpr (random_count > 0) {
       std::size_t n = 0;
@@ -333,7 +334,8 @@ class scan_runner {
         if (g.leaf_op(i).what != graphs::role::random) continue;
         random_stream& stream = streams_[n++] = *reinterpret_cast<const random_stream*>(arguments_[i]);
         bases_[plans::leaf_base + i] = reinterpret_cast<std::byte*>(&stream);
-        if (g.is_absolute(i)) continue;
+        if (Scan::cuts_rows) stream.part = stream.part * iterations + static_cast<std::uint32_t>(t);
+        if (g.is_absolute(i) || Scan::cuts_rows) continue;
         char digits[16];
         const char* const end = std::to_chars(digits, digits + sizeof digits, t).ptr;
         const std::string_view suffix = g.name(g.leaves[i]).substr(std::string_view(Scan::name).size());
