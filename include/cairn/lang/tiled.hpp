@@ -79,18 +79,16 @@ constexpr auto rows_mixed_by(std::type_identity<std::tuple<Facts...>>) {
   return mistake<misuse::mixes_rows, Owner, Facts..., fact::groups<N>>{};
 }
 
-/// Returns the mistake in a tiled call, or `sound`. `Once` is what F returns for one group.
-template <class Tiled, class Owner, class Once>
+/// Returns the mistake in a tiled call whose groups have `Rows` rows, or `sound`. `Once` is what F returns for one group.
+template <class Tiled, int Rows, class Owner, class Once>
 constexpr auto problem_of_groups(Once once) {
-  using group = std::tuple_element_t<0, typename Tiled::tensors>;
-  constexpr int rows = group::shape.extent[0];
   if constexpr (wrong_body<Once>) {
     return pass_on<Owner>(first_value(once));
   } else if constexpr (!std::ranges::all_of(Tiled::body::results, [](const shape& made) {
-                         return made.rank > 0 && made.extent[0] == rows;
+                         return made.rank > 0 && made.extent[0] == Rows;
                        })) {
     using found = typename decltype([]<class... E>(std::type_identity<std::tuple<E...>>) {
-      return first_match<loses_rows<rows>, seen_from<typename Tiled::body::inner_owner, E>...>();
+      return first_match<loses_rows<Rows>, seen_from<typename Tiled::body::inner_owner, E>...>();
     }(std::type_identity<typename Tiled::body::bodies>{}))::type;
     using shown = std::conditional_t<std::is_void_v<found>, std::tuple_element_t<0, typename Tiled::body::bodies>, found>;
     return rows_mixed_by<Owner, Tiled::iterations>(std::type_identity<typename operation_fact<shown>::type>{});
@@ -119,7 +117,7 @@ struct call_form<tiled_mark<N>, F> : free_form<"tiled", misuse::not_callable> {
       const auto once =
           call_form<segment_mark<"tiled", allow_useless>, F>::of(stage_input<level, row_group<N, X>>{}...);
       using made = tiled_call<N, F, X...>;
-      using problem = decltype(problem_of_groups<made, owner>(once));
+      using problem = decltype(problem_of_groups<made, rows / N, owner>(once));
       if constexpr (std::same_as<problem, sound>) return results_of_scan<made>();
       else return in_place_of_results<body_size<std::remove_const_t<decltype(once)>>>(problem{});
     }
