@@ -1,138 +1,39 @@
-// Checks that a tiled layer treats rows independently: row r of its result depends on row r of its arguments alone, in
-// the same way for each r. The rows are the entries along the first axis.
+// Checks that tiled layers treat rows independently.
 #pragma once
 
 #include "cairn/check/names.hpp"
 
 namespace cairn::detail {
 
-/// What is known of the entries of a value along its first axis.
-enum class row_kind : std::uint8_t {
-  no_rows,  ///< the value does not depend on the arguments of the layer, and its entries may differ
-  alike,    ///< the value does not depend on the arguments of the layer, and its entries are computed alike
-  rows,     ///< entry r is computed from row r of the arguments, in the same way for each r
-  mixed     ///< none of these
-};
-
-/// Judges the values of a graph in order. The graph's first `arguments` leaves are the arguments of the layer.
-template <class Graph>
-struct row_judge {
-  const Graph& g;
-  row_kind of[Graph::size.nodes + 1] = {};
-
-  /// Returns true if argument `v` has an entry for each entry of the result `made` of an elementwise operation.
-  constexpr bool is_aligned(int v, const shape& made) const {
-    const shape& x = g.result(v).extents;
-    return made.rank > 0 && x.rank == made.rank && x.extent[0] == made.extent[0];
-  }
-  /// Returns true if argument `v` is repeated for each entry of the result `made` of an elementwise operation.
-  constexpr bool is_repeated(int v, const shape& made) const {
-    const shape& x = g.result(v).extents;
-    return x.rank < made.rank || made.rank == 0 || x.extent[0] == 1;
-  }
-  /// Joins what the arguments of an operation are. `aligned(i)` says that entry r of the result reads entry r of argument
-  /// number i, and `repeated(i)` that all entries read the same of it.
-  constexpr row_kind join(const graphs::node& n, auto aligned, auto repeated) const {
-    bool any = false, alike = true, one_by_one = true;
-    for (int i = 0; i < n.op->argument_count; ++i) {
-      const int v = g.arguments[n.first + i];
-      const row_kind k = of[v];
-      any |= k == row_kind::rows || k == row_kind::mixed;
-      alike &= repeated(i, v) || (aligned(i, v) && k == row_kind::alike);
-      one_by_one &= k == row_kind::rows ? aligned(i, v) : k != row_kind::mixed && (repeated(i, v) || k == row_kind::alike);
-    }
-    if (any) return one_by_one ? row_kind::rows : row_kind::mixed;
-    return alike ? row_kind::alike : row_kind::no_rows;
-  }
-  constexpr row_kind judge(int v) const {
-    const graphs::node& n = g.nodes[v];
-    const shape& made = n.result->extents;
-    switch (n.op->what) {
-      case graphs::role::elementwise:
-        return join(
-            n, [&](int, int x) { return is_aligned(x, made); }, [&](int, int x) { return is_repeated(x, made); });
-      case graphs::role::view:
-        return join(
-            n, [&](int, int x) { return made.rank > 0 && g.result(x).extents.rank > 0 &&
-                                        g.result(x).extents.extent[0] == made.extent[0]; },
-            [&](int, int) { return false; });
-      case graphs::role::map: {
-        const axis_map& first = n.op->map[0];
-        const bool in_order = first.begin == 0 && first.step == 1 && first.repeat == 1;
-        return join(
-            n, [&](int, int x) { return in_order && is_aligned(x, made); }, [&](int, int) { return false; });
-      }
-      case graphs::role::kernel: {
-        const auto keeps = [&](int i, int) { return (n.op->keeps_rows >> i) % 2 == 1; };
-        return join(n, keeps, [&](int i, int x) {
-          const shape& read = g.result(x).extents;
-          return n.op->keeps_rows != 0 && (!keeps(i, x) || (read.rank > 0 && read.extent[0] == 1));
-        });
-      }
-      default: return row_kind::no_rows;
-    }
-  }
-};
-
-/// Returns the first value that a result of the layer needs and that mixes rows, or none. The graph's first `arguments`
-/// leaves are the arguments of the layer.
-template <class Graph>
-constexpr int first_mixed(const Graph& g, int arguments) {
-  row_judge<Graph> rows{g};
-  bool needed[Graph::size.nodes + 1] = {};
-  for (int r = 0; r < g.result_count; ++r) needed[g.outputs[r]] = true;
-  for (int v = g.node_count; v-- > 0;) {
-    for (int i = 0; needed[v] && i < g.op(v).argument_count; ++i) needed[g.arguments[g.nodes[v].first + i]] = true;
-  }
-  for (int i = 0; i < arguments; ++i) rows.of[g.leaves[i].node] = row_kind::rows;
-  for (int v = 0; v < g.node_count; ++v) {
-    if (!needed[v] || rows.of[v] == row_kind::rows) continue;
-    rows.of[v] = rows.judge(v);
-    if (rows.of[v] == row_kind::mixed) return v;
-  }
-  for (int r = 0; r < g.result_count; ++r) {
-    if (rows.of[g.outputs[r]] != row_kind::rows) return g.outputs[r];
-  }
-  return graphs::none;
-}
-
-/// Rejects a layer of `Groups` groups of rows that mixes rows or updates states.
-template <int Groups, int Arguments>
+/// Rejects a tiled layer that mixes rows or updates a state. graph/rows.hpp has found the fault.
 struct rows_are_independent {
   template <class Compiled>
   static constexpr auto of() {
-    constexpr const auto& g = Compiled::model::lowered;
-    constexpr int state = [] {
-      for (int i = 0; i < g.leaf_count; ++i) {
-        if (g.leaves[i].next_value != graphs::none) return i;
-      }
-      return graphs::none;
-    }();
-    constexpr int mixed = first_mixed(g, Arguments);
-    if constexpr (mixed != graphs::none) {
-      return of_operation<Compiled, mixed>(std::make_integer_sequence<int, g.op(mixed).argument_count>{});
-    } else if constexpr (state != graphs::none) {
-      return mistake<misuse::updated_by_groups, top_scope, about<fact::state, leaf_name<Compiled, state>>,
-                     fact::groups<Groups>>{};
-    } else {
+    constexpr const graphs::mixed_rows* found = Compiled::graph.wrong.rows;
+    if constexpr (found == nullptr) {
       return sound{};
+    } else if constexpr (found->updates_state) {
+      return mistake<misuse::updated_by_groups, top_scope, about<fact::state, text_of_name<[] { return name<Compiled>; }>>,
+                     fact::groups<found->groups>>{};
+    } else {
+      return of_operation<Compiled>(std::make_integer_sequence<int, found->argument_count>{});
     }
   }
 
  private:
-  template <class Compiled, int Node>
+  template <class Compiled>
+  static constexpr std::string_view name = Compiled::graph.wrong.rows->name;
+  template <class Compiled, int Argument>
   struct value {
-    static constexpr cairn::shape shape = Compiled::model::lowered.result(Node).extents;
-    static constexpr element_type element = Compiled::model::lowered.result(Node).element;
+    static constexpr cairn::shape shape = Compiled::graph.wrong.rows->arguments[Argument]->extents;
+    static constexpr element_type element = Compiled::graph.wrong.rows->arguments[Argument]->element;
   };
-  template <class Compiled, int Node, int... Argument>
+  template <class Compiled, int... Argument>
   static constexpr auto of_operation(std::integer_sequence<int, Argument...>) {
-    constexpr const auto& g = Compiled::model::lowered;
-    constexpr auto name = text_of_name<[] { return g.op(Node).name; }>;
     return mistake<
         misuse::mixes_rows, top_scope,
-        fact::operation<name, tensor_fact<value<Compiled, g.arguments[g.nodes[Node].first + Argument]>>...>,
-        fact::groups<Groups>>{};
+        fact::operation<text_of_name<[] { return name<Compiled>; }>, tensor_fact<value<Compiled, Argument>>...>,
+        fact::groups<Compiled::graph.wrong.rows->groups>>{};
   }
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "cairn/check/model.hpp"
-#include "cairn/check/rows.hpp"
 #include "cairn/plan/scan.hpp"
 
 namespace cairn::graphs {
@@ -11,15 +10,9 @@ template <class Scan, class Target>
 constexpr auto scan_hooks<Scan, Target>::problem() {
   using namespace cairn::detail;
   using body_plan = typename plans::body_plan<Scan, Target>::compiled;
-  using of_rows = decltype([] {
-    if constexpr (Scan::cuts_rows)
-      return rows_are_independent<Scan::iterations, Scan::each_count>::template of<body_plan>();
-    else return sound{};
-  }());
   using problem = decltype(first_fault<body_plan, names_are_one_leaf, layers_have_own_names, keys_are_drawn_from_once,
                                        gradients_depend, policies_fit, states_become_one_value>::of());
-  if constexpr (!std::same_as<of_rows, sound>) return of_rows{};
-  else if constexpr (!std::same_as<problem, sound> || Target::order == 0) return problem{};
+  if constexpr (!std::same_as<problem, sound> || Target::order == 0) return problem{};
   else return first_fault<body_plan, batches_have_rows, segments_are_differentiated, segments_are_of_use>::of();
 }
 

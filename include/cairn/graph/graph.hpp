@@ -231,6 +231,16 @@ struct misfit {
   int name = 0, name_length = 0;  ///< the tag
 };
 
+/// An operation of a tiled layer that mixes rows, or a state that the layer updates.
+struct mixed_rows {
+  static constexpr int most_shown = 4;  ///< the most arguments of an operation that a message shows
+  int groups = 0;
+  std::string_view name;  ///< the name of the operation or the state
+  int argument_count = 0;
+  const result_info* arguments[most_shown] = {};
+  bool updates_state = false;
+};
+
 /// Mistakes that only lowering can find. Each is none if the mistake was not made.
 struct mistakes {
   int conflict = none;               ///< a leaf with a name that another leaf has, too
@@ -241,6 +251,7 @@ struct mistakes {
   int applied_twice = none;     ///< a parameter that two layers use
   int gradient_of_scan = none;  ///< the pullback of a scan, if a gradient of the pullback is taken
   int first_layer = none, second_layer = none;  ///< the results of the two layers that use `applied_twice`
+  const mixed_rows* rows = nullptr;  ///< the fault of a tiled layer, or null
 };
 
 /// The number of entries in each table of a graph, or an upper bound for it.

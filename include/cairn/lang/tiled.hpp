@@ -56,23 +56,19 @@ template <int N, class F, class... X>
 inline constexpr auto known_as<tiled_call<N, F, X...>> = known_as<F>;
 
 /// Is true for a value with a first axis of `Rows` rows.
+template <int Rows, class E>
+inline constexpr bool has_rows = E::shape.rank > 0 && E::shape.extent[0] == Rows;
+/// Is true for the result of an operation that has not `Rows` rows although an argument of the operation has.
+template <int Rows, class E>
+inline constexpr bool lost_rows = false;
+template <int Rows, class Op, class... A>
+inline constexpr bool lost_rows<Rows, expr<Op, A...>> = !has_rows<Rows, expr<Op, A...>> && (has_rows<Rows, A> || ...);
+template <int Rows, class Opaque>
+inline constexpr bool lost_rows<Rows, renamed<Opaque>> = lost_rows<Rows, revealed<Opaque>>;
 template <int Rows>
-struct has_rows {
-  template <class E>
-  static constexpr bool of = E::shape.rank > 0 && E::shape.extent[0] == Rows;
-};
-/// Is true for an operation that takes a value with `Rows` rows and returns a value without them.
-template <int Rows>
-struct loses_rows {
-  template <class E>
-  static constexpr bool operation = false;
-  template <class Op, class... A>
-  static constexpr bool operation<expr<Op, A...>> =
-      !has_rows<Rows>::template of<expr<Op, A...>> && (has_rows<Rows>::template of<A> || ...);
-  template <class Opaque>
-  static constexpr bool operation<renamed<Opaque>> = operation<revealed<Opaque>>;
+struct is_without_rows {
   template <class, class E>
-  static constexpr bool is = operation<E>;
+  static constexpr bool is = lost_rows<Rows, E>;
 };
 template <class Owner, int N, class... Facts>
 constexpr auto rows_mixed_by(std::type_identity<std::tuple<Facts...>>) {
@@ -88,10 +84,10 @@ constexpr auto problem_of_groups(Once once) {
                          return made.rank > 0 && made.extent[0] == Rows;
                        })) {
     using found = typename decltype([]<class... E>(std::type_identity<std::tuple<E...>>) {
-      return first_match<loses_rows<Rows>, seen_from<typename Tiled::body::inner_owner, E>...>();
+      return first_match<is_without_rows<Rows>, seen_from<typename Tiled::body::inner_owner, E>...>();
     }(std::type_identity<typename Tiled::body::bodies>{}))::type;
     using shown = std::conditional_t<std::is_void_v<found>, std::tuple_element_t<0, typename Tiled::body::bodies>, found>;
-    return rows_mixed_by<Owner, Tiled::iterations>(std::type_identity<typename operation_fact<shown>::type>{});
+    return lang::rows_mixed_by<Owner, Tiled::iterations>(std::type_identity<typename operation_fact<shown>::type>{});
   } else if constexpr (Tiled::traits.height > max_height) {
     return mistake<misuse::expression_too_large, Owner, fact::height<Tiled::traits.height>>{};
   } else {
@@ -110,7 +106,7 @@ struct call_form<tiled_mark<N>, F> : free_form<"tiled", misuse::not_callable> {
       return pass_on<owner>(x...);
     } else if constexpr (std::same_as<owner, mixed_scopes>) {
       return mistake<misuse::captured_value, owner, fact::operation<"tiled", tensor_fact<X>...>>{};
-    } else if constexpr (N < 1 || rows == 0 || !(has_rows<rows>::template of<X> && ...) || rows % std::max(N, 1) != 0) {
+    } else if constexpr (N < 1 || rows == 0 || !(has_rows<rows, X> && ...) || rows % std::max(N, 1) != 0) {
       return mistake<misuse::rows_in_groups, owner, fact::operation<"tiled", tensor_fact<X>...>, fact::groups<N>>{};
     } else {
       constexpr int level = merged_traits({X::traits...}).level;
