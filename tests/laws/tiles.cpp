@@ -15,7 +15,7 @@ BOOST_AUTO_TEST_CASE(with_the_optimizer_in_the_step) {
 BOOST_AUTO_TEST_CASE(on_two_threads) { laws_of_loops<models::tiled_everywhere, threads<2>>(); }
 #endif
 BOOST_AUTO_TEST_CASE(stored_as_bf16) { laws_of_loops<models::tiled_everywhere, mixed<bf16>>(); }
-BOOST_AUTO_TEST_CASE(next_to_placed_segments) { laws_of_loops<models::tiled_blocks, fit<1>>(); }
+BOOST_AUTO_TEST_CASE(next_to_placed_segments) { laws_of_loops<models::tiled_blocks, fit<4_KiB>>(); }
 BOOST_AUTO_TEST_CASE(gradients_of_tiles_follow_differences) {
   follows_differences<models::tiled_blocks>();
   follows_differences<models::tiled_in_roles>();

@@ -14,7 +14,7 @@ constexpr auto tiled_everywhere = [] {
   constexpr auto in_loop = layer([](auto h) {
     return scan<3, "step", revolve<2>>([](auto v) { return v + tanh(nn::tiled<2>(mlp)(v)); }, carried(h));
   });
-  return classify(x | ckpt<"a">(block<"a">(nn::tanh | nn::tiled<2>(dropping) | nn::sigmoid)) |
+  return classify(x | ckpt<"a">(block<"wide">(mlp) | block<"a">(nn::tanh | nn::tiled<2>(dropping) | nn::sigmoid)) |
                   block<"b">(nn::tiled<4>(ckpt<"s">(dropping) | nn::tanh)) |
                   block<"c">(nn::tiled<2>(nn::tanh | nn::tiled<2>(dropping))) | in_loop);
 }();

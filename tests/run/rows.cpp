@@ -12,8 +12,8 @@ namespace {
 /// Checks the kernel of Op on leaves. At least one argument must keep rows.
 template <class Op, auto... Leaves>
 void keeps_rows() {
-  constexpr auto kept = graphs::operation_of<Op, graphs::target<float, 0, true>,
-                                             tensor_of<std::remove_const_t<decltype(Leaves)>>...>.keeps_rows;
+  constexpr auto kept =
+      graphs::operation_of<Op, graphs::target<float, 0, true>, tensor_of<std::remove_const_t<decltype(Leaves)>>...>.keeps_rows;
   static_assert(kept != 0);
   BOOST_TEST_CONTEXT(std::string_view(Op::name)) {
     BOOST_TEST((detail::kernel_fault<Op, float, std::remove_const_t<decltype(Leaves)>...>(seed{1})) == "");
@@ -34,8 +34,8 @@ constexpr pooling halving{2};
 /// Is true if no argument keeps rows.
 template <class Op, auto... Leaves>
 constexpr bool mixes =
-    graphs::operation_of<Op, graphs::target<float, 0, true>,
-                         tensor_of<std::remove_const_t<decltype(Leaves)>>...>.keeps_rows == 0;
+    graphs::operation_of<Op, graphs::target<float, 0, true>, tensor_of<std::remove_const_t<decltype(Leaves)>>...>.keeps_rows ==
+    0;
 static_assert(mixes<matmul_op<true, false>, x<5, 7>, y<5, 3>>);
 static_assert(mixes<sum_op<1, true>, x<5, 7>> && mixes<softmax_op<0>, x<5, 7>> && mixes<softmax_op<-2>, x<5, 7>>);
 static_assert(mixes<transpose_op<std::array{1, 0}>, x<5, 7>> && mixes<concatenate_op<0>, x<5, 7>, y<5, 7>>);

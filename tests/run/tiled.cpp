@@ -112,7 +112,8 @@ BOOST_AUTO_TEST_CASE(any_number_of_groups) {
   has_groups<x<512, 64>, nn::linear<"fc1", 256> | nn::relu | nn::linear<"fc2", 64>, 4, 8, 32>();
 }
 BOOST_AUTO_TEST_CASE(gradients_are_sums_from_the_last_group_on) {
-  const arrays tiled = third_step<x<15, 7> | nn::tiled<3>(layer(by_name))>(), written = third_step<in_three(x<15, 7>)>();
+  const arrays tiled = third_step<x<15, 7> | nn::tiled<3>(layer(by_name))>(),
+               written = third_step<in_three(x<15, 7>)>();
   BOOST_TEST_REQUIRE(tiled.size() == written.size());
   for (const auto& [name, numbers] : written) BOOST_TEST(same_bits(tiled.at(name), numbers), name);
 }
@@ -136,8 +137,7 @@ BOOST_AUTO_TEST_CASE(random_numbers_are_those_without_groups) {
 }
 BOOST_AUTO_TEST_CASE(several_arguments_are_divided) {
   constexpr auto whole = layer([](auto h) { return weighed(h, h | nn::linear<"b", 5>, argmax<-1>(h)); });
-  constexpr auto tiled =
-      layer([](auto h) { return nn::tiled<4>(weighed, h, h | nn::linear<"b", 5>, argmax<-1>(h)); });
+  constexpr auto tiled = layer([](auto h) { return nn::tiled<4>(weighed, h, h | nn::linear<"b", 5>, argmax<-1>(h)); });
   is_like_whole<x<12, 5>, tiled, whole>();
   constexpr auto one_result = layer([](auto h) { return std::get<1>(two(h)) * std::get<0>(two(h)); });
   constexpr auto one_tiled = layer([](auto h) {

@@ -13,8 +13,8 @@ struct rows_are_independent {
     if constexpr (found == nullptr) {
       return sound{};
     } else if constexpr (found->updates_state) {
-      return mistake<misuse::updated_by_groups, top_scope, about<fact::state, text_of_name<[] { return name<Compiled>; }>>,
-                     fact::groups<found->groups>>{};
+      return mistake<misuse::updated_by_groups, top_scope,
+                     about<fact::state, text_of_name<[] { return name<Compiled>; }>>, fact::groups<found->groups>>{};
     } else {
       return of_operation<Compiled>(std::make_integer_sequence<int, found->argument_count>{});
     }

@@ -251,7 +251,7 @@ struct mistakes {
   int applied_twice = none;     ///< a parameter that two layers use
   int gradient_of_scan = none;  ///< the pullback of a scan, if a gradient of the pullback is taken
   int first_layer = none, second_layer = none;  ///< the results of the two layers that use `applied_twice`
-  const mixed_rows* rows = nullptr;  ///< the fault of a tiled layer, or null
+  const mixed_rows* rows = nullptr;             ///< the fault of a tiled layer, or null
 };
 
 /// The number of entries in each table of a graph, or an upper bound for it.

@@ -11,7 +11,7 @@ enum class row_kind : std::uint8_t {
   no_rows,  ///< the value does not depend on the arguments of the layer, and its entries may differ
   alike,    ///< the value does not depend on the arguments of the layer, and its entries are computed alike
   rows,     ///< entry r is computed from row r of the arguments, in the same way for each r
-  mixed     ///< none of these
+  mixed     ///< the value depends on the arguments of the layer in another way
 };
 
 /// Judges the values of the graph of a layer. Values are judged after their arguments.
@@ -30,8 +30,8 @@ struct row_judge {
     const shape& x = g.result(v).extents;
     return x.rank < made.rank || made.rank == 0 || x.extent[0] == 1;
   }
-  /// Joins what the arguments of an operation are. `aligned(i)` says that entry r of the result reads entry r of argument
-  /// number i, and `repeated(i)` that all entries read the same of it.
+  /// Judges a result by the kinds of its arguments. `aligned(i, v)` returns true if entry r of the result reads entry r
+  /// of argument number i, which is value v. `repeated(i, v)` returns true if all entries read the same of the argument.
   constexpr row_kind join(const node& n, auto aligned, auto repeated) const {
     bool any = false, alike = true, one_by_one = true;
     for (int i = 0; i < n.op->argument_count; ++i) {
@@ -39,7 +39,8 @@ struct row_judge {
       const row_kind k = of[v];
       any |= k == row_kind::rows || k == row_kind::mixed;
       alike &= repeated(i, v) || (aligned(i, v) && k == row_kind::alike);
-      one_by_one &= k == row_kind::rows ? aligned(i, v) : k != row_kind::mixed && (repeated(i, v) || k == row_kind::alike);
+      one_by_one &=
+          k == row_kind::rows ? aligned(i, v) : k != row_kind::mixed && (repeated(i, v) || k == row_kind::alike);
     }
     if (any) return one_by_one ? row_kind::rows : row_kind::mixed;
     return alike ? row_kind::alike : row_kind::no_rows;
@@ -53,14 +54,15 @@ struct row_judge {
             n, [&](int, int x) { return is_aligned(x, made); }, [&](int, int x) { return is_repeated(x, made); });
       case role::view:
         return join(
-            n, [&](int, int x) { return made.rank > 0 && g.result(x).extents.rank > 0 &&
-                                        g.result(x).extents.extent[0] == made.extent[0]; },
+            n,
+            [&](int, int x) {
+              return made.rank > 0 && g.result(x).extents.rank > 0 && g.result(x).extents.extent[0] == made.extent[0];
+            },
             [&](int, int) { return false; });
       case role::map: {
         const axis_map& first = n.op->map[0];
         const bool in_order = first.begin == 0 && first.step == 1 && first.repeat == 1;
-        return join(
-            n, [&](int, int x) { return in_order && is_aligned(x, made); }, [&](int, int) { return false; });
+        return join(n, [&](int, int x) { return in_order && is_aligned(x, made); }, [&](int, int) { return false; });
       }
       case role::kernel: {
         const auto keeps = [&](int i, int) { return (n.op->keeps_rows >> i) % 2 == 1; };
@@ -69,7 +71,8 @@ struct row_judge {
           return n.op->keeps_rows != 0 && (!keeps(i, x) || (read.rank > 0 && read.extent[0] == 1));
         });
       }
-      default: return row_kind::no_rows;
+      default:
+        return row_kind::no_rows;
     }
   }
 };

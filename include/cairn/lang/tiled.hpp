@@ -6,8 +6,8 @@
 
 namespace cairn::lang {
 
-/// The mark of a layer that is applied to N groups of rows. Each group is a segment. The segment may be useless, because
-/// the groups also save bytes in the forward pass.
+/// The mark of a layer that is applied to N groups of rows. Each group is a segment. The segment may be useless,
+/// because the groups also save bytes in the forward pass.
 template <int N>
 struct tiled_mark : segment_mark<"tiled", allow_useless> {
   static constexpr fixed_string function = "tiled";
@@ -20,8 +20,8 @@ tensor<E::element, (Axis == 0 ? E::shape.extent[0] / N : E::shape.extent[Axis]).
 template <int N, class E>
 using row_group = decltype(group_of_rows<N, E>(axes_of_expression<E>{}));
 
-/// F applied to N groups of rows of the arguments, one group after another. It has the members of a scan without carried
-/// values, in which each iteration reads and computes one group.
+/// F applied to N groups of rows of the arguments, one group after another. It has the members of a scan without
+/// carried values, in which each iteration reads and computes one group.
 template <int N, class F, an_expression... X>
 struct tiled_call : expression {
   using owner = owner_of<X...>;
@@ -75,7 +75,7 @@ constexpr auto rows_mixed_by(std::type_identity<std::tuple<Facts...>>) {
   return mistake<misuse::mixes_rows, Owner, Facts..., fact::groups<N>>{};
 }
 
-/// Returns the mistake in a tiled call whose groups have `Rows` rows, or `sound`. `Once` is what F returns for one group.
+/// Returns the mistake in a tiled call with groups of `Rows` rows, or `sound`. `Once` is what F returns for one group.
 template <class Tiled, int Rows, class Owner, class Once>
 constexpr auto problem_of_groups(Once once) {
   if constexpr (wrong_body<Once>) {
@@ -86,7 +86,8 @@ constexpr auto problem_of_groups(Once once) {
     using found = typename decltype([]<class... E>(std::type_identity<std::tuple<E...>>) {
       return first_match<is_without_rows<Rows>, seen_from<typename Tiled::body::inner_owner, E>...>();
     }(std::type_identity<typename Tiled::body::bodies>{}))::type;
-    using shown = std::conditional_t<std::is_void_v<found>, std::tuple_element_t<0, typename Tiled::body::bodies>, found>;
+    using shown =
+        std::conditional_t<std::is_void_v<found>, std::tuple_element_t<0, typename Tiled::body::bodies>, found>;
     return lang::rows_mixed_by<Owner, Tiled::iterations>(std::type_identity<typename operation_fact<shown>::type>{});
   } else if constexpr (Tiled::traits.height > max_height) {
     return mistake<misuse::expression_too_large, Owner, fact::height<Tiled::traits.height>>{};
@@ -101,7 +102,7 @@ struct call_form<tiled_mark<N>, F> : free_form<"tiled", misuse::not_callable> {
   static constexpr auto of(X... x) {
     using owner = owner_of<X...>;
     constexpr int rows = [](const shape& first, const auto&...) { return first.rank == 0 ? 0 : first.extent[0]; }(
-        X::shape..., cairn::shape{});
+                             X::shape..., cairn::shape{});
     if constexpr ((wrong<X> || ...)) {
       return pass_on<owner>(x...);
     } else if constexpr (std::same_as<owner, mixed_scopes>) {
@@ -134,11 +135,9 @@ namespace cairn::nn {
 ///
 /// If f takes several arguments, the rows of all of them are divided: `nn::tiled<4>(f, x, y)`.
 ///
-/// Rejects
-/// - a first axis that N does not divide, or arguments with first axes of different extents,
-/// - an operation that computes a row from other rows, or from the position of the row, or that does not declare
-///   `keeps_rows`,
-/// - updates of states, and whatever a segment rejects.
+/// Rejects: a first axis that N does not divide; first axes of different extents. A program rejects an operation that
+/// computes a row from other rows or from the row's position, or does not declare `keeps_rows`. It also rejects updates
+/// of states, and what a segment rejects.
 template <int N, class F, class... A>
   requires(sizeof...(A) > 0)
 constexpr lang::applied<lang::block_form<lang::tiled_mark<N>>, F, A...> tiled(F, A...) {

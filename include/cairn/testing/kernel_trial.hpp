@@ -133,7 +133,8 @@ class kernel_trial {
       if (draws) std::copy_n(made[at(r)].end() - row, row, first_[at(r)].end() - row);
       else copy_first_row(first_[at(r)]);
       if (made[at(r)] != first_[at(r)])
-        found = text_of({"result ", text_of(r), " has a row that depends on another row or on its position, but "
+        found = text_of({"result ", text_of(r),
+                         " has a row that depends on another row or on its position, but "
                          "keeps_rows says that it does not"});
     }
     return found;
