@@ -91,6 +91,17 @@ constexpr auto of_matrices = [](auto h) {
   return transpose(matmul(m, transpose(m))) * mean<-1>(reshape<rows, 1, 6>(h), keepdim);
 };
 constexpr auto looking_up = [](auto h) { return h * (argmax<-1>(h) | nn::embedding<"table", 6>); };
+constexpr auto dropping_weights = [](auto h) {
+  constexpr int rows = decltype(h)::shape[0];
+  const auto ones = make<lang::expand_op<shape{rows, 5}>>(1_c);
+  const auto some = dropout<"w", 0.5>(param<"/w", 5, 5>);
+  return matmul(h, some) * dropout<"v", 0.5>(ones) * dropout<"u", 0.2>(param<"/u", 5>);
+};
+/// One step of a descent: a layer that takes a gradient itself.
+constexpr auto descending = [](auto h) {
+  const auto energy = h | nn::linear<"e1", 9> | nn::tanh | nn::linear<"e2", 3>;
+  return h - 0.3_c * grad(sum(square(energy)), h);
+};
 constexpr auto weighed = [](auto a, auto b, auto i) {
   return tanh(a | nn::linear<"fc", 5>) * b + (i | nn::embedding<"table", 5>);
 };
@@ -128,12 +139,15 @@ BOOST_AUTO_TEST_CASE(layers_of_rows) {
   has_groups<x<8, 6>, layer(of_matrices), 4>();
   has_groups<x<9, 6>, layer(looking_up), 3, 9>();
   has_groups<x<6, 5, 2, 4>, layer([](auto h) { return nn::rotary(h); }), 2>();
+  has_groups<x<8, 6>, layer(descending), 4>();
 }
 BOOST_AUTO_TEST_CASE(random_numbers_are_those_without_groups) {
   constexpr auto dropping = nn::dropout<"a", 0.3> | nn::linear<"fc", 9> | nn::dropout<"b", 0.5>;
   has_groups<x<24, 8>, dropping, 2, 3, 24>();
   has_groups<x<15, 7>, dropping, 3, 5, 15>();  // groups do not begin at a multiple of four numbers
   has_groups<x<6, 5, 8>, nn::self_attention<"attn", 2, nn::attention_options{.dropout = 0.4}>, 2, 6>();
+  has_groups<x<8, 5>, layer(dropping_weights), 2, 8>();
+  has_groups<x<8, 5>, nn::tiled<2>(layer(dropping_weights)), 2>();
 }
 BOOST_AUTO_TEST_CASE(several_arguments_are_divided) {
   constexpr auto whole = layer([](auto h) { return weighed(h, h | nn::linear<"b", 5>, argmax<-1>(h)); });

@@ -48,10 +48,7 @@ struct scan_hooks {
 template <class Scan, class Target>
 struct scan_operations {
   using facts = scan_facts<Scan, Target>;
-  using scan_type = Scan;
   static constexpr const auto& g = facts::g;
-  /// The fault of a tiled layer. `groups` is 0 if there is none.
-  static constexpr mixed_rows own_mixed_rows = find_mixed_rows(g, facts::each, Scan::iterations);
   using hooks = scan_hooks<Scan, Target>;
   static constexpr scan_figures figures = hooks::figures();
   static constexpr bool stores_memory = figures.stored_bytes > 0;
@@ -281,13 +278,17 @@ struct scan_that_fits<lang::scanned<T, Name, fit<Bytes>, F, Rest...>, Target> {
   using type = std::conditional_t<all <= Bytes, with<store_all>, with<revolve<snapshots>>>;
 };
 
-/// The fault of a tiled layer, if iterations are groups of rows, or the fault of a tiled layer in the body. If there is
-/// none, this is null.
-template <class Operations>
+/// For a scan in which iterations are groups of rows: how the body treats rows, and what is wrong with that.
+template <class Scan, class Target>
+inline constexpr auto rows_of_body = row_judge(scan_body_of<Scan, Target>, Scan::each_count);
+template <class Scan, class Target>
+inline constexpr mixed_rows mixed_rows_of_body = find_mixed_rows(rows_of_body<Scan, Target>, Scan::iterations);
+/// What is wrong with a tiled layer: with this one, or with one in the body of the scan. Null if nothing is wrong.
+template <class Scan, class Target>
 inline constexpr const mixed_rows* mixed_rows_in = [] {
-  const mixed_rows* const inner = Operations::g.wrong.rows;
-  if constexpr (!Operations::scan_type::cuts_rows) return inner;
-  else return inner == nullptr && Operations::own_mixed_rows.groups > 0 ? &Operations::own_mixed_rows : inner;
+  const mixed_rows* const inner = scan_body_of<Scan, Target>.wrong.rows;
+  if constexpr (!Scan::cuts_rows) return inner;
+  else return mixed_rows_of_body<Scan, Target>.groups > 0 ? &mixed_rows_of_body<Scan, Target> : inner;
 }();
 
 /// Lowers a scan, or another expression with the members of a scan, that has the arguments A.
@@ -317,7 +318,8 @@ struct scan_lowering {
     using operations = scan_operations<fitting, within>;
     constexpr const auto& g = operations::g;
     const top_level_expression here{b, std::same_as<typename type::owner, lang::top_scope>};
-    if (!cairn::detail::same_address(mixed_rows_in<operations>, nullptr)) b.wrong.rows = mixed_rows_in<operations>;
+    constexpr const mixed_rows* fault = mixed_rows_in<fitting, within>;
+    if (!cairn::detail::same_address(fault, nullptr)) b.wrong.rows = fault;
     stack<int> arguments;
     (arguments.push(lowering<A>::template into<Target>(b)), ...);
     int leaves[operations::facts::arguments + 1] = {};

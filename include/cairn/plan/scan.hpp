@@ -201,8 +201,8 @@ struct body_plan {
 
   template <bool Back>
   static constexpr auto unused = find_unused_offsets<body_plan, Back>();
-  /// Bytes of zeros that stand in for missing cotangents. The pullback is computed only if there is a cotangent. If there
-  /// can be only one cotangent, none is missing.
+  /// Bytes of zeros that stand in for missing cotangents. The pullback is computed only if there is a cotangent. If
+  /// there can be only one cotangent, none is missing.
   static constexpr std::int64_t zero_bytes = [] {
     std::int64_t most = 0;
     if (facts::cotangent_count == 1) return most;

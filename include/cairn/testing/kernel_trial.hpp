@@ -112,8 +112,8 @@ class kernel_trial {
     }
     return found;
   }
-  /// Checks `op::keeps_rows`, after `fault` has returned an empty text. Copies the first row of all arguments that have a
-  /// row for each row of the results over their last row. The last row of each result must then become its first row,
+  /// Checks `op::keeps_rows`, after `fault` has returned an empty text. In all arguments that have a row for each row of
+  /// the results, the first row is copied over the last row. The last row of each result must then become its first row,
   /// and all other rows must keep their bits. If `draws` is true, the kernel draws random numbers by position, and only
   /// the other rows are compared.
   std::string row_fault(bool draws) {
@@ -133,9 +133,9 @@ class kernel_trial {
       if (draws) std::copy_n(made[at(r)].end() - row, row, first_[at(r)].end() - row);
       else copy_first_row(first_[at(r)]);
       if (made[at(r)] != first_[at(r)])
-        found = text_of({"result ", text_of(r),
-                         " has a row that depends on another row or on its position, but "
-                         "keeps_rows says that it does not"});
+        found =
+            text_of({"result ", text_of(r), " has a row that depends on another row or on its position; keeps_rows ",
+                     "says that it does not"});
     }
     return found;
   }
