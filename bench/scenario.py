@@ -10,7 +10,8 @@ Each contestant is a process. After its warm-up it says `ready {...}` and sleeps
 of K steps. The contestants run one at a time, in rounds, so that other load on the machine hits all of them alike.
 
 If `tensors.py` sets `contestants`, `threads`, `tolerances` or `limits`, they hold for the scenario. `contests` is a
-list of lists of contestants, which compete one list after another.
+list of lists of contestants, which compete one list after another. `more` is a list of contestants in addition to the
+usual ones.
 
 A form that begins with bf16- stores and multiplies bf16, with float parameters, as mixed<bf16>, torch.autocast and
 casts in JAX do. Its losses are compared with the losses of cairn's float form. Its time is also compared with the time
@@ -269,10 +270,11 @@ def takes_part(who, form, scenario):
     return "contestant::train" in (bench / "scenario" / scenario / "cairn.cpp").read_text()
 
 
-def contest(scenario, threads, taking_part=None, limits={}):
+def contest(scenario, threads, taking_part=None, limits={}, more=()):
     """Returns the rows of all contestants. `limits` can have `budget`, in seconds, and `least`, the fewest rounds."""
     rows, running = [], []
-    for who, form in taking_part or [each for each in contestants if takes_part(*each, scenario)]:
+    usual = [each for each in contestants if takes_part(*each, scenario)]
+    for who, form in [*(taking_part or usual), *more]:
         row = {"scenario": scenario, "threads": threads, "who": who, "form": form, "fault": ""}
         rows.append(row)
         try:
@@ -438,7 +440,7 @@ def run(scenario):
             machine = processor(threads)
             limits = getattr(module, "limits", {})
             rows = ([row for each in getattr(module, "contests", [taking_part])
-                     for row in contest(model, threads, each, limits)]
+                     for row in contest(model, threads, each, limits, getattr(module, "more", ()))]
                     if module else products(model, threads))
             machine = processor(threads, machine)
             if module:

@@ -39,6 +39,7 @@
 #include "cairn/lang/repeat.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/lang/scan.hpp"
+#include "cairn/lang/tiled.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/flatten.hpp"
 #include "cairn/nn/linear.hpp"

@@ -15,6 +15,7 @@
 // `window<extent, stride, padding>`.
 
 #include "cairn/check/model.hpp"
+#include "cairn/lang/tiled.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/embedding.hpp"
@@ -214,6 +215,22 @@ constexpr auto body = [](auto h) { return std::tuple{matmul(h, param<"w", 5, 5>)
 constexpr auto body = [](auto h, auto x) { return tanh(h * param<"w", 4>) * x; };
 [[maybe_unused]] constexpr auto h = scan<10, "step">(body, carried(input<"h0", 4>), each(input<"x", 9>));   // wrong
 [[maybe_unused]] constexpr auto h = scan<10, "step">(body, carried(input<"h0", 4>), each(input<"x", 10>));  // right
+
+// case: shape-mismatch-tiled
+// says: nn::tiled<N> divides the first axis of each argument into N equal groups of rows
+// shows: fact::operation<cairn::fixed_string<6>\{"tiled"\}, float ?\[30\]\[8\]>, cairn::fact::groups<4>
+constexpr auto feed_forward = nn::linear<"fc1", 32> | nn::relu | nn::linear<"fc2", 8>;
+constexpr auto tiled = nn::tiled<4>(feed_forward);  // wrong
+constexpr auto tiled = nn::tiled<5>(feed_forward);  // right
+[[maybe_unused]] constexpr auto h = input<"x", 30, 8> | tiled;
+
+// case: shape-mismatch-tiled-arguments
+// says: nn::tiled<N> divides the first axis of each argument .* which has the same extent in all arguments
+// shows: fact::operation<cairn::fixed_string<6>\{"tiled"\}, float ?\[32\]\[8\], float ?\[16\]\[8\]>, cairn::fact::groups<4>
+constexpr auto product = [](auto a, auto b) { return a * b; };
+constexpr auto b = input<"b", 16, 8>;  // wrong
+constexpr auto b = input<"b", 32, 8>;  // right
+[[maybe_unused]] constexpr auto h = nn::tiled<4>(product, input<"a", 32, 8>, b);
 
 // case: shape-mismatch-zero-row
 // says: the zero_row of a parameter is one of its rows, from 0 on, or -1 for none

@@ -132,6 +132,18 @@ void compute(ignores_followers_op, signature<Real, X>, void* const* operands, co
   for (std::int64_t i = 0; i < X::shape.count(); ++i)
     static_cast<Real*>(operands[0])[i / X::shape[-1]] += 2 * static_cast<const Real*>(operands[1])[i];
 }
+struct mixes_rows_op : doubled_op {
+  static constexpr bool keeps_rows(int, const shape&) { return true; }
+};
+template <class Real, class X>
+void compute(mixes_rows_op, signature<Real, X> of, void* const* operands) {
+  *doubled(of, operands) += static_cast<const Real*>(operands[1])[X::shape.count() - 1];
+}
+struct numbers_rows_op : mixes_rows_op {};
+template <class Real, class X>
+void compute(numbers_rows_op, signature<Real, X> of, void* const* operands) {
+  doubled(of, operands)[X::shape.count() - 1] += 1;
+}
 struct wrong_gradient_op : doubled_op {
   static constexpr auto vjp(auto g, auto, auto) { return gradients(g * 3_c); }
 };
@@ -305,6 +317,8 @@ BOOST_AUTO_TEST_CASE(results_that_depend_on_calls_threads_or_neighbours) {
   BOOST_TEST(tells(of_x<broken::counts_threads_op>(), "doubled: result 0, number 0, is ", "on 2 threads"));
   BOOST_TEST(tells(of_x<broken::overwrites_op>(), "doubled: result 0, number 12, is ", "over the argument"));
   BOOST_TEST(tells(of_x<broken::depends_on_reader_op>(), "doubled: result 1, number 0, is ", "nobody reads result 0"));
+  BOOST_TEST(tells(of_x<broken::mixes_rows_op>(), "doubled: result 0 has a row that depends on another row"));
+  BOOST_TEST(tells(of_x<broken::numbers_rows_op>(), "doubled: result 0 has a row that depends on another row"));
   BOOST_TEST(tells(of_x<broken::ignores_rows_op>(), "doubled: it computes other numbers where a loop makes the rows"));
   BOOST_TEST(tells(of_x<broken::ignores_followers_op>(), "doubled: it computes other numbers where a loop follows"));
 }

@@ -493,6 +493,35 @@ class body:
         self.has |= product_policies
         return self.layer(f'nn::swiglu<"{name}", {hidden}>', v, v.shape, hidden * v.bound**2 + 1)
 
+    def tiled(self):
+        """Adds the result of layers that run on groups of rows, one group after another."""
+        v, draw = self.any(), self.draw
+        if len(v.shape) < 2:
+            return None
+        shape, bound, layers, names = v.shape, v.bound, [], []
+        for kind in draw.choices(["linear", "tanh", "gelu", "norm", "dropout"], [4, 2, 2, 2, 1], k=draw.randint(1, 4)):
+            name = self.of.name("l")
+            if kind == "linear":
+                out = draw.choice(extents)
+                if count(shape[:-1]) * out > most_elements:
+                    return None
+                layers.append(f'nn::linear<"{name}", {out}>')
+                names += [name + ".weight", name + ".bias"]
+                bound, shape = math.sqrt(shape[-1]) * bound + 1, shape[:-1] + (out,)
+            elif kind == "norm":
+                layers.append(f'nn::rms_norm<"{name}", 1.0>')
+                names.append(name + ".weight")
+                bound = min(bound, math.sqrt(shape[-1]))
+            elif kind == "dropout":
+                layers.append(f'nn::dropout<"{name}", 0.25>')
+                bound, self.reusable = bound / 0.75, False  # a name may draw only once
+            else:
+                layers.append(f"nn::{kind}")
+        self.names += names
+        self.of.slopes, self.of.loops = most_slopes, True  # a body that is planned once, without a second gradient
+        groups = draw.choice([n for n in range(1, v.shape[0] + 1) if v.shape[0] % n == 0])
+        return self.add(f"({v.text} | nn::tiled<{groups}>({' | '.join(layers)}))", shape, bound, v)
+
     def tied(self):
         """Adds a product with the weight of a linear layer. Other products may share the weight."""
         v, out = self.any(), self.draw.choice(extents)
@@ -927,7 +956,7 @@ class body:
                  (self.row_norm, 1.5), (self.rotary, 2), (self.embedding, 1.5), (self.state, 1), (self.tag, 2),
                  (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),
                  (self.choose, 1.5), (self.move_places, 1.5), (self.gather, 3), (self.ones, 0.5),
-                 (self.recurrent, 2), (self.transformer, 0.7), (self.swiglu, 0.7), (self.tied, 0.7),
+                 (self.recurrent, 2), (self.transformer, 0.7), (self.swiglu, 0.7), (self.tied, 0.7), (self.tiled, 1),
                  (self.positions, 0.5), (self.placed, 1)]
         draws, weights = zip(*kinds)
         while operations > 0 and self.of.left > 0:

@@ -1,4 +1,4 @@
-"""2048 rows, 8 blocks x + fc2(gelu(fc1(x))), 256-1024-256, mean of squares, AdamW; ckpt: each block is a segment."""
+"""2048 rows, 8 blocks x + fc2(gelu(fc1(x))), 256-1024-256, mean of squares, AdamW; ckpt: segments, or groups of rows."""
 
 tensors = {"x": (1, 2048, 256)}
 for i in range(8):
@@ -9,3 +9,4 @@ for i in range(8):
         f"block.{i}.fc2.bias": (1024**-0.5, 256),
     }
 labels = {}
+more = [(f"cairn.{beside}tiled{groups}", "ckpt") for groups in (4, 8) for beside in ("", "optimizer-")]

@@ -47,6 +47,9 @@ struct random_stream {
   seed from;
   std::uint64_t operation = 0;  ///< hash64_of(the operation's name)
   std::uint32_t step = 0;
+  /// If the operation computes one of several equal parts of its rows, the number of the part. Its elements are counted
+  /// on from the elements of the parts before it.
+  std::uint32_t part = 0;
 
   /// Returns the words of elements 4 n to 4 n + 3.
   constexpr std::array<std::uint32_t, 4> operator()(std::uint32_t n) const {

@@ -5,6 +5,7 @@
 #include "cairn/check/gradient_checks.hpp"
 #include "cairn/check/leaf_checks.hpp"
 #include "cairn/check/part_checks.hpp"
+#include "cairn/check/rows.hpp"
 #include "cairn/check/segment_checks.hpp"
 #include "cairn/search/fit.hpp"
 
@@ -27,9 +28,9 @@ struct first_fault<Compiled, Check, Rest...> {
 /// Returns the mistake in a compiled model, or sound.
 template <class Compiled>
 constexpr auto problem_of() {
-  using problem =
-      decltype(first_fault<Compiled, names_are_one_leaf, layers_have_own_names, keys_are_drawn_from_once,
-                           gradients_depend, policies_fit, states_become_one_value, option_names_are_known>::of());
+  using problem = decltype(first_fault<Compiled, rows_are_independent, names_are_one_leaf, layers_have_own_names,
+                                       keys_are_drawn_from_once, gradients_depend, policies_fit,
+                                       states_become_one_value, option_names_are_known>::of());
   if constexpr (!std::same_as<problem, sound>) return problem{};
   else if constexpr (!Compiled::model::purpose::trains) return nothing_is_random::of<Compiled>();
   else

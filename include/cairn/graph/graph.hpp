@@ -117,6 +117,7 @@ struct operation {
   int precision_argument = 0;
   bool converts = false;          ///< is a conversion to or from bf16 that plan/store.hpp added
   const axis_map* map = nullptr;  ///< by axis
+  std::uint64_t keeps_rows = 0;   ///< a bit for each argument; see `op::keeps_rows`
   workspace kernel_workspace = {};
   int number_bytes = 0;  ///< bytes of a number of `kernel_workspace`
 
@@ -234,6 +235,16 @@ struct misfit {
   int name = 0, name_length = 0;  ///< the tag
 };
 
+/// An operation of a tiled layer that mixes rows, or a state that the layer updates.
+struct mixed_rows {
+  static constexpr int most_shown = 4;  ///< the most arguments of an operation that a message shows
+  int groups = 0;
+  std::string_view name;  ///< the name of the operation or the state
+  int argument_count = 0;
+  const result_info* arguments[most_shown] = {};
+  bool updates_state = false;
+};
+
 /// Mistakes that only lowering can find. Each is none if the mistake was not made.
 struct mistakes {
   int conflict = none;               ///< a leaf with a name that another leaf has, too
@@ -244,6 +255,7 @@ struct mistakes {
   int applied_twice = none;     ///< a parameter that two layers use
   int gradient_of_scan = none;  ///< the pullback of a scan, if a gradient of the pullback is taken
   int first_layer = none, second_layer = none;  ///< the results of the two layers that use `applied_twice`
+  const mixed_rows* rows = nullptr;             ///< the fault of a tiled layer, or null
 };
 
 /// The number of entries in each table of a graph, or an upper bound for it.

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/graph/build.hpp"
-#include "cairn/lang/scan.hpp"
+#include "cairn/lang/tiled.hpp"
 
 namespace cairn::graphs {
 
@@ -44,12 +44,12 @@ inline constexpr sizes size_of_body = [](sizes s) {
   s.updates += Scan::result_count;  // makes room in `outputs`, because a scan may have more results than a program
   s.characters += 2 * (s.leaves + s.segments);
   return s;
-}(body_lowering<lang::block_mark<Scan::name>, typename Scan::body::bodies>::size);
+}(body_lowering<typename Scan::mark, typename Scan::body::bodies>::size);
 
 /// Lowers the body of a scan. The path of names begins with '/', so that a prefixed name begins with "/.".
 template <class Scan, class Target>
 constexpr void lower_body(builder& b, int* results) {
-  using body = body_lowering<lang::block_mark<Scan::name>, typename Scan::body::bodies>;
+  using body = body_lowering<typename Scan::mark, typename Scan::body::bodies>;
   constexpr int count = std::tuple_size_v<typename Scan::tensors>;
   int arguments[count];
   [&]<class... Tensor>(std::type_identity<std::tuple<Tensor...>>) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/graph/loop_body.hpp"
+#include "cairn/graph/rows.hpp"
 
 #include <limits>
 
@@ -20,7 +21,8 @@ struct scan_hooks {
   // plan/
   static constexpr scan_figures figures();
   static constexpr bool backward_reads(int result);
-  static constexpr bool backward_reads_argument(int leaf);
+  static constexpr bool gradient_fits_over_argument(
+      int leaf);  ///< true if the leaf's gradient is written after the leaf was last read
   static constexpr bool gradient_can_be_left_out(
       int leaf);  ///< true if the leaf's gradient, if unused, is not computed
   template <bool Backward>
@@ -90,7 +92,7 @@ struct scan_operations {
   /// iterations are reversed from the last to the first, and an iteration is recomputed only before its gradients are
   /// computed.
   static constexpr bool may_be_overwritten(int leaf) {
-    return leaf >= facts::carried && leaf < facts::carried + facts::each && !hooks::backward_reads_argument(leaf);
+    return leaf >= facts::carried && leaf < facts::carried + facts::each && hooks::gradient_fits_over_argument(leaf);
   }
   /// The results of the pullback: one gradient for each wanted argument. A gradient that is summed over the iterations
   /// may overwrite the sum so far.
@@ -246,6 +248,7 @@ struct scan_operations {
     o.argument_count = facts::arguments;
     o.result_count = facts::results + stores_memory;
     o.results = scan_results.data();
+    if (Scan::cuts_rows) o.keeps_rows = (std::uint64_t{1} << facts::each) - 1;
     o.workspace_of_plan = &hooks::template workspace_bytes<false>;
     o.run = &hooks::template run<false>;
     if constexpr (Target::order > 0 && facts::cotangent_count > 0 && facts::gradient_count > 0) {
@@ -275,23 +278,35 @@ struct scan_that_fits<lang::scanned<T, Name, fit<Bytes>, F, Rest...>, Target> {
   using type = std::conditional_t<all <= Bytes, with<store_all>, with<revolve<snapshots>>>;
 };
 
-template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
-struct lowering<lang::scanned<T, Name, Policy, F, lang::carried_values<C...>, lang::each_values<E...>, Same...>> {
-  using type = lang::scanned<T, Name, Policy, F, lang::carried_values<C...>, lang::each_values<E...>, Same...>;
+/// For a scan in which iterations are groups of rows: how the body treats rows, and what is wrong with that.
+template <class Scan, class Target>
+inline constexpr auto rows_of_body = row_judge(scan_body_of<Scan, Target>, Scan::each_count);
+template <class Scan, class Target>
+inline constexpr mixed_rows mixed_rows_of_body = find_mixed_rows(rows_of_body<Scan, Target>, Scan::iterations);
+/// What is wrong with a tiled layer: with this one, or with one in the body of the scan. Null if nothing is wrong.
+template <class Scan, class Target>
+inline constexpr const mixed_rows* mixed_rows_in = [] {
+  const mixed_rows* const inner = scan_body_of<Scan, Target>.wrong.rows;
+  if constexpr (!Scan::cuts_rows) return inner;
+  else return mixed_rows_of_body<Scan, Target>.groups > 0 ? &mixed_rows_of_body<Scan, Target> : inner;
+}();
+
+/// Lowers a scan, or another expression with the members of a scan, that has the arguments A.
+template <class Scan, class... A>
+struct scan_lowering {
+  using type = Scan;
   static constexpr int height = type::traits.height;
 
   static constexpr void count(counter& c) {
     if (!c.add_if_new(&id_of<type>, height)) return;
-    (lowering<C>::count(c), ...);
-    (lowering<E>::count(c), ...);
-    (lowering<Same>::count(c), ...);
+    (lowering<A>::count(c), ...);
     sizes within = size_of_body<type>;
-    within.prefix_names(sizeof(Name.text));
+    within.prefix_names(sizeof(type::name.text));
     const int leaves = within.leaves + 1, results = type::result_count + within.updates + 1;
     c.total += {.nodes = leaves + results,
                 .arguments = leaves,
                 .leaves = leaves,
-                .characters = within.characters + static_cast<int>(sizeof(Name.text)),
+                .characters = within.characters + static_cast<int>(sizeof(type::name.text)),
                 .updates = within.updates};
   }
   template <class Target, int Which>
@@ -303,17 +318,17 @@ struct lowering<lang::scanned<T, Name, Policy, F, lang::carried_values<C...>, la
     using operations = scan_operations<fitting, within>;
     constexpr const auto& g = operations::g;
     const top_level_expression here{b, std::same_as<typename type::owner, lang::top_scope>};
+    constexpr const mixed_rows* fault = mixed_rows_in<fitting, within>;
+    if (!cairn::detail::same_address(fault, nullptr)) b.wrong.rows = fault;
     stack<int> arguments;
-    (arguments.push(lowering<C>::template into<Target>(b)), ...);
-    (arguments.push(lowering<E>::template into<Target>(b)), ...);
-    (arguments.push(lowering<Same>::template into<Target>(b)), ...);
+    (arguments.push(lowering<A>::template into<Target>(b)), ...);
     int leaves[operations::facts::arguments + 1] = {};
     for (int i = operations::facts::first_leaf; i < operations::facts::arguments; ++i) {
       const operation* const leaf = &g.leaf_op(i);
       // Random operations with prefixed names share one key, which is named after the scan. run/scan.hpp derives from
-      // it a key for each iteration and operation.
-      const bool keyed = leaf->what == role::random && !g.is_absolute(i);
-      leaves[i] = b.leaf_of(leaf, keyed ? std::string_view(Name) : g.name(g.leaves[i]), !g.is_absolute(i));
+      // it a key for each iteration and operation. If iterations are groups of rows, each operation has its own key.
+      const bool keyed = leaf->what == role::random && !g.is_absolute(i) && !type::cuts_rows;
+      leaves[i] = b.leaf_of(leaf, keyed ? std::string_view(type::name) : g.name(g.leaves[i]), !g.is_absolute(i));
       arguments.push(b.leaves[leaves[i]].node);
     }
     const int made = b.append(&operations::scan, arguments.begin());
@@ -331,5 +346,12 @@ struct lowering<lang::scanned<T, Name, Policy, F, lang::carried_values<C...>, la
     return result<Target, 0>(b);
   }
 };
+
+template <int T, fixed_string Name, class Policy, class F, class... C, class... E, class... Same>
+struct lowering<lang::scanned<T, Name, Policy, F, lang::carried_values<C...>, lang::each_values<E...>, Same...>>
+    : scan_lowering<lang::scanned<T, Name, Policy, F, lang::carried_values<C...>, lang::each_values<E...>, Same...>,
+                    C..., E..., Same...> {};
+template <int N, class F, class... X>
+struct lowering<lang::tiled_call<N, F, X...>> : scan_lowering<lang::tiled_call<N, F, X...>, X...> {};
 
 }  // namespace cairn::graphs

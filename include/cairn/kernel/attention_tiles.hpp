@@ -264,9 +264,10 @@ struct score_tile {
   }
   /// Draws the random words of a row of weights.
   void draw(int row, int count, const void* key_of_draws, std::uint32_t* words) const {
-    const std::int64_t rows = (std::int64_t{image} * plan.of.heads + head) * plan.of.queries + query + row;
-    plan.with.draw_row(*static_cast<const random_stream*>(key_of_draws), rows * costs::drawn_keys(plan.of.keys) + key,
-                       count, words);
+    const auto& stream = *static_cast<const random_stream*>(key_of_draws);
+    const std::int64_t of_all = std::int64_t{stream.part} * plan.of.batch + image;
+    const std::int64_t rows = (of_all * plan.of.heads + head) * plan.of.queries + query + row;
+    plan.with.draw_row(stream, rows * costs::drawn_keys(plan.of.keys) + key, count, words);
   }
 };
 

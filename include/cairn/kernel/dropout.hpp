@@ -22,13 +22,14 @@ template <class In, class Made>
   using vec = lanes<real>;
   static_assert(drawn_at_once % vec::width == 0);
   const auto least = static_cast<std::uint32_t>(p * 0x1p32);
+  const std::int64_t first = stream.part * count;
   shares{dropping * count, count, drawn_at_once}(threads, [=, &stream](costs::range own) {
     const vec scale = vec::fill(static_cast<real>(1 / (1 - p)));
-    alignas(64) std::uint32_t words[drawn_at_once];
+    alignas(64) std::uint32_t words[2 * drawn_at_once];
     for (std::int64_t i = own.begin; i < own.end; i += drawn_at_once) {
-      draw(stream, static_cast<std::uint32_t>(i / 4), words);
+      const std::uint32_t* const drawn = draw_from(stream, first + i, words);
       for (int j = 0; j < drawn_at_once && i + j < count; j += vec::width)
-        store_row(where_at_least(load_row_as<real>(in, i + j, count) * scale, words + j, least), out, i + j, count);
+        store_row(where_at_least(load_row_as<real>(in, i + j, count) * scale, drawn + j, least), out, i + j, count);
     }
   });
 }

@@ -32,4 +32,14 @@ inline constexpr int drawn_at_once = 4 * wide_words::width;
   wide_words::store(counter, words);
 }
 
+/// Draws the random words of elements `first` to first + drawn_at_once - 1, of which `first` need not be a multiple of
+/// four. Returns where in `words` they begin. `words` has room for two draws.
+[[gnu::always_inline]] inline const std::uint32_t* draw_from(const random_stream& stream, std::int64_t first,
+                                                             std::uint32_t* words) {
+  const auto counter = static_cast<std::uint32_t>(first / 4);
+  draw(stream, counter, words);
+  if (first % 4 != 0) draw(stream, counter + drawn_at_once / 4, words + drawn_at_once);
+  return words + first % 4;
+}
+
 }  // namespace cairn::kernels

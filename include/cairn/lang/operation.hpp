@@ -139,6 +139,12 @@ struct op : lang::former_members {
   /// Workspace of the kernel, in numbers of `bytes` bytes.
   static constexpr workspace scratch(int /*bytes*/, const auto&...) { return {}; }
 
+  /// Returns true if the kernel computes row r of each result from row r of argument number i, for each r. The rows are
+  /// the entries along the first axis. If the function returns true for any argument, every row is computed in the same
+  /// way: from the same row of these arguments, and from all of the other arguments. Tiled layers (lang/tiled.hpp)
+  /// contain only such kernels. Elementwise operations, views and mapped operations need no declaration.
+  static constexpr bool keeps_rows(int /*argument*/, const auto&...) { return false; }
+
   // The meaning of the operation for gradients, policies and states.
 
   /// The operation is a matrix product, a convolution or similar. It takes much work for each number of the result, so

@@ -72,10 +72,13 @@ template <int T, fixed_string Name, class Policy, class F, class... C, class... 
 struct scanned<T, Name, Policy, F, carried_values<C...>, each_values<E...>, Same...> : expression {
   using owner = owner_of<C..., E..., Same...>;
   using policy = Policy;
+  using mark = block_mark<Name>;
   static constexpr int iterations = T;
   static constexpr fixed_string name = Name;
+  /// True if iterations are groups of rows (lang/tiled.hpp).
+  static constexpr bool cuts_rows = false;
   static constexpr int level = merged_traits({C::traits..., E::traits..., Same::traits...}).level;
-  using body = call<block_mark<Name>, F, stage_input<level, tensor_of<C>>..., stage_input<level, iteration_slice<E>>...,
+  using body = call<mark, F, stage_input<level, tensor_of<C>>..., stage_input<level, iteration_slice<E>>...,
                     stage_input<level, tensor_of<Same>>...>;
   using arguments = std::tuple<C..., E..., Same...>;
   /// The tensors of one iteration, in the order of the body's arguments.

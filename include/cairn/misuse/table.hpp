@@ -116,6 +116,9 @@ struct states_of_units { template <class Silent, class... Facts> struct found : 
 struct steps_along_first_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the first axis of what stands in each(...) has as many elements as scan makes steps; with the "
   "batch first, write each(transpose<1, 0, 2>(x))"); } }; };
+struct rows_in_groups { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: nn::tiled<N> divides the first axis of each argument into N equal groups of rows; N is at least 1 "
+  "and divides this axis, which has the same extent in all arguments"); } }; };
 struct one_axis_more { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: what the steps of scan collect gets one axis more, and a tensor has at most 6"); } }; };
 
@@ -293,6 +296,11 @@ struct bound_above_extent { template <class Silent, class... Facts> struct found
 struct detached_in_segment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [detached-in-segment]: this segment contains a detach, though its interior is differentiated again in "
   "backward; detach outside and pass the result as an argument of ckpt"); } }; };
+struct mixes_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [mixes-rows]: this operation in a tiled layer may compute a row from other rows or from its position; move it out of "
+  "nn::tiled, or declare keeps_rows if it is your own"); } }; };
+struct updated_by_groups { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [mixes-rows]: each group of a tiled layer would update this state; update it outside of nn::tiled"); } }; };
 struct captured_value { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [captured-value]: a body uses another's value, or one of inputs not given to it; pass it as an argument"); } }; };
 struct unused_argument { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -237,6 +237,11 @@ struct attention_op : attention_base<By, 3, 3> {
   static constexpr making makes(int result, int, const auto&...) {
     return {.rounds = result == 0, .is_statistic = result > 0};
   }
+  /// A mask may have an entry for each entry of the batch.
+  static constexpr bool keeps_rows(int i, const shape& q, const shape&, const shape&, const auto&... options) {
+    const shape x[]{q, options...};
+    return i < 3 || (tensors::argument_kind(i) != kind::key && x[i - 2].rank == 4 && x[i - 2][0] == q[0]);
+  }
   static constexpr std::array<shape, 3> result(const shape& q, const shape& k, const shape& v, const auto&... options) {
     if (!tensors::fits(q, k, v, options...)) return {no_shape, q, q};
     const shape rows{q[0], q[1], q[2]};

@@ -24,6 +24,7 @@ struct concatenate_op : op {
     const bool alike = ((in_whole(more) == whole && more.element.type == first.element.type) && ...);
     return alike ? whole : no_shape;
   }
+  static constexpr bool keeps_rows(int, const shape& first, const auto&...) { return Axis != 0 && Axis != -first.rank; }
   static constexpr std::int64_t flops(const auto&...) { return 0; }
   static constexpr bool is_along_rows(const shape& first) { return Axis == -1 || Axis == first.rank - 1; }
   static constexpr reading reads(int, const shape& first, const auto&...) {

@@ -21,6 +21,7 @@ struct filtering : convolving {
   static constexpr reading reads(int i, const auto&...) {
     return {.numbers = i == 0 ? reading::as_stored : reading::as_parameter};
   }
+  static constexpr bool keeps_rows(int i, const shape&, const shape&) { return i == 0; }
 };
 
 /// Computes the gradient of a convolution's images, which have Rows rows and Columns columns. In a forward pass, the

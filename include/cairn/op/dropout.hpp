@@ -19,6 +19,7 @@ struct dropout_op : op {
   }
   static constexpr making makes(int, int, const auto&...) { return {.rounds = true, .overwrites = 0}; }
   static constexpr int stands_for(bool training) { return Forward && !training ? 0 : -1; }
+  static constexpr bool keeps_rows(int i, const shape& x, const shape&) { return i == 0 && x.rank > 0; }
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::key : kind::real; }
   static constexpr shape result(const shape& x, const shape&) { return P >= 0 && P < 1 ? x : no_shape; }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }

@@ -20,6 +20,7 @@ struct extremum_op : op {
     return {.numbers = reading::as_stored, .decides_precision = true};
   }
   static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
+  static constexpr bool keeps_rows(int, const shape& x) { return x.rank > 0 && Axes % 2 == 0; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto y, auto x) {
     using with_reduced_axes = reshape_op<reduced(decltype(x)::shape, Axes, true)>;
@@ -40,6 +41,7 @@ struct position_op : op {
     if (Axis >= x.rank || Axis < -x.rank) return no_shape;
     return {reduced(x, axis_bit(x, Axis), Keep), index_below(x[Axis])};
   }
+  static constexpr bool keeps_rows(int, const shape& x) { return axis_bit(x, Axis) % 2 == 0; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
 };
 

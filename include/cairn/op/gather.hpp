@@ -41,6 +41,9 @@ struct gather_op : op {
     if (extent_along(table, Axis) == 0) return no_shape;
     return {with_axes_replaced(table, axis_of(table), 1, indices), table.element};
   }
+  static constexpr bool keeps_rows(int i, const shape& table, const shape& indices) {
+    return axis_of(table) == 0 ? i == 1 && indices.rank > 0 : i == 0;
+  }
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto table, auto indices) {
     constexpr shape from = decltype(table)::shape;
@@ -94,6 +97,7 @@ struct one_hot_op : op {
     const int bound = indices.element.bound;
     return bound > 0 ? with_axes_replaced(indices, indices.rank, 0, shape{bound}) : no_shape;
   }
+  static constexpr bool keeps_rows(int, const shape& indices) { return indices.rank > 0; }
   static constexpr std::int64_t flops(const shape&) { return 0; }
   static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
 };

@@ -48,6 +48,7 @@ struct softmax_error_op : labelled {
   static constexpr shape result(const shape& logits, const shape& labels) {
     return fits(logits, labels) ? logits : no_shape;
   }
+  static constexpr bool keeps_rows(int, const shape& logits, const shape&) { return logits.rank > 1; }
   static constexpr auto vjp(auto g, auto, auto logits, auto) {
     return gradients(make<softmax_slope_op<-1, false>>(g, softmax(logits)), no_gradient{});
   }
@@ -61,6 +62,7 @@ struct cross_entropy_op : labelled {
 };
 /// Base of operations on logits and labels that compute one number for each row.
 struct labelled_row : labelled {
+  static constexpr bool keeps_rows(int, const shape& logits, const shape&) { return logits.rank > 1; }
   static constexpr shape result(const shape& logits, const shape& labels) {
     return fits(logits, labels) ? labels : no_shape;
   }

@@ -59,6 +59,12 @@ struct matmul_op : op {
     return {.rounds = products(a, b) > 1 && inner(a) <= costs::blocking_of(one(a, b), bytes).depth,
             .tiles = tiling_of(bytes, a, b)};
   }
+  /// The rows of a matrix are rows of the product only in the first argument. If there are leading axes, both arguments
+  /// may have an entry for each entry of the product.
+  static constexpr bool keeps_rows(int i, const shape& a, const shape& b) {
+    const shape made = result(a, b), &x = i == 0 ? a : b;
+    return x.rank == made.rank && x[0] == made[0] && (x.rank > 2 || (i == 0 && !TransposeA));
+  }
   static constexpr workspace scratch(int bytes, const shape& a, const shape& b) {
     const workspace own = costs::blocking_of(one(a, b), bytes).needed_workspace;
     // Threads share a single product. If there are several products, each thread computes whole products.

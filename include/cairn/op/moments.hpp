@@ -67,6 +67,7 @@ struct group_moments_op : column_statistics {
     const shape groups = x.rank != 3 ? no_shape : shape{x[0], Groups, 1};
     return {groups, groups};
   }
+  static constexpr bool keeps_rows(int, const shape&) { return true; }
   static constexpr std::int64_t work(const shape& x) { return 40 * x.count(); }
   static constexpr workspace scratch(int bytes, const shape& x) {
     return {scratch_of(bytes, x[1], x[2]), parts_of(work(x), x[0])};

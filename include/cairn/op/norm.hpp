@@ -23,6 +23,7 @@ struct row_operation : op {
             .rows_from_loop = i == 0 && sizeof...(x) == 1};
   }
   static constexpr making makes(int, int, const auto&...) { return {.is_statistic = true, .one_for_each_row = true}; }
+  static constexpr bool keeps_rows(int, const shape& x, const auto&...) { return x.rank > 1; }
   static constexpr shape one_number_per_row(const shape& x) {
     return x.rank == 0 ? no_shape : reduced(x, detail::axis_set{1} << (x.rank - 1), true);
   }
@@ -73,6 +74,7 @@ struct norm_sums_operation : row_operation {
   /// Returns the work, from which the number of threads is chosen. The multiply-adds of one element count as 80
   /// operations, and this includes the reading of their operands.
   static constexpr std::int64_t work(const shape& x) { return 80 * x.count(); }
+  static constexpr bool keeps_rows(int, const auto&...) { return false; }
   static constexpr reading reads(int i, const auto&...) {
     return {.numbers = i < 2 ? reading::as_stored : reading::as_float, .decides_precision = i == 1};
   }

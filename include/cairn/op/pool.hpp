@@ -37,6 +37,7 @@ struct pooling_op : op {
     return {.numbers = i == 0 ? reading::as_stored : reading::as_float};
   }
   static constexpr making makes(int result, int, const auto&...) { return {.rounds = result == 0}; }
+  static constexpr bool keeps_rows(int, const auto&...) { return true; }
 };
 /// Returns the shape of an image, from the shape `g` of its pool and the height and width that the image had before
 /// pooling.

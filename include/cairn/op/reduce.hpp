@@ -16,6 +16,7 @@ struct sum_op : op {
   using rule = misuse::axes_exist;
   static constexpr making makes(int, int, const auto&...) { return {.is_statistic = true, .summed = Axes}; }
   static constexpr shape result(const shape& x) { return Axes >> x.rank == 0 ? reduced(x, Axes, Keep) : no_shape; }
+  static constexpr bool keeps_rows(int, const shape& x) { return x.rank > 0 && Axes % 2 == 0; }
   static constexpr std::int64_t flops(const shape& x) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto x) {
     constexpr shape from = decltype(x)::shape;

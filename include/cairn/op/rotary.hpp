@@ -22,6 +22,7 @@ struct waves_op : op {
     positions.extent[positions.rank++] = Columns;
     return positions;
   }
+  static constexpr bool keeps_rows(int, const shape& positions) { return positions.rank > 0; }
   static constexpr std::int64_t flops(const shape& positions) { return 20 * Columns * positions.count(); }
   static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
 };
@@ -38,6 +39,9 @@ struct rotated_op : op {
     if (x.rank < 3 || x[-1] % 2 != 0) return no_shape;
     const shape without_heads = reduced(x, detail::axis_set{1} << (x.rank - 2), false);
     return waves == without_heads || waves == shape{x[-3], x[-1]} ? x : no_shape;
+  }
+  static constexpr bool keeps_rows(int i, const shape& x, const shape& waves) {
+    return i == 0 || waves.rank == x.rank - 1;
   }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return 3 * x.count(); }
   static constexpr auto vjp(auto g, auto, auto x, auto waves) {

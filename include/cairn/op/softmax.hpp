@@ -16,6 +16,7 @@ struct along_axis : op {
   static constexpr making makes(int, int, const auto&...) { return {.rounds = true, .overwrites = 0}; }
   static constexpr bool exists(const shape& x) { return Axis < x.rank && Axis >= -x.rank; }
   static constexpr shape result(const shape& x) { return exists(x) ? x : no_shape; }
+  static constexpr bool keeps_rows(int, const shape& x, const auto&...) { return Axis != 0 && Axis != -x.rank; }
   /// Each element costs five operations: maximum, difference, exponential, sum and quotient.
   static constexpr std::int64_t flops(const shape& x) { return 5 * x.count(); }
 };

@@ -32,6 +32,7 @@ struct transpose_op : op {
     }
     return seen + 1 == detail::axis_set{1} << to.rank ? to : no_shape;
   }
+  static constexpr bool keeps_rows(int, const shape&) { return Permutation[0] == 0; }
   static constexpr std::int64_t flops(auto) { return 0; }
   static constexpr auto inverse = [] {
     auto back = Permutation;

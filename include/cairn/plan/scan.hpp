@@ -155,6 +155,19 @@ struct body_plan {
     return made;
   }
 
+  /// Returns true if the gradient of `leaf` may be written over the leaf: every plan step of the backward pass that
+  /// reads the leaf comes before every plan step that writes at the gradient's base.
+  static constexpr bool gradient_fits_over_argument(int leaf) {
+    const int value = s.leaf_value[leaf] == none ? none : f.memory_root[s.leaf_value[leaf]];
+    bool written = false, fits = true;
+    for (int i = f.turn; i < f.step_count; ++i) {
+      for (int m = f.steps[i].begin; m < f.steps[i].end; ++m)
+        written |= addresses.of[f.members[m]].base == first_gradient_base + leaf;
+      for_each_read(s, f, compiled::loops, i, [&](int v) { fits &= v != value || !written; });
+    }
+    return fits;
+  }
+
   /// Carried values: first the carried arguments, then the states that the body updates. `leaf` is the value before the
   /// iteration, and `result` the value after it. `offset` is the value's offset in a snapshot of the carried state. A
   /// policy may store only the part of such a snapshot that the backward pass reads: `stored_offset` is the value's
@@ -166,7 +179,7 @@ struct body_plan {
   static constexpr int carried_count = Scan::carried_count + g.output_count - g.result_count;
   static constexpr auto carried = [] {
     struct {
-      carried_value of[carried_count] = {};
+      carried_value of[carried_count + 1] = {};
       std::int64_t bytes = 0, stored_state_bytes = 0;
     } out;
     int n = 0;
@@ -188,9 +201,11 @@ struct body_plan {
 
   template <bool Back>
   static constexpr auto unused = find_unused_offsets<body_plan, Back>();
-  /// Bytes of zeros that stand in for missing cotangents.
+  /// Bytes of zeros that stand in for missing cotangents. The pullback is computed only if there is a cotangent. If
+  /// there can be only one cotangent, none is missing.
   static constexpr std::int64_t zero_bytes = [] {
     std::int64_t most = 0;
+    if (facts::cotangent_count == 1) return most;
     for (int r = 0; r < g.result_count; ++r) {
       if (g.cotangents[r] != none) most = std::max(most, g.result(g.outputs[r]).bytes);
     }
@@ -319,9 +334,8 @@ constexpr bool scan_hooks<Scan, Target>::backward_reads(int result) {
   return Scan::policy::stores_iterations && plans::body_plan<Scan, Target>::reads_result(result);
 }
 template <class Scan, class Target>
-constexpr bool scan_hooks<Scan, Target>::backward_reads_argument(int leaf) {
-  using body_plan = plans::body_plan<Scan, Target>;
-  return body_plan::is_read(body_plan::s.leaf_value[leaf]);
+constexpr bool scan_hooks<Scan, Target>::gradient_fits_over_argument(int leaf) {
+  return plans::body_plan<Scan, Target>::gradient_fits_over_argument(leaf);
 }
 template <class Scan, class Target>
 constexpr bool scan_hooks<Scan, Target>::gradient_can_be_left_out(int leaf) {

@@ -32,7 +32,7 @@ class scan_runner {
   /// The addresses of all carried values, at the beginning or at the end of an iteration, by number. In this file, all
   /// carried values together are called a state.
   struct carried_addresses {
-    std::byte* at[body_plan::carried_count];
+    std::byte* at[body_plan::carried_count + 1] = {};
   };
 
  public:
@@ -325,7 +325,8 @@ class scan_runner {
   }
 
   /// Makes the random operations of iteration t draw the numbers that they would draw in a block `Name.t` of an
-  /// unrolled loop. `Name` is the name of the scan.
+  /// unrolled loop. `Name` is the name of the scan. If iterations are groups of rows, group t draws its part of the
+  /// numbers of all rows. Numbers that do not belong to rows, for example for weights, are the same in all groups.
   void set_random_streams([[maybe_unused]] int t) {
     if constexpr (random_count > 0) {
       std::size_t n = 0;
@@ -333,6 +334,12 @@ class scan_runner {
         if (g.leaf_op(i).what != graphs::role::random) continue;
         random_stream& stream = streams_[n++] = *reinterpret_cast<const random_stream*>(arguments_[i]);
         bases_[plans::leaf_base + i] = reinterpret_cast<std::byte*>(&stream);
+        if constexpr (Scan::cuts_rows) {
+          stream.part = draws_for_rows[static_cast<std::size_t>(i)]
+                            ? stream.part * iterations + static_cast<std::uint32_t>(t)
+                            : 0;
+          continue;
+        }
         if (g.is_absolute(i)) continue;
         char digits[16];
         const char* const end = std::to_chars(digits, digits + sizeof digits, t).ptr;
@@ -343,6 +350,15 @@ class scan_runner {
       }
     }
   }
+  /// By leaf: true if iterations are groups of rows and the leaf's random numbers belong to rows.
+  static constexpr auto draws_for_rows = [] {
+    std::array<bool, facts::arguments + 1> out{};
+    if constexpr (Scan::cuts_rows) {
+      for (int i = 0; i < facts::arguments; ++i)
+        out[static_cast<std::size_t>(i)] = graphs::rows_of_body<Scan, Target>.draws_for_rows(i);
+    }
+    return out;
+  }();
   static constexpr std::size_t random_count = [] {
     std::size_t n = 0;
     for (int i = 0; i < facts::arguments; ++i) n += g.leaf_op(i).what == graphs::role::random ? 1 : 0;

@@ -112,6 +112,33 @@ class kernel_trial {
     }
     return found;
   }
+  /// Checks `op::keeps_rows`, after `fault` has returned an empty text. In all arguments that have a row for each row of
+  /// the results, the first row is copied over the last row. The last row of each result must then become its first row,
+  /// and all other rows must keep their bits. If `draws` is true, the kernel draws random numbers by position, and only
+  /// the other rows are compared.
+  std::string row_fault(bool draws) {
+    const shape& made_rows = op_.results[0].extents;
+    if (op_.keeps_rows == 0 || made_rows.rank == 0 || made_rows.extent[0] < 2) return {};
+    const auto copy_first_row = [rows = made_rows.extent[0]](std::vector<std::byte>& all) {
+      const std::ptrdiff_t row = std::ssize(all) / rows;
+      std::copy_n(all.begin(), row, all.end() - row);
+    };
+    for (int i = 0; i < op_.argument_count; ++i) {
+      if ((op_.keeps_rows >> i) % 2 == 1) copy_first_row(arguments_[at(i)]);
+    }
+    numbers made;
+    std::string found = run({}, made);
+    for (int r = 0; r < op_.result_count && found.empty(); ++r) {
+      const std::ptrdiff_t row = std::ssize(made[at(r)]) / made_rows.extent[0];
+      if (draws) std::copy_n(made[at(r)].end() - row, row, first_[at(r)].end() - row);
+      else copy_first_row(first_[at(r)]);
+      if (made[at(r)] != first_[at(r)])
+        found =
+            text_of({"result ", text_of(r), " has a row that depends on another row or on its position; keeps_rows ",
+                     "says that it does not"});
+    }
+    return found;
+  }
   /// Returns the bytes of a result of the first run.
   std::span<const std::byte> result(int r) const { return first_[static_cast<std::size_t>(r)]; }
 

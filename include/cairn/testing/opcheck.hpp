@@ -212,10 +212,13 @@ std::string kernel_fault(seed s) {
   static constexpr const graphs::operation& op =
       graphs::operation_of<Op, graphs::target<Numbers, 0, true>, tensor_of<A>...>;
   return [s]<int... I>(std::integer_sequence<int, I...>) {
+    constexpr bool draws = ((Op::argument_kind(I) == kind::key) || ...);
     std::string fault;
     for (const graphs::operation* const form : {&op, op.with_float_results}) {
-      if (form != nullptr && fault.empty())
-        fault = kernel_trial(*form, {drawn_bytes<A, number_read<op.reads_bf16(I), A, Numbers>>(s, I)...}).fault();
+      if (form == nullptr || !fault.empty()) continue;
+      kernel_trial trial(*form, {drawn_bytes<A, number_read<op.reads_bf16(I), A, Numbers>>(s, I)...});
+      fault = trial.fault();
+      if (fault.empty()) fault = trial.row_fault(draws);
     }
     return fault;
   }(std::make_integer_sequence<int, static_cast<int>(sizeof...(A))>{});
@@ -358,9 +361,11 @@ std::string program_fault(seed s) {
 ///   operands.
 /// - The results are the same if one result is unused, or if a result lies over the argument that it `overwrites`.
 /// - The kernel writes only its results and its workspace.
+/// - If the operation declares `keeps_rows`, each row of the results depends on the same row of these arguments alone,
+///   and not on the position of the row.
 /// - If the kernel gives tiles, or takes or gives rows, it computes the same in a plan step with fused loops as alone.
 ///
-/// All of these laws except the last are checked in float and in double, and also in mixed<bf16> if the operation
+/// All of these laws except the last one are checked in float and in double, and also in mixed<bf16> if the operation
 /// takes or returns bf16 there.
 ///
 /// If the operation has a gradient:
