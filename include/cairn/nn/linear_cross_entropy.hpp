@@ -62,7 +62,7 @@ struct linear_cross_entropy_form : form_of<"linear_cross_entropy", 2, misuse::tw
     const auto counted = [&](auto x) { return counting::unless_ignored(labels, counting::multiplied(x, by_row)); };
     const auto denominator = counting::denominator(labels, by_class, by_row);
     if constexpr (O.label_smoothing == 0) {
-      return sum_of_losses(h, weight, classes, counted(of_label), quiet<constant_leaf<0.0>>{}) / denominator;
+      return mean_of<Labels>(denominator, sum_of_losses(h, weight, classes, counted(of_label), quiet<constant_leaf<0.0>>{}));
     } else {
       // The loss of a row is `w[label] (1 - s) (logsumexp(x) - x[label]) + s mean(w (logsumexp(x) - x))`. The mean of
       // w x is the product of h with the mean of w times the rows of the weight.
@@ -79,7 +79,19 @@ struct linear_cross_entropy_form : form_of<"linear_cross_entropy", 2, misuse::tw
       const auto losses = sum_of_losses(h, weight, classes,
                                         counted(counting::multiplied(constant<1 - O.label_smoothing>, of_label) + spread),
                                         counted(spread));
-      return (losses - lang::sum(of_rows)) / denominator;
+      return mean_of<Labels>(denominator, losses - lang::sum(of_rows));
+    }
+  }
+  /// Divides a sum over the rows by the denominator. If no row counts, the denominator is 0 and the mean is NaN. Its
+  /// gradient is 0 then, as in cross_entropy, so 0 does not divide the cotangent.
+  template <class Labels>
+  static constexpr auto mean_of(auto denominator, auto sum) {
+    if constexpr (!counting::template any_ignored<Labels>) {
+      return sum / denominator;
+    } else {
+      constexpr auto not_a_number = constant<std::numeric_limits<double>::quiet_NaN()>;
+      const auto none_counts = denominator == 0_c;
+      return lang::where(none_counts, not_a_number, sum / lang::where(none_counts, 1_c, denominator));
     }
   }
   static constexpr auto sum_of_losses(auto... arguments) {
