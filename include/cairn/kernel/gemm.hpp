@@ -123,6 +123,7 @@ class multiplication {
   Sum* c;
   const tile_reader* reader;
   std::int64_t distance_a, distance_b;
+  bool adds = false;
 
  public:
   multiplication(const Plan& of_plan, const In* of_a, const In* of_b, Sum* to, const tile_reader* given_to = nullptr,
@@ -155,6 +156,13 @@ class multiplication {
         block(panel, panel + cut.panel_numbers, 0, of.m, begin, end, open);
       }
     });
+  }
+  /// Computes rows [begin, end) of C in the calling thread, and adds them to the numbers in C if `add` is true. Both
+  /// bounds are multiples of the rows of a tile, or the last row. The blocks along k are not summed in sections.
+  [[gnu::noinline]] void run_rows(int begin, int end, bool add, In* scratch) {
+    adds = add;
+    packed_number* const panel = numbers(scratch);
+    block(panel, panel + plan.cut.panel_numbers, begin, end, 0, plan.of.n, nullptr);
   }
 
  private:
@@ -190,7 +198,7 @@ class multiplication {
         const int given = std::min(cut.depth, of.k - p), steps = cut.filled_depth(given);
         const tile_target<Sum> to{open == nullptr ? c : open,
                                   of.n,
-                                  p > 0,
+                                  adds || p > 0,
                                   cut.c_exceeds_cache,
                                   p + given == of.k ? reader : nullptr,
                                   denormals_setting(as_instructions_want)};

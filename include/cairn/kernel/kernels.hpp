@@ -10,6 +10,7 @@
 #include "cairn/kernel/elementwise.hpp"
 #include "cairn/kernel/extremum.hpp"
 #include "cairn/kernel/gather.hpp"
+#include "cairn/kernel/linear_cross_entropy.hpp"
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/matmul.hpp"
 #include "cairn/kernel/moments.hpp"

@@ -108,6 +108,70 @@ struct accuracy_op : labelled {
   static constexpr auto vjp(auto, auto, auto, auto) { return gradients(no_gradient{}, no_gradient{}); }
 };
 
+/// The labels of a cross entropy over `Classes` classes with the options O: which labels count, and with which weights.
+/// Weights by class are {Classes} or one number, and weights by row have the shape of the labels or are one number.
+template <nn::cross_entropy_options O, int Classes>
+struct labels_that_count {
+  using one = quiet<constant_leaf<1.0>>;
+
+  /// True if a label that is not a class is ignored. Labels with such a bound are refused otherwise.
+  template <class Labels>
+  static constexpr bool can_exceed_classes = [] {
+    if constexpr (!is_whole<Labels>) return false;
+    else return O.ignore_index >= Classes && O.ignore_index < Labels::element.bound;
+  }();
+  template <class Labels>
+  static constexpr bool any_ignored = O.ignore_index >= 0 && O.ignore_index < Labels::element.bound;
+
+  /// Returns the labels as class indices. A label that is not a class becomes the last class.
+  template <class Labels>
+  static constexpr auto classes_of(Labels labels) {
+    if constexpr (can_exceed_classes<Labels>) return make<capped_label_op<Classes, O.ignore_index>>(labels);
+    else return labels;
+  }
+  /// Returns the weight by class of each row's label.
+  template <class Labels, class ByClass>
+  static constexpr auto weights_at(Labels labels, ByClass by_class) {
+    if constexpr (ByClass::shape.rank == 0) return by_class;
+    else return lang::gather<0>(by_class, classes_of(labels));
+  }
+  template <class X, class Weight>
+  static constexpr auto multiplied(X x, Weight weight) {
+    if constexpr (std::same_as<Weight, one>) return x;
+    else if constexpr (std::same_as<X, one>) return weight;
+    else return x * weight;
+  }
+  /// Returns x, but 0 where the label is ignored, and NaN where the label is not a class.
+  template <class Labels>
+  static constexpr auto unless_ignored(Labels labels, auto x) {
+    if constexpr (!any_ignored<Labels>) {
+      return x;
+    } else {
+      const auto ignored = labels == constant<O.ignore_index>;
+      if constexpr (can_exceed_classes<Labels>) {
+        constexpr auto not_a_number = constant<std::numeric_limits<double>::quiet_NaN()>;
+        return lang::where(ignored, 0_c, lang::where(labels < constant<Classes>, x, not_a_number));
+      } else {
+        return lang::where(ignored, 0_c, x);
+      }
+    }
+  }
+  /// Returns the mean of a single weight over the microbatches. A constant is its own mean.
+  template <class Weight>
+  static constexpr auto of_batch(Weight weight) {
+    if constexpr (is_constant<Weight>) return weight;
+    else return over_parts(weight);
+  }
+  /// Returns the denominator of a mean over the rows: the sum of the weights of the labels that count, in the whole
+  /// batch.
+  template <class Labels>
+  static constexpr auto denominator(Labels labels, auto by_class, auto by_row) {
+    const auto weights = unless_ignored(labels, multiplied(weights_at(labels, by_class), by_row));
+    if constexpr (decltype(weights)::shape.rank > 0) return over_parts(lang::sum(weights));
+    else return multiplied(of_batch(weights), constant<static_cast<double>(Labels::shape.count())>);
+  }
+};
+
 /// The form of cross entropy with options and weights. If rows have weights, the result is the sum of the weighted
 /// losses, divided by the sum of the weights.
 template <nn::cross_entropy_options... Given>
@@ -141,10 +205,13 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
     return mistake<misuse::soft_targets, owner_of<Logits, Labels>,
                    fact::operation<"cross_entropy", tensor_fact<Logits>, tensor_fact<Labels>>>{};
   }
+  template <class Logits>
+  using counting = labels_that_count<O, Logits::shape.rank == 0 ? 0 : Logits::shape[-1]>;
+
   template <class Logits, class Labels, class ByClass, class ByRow>
   static constexpr auto of_classes(Logits logits, Labels labels, ByClass by_class, ByRow by_row) {
     using owner = owner_of<Logits, Labels, ByClass, ByRow>;
-    const auto loss = make<row_cross_entropy_op>(logits, classes_of<Logits>(labels));
+    const auto loss = make<row_cross_entropy_op>(logits, counting<Logits>::classes_of(labels));
     if constexpr (wrong<decltype(loss)> || wrong<ByClass> || wrong<ByRow>)
       return pass_on<owner>(loss, by_class, by_row);
     else if constexpr (!(O.label_smoothing >= 0 && O.label_smoothing <= 1))
@@ -160,70 +227,38 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
   static constexpr bool fits_or_none(const shape& weights, const shape& wanted) {
     return weights == wanted || weights.rank == 0;
   }
-  /// True if a label that is not a class is ignored. Labels with such a bound are refused otherwise.
-  template <class Logits, class Labels>
-  static constexpr bool can_exceed_classes = [] {
-    if constexpr (Logits::shape.rank == 0 || !is_whole<Labels>) return false;
-    else return O.ignore_index >= Logits::shape[-1] && O.ignore_index < Labels::element.bound;
-  }();
-  template <class Logits, class Labels>
-  static constexpr auto classes_of(Labels labels) {
-    if constexpr (can_exceed_classes<Logits, Labels>)
-      return make<capped_label_op<Logits::shape[-1], O.ignore_index>>(labels);
-    else return labels;
-  }
 
-  template <class Logits, class Labels, class ByClass>
-  static constexpr auto weighted_mean(Logits logits, Labels labels, auto loss, ByClass by_class, auto by_row) {
-    const auto classes = classes_of<Logits>(labels);
-    const auto of_label = [](auto weights, auto at) {
-      if constexpr (ByClass::shape.rank == 0) return weights;
-      else return lang::gather<0>(weights, at);
-    }(by_class, classes);
-    const auto weight = multiplied(of_label, by_row);
-    constexpr bool ignores = O.ignore_index >= 0 && O.ignore_index < Labels::element.bound;
-    const auto weighted_loss = multiplied(smoothed_loss(logits, classes, loss, by_class, of_label), by_row);
-    if constexpr (ignores)
-      return lang::sum(unless_ignored<Logits>(labels, weighted_loss)) /
-             over_parts(lang::sum(unless_ignored<Logits>(labels, weight)));
-    else if constexpr (decltype(weight)::shape.rank > 0)
-      return lang::sum(weighted_loss) / over_parts(lang::sum(weight));
+  template <class Logits, class Labels>
+  static constexpr auto weighted_mean(Logits logits, Labels labels, auto loss, auto by_class, auto by_row) {
+    using labelled = counting<Logits>;
+    const auto of_label = labelled::weights_at(labels, by_class);
+    const auto weight = labelled::multiplied(of_label, by_row);
+    const auto weighted_loss =
+        labelled::multiplied(smoothed_loss(logits, labelled::classes_of(labels), loss, by_class, of_label), by_row);
+    if constexpr (labelled::template any_ignored<Labels> || decltype(weight)::shape.rank > 0)
+      return lang::sum(labelled::unless_ignored(labels, weighted_loss)) /
+             labelled::denominator(labels, by_class, by_row);
     else if constexpr (std::same_as<decltype(weight), const one>) return lang::mean(weighted_loss);
-    else return lang::mean(weighted_loss) / weight;
+    else return lang::mean(weighted_loss) / labelled::of_batch(weight);
   }
 
-  template <class X, class Weight>
-  static constexpr auto multiplied(X x, Weight weight) {
-    if constexpr (std::same_as<Weight, one>) return x;
-    else if constexpr (std::same_as<X, one>) return weight;
-    else return x * weight;
-  }
   /// Computes for each row `loss (w[label] (1 - s) + s mean(w)) + s mean(w (x[label] - x))`, where x are the logits, w
   /// are the weights by class, and s is label_smoothing. The loss is the last term of the sum. The backward pass
   /// therefore computes the gradient of the loss first, and adds the other gradients to it in one fused loop.
-  static constexpr auto smoothed_loss(auto logits, auto classes, auto loss, auto by_class, auto of_label) {
+  template <class Logits>
+  static constexpr auto smoothed_loss(Logits logits, auto classes, auto loss, auto by_class, auto of_label) {
+    using labelled = counting<Logits>;
     if constexpr (O.label_smoothing == 0) {
-      return multiplied(loss, of_label);
+      return labelled::multiplied(loss, of_label);
     } else {
       constexpr quiet<constant_leaf<O.label_smoothing>> share{};
-      const auto at_label = make<labelled_row::column_reshape<decltype(logits)>>(make<label_logit_op>(logits, classes));
-      const auto others = lang::mean<-1>(multiplied(at_label - logits, by_class));
+      const auto at_label = make<labelled_row::column_reshape<Logits>>(make<label_logit_op>(logits, classes));
+      const auto others = lang::mean<-1>(labelled::multiplied(at_label - logits, by_class));
       const auto weight = [&] {
         if constexpr (decltype(by_class)::shape.rank == 0) return of_label;
-        else return of_label * constant<1 - O.label_smoothing> + multiplied(lang::mean(by_class), share);
+        else return of_label * constant<1 - O.label_smoothing> + labelled::multiplied(lang::mean(by_class), share);
       }();
-      return multiplied(others, share) + multiplied(loss, weight);
-    }
-  }
-  /// Returns x, but 0 where the label is ignored, and NaN where the label is not a class.
-  template <class Logits, class Labels>
-  static constexpr auto unless_ignored(Labels labels, auto x) {
-    const auto ignored = labels == constant<O.ignore_index>;
-    if constexpr (can_exceed_classes<Logits, Labels>) {
-      constexpr auto not_a_number = constant<std::numeric_limits<double>::quiet_NaN()>;
-      return lang::where(ignored, 0_c, lang::where(labels < constant<Logits::shape[-1]>, x, not_a_number));
-    } else {
-      return lang::where(ignored, 0_c, x);
+      return labelled::multiplied(others, share) + labelled::multiplied(loss, weight);
     }
   }
 };

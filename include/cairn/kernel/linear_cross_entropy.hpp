@@ -1,0 +1,230 @@
+// Computes the cross entropy of a linear layer and its gradients without storing all logits. The logits of one block of
+// rows at a time lie in the workspace, transposed: {classes, rows}. First each section of classes is turned into
+// exponentials relative to the section's largest logit of each row (M. Milakov and N. Gimelshein, Online normalizer
+// calculation for softmax, 2018). After the totals of all sections are known, each section is scaled to the gradient of
+// its logits.
+#pragma once
+
+#include "cairn/kernel/gemm.hpp"
+#include "cairn/kernel/softmax.hpp"
+#include "cairn/op/linear_cross_entropy.hpp"
+
+namespace cairn::kernels {
+
+/// The products of a block.
+template <class Real>
+struct linear_loss_plans {
+  const shared_plan<Real>&logits, &weight_gradient, &row_gradient;
+};
+template <class Real, costs::linear_loss_products P>
+inline constexpr linear_loss_plans<Real> linear_loss_plans_of{
+    shared_plan_of<Real, P.logits>, shared_plan_of<Real, P.weight_gradient>, shared_plan_of<Real, P.row_gradient>};
+
+/// One number for each row, or the same number for all rows if `step` is 0.
+template <class Real>
+struct row_numbers {
+  const Real* data;
+  int step;
+  Real operator[](std::int64_t i) const { return data[i * step]; }
+};
+
+/// The whole computation. The results may be null. A gradient that is null costs no product.
+template <class Real, class Label>
+struct linear_cross_entropy {
+  using vec = lanes<Real>;
+  const costs::linear_loss_blocks& cut;
+  const linear_loss_plans<Real>&whole, &last;  ///< for a block, and for the last block
+  Real *loss, *h_gradient, *weight_gradient, *row_losses, *label_logits;
+  const Real *h, *weight;
+  const Label* labels;
+  row_numbers<Real> row_weights, label_weights;
+
+  [[gnu::noinline]] void run(Real* scratch, const workspace& given, int threads) const {
+    Real* const shared = scratch;
+    scratch += given.shared - open_numbers();
+    double sum = 0, rest = 0;
+    for (std::int64_t row = 0; row < cut.rows; row += cut.block_rows) {
+      const bool is_last = row + cut.block_rows >= cut.rows;
+      block{*this, is_last ? last : whole, row, is_last ? cut.last_rows : cut.block_rows, shared, scratch, given.each,
+            threads}
+          .run(sum, rest);
+    }
+    if (loss != nullptr) *loss = static_cast<Real>(sum);
+  }
+
+ private:
+  std::int64_t open_numbers() const {
+    return std::max(whole.row_gradient.cut.needed_workspace.shared, last.row_gradient.cut.needed_workspace.shared);
+  }
+
+  /// A block of rows. For each row there are: in each section the largest logit and the sum of the exponentials
+  /// relative to it, both without the label's class; the logit at the label; the largest logit; the factor that turns
+  /// exponentials into gradients; and the gradient of the label's logit.
+  struct block {
+    const linear_cross_entropy& of;
+    const linear_loss_plans<Real>& plans;
+    std::int64_t first;
+    int rows;
+    Real *shared, *scratch;
+    std::int64_t scratch_each;
+    int threads;
+    const costs::linear_loss_blocks& cut = of.cut;
+    const int padded = cut.padded_rows(), sections = cut.sections();
+    Real* const logits = shared;
+    Real* const section_largest = logits + cut.logit_numbers();
+    Real* const section_totals = section_largest + std::int64_t{sections} * padded;
+    Real* const at_label = section_totals + std::int64_t{sections} * padded;
+    Real* const largest_logit = at_label + padded;
+    Real* const scale = largest_logit + padded;
+    Real* const label_gradient = scale + padded;
+    const Label* const labels = of.labels + first;
+
+    void run(double& sum, double& rest) const {
+      std::fill_n(at_label, padded, Real{0});
+      in_sections([this](int section, Real* own) { exponentiate(section, own); });
+      finish_rows(sum, rest);
+      if (of.weight_gradient == nullptr && of.h_gradient == nullptr) return;
+      in_sections([this](int section, Real* own) {
+        scale_section(section);
+        if (of.weight_gradient == nullptr) return;
+        const std::int64_t features = cut.features;
+        multiplication(plans.weight_gradient, logits, of.h + first * features, of.weight_gradient)
+            .run_rows(begin(section), end(section), first > 0, own);
+      });
+      if (of.h_gradient != nullptr)
+        multiplication(plans.row_gradient, logits, of.weight, of.h_gradient + first * cut.features)
+            .run(scratch, threads);
+    }
+
+   private:
+    int begin(int section) const { return section * cut.section; }
+    int end(int section) const { return std::min(cut.classes, begin(section) + cut.section); }
+    Real* logits_of(int c) const { return logits + std::int64_t{c} * rows; }
+
+    /// Calls visit(section, workspace) for each section. Threads share the sections.
+    template <class Visit>
+    void in_sections(Visit visit) const {
+      const int parts = std::min(cut.section_parts(plans.logits.of), threads);
+      in_parts(parts, [this, parts, &visit](int part) {
+        const costs::range own = costs::share(sections, 1, part, parts);
+        for (auto s = own.begin; s < own.end; ++s) visit(static_cast<int>(s), scratch + part * scratch_each);
+      });
+    }
+
+    /// Computes the logits of a section, moves those at the labels to `at_label`, and replaces the others by their
+    /// exponentials.
+    void exponentiate(int section, Real* own) const {
+      const int top = begin(section), bottom = end(section);
+      multiplication(plans.logits, of.weight, of.h + first * cut.features, logits)
+          .run_rows(top, bottom, false, own);
+      for (int i = 0; i < rows; ++i) {
+        if (labels[i] < top || labels[i] >= bottom) continue;
+        Real& here = logits_of(static_cast<int>(labels[i]))[i];
+        at_label[i] = std::exchange(here, minus_infinity<Real>);
+      }
+      Real* const largest_of = section_largest + std::int64_t{section} * padded;
+      Real* const total_of = section_totals + std::int64_t{section} * padded;
+      for (int j = 0; j < rows; j += vec::width) {
+        vec most = load_row(logits_of(top), j, rows, minus_infinity<Real>);
+        for (int c = top + 1; c < bottom; ++c) most = max(load_row(logits_of(c), j, rows, minus_infinity<Real>), most);
+        most.store(largest_of + j);
+        const vec base = finite_base(most);
+        sum_in_sections<vec>(bottom - top, [this, top, j, base](std::int64_t k) {
+          Real* const row = logits_of(top + static_cast<int>(k));
+          const vec e = exp(load_row(row, j, rows, minus_infinity<Real>) - base);
+          store_row(e, row, j, rows);
+          return e;
+        }).store(total_of + j);
+      }
+    }
+    /// Returns the largest logits, or 0 for rows without logits above minus infinity.
+    static vec finite_base(vec most) { return select(equal(most, vec::fill(minus_infinity<Real>)), vec::fill(0), most); }
+
+    /// Joins the sections of each row, writes the numbers of the rows, and adds the rows' losses to a sum.
+    void finish_rows(double& sum, double& rest) const {
+      for (int j = 0; j < rows; j += vec::width) {
+        const vec label = vec::load(at_label + j);
+        vec most = label;
+        for (int s = 0; s < sections; ++s) most = max(vec::load(section_largest + s * std::int64_t{padded} + j), most);
+        const vec others = sum_in_sections<vec>(sections, [this, j, most](std::int64_t s) {
+          const vec section = vec::load(section_totals + s * padded + j);
+          return section * exp(vec::load(section_largest + s * padded + j) - most);
+        });
+        most.store(largest_logit + j);
+        others.store(label_gradient + j);
+        (others + exp(label - most)).store(scale + j);  // the total, for now
+      }
+      for (int i = 0; i < rows; ++i) {
+        const Real total = scale[i], of_row = largest_logit[i] - at_label[i] + std::log(total);
+        const Real w = of.row_weights[first + i], v = of.label_weights[first + i];
+        if (of.row_losses != nullptr) of.row_losses[first + i] = of_row;
+        if (of.label_logits != nullptr) of.label_logits[first + i] = at_label[i];
+        scale[i] = w / total;
+        label_gradient[i] = v - w * (label_gradient[i] / total);
+        if (w != 0) rest += static_cast<double>(w) * static_cast<double>(of_row);
+        if (v != 0) rest += static_cast<double>(v) * static_cast<double>(at_label[i]);
+        join(sum, rest);
+      }
+    }
+
+    /// Turns the exponentials of a section into the gradient of the logits.
+    void scale_section(int section) const {
+      const int top = begin(section), bottom = end(section);
+      const Real* const largest_of = section_largest + std::int64_t{section} * padded;
+      for (int j = 0; j < rows; j += vec::width) {
+        const vec to_total = exp(vec::load(largest_of + j) - vec::load(largest_logit + j));
+        const vec factor = vec::load(scale + j) * to_total;
+        for (int c = top; c < bottom; ++c) {
+          Real* const row = logits_of(c);
+          store_row(load_row(row, j, rows) * factor, row, j, rows);
+        }
+      }
+      for (int i = 0; i < rows; ++i)
+        if (labels[i] >= top && labels[i] < bottom) logits_of(static_cast<int>(labels[i]))[i] = label_gradient[i];
+    }
+  };
+};
+
+/// Runs the kernel. The results are the loss, the gradients of h and of the weight, and the two numbers for each row.
+template <class Op, class Real, class H, class W, class L, class RowWeights, class LabelWeights>
+void run_linear_cross_entropy(void* const* arguments, void* const (&results)[5], int threads) {
+  using label = taken_of<Real, L>;
+  static constexpr costs::linear_loss_blocks cut = Op::blocks(sizeof(Real), H::shape, W::shape);
+  constexpr auto plans = []<int Rows>(std::integral_constant<int, Rows>) -> const linear_loss_plans<Real>& {
+    return linear_loss_plans_of<Real, costs::linear_loss_products(Rows, cut.classes, cut.features)>;
+  };
+  const auto real = [arguments](int i) { return static_cast<const Real*>(arguments[i]); };
+  const auto made = [&results](int i) { return static_cast<Real*>(results[i]); };
+  linear_cross_entropy<Real, label>{
+      .cut = cut,
+      .whole = plans(std::integral_constant<int, cut.block_rows>{}),
+      .last = plans(std::integral_constant<int, cut.last_rows>{}),
+      .loss = made(0),
+      .h_gradient = made(1),
+      .weight_gradient = made(2),
+      .row_losses = made(3),
+      .label_logits = made(4),
+      .h = real(0),
+      .weight = real(1),
+      .labels = static_cast<const label*>(arguments[2]),
+      .row_weights = {real(3), RowWeights::shape.rank == 0 ? 0 : 1},
+      .label_weights = {real(4), LabelWeights::shape.rank == 0 ? 0 : 1}}
+      .run(static_cast<Real*>(arguments[5]), cut.needed(sizeof(Real)), threads);
+}
+
+}  // namespace cairn::kernels
+
+namespace cairn::lang {
+
+template <std::int64_t Workspace, class Real, class... X>
+void compute(linear_cross_entropy_op<Workspace>, signature<Real, X...>, void* const* p, int threads) {
+  kernels::run_linear_cross_entropy<linear_cross_entropy_op<Workspace>, Real, X...>(p + 5, {p[0], p[1], p[2], p[3], p[4]},
+                                                                                   threads);
+}
+template <std::int64_t Workspace, class Real, class... X>
+void compute(linear_cross_entropy_loss_op<Workspace>, signature<Real, X...>, void* const* p, int threads) {
+  kernels::run_linear_cross_entropy<linear_cross_entropy_loss_op<Workspace>, Real, X...>(
+      p + 3, {p[0], nullptr, nullptr, p[1], p[2]}, threads);
+}
+
+}  // namespace cairn::lang

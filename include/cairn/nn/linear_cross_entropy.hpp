@@ -1,0 +1,153 @@
+// A linear layer that is followed by a cross entropy, without storing the logits.
+#pragma once
+
+#include "cairn/nn/linear.hpp"
+#include "cairn/op/linear_cross_entropy.hpp"
+
+namespace cairn::nn {
+
+/// The pass in which gradients are made.
+enum class pass : std::uint8_t { forward, backward };
+
+/// Options of linear_cross_entropy. The first two are those of cross_entropy.
+struct linear_cross_entropy_options {
+  int ignore_index = -100;
+  double label_smoothing = 0;
+  /// The pass that makes the gradients. In the forward pass they take three products, and the gradient of the weight
+  /// is stored until the backward pass has used it. In the backward pass they take a fourth product, which recomputes
+  /// the logits, and nothing is stored.
+  pass gradients_in = pass::forward;
+  /// Bytes of a block of logits. A smaller block reads the weight and its gradient more often.
+  std::int64_t workspace = std::int64_t{32} << 20;
+
+  friend constexpr bool operator==(const linear_cross_entropy_options&, const linear_cross_entropy_options&) = default;
+};
+
+}  // namespace cairn::nn
+
+namespace cairn::lang {
+
+/// The form of a linear layer that is followed by a cross entropy. Name is the name of the layer, or of its weight if
+/// the weight is the parameter of another layer (Tied).
+template <fixed_string Name, int Classes, nn::linear_cross_entropy_options O, bool Tied>
+struct linear_cross_entropy_form : form_of<"linear_cross_entropy", 2, misuse::two_arguments> {
+  static constexpr nn::cross_entropy_options of_labels{O.ignore_index, O.label_smoothing};
+  using counting = labels_that_count<of_labels, Classes>;
+  using one = typename counting::one;
+  template <class... A>
+  static constexpr bool fits = sizeof...(A) >= 2 && sizeof...(A) <= 4;
+
+  template <class H>
+  static constexpr auto weight_of() {
+    constexpr int features = H::shape[-1];
+    if constexpr (Tied) return param<Name, Classes, features>;
+    else return param_from<Name + fixed_string{".weight"}, fan_in(features), Classes, features>;
+  }
+
+  /// The cross entropy of the dense logits has the same mistakes, so it is formed, but not used.
+  template <an_expression H, an_expression Labels, an_expression... Weights>
+  static constexpr auto body(H h, Labels labels, Weights... weights) {
+    const auto dense =
+        cross_entropy_form<of_labels>::body(matmul(h, transpose(weight_of<H>())), labels, weights...);
+    if constexpr (wrong<decltype(dense)>) return dense;
+    else return weighted(h, labels, weights...);
+  }
+
+ private:
+  template <class H, class Labels, class ByClass = one, class ByRow = one>
+  static constexpr auto weighted(H h, Labels labels, ByClass by_class = {}, ByRow by_row = {}) {
+    const auto weight = weight_of<H>();
+    const auto classes = counting::classes_of(labels);
+    const auto of_label = counting::weights_at(labels, by_class);
+    const auto counted = [&](auto x) { return counting::unless_ignored(labels, counting::multiplied(x, by_row)); };
+    const auto denominator = counting::denominator(labels, by_class, by_row);
+    if constexpr (O.label_smoothing == 0) {
+      return mean_of<Labels>(denominator, sum_of_losses(h, weight, classes, counted(of_label), quiet<constant_leaf<0.0>>{}));
+    } else {
+      // The loss of a row is `w[label] (1 - s) (logsumexp(x) - x[label]) + s mean(w (logsumexp(x) - x))`. The mean of
+      // w x is the product of h with the mean of w times the rows of the weight.
+      constexpr quiet<constant_leaf<O.label_smoothing>> share{};
+      const auto spread = [&] {
+        if constexpr (ByClass::shape.rank == 0) return counting::multiplied(share, by_class);
+        else return lang::mean(by_class) * share;
+      }();
+      const auto mean_row = [&] {
+        if constexpr (ByClass::shape.rank == 0) return counting::multiplied(lang::mean<0>(weight), by_class);
+        else return lang::mean<0>(weight * reshape<Classes, 1>(by_class));
+      }();
+      const auto of_rows = lang::sum<-1>(h * mean_row) * counted(share);
+      const auto losses = sum_of_losses(h, weight, classes,
+                                        counted(counting::multiplied(constant<1 - O.label_smoothing>, of_label) + spread),
+                                        counted(spread));
+      return mean_of<Labels>(denominator, losses - lang::sum(of_rows));
+    }
+  }
+  /// Divides a sum over the rows by the denominator. If no row counts, the denominator is 0 and the mean is NaN. Its
+  /// gradient is 0 then, as in cross_entropy, so 0 does not divide the cotangent.
+  template <class Labels>
+  static constexpr auto mean_of(auto denominator, auto sum) {
+    if constexpr (!counting::template any_ignored<Labels>) {
+      return sum / denominator;
+    } else {
+      constexpr auto not_a_number = constant<std::numeric_limits<double>::quiet_NaN()>;
+      const auto none_counts = denominator == 0_c;
+      return lang::where(none_counts, not_a_number, sum / lang::where(none_counts, 1_c, denominator));
+    }
+  }
+  static constexpr auto sum_of_losses(auto... arguments) {
+    if constexpr (O.gradients_in == nn::pass::forward)
+      return std::get<0>(make<linear_cross_entropy_op<O.workspace>>(arguments...));
+    else return std::get<0>(make<linear_cross_entropy_loss_op<O.workspace>>(arguments...));
+  }
+};
+
+}  // namespace cairn::lang
+
+namespace cairn::nn {
+
+namespace detail {
+template <fixed_string Name, std::int64_t Classes, linear_cross_entropy_options O, bool Tied>
+struct linear_cross_entropy_layer {
+  template <class H, class... More>
+    requires lang::some_operands<H, More...>
+  constexpr auto operator()(H h, More...) const {
+    using problem = decltype(problem_of(h));
+    if constexpr (!std::same_as<problem, lang::sound>) {
+      return lang::surfaced<problem>{};
+    } else {
+      using form = lang::linear_cross_entropy_form<Name, static_cast<int>(Classes), O, Tied>;
+      using loss = lang::applied<form, H, More...>;
+      if constexpr (Tied || lang::wrong<loss>) return loss{};
+      else return lang::result_of_layer<Name>(form::template weight_of<H>(), loss{});
+    }
+  }
+
+ private:
+  static constexpr auto problem_of(auto) { return lang::sound{}; }
+  static constexpr auto problem_of(an_expression auto h) {
+    if constexpr (Tied) return tied_linear_layer<Name, Classes>::problem(h);
+    else return linear_layer<Name, Classes, false>::problem(h);
+  }
+};
+}  // namespace detail
+
+/// Computes cross_entropy(h W^T, labels) for h {..., rows, features} and labels {..., rows}, where W {Classes, features}
+/// is the parameter `Name.weight`, as in linear_without_bias. The logits h W^T are never stored, neither in the forward
+/// pass nor in the backward pass: they are computed block by block.
+///
+/// Weights by class and weights by row may follow, as in cross_entropy. The options are those of cross_entropy, the
+/// pass that makes the gradients, and the size of a block:
+/// `nn::linear_cross_entropy<"head", 50257, nn::linear_cross_entropy_options{.workspace = 8_MiB}>(h, labels)`.
+/// A row whose weight is 0 adds nothing to the loss. Gradients of gradients store the logits.
+///
+/// Rejects: what linear and cross_entropy reject.
+template <fixed_string Name, std::int64_t Classes, linear_cross_entropy_options O = linear_cross_entropy_options{}>
+inline constexpr detail::linear_cross_entropy_layer<Name, Classes, O, false> linear_cross_entropy{};
+
+/// Computes linear_cross_entropy with the parameter of another layer as the weight, for example of an embedding with
+/// Classes rows: `nn::tied_linear_cross_entropy<"/wte.weight", 50257>(h, labels)`.
+/// Rejects: what linear_cross_entropy rejects, and a name that does not start with /, as tied_linear does.
+template <fixed_string Weight, std::int64_t Classes, linear_cross_entropy_options O = linear_cross_entropy_options{}>
+inline constexpr detail::linear_cross_entropy_layer<Weight, Classes, O, true> tied_linear_cross_entropy{};
+
+}  // namespace cairn::nn
