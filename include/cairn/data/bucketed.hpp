@@ -41,8 +41,8 @@ struct sequence_batch {
 /// `std::visit([&](auto batch) { use<batch.length>(batch.inputs, batch.labels); }, each)`.
 ///
 /// The sequences are gone through in their order, or in the shuffled order. A batch comes as soon as it has B sequences.
-/// So batches of all lengths are mixed. The last, short batches of the lengths come at the end, from the shortest length
-/// to the longest. last_batch says what becomes of each of them.
+/// So batches of all lengths are mixed. The last, short batch of each length comes at the end, first that of the
+/// shortest length. last_batch says what becomes of it.
 template <int B, int... Lengths>
 class bucketed_range {
   static constexpr std::array all_lengths{Lengths...};
