@@ -40,9 +40,9 @@ struct sequence_batch {
 /// A batch is a std::variant with one sequence_batch<B, length> for each length:
 /// `std::visit([&](auto batch) { use<batch.length>(batch.inputs, batch.labels); }, each)`.
 ///
-/// The sequences are gone through in their order, or in the shuffled order. A batch comes as soon as it has B sequences.
-/// So batches of all lengths are mixed. The last, short batch of each length comes at the end, first that of the
-/// shortest length. last_batch says what becomes of it.
+/// The sequences are gone through in their order, or in the shuffled order. A batch comes as soon as it has B
+/// sequences, so batches of all lengths are mixed. At the end, each length can have a last, short batch. last_batch says
+/// whether these batches are dropped, or padded and handed out in the order of their lengths.
 template <int B, int... Lengths>
 class bucketed_range {
   static constexpr std::array all_lengths{Lengths...};

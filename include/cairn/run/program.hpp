@@ -87,7 +87,7 @@ class program {
   /// Uses the first memory().total_bytes() bytes of the caller's memory, and allocates nothing. The memory must
   /// outlive the program. Throws memory_error if the memory is too small, or does not start at a multiple of 64 bytes.
   explicit program(std::span<std::byte> given) : program(detail::memory_block(given, bytes_needed)) {}
-  /// Shares the memory of another program, the lender: `program<loss<64>> shorter{longest}`. The two programs then share
+  /// Shares the memory of another program, the lender: `program<loss<64>> shorter{longest}`. The programs then share
   /// - the arena. A view of an output is valid until the next training step of either program.
   /// - parameters and states with the same name.
   /// - moments, steps(), random(), gradient_norm() and exchanged moments, if both programs train the same parameters.
