@@ -41,8 +41,8 @@ struct sequence_batch {
 /// `std::visit([&](auto batch) { use<batch.length>(batch.inputs, batch.labels); }, each)`.
 ///
 /// The sequences are gone through in their order, or in the shuffled order. A batch comes as soon as it has B
-/// sequences, so batches of all lengths are mixed. At the end, each length can have a last, short batch. last_batch says
-/// whether these batches are dropped, or padded and handed out in the order of their lengths.
+/// sequences, so batches of all lengths are mixed. At the end, each length can have a last, short batch. Short batches
+/// are dropped, or padded and handed out in the order of their lengths, as last_batch says.
 template <int B, int... Lengths>
 class bucketed_range {
   static constexpr std::array all_lengths{Lengths...};
