@@ -37,12 +37,12 @@ struct sequence_batch {
 /// sequences must outlive the batches. Batches are copied to buffers that are allocated once, so iterating allocates
 /// nothing. An iterator throws std::logic_error after its batches were moved.
 ///
-/// A batch is a std::variant with one sequence_batch<B, length> for each length: `std::visit([&](auto batch) {
-/// use<batch.length>(batch.inputs, batch.labels); }, each)`.
+/// A batch is a std::variant with one sequence_batch<B, length> for each length:
+/// `std::visit([&](auto batch) { use<batch.length>(batch.inputs, batch.labels); }, each)`.
 ///
 /// The sequences are gone through in their order, or in the shuffled order. A batch comes as soon as it has B
-/// sequences. So batches of all lengths are mixed. The last, short batches of the lengths come at the end, from the
-/// shortest length to the longest. last_batch says what becomes of each of them.
+/// sequences, so batches of all lengths are mixed. At the end, each length can have a last, short batch. Short batches
+/// are dropped, or padded and handed out in the order of their lengths, as last_batch says.
 template <int B, int... Lengths>
 class bucketed_range {
   static constexpr std::array all_lengths{Lengths...};

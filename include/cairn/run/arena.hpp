@@ -72,7 +72,7 @@ struct training_position {
   double gradient_norm = 0;
 };
 
-/// What a program shares with its lender, in addition to memory.
+/// Says what a program shares with its lender, in addition to memory.
 struct shared_with_lender {
   bool position;        ///< true if both programs have one training_position
   bool all_parameters;  ///< true if the program has no parameters and states of its own

@@ -89,8 +89,7 @@ class program {
   /// Uses the first memory().total_bytes() bytes of the caller's memory, and allocates nothing. The memory must
   /// outlive the program. Throws memory_error if the memory is too small, or does not start at a multiple of 64 bytes.
   explicit program(std::span<std::byte> given) : program(detail::memory_block(given, bytes_needed)) {}
-  /// Shares the memory of another program, the lender, as in `program<loss<64>> shorter{longest}`. The two programs
-  /// then share
+  /// Shares the memory of another program, the lender: `program<loss<64>> shorter{longest}`. The programs then share
   /// - the arena. A view of an output is valid until the next training step of either program.
   /// - parameters and states with the same name.
   /// - moments, steps(), random(), gradient_norm() and exchanged moments, if both programs train the same parameters.
@@ -109,8 +108,7 @@ class program {
   explicit program(program<Other, Others...>& lender) : program(lender, sharing_with<program<Other, Others...>>{}) {
     static_assert(lang::report_of<sharing_with<program<Other, Others...>>>{}.shown);
   }
-  /// Accepts a lender that did not compile. The mistake of the lender was already reported, and no second error
-  /// follows.
+  /// Accepts a lender that did not compile. The mistake of the lender was already reported. No second error follows.
   template <auto Other, class... Others>
     requires(!detail::runs<Other, true, Others...>)
   explicit program(program<Other, Others...>&) : program() {}

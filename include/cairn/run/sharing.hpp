@@ -1,5 +1,5 @@
-// What a program shares with its lender, which is the program whose memory it uses:
-// `program<loss<64>, ...> shorter{longest}`. All of it is decided while the program compiles.
+// Decides what a program shares with its lender: `program<loss<64>, ...> shorter{longest}`. The lender is the program
+// that has the memory. All of this is decided while the program compiles.
 #pragma once
 
 #include "cairn/run/kept.hpp"
@@ -100,8 +100,8 @@ struct sharing {
     return !(purpose::accumulates && wants_inputs<Compiled>) && !(lent_purpose::accumulates && wants_inputs<Lender>);
   }();
 
-  /// The offsets of the tensors that are not shared, in the block of the program. Parameters and states come first,
-  /// then moments, then gradients.
+  /// The offsets of the tensors that are not shared, in the block of the program. Parameters and states come first.
+  /// Moments follow, and then gradients.
   struct own_block {
     std::int64_t offset[count + 1] = {};
     std::int64_t parameter_bytes = 0, moment_bytes = 0;
