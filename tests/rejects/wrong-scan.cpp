@@ -58,6 +58,16 @@ constexpr auto loss = y + mean(square(grad(y, x)));                             
 constexpr auto loss = y + mean(square(grad(mean(square(x) * param<"a", 5>), x)));  // right
 static_assert(detail::checked<loss>());
 
+// case: wrong-scan-second-gradient-of-tiled
+// says: a gradient of a gradient goes through this scan or tiled layer, which has first gradients only
+#include "cairn/run/scan.hpp"
+constexpr auto x = input<"x", 4, 5>;
+constexpr auto body = layer([](auto h) { return tanh(h * param<"w", 5>); });
+constexpr auto y = mean(square(x | nn::tiled<2>(body)));  // wrong
+constexpr auto y = mean(square(x | body));                // right
+constexpr auto loss = y + mean(square(grad(y, x)));
+static_assert(detail::checked<loss>());
+
 // case: wrong-scan-snapshots
 // says: the policy does not fit T iterations; revolve<S> has 1 to T snapshots
 // shows: fact::given<cairn::revolve<0> ?>.*fact::iterations<10>

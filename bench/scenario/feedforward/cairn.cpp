@@ -12,10 +12,10 @@ template <auto Block>
 constexpr auto loss = mean(square(input<"x", 2048, 256> | repeat<8, "block">([](auto) { return Block; })));
 constexpr adamw_options rule{.lr = 1e-3};
 
-void feed(const contestant::arguments& given, auto steps_of) {
+constexpr auto feed = [](const contestant::arguments& given, auto steps_of) {
   const auto x = given.tensor<float>("x", 2048 * 256);
   steps_of(bind<"x">(x));
-}
+};
 /// Trains with tiled layers in place of segments.
 template <int Groups>
 void train_in_groups(const contestant::arguments& given) {
@@ -31,5 +31,5 @@ int main(int count, char** words) {
   const auto is = [&](std::string_view groups) { return given.form.find(groups) != std::string::npos; };
   if (is("tiled4")) train_in_groups<4>(given);
   else if (is("tiled8")) train_in_groups<8>(given);
-  else contestant::train<loss<in_segment>, rule>(count, words, [](const auto&... a) { feed(a...); });
+  else contestant::train<loss<in_segment>, rule>(count, words, feed);
 }

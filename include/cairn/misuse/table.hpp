@@ -243,8 +243,8 @@ struct snapshots_in_scan { template <class Silent, class... Facts> struct found 
   "cairn [wrong-scan]: a scan in the body of this scan keeps its snapshots elsewhere, which only a scan outside of "
   "all others can do; write two_level<P, S> for the inner scan"); } }; };
 struct scan_differentiated_twice { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-scan]: a gradient of a gradient goes through this scan, and a scan has first gradients only; write "
-  "repeat<T, \"name\"> in its place"); } }; };
+  "cairn [wrong-scan]: a gradient of a gradient goes through this scan or tiled layer, which has first gradients only; "
+  "write repeat<T, \"name\">, or the layer itself, in its place"); } }; };
 struct no_tuple_of_layers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: ckpt_sequential<N> takes the layers of a chain in one tuple; write "
   "ckpt_sequential<2>(std::tuple{l1, l2})"); } }; };

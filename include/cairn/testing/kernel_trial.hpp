@@ -112,10 +112,10 @@ class kernel_trial {
     }
     return found;
   }
-  /// Checks `op::keeps_rows`, after `fault` has returned an empty text. In all arguments that have a row for each row of
-  /// the results, the first row is copied over the last row. The last row of each result must then become its first row,
-  /// and all other rows must keep their bits. If `draws` is true, the kernel draws random numbers by position, and only
-  /// the other rows are compared.
+  /// Checks `op::keeps_rows`, after `fault` has returned an empty text. In all arguments that have a row for each row
+  /// of the results, the first row is copied over the last row. The last row of each result must then become its first
+  /// row, and all other rows must keep their bits. If `draws` is true, the kernel draws random numbers by position, and
+  /// only the other rows are compared.
   std::string row_fault(bool draws) {
     const shape& made_rows = op_.results[0].extents;
     if (op_.keeps_rows == 0 || made_rows.rank == 0 || made_rows.extent[0] < 2) return {};
