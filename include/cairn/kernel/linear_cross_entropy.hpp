@@ -217,14 +217,15 @@ void run_linear_cross_entropy(void* const* arguments, void* const (&results)[5],
 namespace cairn::lang {
 
 template <std::int64_t Workspace, class Real, class... X>
-void compute(linear_cross_entropy_op<Workspace>, signature<Real, X...>, void* const* p, int threads) {
+void compute(linear_cross_entropy_op<Workspace>, signature<Real, X...>, void* const* p, const kernels::launch& how) {
   kernels::run_linear_cross_entropy<linear_cross_entropy_op<Workspace>, Real, X...>(
-      p + 5, {p[0], p[1], p[2], p[3], p[4]}, threads);
+      p + 5, {p[0], p[1], p[2], p[3], p[4]}, how.threads);
 }
 template <std::int64_t Workspace, class Real, class... X>
-void compute(linear_cross_entropy_loss_op<Workspace>, signature<Real, X...>, void* const* p, int threads) {
+void compute(linear_cross_entropy_loss_op<Workspace>, signature<Real, X...>, void* const* p,
+             const kernels::launch& how) {
   kernels::run_linear_cross_entropy<linear_cross_entropy_loss_op<Workspace>, Real, X...>(
-      p + 3, {p[0], nullptr, nullptr, p[1], p[2]}, threads);
+      p + 3, {p[0], nullptr, nullptr, p[1], p[2]}, how.threads);
 }
 
 }  // namespace cairn::lang
