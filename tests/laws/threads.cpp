@@ -68,6 +68,13 @@ constexpr auto looked =
     mean(square(input<"tokens", 1, 290, 40> |
                 nn::self_attention<"attn", 4, nn::attention_options{.causal = true, .key_heads = 2, .dropout = 0.1}>));
 
+// A head that computes its logits in blocks of rows, whose classes threads share.
+constexpr auto headed =
+    nn::linear_cross_entropy<"head", 1009, nn::linear_cross_entropy_options{.workspace = 1}>(images, answers) +
+    nn::linear_cross_entropy<
+        "other", 1009, nn::linear_cross_entropy_options{.gradients_in = nn::pass::backward, .workspace = 256 * 1024}>(
+        images | nn::linear<"in", 99>, answers);
+
 /// Limits the number of threads that training steps get from now on.
 void allow_threads(int most) { omp_set_num_threads(most); }
 
@@ -117,6 +124,12 @@ BOOST_AUTO_TEST_CASE(bits_of_convolutions_do_not_depend_on_the_number_of_threads
 
 BOOST_AUTO_TEST_CASE(bits_of_attention_do_not_depend_on_the_number_of_threads) {
   same_for_any_number_of_threads<looked, double>(bind<"tokens">(numbers<double>(290 * 40)));
+}
+
+BOOST_AUTO_TEST_CASE(bits_of_heads_without_logits_do_not_depend_on_the_number_of_threads) {
+  std::vector<std::int32_t> at(rows);
+  for (std::size_t row = 0; row < rows; ++row) at[row] = static_cast<std::int32_t>(row * row % classes);
+  same_for_any_number_of_threads<headed, double>(bind<"images">(numbers<double>(rows * features)), bind<"answers">(at));
 }
 
 BOOST_AUTO_TEST_CASE(bits_in_mixed_precision_do_not_depend_on_the_number_of_threads) {

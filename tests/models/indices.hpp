@@ -66,6 +66,16 @@ constexpr auto tied_head = [] {
   const auto out = embedded | nn::sinusoidal_positions | blocks | nn::layer_norm<"ln">;
   return cross_entropy(reshape<8, 12>(out) | nn::tied_linear<"/wte.weight", 5>, y);
 }();
+// The logits of the head are never stored. The first head is in a segment, which recomputes it for its gradients. The
+// second head makes its gradients in the backward pass, and shares the weight of the embedding.
+constexpr nn::linear_cross_entropy_options in_forward{.label_smoothing = 0.1, .workspace = 1};
+constexpr nn::linear_cross_entropy_options in_backward{.gradients_in = nn::pass::backward, .workspace = 1};
+constexpr auto heads_without_logits = [] {
+  const auto h = (y | nn::embedding<"wte", 12>) + x | ckpt<"s">(mlp);
+  const auto head = [](auto v, auto at) { return nn::linear_cross_entropy<"head", 70, in_forward>(tanh(v), at); };
+  return ckpt<"head">(head, h, y) +
+         nn::tied_linear_cross_entropy<"/wte.weight", 5, in_backward>(h, y, 1_c, mean<-1>(square(x)));
+}();
 constexpr auto with_indices = [] {
   const auto logits = x | ckpt<"s">(mlp) | nn::linear<"head", 5>;
   return outputs(cross_entropy(logits, y), argmax<-1>(logits), reshape<4, 2>(y));

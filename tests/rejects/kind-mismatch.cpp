@@ -12,6 +12,7 @@
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/nn/positions.hpp"
 #include "cairn/op/dropout.hpp"
 #include "cairn/op/extremum.hpp"
@@ -116,6 +117,13 @@ constexpr auto y = input<"y", 4, 10>;   // wrong
 constexpr auto y = labels<"y", 10, 4>;  // right
 constexpr auto head = layer([](auto h) { return cross_entropy(h | nn::linear<"fc", 10>, y, weights); });
 constexpr auto loss = input<"x", 4, 8> | block<"head">(head);
+
+// case: kind-mismatch-soft-targets-head
+// says: cross_entropy takes class indices alone
+// shows: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[4\]\[10\], float ?\[4\]\[10\]>
+constexpr auto y = input<"y", 4, 10>;   // wrong
+constexpr auto y = labels<"y", 10, 4>;  // right
+constexpr auto loss = nn::linear_cross_entropy<"head", 10>(input<"x", 4, 8>, y);
 
 // case: kind-mismatch-soft-targets
 // says: cross_entropy takes class indices alone; with probabilities as targets write -mean\(sum<-1>\(targets \* log_softmax\(logits\)\)\)

@@ -7,6 +7,7 @@
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/batch_norm.hpp"
+#include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/rotary.hpp"
@@ -94,3 +95,12 @@ static_assert(an_expression<decltype(y)>);
 constexpr auto y = exp(param_from<"w", initial::normal(-0.02), 8, 4>);  // wrong
 constexpr auto y = exp(param_from<"w", initial::normal(0.02), 8, 4>);   // right
 static_assert(an_expression<decltype(y)>);
+
+// case: meaningless-setting-workspace
+// says: this setting has a value that cannot be meant
+// shows: fact::in<(cairn::)?fixed_string<5>\{"head"\}>
+// shows: setting<(cairn::)?fixed_string<10>\{"workspace"\}, -1\.0.*, (cairn::)?fixed_string<18>\{"0 or more, finite"\}>
+constexpr nn::linear_cross_entropy_options how{.workspace = -1};     // wrong
+constexpr nn::linear_cross_entropy_options how{.workspace = 8_MiB};  // right
+constexpr auto loss = nn::linear_cross_entropy<"head", 4, how>(input<"x", 8, 4>, labels<"y", 4, 8>);
+static_assert(an_expression<decltype(loss)>);

@@ -20,6 +20,7 @@
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/flatten.hpp"
+#include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/nn/pool.hpp"
 #include "cairn/nn/positions.hpp"
 #include "cairn/nn/recurrent.hpp"
@@ -119,6 +120,36 @@ static_assert(an_expression<decltype(mean(x))>);
 constexpr auto x = as_real(indices<"tokens", 0, 8, 16>);    // wrong
 constexpr auto x = as_real(indices<"tokens", 256, 8, 16>);  // right
 static_assert(an_expression<decltype(x)>);
+
+// case: shape-mismatch-head-labels
+// says: logits \{..., classes\} take labels<"name", classes, ...>, one a row
+// shows: operation<cairn::fixed_string<31>\{"cross_entropy\(matmul, classes\)"\}, float ?\[32\]\[10\], int ?\[16\]>
+// The head never stores these logits.
+constexpr int rows = 16;  // wrong
+constexpr int rows = 32;  // right
+constexpr auto loss = nn::linear_cross_entropy<"head", 10>(input<"h", 32, 8>, labels<"classes", 10, rows>);
+static_assert(an_expression<decltype(loss)>);
+
+// case: shape-mismatch-head-rank
+// says: this layer takes \{..., rows, features\}
+// shows: fact::in<cairn::fixed_string<5>\{"head"\}>
+// shows: operation<cairn::fixed_string<7>\{"linear"\}, float ?\[8\]>
+constexpr auto h = input<"h", 8>;     // wrong
+constexpr auto h = input<"h", 1, 8>;  // right
+constexpr auto y = labels<"y", 10>;     // wrong
+constexpr auto y = labels<"y", 10, 1>;  // right
+constexpr auto loss = nn::linear_cross_entropy<"head", 10>(h, y);
+static_assert(an_expression<decltype(loss)>);
+
+// case: shape-mismatch-head-weights
+// says: cross_entropy\(logits, labels, weights, row_weights\) takes weights \{classes\}, then
+// shows: float ?\[32\]\[10\], int ?\[32\], float ?\[32\], float>
+constexpr auto h = input<"h", 32, 8>;
+constexpr auto y = labels<"y", 10, 32>;
+constexpr auto weights = input<"w", 32>;
+constexpr auto loss = nn::linear_cross_entropy<"head", 10>(h, y, weights);       // wrong
+constexpr auto loss = nn::linear_cross_entropy<"head", 10>(h, y, 1_c, weights);  // right
+static_assert(an_expression<decltype(loss)>);
 
 // case: shape-mismatch-labels
 // says: logits .* take labels<"name", classes, ...>, one a row

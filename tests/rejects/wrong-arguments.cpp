@@ -16,6 +16,7 @@
 #include "cairn/check/scan.hpp"
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/embedding.hpp"
+#include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/nn/pool.hpp"
 #include "cairn/nn/recurrent.hpp"
 #include "cairn/nn/transformer.hpp"
@@ -321,6 +322,15 @@ constexpr auto h = input<"h", 8, 4>;
 constexpr auto both = nn::lstm_cell<"cell", 4>(x, h);     // wrong
 constexpr auto both = nn::lstm_cell<"cell", 4>(x, h, h);  // right
 [[maybe_unused]] constexpr auto next = std::get<1>(both);
+
+// case: wrong-arguments-tied-head
+// says: tied_linear takes the weight of another layer by its full name, which starts with /
+// shows: fact::parameter<cairn::fixed_string<11>\{"wte.weight"\}>
+constexpr auto h = arange<8> | nn::embedding<"wte", 4>;
+constexpr auto y = labels<"y", 8, 8>;
+constexpr auto decoded = nn::tied_linear_cross_entropy<"wte.weight", 8>(h, y);   // wrong
+constexpr auto decoded = nn::tied_linear_cross_entropy<"/wte.weight", 8>(h, y);  // right
+static_assert(an_expression<decltype(decoded)>);
 
 // case: wrong-arguments-tied-linear
 // says: tied_linear takes the weight of another layer by its full name, which starts with /
@@ -967,6 +977,13 @@ constexpr auto loss = mean(last * param<"w", 4>);
 constexpr auto x = input<"x", 8, 4>;
 constexpr auto loss = huber<0>(x, tanh(x));  // wrong
 constexpr auto loss = huber<2>(x, tanh(x));  // right
+
+// case: wrong-arguments-label-smoothing-head
+// says: label_smoothing is a share that all classes have alike, from 0 to 1
+// shows: label_smoothing<1\.5
+constexpr nn::linear_cross_entropy_options how{.label_smoothing = 1.5};  // wrong
+constexpr nn::linear_cross_entropy_options how{.label_smoothing = 1};    // right
+constexpr auto loss = nn::linear_cross_entropy<"head", 4, how>(input<"x", 8, 4>, labels<"y", 4, 8>);
 
 // case: wrong-arguments-label-smoothing
 // says: label_smoothing is a share that all classes have alike, from 0 to 1

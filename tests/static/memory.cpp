@@ -5,6 +5,7 @@
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/matmul.hpp"
@@ -220,6 +221,18 @@ static_assert(in_logits<cross_entropy<nn::cross_entropy_options{.ignore_index = 
 // The gradient of a tied table is the sum of two gradients of the same size. These two are not in memory together with
 // the logits.
 static_assert(in_logits<cross_entropy(of_tokens | nn::tied_linear<"/wte.weight", 50000>, tokens)> < 1.01);
+
+// A head that computes its logits in blocks needs no more than a block. Its gradients lie where the program hands them
+// out, so they need no memory of their own.
+template <std::int64_t Workspace, nn::pass Pass = nn::pass::forward>
+constexpr auto in_blocks =
+    nn::linear_cross_entropy<"head", 50000,
+                             nn::linear_cross_entropy_options{.gradients_in = Pass, .workspace = Workspace}>(
+        param<"h", 512, 64>, tokens);
+static_assert(peak<step_of<in_blocks<8_MiB>>> < 8_MiB + 512 * 1024);
+static_assert(peak<step_of<in_blocks<8_MiB>, threads<4>>> < 8_MiB + 2048 * 1024);
+static_assert(peak<step_of<in_blocks<32_MiB>>> < 32_MiB + 1024 * 1024);
+static_assert(peak<step_of<in_blocks<8_MiB, nn::pass::backward>>> < 8_MiB + 512 * 1024);
 
 // Attention never stores its scores. Scores would take four times the bytes for twice as many tokens.
 template <int T>

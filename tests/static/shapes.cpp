@@ -4,6 +4,7 @@
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/flatten.hpp"
+#include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/pool.hpp"
 #include "cairn/nn/positions.hpp"
@@ -434,6 +435,23 @@ static_assert(of(to<4, 9> | nn::embedding<"e", 16>) == shape{4, 9, 16});
 static_assert(of(to<> | nn::embedding<"e", 16, nn::embedding_options{.padding_idx = -1}>) == shape{16});
 static_assert(of(arange<9> | nn::embedding<"e", 16>) == shape{9, 16});
 static_assert(of(t<4, 9, 16> | nn::tied_linear<"/e.weight", 10>) == shape{4, 9, 10});
+// A head without stored logits: one label for each row. The operation takes one weight for each row, or one number.
+static_assert(of(nn::linear_cross_entropy<"h", 10>(t<4, 9, 16>, to<4, 9>)) == shape{} &&
+              of(nn::tied_linear_cross_entropy<"/e.weight", 10>(t<4, 16>, to<4>, t<10>, t<4>)) == shape{});
+using head = lang::linear_cross_entropy_op<1>;
+using head_loss = lang::linear_cross_entropy_loss_op<1>;
+static_assert(head::result(shape{2, 4, 16}, shape{10, 16}, shape{2, 4}, shape{}, shape{2, 4}) ==
+              std::array{shape{}, shape{2, 4, 16}, shape{10, 16}, shape{2, 4}, shape{2, 4}});
+static_assert(head_loss::result(shape{4, 16}, shape{10, 16}, shape{4}, shape{4}, shape{}) ==
+              std::array{shape{}, shape{4}, shape{4}});
+static_assert(head_loss::result(shape{4, 16}, shape{16, 10}, shape{4}, shape{}, shape{})[0] == no_shape &&
+              head_loss::result(shape{4, 16}, shape{10, 16}, shape{5}, shape{}, shape{})[0] == no_shape &&
+              head_loss::result(shape{4, 16}, shape{10, 16}, shape{4}, shape{5}, shape{})[0] == no_shape &&
+              head_loss::result(shape{4, 16}, shape{10, 16}, shape{4}, shape{}, shape{4, 1})[0] == no_shape &&
+              head_loss::result(shape{4, 16}, shape{10, 2, 16}, shape{4}, shape{}, shape{})[0] == no_shape &&
+              head_loss::result(shape{}, shape{10, 16}, shape{}, shape{}, shape{})[0] == no_shape);
+static_assert(head::extent_indexed(2, shape{4, 16}, shape{10, 16}) == 10 && head::argument_kind(2) == kind::whole &&
+              head::argument_kind(3) == kind::real);
 static_assert(of(nn::rotary(t<2, 9, 3, 4>)) == shape{2, 9, 3, 4} &&
               of(nn::rotary(t<9, 3, 4>, to<9>)) == shape{9, 3, 4});
 static_assert(of(nn::rotary<500>(t<2, 9, 3, 4>, to<2, 9>)) == shape{2, 9, 3, 4} &&

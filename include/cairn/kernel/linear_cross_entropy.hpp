@@ -45,7 +45,7 @@ struct linear_cross_entropy {
     double sum = 0, rest = 0;
     for (std::int64_t row = 0; row < cut.rows; row += cut.block_rows) {
       const bool is_last = row + cut.block_rows >= cut.rows;
-      block{*this, is_last ? last : whole, row, is_last ? cut.last_rows : cut.block_rows, shared, scratch, given.each,
+      block{*this,  is_last ? last : whole, row, is_last ? cut.last_rows : cut.block_rows, shared, scratch, given.each,
             threads}
           .run(sum, rest);
     }
@@ -115,8 +115,7 @@ struct linear_cross_entropy {
     /// exponentials.
     void exponentiate(int section, Real* own) const {
       const int top = begin(section), bottom = end(section);
-      multiplication(plans.logits, of.weight, of.h + first * cut.features, logits)
-          .run_rows(top, bottom, false, own);
+      multiplication(plans.logits, of.weight, of.h + first * cut.features, logits).run_rows(top, bottom, false, own);
       for (int i = 0; i < rows; ++i) {
         if (labels[i] < top || labels[i] >= bottom) continue;
         Real& here = logits_of(static_cast<int>(labels[i]))[i];
@@ -138,7 +137,9 @@ struct linear_cross_entropy {
       }
     }
     /// Returns the largest logits, or 0 for rows without logits above minus infinity.
-    static vec finite_base(vec most) { return select(equal(most, vec::fill(minus_infinity<Real>)), vec::fill(0), most); }
+    static vec finite_base(vec most) {
+      return select(equal(most, vec::fill(minus_infinity<Real>)), vec::fill(0), most);
+    }
 
     /// Joins the sections of each row, writes the numbers of the rows, and adds the rows' losses to a sum.
     void finish_rows(double& sum, double& rest) const {
@@ -195,20 +196,19 @@ void run_linear_cross_entropy(void* const* arguments, void* const (&results)[5],
   };
   const auto real = [arguments](int i) { return static_cast<const Real*>(arguments[i]); };
   const auto made = [&results](int i) { return static_cast<Real*>(results[i]); };
-  linear_cross_entropy<Real, label>{
-      .cut = cut,
-      .whole = plans(std::integral_constant<int, cut.block_rows>{}),
-      .last = plans(std::integral_constant<int, cut.last_rows>{}),
-      .loss = made(0),
-      .h_gradient = made(1),
-      .weight_gradient = made(2),
-      .row_losses = made(3),
-      .label_logits = made(4),
-      .h = real(0),
-      .weight = real(1),
-      .labels = static_cast<const label*>(arguments[2]),
-      .row_weights = {real(3), RowWeights::shape.rank == 0 ? 0 : 1},
-      .label_weights = {real(4), LabelWeights::shape.rank == 0 ? 0 : 1}}
+  linear_cross_entropy<Real, label>{.cut = cut,
+                                    .whole = plans(std::integral_constant<int, cut.block_rows>{}),
+                                    .last = plans(std::integral_constant<int, cut.last_rows>{}),
+                                    .loss = made(0),
+                                    .h_gradient = made(1),
+                                    .weight_gradient = made(2),
+                                    .row_losses = made(3),
+                                    .label_logits = made(4),
+                                    .h = real(0),
+                                    .weight = real(1),
+                                    .labels = static_cast<const label*>(arguments[2]),
+                                    .row_weights = {real(3), RowWeights::shape.rank == 0 ? 0 : 1},
+                                    .label_weights = {real(4), LabelWeights::shape.rank == 0 ? 0 : 1}}
       .run(static_cast<Real*>(arguments[5]), cut.needed(sizeof(Real)), threads);
 }
 
@@ -217,14 +217,15 @@ void run_linear_cross_entropy(void* const* arguments, void* const (&results)[5],
 namespace cairn::lang {
 
 template <std::int64_t Workspace, class Real, class... X>
-void compute(linear_cross_entropy_op<Workspace>, signature<Real, X...>, void* const* p, int threads) {
-  kernels::run_linear_cross_entropy<linear_cross_entropy_op<Workspace>, Real, X...>(p + 5, {p[0], p[1], p[2], p[3], p[4]},
-                                                                                   threads);
+void compute(linear_cross_entropy_op<Workspace>, signature<Real, X...>, void* const* p, const kernels::launch& how) {
+  kernels::run_linear_cross_entropy<linear_cross_entropy_op<Workspace>, Real, X...>(
+      p + 5, {p[0], p[1], p[2], p[3], p[4]}, how.threads);
 }
 template <std::int64_t Workspace, class Real, class... X>
-void compute(linear_cross_entropy_loss_op<Workspace>, signature<Real, X...>, void* const* p, int threads) {
+void compute(linear_cross_entropy_loss_op<Workspace>, signature<Real, X...>, void* const* p,
+             const kernels::launch& how) {
   kernels::run_linear_cross_entropy<linear_cross_entropy_loss_op<Workspace>, Real, X...>(
-      p + 3, {p[0], nullptr, nullptr, p[1], p[2]}, threads);
+      p + 3, {p[0], nullptr, nullptr, p[1], p[2]}, how.threads);
 }
 
 }  // namespace cairn::lang

@@ -1,6 +1,7 @@
 // A linear layer that is followed by a cross entropy, without storing the logits.
 #pragma once
 
+#include "cairn/lang/options.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/op/linear_cross_entropy.hpp"
 
@@ -18,7 +19,7 @@ struct linear_cross_entropy_options {
   /// the logits, and nothing is stored.
   pass gradients_in = pass::forward;
   /// Bytes of a block of logits. A smaller block reads the weight and its gradient more often.
-  std::int64_t workspace = std::int64_t{32} << 20;
+  std::int64_t workspace = 32_MiB;
 
   friend constexpr bool operator==(const linear_cross_entropy_options&, const linear_cross_entropy_options&) = default;
 };
@@ -47,8 +48,7 @@ struct linear_cross_entropy_form : form_of<"linear_cross_entropy", 2, misuse::tw
   /// The cross entropy of the dense logits has the same mistakes, so it is formed, but not used.
   template <an_expression H, an_expression Labels, an_expression... Weights>
   static constexpr auto body(H h, Labels labels, Weights... weights) {
-    const auto dense =
-        cross_entropy_form<of_labels>::body(matmul(h, transpose(weight_of<H>())), labels, weights...);
+    const auto dense = cross_entropy_form<of_labels>::body(matmul(h, transpose(weight_of<H>())), labels, weights...);
     if constexpr (wrong<decltype(dense)>) return dense;
     else return weighted(h, labels, weights...);
   }
@@ -62,7 +62,8 @@ struct linear_cross_entropy_form : form_of<"linear_cross_entropy", 2, misuse::tw
     const auto counted = [&](auto x) { return counting::unless_ignored(labels, counting::multiplied(x, by_row)); };
     const auto denominator = counting::denominator(labels, by_class, by_row);
     if constexpr (O.label_smoothing == 0) {
-      return mean_of<Labels>(denominator, sum_of_losses(h, weight, classes, counted(of_label), quiet<constant_leaf<0.0>>{}));
+      return mean_of<Labels>(denominator,
+                             sum_of_losses(h, weight, classes, counted(of_label), quiet<constant_leaf<0.0>>{}));
     } else {
       // The loss of a row is `w[label] (1 - s) (logsumexp(x) - x[label]) + s mean(w (logsumexp(x) - x))`. The mean of
       // w x is the product of h with the mean of w times the rows of the weight.
@@ -76,9 +77,9 @@ struct linear_cross_entropy_form : form_of<"linear_cross_entropy", 2, misuse::tw
         else return lang::mean<0>(weight * reshape<Classes, 1>(by_class));
       }();
       const auto of_rows = lang::sum<-1>(h * mean_row) * counted(share);
-      const auto losses = sum_of_losses(h, weight, classes,
-                                        counted(counting::multiplied(constant<1 - O.label_smoothing>, of_label) + spread),
-                                        counted(spread));
+      const auto losses = sum_of_losses(
+          h, weight, classes, counted(counting::multiplied(constant<1 - O.label_smoothing>, of_label) + spread),
+          counted(spread));
       return mean_of<Labels>(denominator, losses - lang::sum(of_rows));
     }
   }
@@ -106,27 +107,38 @@ struct linear_cross_entropy_form : form_of<"linear_cross_entropy", 2, misuse::tw
 namespace cairn::nn {
 
 namespace detail {
+template <std::int64_t Workspace>
+struct block_settings {
+  static constexpr std::array<setting, 1> all{setting::not_negative("workspace", static_cast<double>(Workspace))};
+};
 template <fixed_string Name, std::int64_t Classes, linear_cross_entropy_options O, bool Tied>
-struct linear_cross_entropy_layer {
+class head_layer {
+  static constexpr auto problem_of(auto) { return lang::sound{}; }
+  static constexpr auto problem_of(an_expression auto h) {
+    using linear = std::conditional_t<Tied, tied_linear_layer<Name, Classes>, linear_layer<Name, Classes, false>>;
+    using problem = decltype(linear::problem(h));
+    if constexpr (!std::same_as<problem, lang::sound>) return problem{};
+    else return problem_of_features<"linear_cross_entropy", Name, block_settings<O.workspace>>(h);
+  }
+  /// Returns the loss, or the mistake. Reports nothing.
   template <class H, class... More>
-    requires lang::some_operands<H, More...>
-  constexpr auto operator()(H h, More...) const {
-    using problem = decltype(problem_of(h));
+  static constexpr auto result_of() {
+    using problem = decltype(problem_of(std::declval<H>()));
     if constexpr (!std::same_as<problem, lang::sound>) {
-      return lang::surfaced<problem>{};
+      return problem{};
     } else {
       using form = lang::linear_cross_entropy_form<Name, static_cast<int>(Classes), O, Tied>;
-      using loss = lang::applied<form, H, More...>;
+      using loss = decltype(lang::result_of_form<form, H, More...>());
       if constexpr (Tied || lang::wrong<loss>) return loss{};
       else return lang::result_of_layer<Name>(form::template weight_of<H>(), loss{});
     }
   }
 
- private:
-  static constexpr auto problem_of(auto) { return lang::sound{}; }
-  static constexpr auto problem_of(an_expression auto h) {
-    if constexpr (Tied) return tied_linear_layer<Name, Classes>::problem(h);
-    else return linear_layer<Name, Classes, false>::problem(h);
+ public:
+  template <class H, class... More>
+    requires lang::some_operands<H, More...>
+  constexpr lang::surfaced<decltype(result_of<H, More...>())> operator()(H, More...) const {
+    return {};
   }
 };
 }  // namespace detail
@@ -142,12 +154,12 @@ struct linear_cross_entropy_layer {
 ///
 /// Rejects: what linear and cross_entropy reject.
 template <fixed_string Name, std::int64_t Classes, linear_cross_entropy_options O = linear_cross_entropy_options{}>
-inline constexpr detail::linear_cross_entropy_layer<Name, Classes, O, false> linear_cross_entropy{};
+inline constexpr detail::head_layer<Name, Classes, O, false> linear_cross_entropy{};
 
 /// Computes linear_cross_entropy with the parameter of another layer as the weight, for example of an embedding with
 /// Classes rows: `nn::tied_linear_cross_entropy<"/wte.weight", 50257>(h, labels)`.
 /// Rejects: what linear_cross_entropy rejects, and a name that does not start with /, as tied_linear does.
 template <fixed_string Weight, std::int64_t Classes, linear_cross_entropy_options O = linear_cross_entropy_options{}>
-inline constexpr detail::linear_cross_entropy_layer<Weight, Classes, O, true> tied_linear_cross_entropy{};
+inline constexpr detail::head_layer<Weight, Classes, O, true> tied_linear_cross_entropy{};
 
 }  // namespace cairn::nn
