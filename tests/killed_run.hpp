@@ -21,10 +21,14 @@ namespace killed_run {
 
 using namespace cairn;
 
-constexpr auto result =
-    input<"x", 4, 6> | nn::linear<"fc1", 64> | nn::batch_norm<"bn"> | nn::dropout<"drop", 0.25> | nn::linear<"fc2", 3>;
-constexpr auto loss = cross_entropy(result, labels<"y", 3, 4>);
-using program_of = program<loss, update<averaged{adamw_options{}, 0.9}>>;
+template <int Rows>
+constexpr auto result = input<"x", Rows, 6> | nn::linear<"fc1", 64> | nn::batch_norm<"bn"> | nn::dropout<"drop", 0.25> |
+                        nn::linear<"fc2", 3>;
+template <int Rows>
+constexpr auto loss = cross_entropy(result<Rows>, labels<"y", 3, Rows>);
+using rule = update<averaged{adamw_options{}, 0.9}>;
+using program_of = program<loss<4>, rule>;
+using program_in_parts = program<loss<2>, rule, microbatch<2>>;
 
 inline data::dataset examples() {
   data::dataset made;
@@ -39,9 +43,10 @@ inline data::dataset examples() {
 
 /// Runs the training to its end. Returns all results of the run: parameters, states and moments, the best result, and
 /// the log.
-inline std::string end_of(const std::filesystem::path& folder, bool resume) {
+template <class Program>
+std::string end_of(const std::filesystem::path& folder, bool resume) {
   const data::dataset set = examples();
-  program_of step;
+  Program step;
   step.init(seed{1});
   train::loop run{step,
                   {.epochs = 4,
@@ -56,7 +61,7 @@ inline std::string end_of(const std::filesystem::path& folder, bool resume) {
   run([&](int epoch) { return data::ahead(data::batches<4>(set, seed{5}, epoch)); },
       [&](double rate, const auto& b) { return step.train({.lr = rate}, bind<"x">(b.images), bind<"y">(b.labels)); },
       [&] {
-        predictor<loss> judge{step};
+        predictor<loss<4>> judge{step};
         sum = 0;
         for (auto [x, y] : data::batches<4>(set)) sum += static_cast<double>(judge(bind<"x">(x), bind<"y">(y)));
         return sum;
@@ -79,8 +84,9 @@ struct tally {
 
 /// Kills runs `count` times in all, each time after at most `longest` microseconds, and starts them again. Throws if a
 /// run that was killed ends otherwise than a run that was never killed.
-inline tally times(int count, const std::filesystem::path& folder, unsigned longest, std::uint64_t seed) {
-  const std::string expected = end_of(folder / "whole", false);
+template <class Program = program_of>
+tally times(int count, const std::filesystem::path& folder, unsigned longest, std::uint64_t seed) {
+  const std::string expected = end_of<Program>(folder / "whole", false);
   std::mt19937_64 draw(seed);
   tally found;
   while (found.kills < count) {
@@ -90,7 +96,7 @@ inline tally times(int count, const std::filesystem::path& folder, unsigned long
       if (child == 0) {
         ::prctl(PR_SET_PDEATHSIG, SIGKILL);
         try {
-          end_of(here, true);
+          end_of<Program>(here, true);
         } catch (const std::exception& e) {
           std::fprintf(stderr, "%s\n", e.what());
           ::_exit(1);
@@ -105,7 +111,7 @@ inline tally times(int count, const std::filesystem::path& folder, unsigned long
       ended = WIFEXITED(status);
       found.kills += !ended;
     }
-    if (end_of(here, true) != expected) throw std::runtime_error("a run that was killed ended with other bits");
+    if (end_of<Program>(here, true) != expected) throw std::runtime_error("a run that was killed ended with other bits");
     std::filesystem::remove_all(here);
   }
   return found;

@@ -697,44 +697,44 @@ int main() {
 }
 
 // case: wrong-arguments-callback
-// says: a callback gets the number of a microbatch and returns its arrays
+// says: a callback, not mutable, gets the number of a microbatch and returns inputs
 // shows: fact::returned<
   const float value = step.value_and_grad([](int) { return bind<"x">(x); });          // wrong
   const float value = step.value_and_grad([](int) { return inputs(bind<"x">(x)); });  // right
 
 // case: wrong-arguments-callback-nothing
-// says: a callback gets the number of a microbatch and returns its arrays
+// says: a callback, not mutable, gets the number of a microbatch and returns inputs
 // shows: fact::returned<void
   const float value = step.value_and_grad([](int) { inputs(bind<"x">(x)); });         // wrong
   const float value = step.value_and_grad([](int) { return inputs(bind<"x">(x)); });  // right
 
 // case: wrong-arguments-callback-parts
-// says: .* with microbatch<up_to<N>>, it follows their number
+// says: .* with microbatch<up_to<N>> it follows parts\{n\}
 // shows: fact::arguments<
   const float value = varied.value_and_grad([](int) { return inputs(bind<"x">(x)); });            // wrong
   const float value = varied.value_and_grad(parts{3}, [](int) { return inputs(bind<"x">(x)); });  // right
 
 // case: wrong-arguments-callback-parts-first
-// says: .* with microbatch<up_to<N>>, it follows their number
+// says: .* with microbatch<up_to<N>> it follows parts\{n\}
 // shows: fact::arguments<
   const float value = varied.value_and_grad([](int) { return inputs(bind<"x">(x)); }, parts{3});  // wrong
   const float value = varied.value_and_grad(parts{3}, [](int) { return inputs(bind<"x">(x)); });  // right
 
 // case: wrong-arguments-callback-with-parts
-// says: a callback gets the number of a microbatch and returns its arrays
+// says: a callback, not mutable, gets the number of a microbatch and returns inputs
 // shows: fact::arguments<
   const float value = step.value_and_grad(parts{4}, [](int) { return inputs(bind<"x">(x)); });  // wrong
   const float value = step.value_and_grad([](int) { return inputs(bind<"x">(x)); });            // right
 
 // case: wrong-arguments-callback-next-to-array
-// says: a callback gets the number of a microbatch and returns its arrays
+// says: a callback, not mutable, gets the number of a microbatch and returns inputs
 // shows: fact::arguments<
   const auto arrays = [](int) { return inputs(); };                                   // wrong
   const float value = step.value_and_grad(bind<"x">(x), arrays);                      // wrong
   const float value = step.value_and_grad([](int) { return inputs(bind<"x">(x)); });  // right
 
 // case: wrong-arguments-callback-mutable
-// says: a callback gets the number of a microbatch and returns its arrays
+// says: a callback, not mutable, gets the number of a microbatch and returns inputs
   int calls = 0;
   const float value = step.value_and_grad([calls](int) mutable { return ++calls, inputs(bind<"x">(x)); });  // wrong
   const float value = step.value_and_grad([&calls](int) { return ++calls, inputs(bind<"x">(x)); });         // right

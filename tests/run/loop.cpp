@@ -191,6 +191,26 @@ BOOST_AUTO_TEST_CASE(a_run_killed_at_any_moment_ends_with_the_same_bits) {
   const auto found = killed_run::times(12, here.path, 60'000, 1);
   BOOST_TEST(found.kills >= 12);
 }
+BOOST_AUTO_TEST_CASE(a_killed_run_over_microbatches_ends_with_the_same_bits) {
+  const folder here;
+  const auto found = killed_run::times<killed_run::program_in_parts>(6, here.path, 60'000, 2);
+  BOOST_TEST(found.kills >= 6);
+}
+BOOST_AUTO_TEST_CASE(the_log_of_a_run_over_microbatches_has_the_norm_of_the_gradients) {
+  const folder here;
+  static_cast<void>(killed_run::end_of<killed_run::program_in_parts>(here.path / "run", false));
+  std::ifstream log(train::run_folder(here.path / "run").log());
+  std::string row;
+  std::getline(log, row);
+  int rows = 0;
+  for (; std::getline(log, row); ++rows) {
+    std::istringstream fields(row);
+    std::string field;
+    for (int i = 0; i < 5; ++i) std::getline(fields, field, ',');
+    BOOST_TEST(std::stod(field) > 0);
+  }
+  BOOST_TEST(rows >= 80);
+}
 
 BOOST_AUTO_TEST_CASE(the_last_and_the_best_files_are_kept) {
   const folder here;

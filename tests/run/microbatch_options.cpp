@@ -1,6 +1,9 @@
 // Programs that divide their batch, with the other options and kinds of models. The steps have the bits of steps that
 // are written out.
+#include <cairn/report/dot.hpp>
+#include <cairn/report/dump.hpp>
 #include <cairn/report/profile.hpp>
+#include <cairn/report/residuals.hpp>
 #include <cairn/report/summary.hpp>
 #include <sstream>
 
@@ -244,10 +247,9 @@ BOOST_AUTO_TEST_CASE(predictors_read_the_program) {
 }
 
 BOOST_AUTO_TEST_CASE(reports) {
-  using counted =
-      program<cross_entropy<nn::cross_entropy_options{.ignore_index = 2}>(
-                  x | nn::linear<"fc1", 7> | nn::batch_norm<"bn"> | nn::dropout<"d"> | nn::linear<"fc", classes>, y),
-              microbatch<2>, update<adamw_options{}>>;
+  constexpr auto counted_loss = cross_entropy<nn::cross_entropy_options{.ignore_index = 2}>(
+      x | nn::linear<"fc1", 7> | nn::batch_norm<"bn"> | nn::dropout<"d"> | nn::linear<"fc", classes>, y);
+  using counted = program<counted_loss, microbatch<2>, update<adamw_options{}>>;
   counted step;
   step.init(seed{3});
   const batch<float> b(2, 0);
@@ -266,10 +268,19 @@ BOOST_AUTO_TEST_CASE(reports) {
   unmeasured.init(seed{3});
   BOOST_TEST(same_bits(step.train(bind<"x">(b.x), bind<"y">(b.y)), unmeasured.train(bind<"x">(b.x), bind<"y">(b.y))));
   BOOST_TEST(same_bits(parameters_of(step), parameters_of(unmeasured)));
+  using plainly = program<counted_loss, microbatch<2>, update<adamw_options{}>, plain>;
   std::ostringstream out;
   report::summary<counted>(out);
   report::profile_table(out, p);
+  report::dot<counted>(out);
+  report::residuals<counted>(out);
   BOOST_TEST(!out.str().empty());
+  std::ostringstream table, dumped;
+  report::step_table<counted, plainly>(table);
+  BOOST_TEST(table.str().find("sums of parts  ") != std::string::npos);
+  dump::all<counted_loss, microbatch<2>, update<adamw_options{}>>(dumped);
+  // The second copies of a running mean and of a running variance of 7 floats take 64 bytes each.
+  BOOST_TEST(dumped.str().find(", 128 for sums of parts\n") != std::string::npos);
 }
 
 #ifdef _OPENMP

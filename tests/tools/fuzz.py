@@ -1055,6 +1055,7 @@ class body:
         self.of.placed = self.of.chance(0.25)
         self.of.mixed = self.of.chance(0.2)
         self.of.drawn = self.of.mixed and self.of.updates and not self.of.accumulates and self.of.chance(0.5)
+        self.of.in_parts = not self.of.pulled_back and not self.of.drawn and self.of.chance(0.25)
 
 
 def written(models, counted=True, gradients=False):
@@ -1062,9 +1063,10 @@ def written(models, counted=True, gradients=False):
     `gradients`, they check only gradients."""
     text = ["// Written by tests/tools/fuzz.py.", '#include "laws/laws.hpp"', shared]
     for seed, m in models.items():
-        options = f"seed_{seed}::loss" + (f", freeze<{', '.join(map(quoted, m.frozen))}>" if m.frozen else "")
-        options += f", wrt<{', '.join(map(quoted, m.inputs))}>" * m.wrt + ', cotangent<"v">' * m.pulled_back
-        options += ", some_threads" * m.threads
+        frozen = f"seed_{seed}::loss" + (f", freeze<{', '.join(map(quoted, m.frozen))}>" if m.frozen else "")
+        threads = ", some_threads" * m.threads
+        options = frozen + f", wrt<{', '.join(map(quoted, m.inputs))}>" * m.wrt + ', cotangent<"v">' * m.pulled_back
+        options += threads
         stepping = options + (", accumulate_gradients" if m.accumulates else ", update<adamw_options{}>" * m.updates)
         rounding = ", mixed<bf16, stochastic_rounding>" if m.drawn else ", mixed<bf16>" * m.mixed
         stepping += rounding
@@ -1078,6 +1080,8 @@ def written(models, counted=True, gradients=False):
         text.append(f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ {laws}(); }}")
         if m.updates and not m.accumulates and not m.drawn:
             text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}{rounding}>(); }}")
+        if m.in_parts:
+            text.append(f"BOOST_AUTO_TEST_CASE(parts_of_{seed}) {{ same_in_parts<{frozen}{threads}{rounding}>(); }}")
         if counted and not m.drawn:  # a predictor over parameters in bf16 would have to say so, too
             text.append(f"BOOST_AUTO_TEST_CASE(allocations_of_{seed}) {{ allocates_nothing<{options}{rounding}>(); }}")
     return "\n".join(text) + "\n"

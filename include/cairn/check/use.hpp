@@ -209,7 +209,8 @@ struct parts {
 
 namespace cairn::detail {
 
-/// A callback that gives the arrays of one microbatch.
+/// A callback that gives the arrays of one microbatch. It may be called twice for a microbatch, so a call does not change
+/// it.
 template <class F>
 concept a_callback = std::invocable<const F&, int>;
 
@@ -244,7 +245,7 @@ constexpr auto problem_of_given() {
   if constexpr (gives_callback<division, Given...>) {
     using callback = std::tuple_element_t<sizeof...(Given) - 1, std::tuple<Given...>>;
     return callback_result<Compiled, std::remove_cvref_t<std::invoke_result_t<const callback&, int>>>::problem();
-  } else if constexpr (division.divides() && (a_callback<Given> || ...)) {
+  } else if constexpr (division.divides() && (std::invocable<Given&, int> || ...)) {
     return mistake<misuse::callback_without_inputs, top_scope, fact::arguments<typename showing<Given>::type...>>{};
   } else {
     return problem_of_inputs<Compiled, division, Given...>();

@@ -188,8 +188,8 @@ struct undivided : divided<division{}> {};
 constexpr division operator+(division a, division b) {
   return {a.microbatches * b.microbatches, a.shards * b.shards, a.varies || b.varies};
 }
-constexpr division division_into(int microbatches) { return {microbatches}; }
-constexpr division division_into(up_to_number microbatches) { return {microbatches.most, 1, true}; }
+constexpr division division_into(std::same_as<int> auto microbatches) { return {microbatches}; }
+constexpr division division_into(std::same_as<up_to_number> auto microbatches) { return {microbatches.most, 1, true}; }
 
 /// The settings that one option makes. The values here are the defaults without any option.
 struct default_settings {

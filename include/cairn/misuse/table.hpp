@@ -532,8 +532,8 @@ struct other_whole { template <class Silent, class... Facts> struct found : Sile
   "cairn [not-microbatches]: of<whole> names the model of the whole batch, where this input has the rows of all "
   "microbatches, one behind another"); } }; };
 struct callback_without_inputs { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: a callback gets the number of a microbatch and returns its arrays, inputs(bind<\"x\">(x), ...); "
-  "with microbatch<up_to<N>>, it follows their number: step.train(parts{3}, callback)"); } }; };
+  "cairn [wrong-arguments]: a callback, not mutable, gets the number of a microbatch and returns "
+  "inputs(bind<\"x\">(x), ...); with microbatch<up_to<N>> it follows parts{n}"); } }; };
 struct missing_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [missing-input]: the model reads this input, but no bind<...> gives it; bind an array to it"); } }; };
 struct duplicate_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
