@@ -209,8 +209,8 @@ struct parts {
 
 namespace cairn::detail {
 
-/// A callback that gives the arrays of one microbatch. It may be called twice for a microbatch, so a call does not change
-/// it.
+/// A callback that gives the arrays of one microbatch. It may be called twice for a microbatch, so a call does not
+/// change it.
 template <class F>
 concept a_callback = std::invocable<const F&, int>;
 
