@@ -1,4 +1,4 @@
-// What cairn offers when a step does not fit, on one model: GPT-2 with 124 million parameters, a window of 1,024 tokens,
+// Compares the ways to make a step fit, on one model: GPT-2 with 124 million parameters, a window of 1,024 tokens,
 // AdamW in the step, one thread. The program prints the bytes and the work of each form, and the processor seconds of a
 // step, which other programs disturb less than they disturb a clock. The forms take turns. Each turn begins with a new
 // program, so that only one program is in memory at a time.

@@ -12,8 +12,8 @@ constexpr int blocks = 12, width = 768, heads = 12, positions = 1024;
 constexpr int tokens = 50257;  ///< number of GPT-2's tokens
 
 constexpr initial start = initial::normal(0.02);
-/// Weights of layers whose results are added to the residual stream start smaller, by 1 / sqrt(2 blocks), because the
-/// stream is the sum of 2 blocks results.
+/// The residual stream is the sum of the results of 2 blocks layers. Therefore the weights of these layers start
+/// smaller, by 1 / sqrt(2 blocks).
 constexpr initial residual_start = initial::normal(0.02 / 4.898979485566356);
 static_assert(blocks == 12, "4.898979485566356 is the square root of 24");
 

@@ -13,7 +13,7 @@ constexpr const auto& loss = gpt2::loss<gpt2::tokens, 1, 1024>;
 using with_segments = step_of<loss, adamw_in_step>;
 using without_segments = step_of<loss, adamw_in_step, plain>;
 
-// ---- The parameters are those of Hugging Face's GPT2Model.
+// ---- The parameters have the names and layouts of Hugging Face's GPT2Model.
 struct named_shape {
   std::string_view name;
   shape extents;

@@ -45,7 +45,7 @@ int main(int count, char** words) {
   const contestant::arguments given(count, words);
   auto text = given.tensor<int>("text", batch * length), next = given.tensor<int>("next", batch * length);
 
-  // What gpt2_build_from_checkpoint makes of a file. The table has 47 unused rows, as in llm.c's own file.
+  // This is done as in gpt2_build_from_checkpoint, which reads one file. The table has 47 unused rows, as in that file.
   GPT2 model{};
   model.config = {.max_seq_len = 1024,
                   .vocab_size = tokens,
