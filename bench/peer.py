@@ -1,5 +1,5 @@
-"""A peer's side of a scenario; contestant.hpp is cairn's side. A peer reads the tensors that all contestants share, and
-makes steps when it is told to. The command is `peer_x.py FOLDER FORM THREADS`. FORM is one of
+"""A peer's side of a scenario; serve.hpp is the side of programs in C++. A peer reads the tensors that all contestants
+share, and makes steps when it is told to. The command is `peer_x.py FOLDER FORM THREADS`. FORM is one of
 - `plain` or `ckpt`;
 - these after `bf16-`;
 - for PyTorch, these after `compile-`, or after `hooks-`, with the optimizer in the backward pass;

@@ -23,7 +23,7 @@ bytes are not the same. Therefore a peer's time is compared with the cairn row t
 more than the peer.
 
 Every row goes to the terminal and, as a line of JSON, into build/bench/NAME.jsonl. `./dev bench peers` installs the
-peers.
+peers, but not llm.c, of the scenario gpt2. It is compiled from a clone of yours: LLM_C=FOLDER scenario.py gpt2
 """
 
 import array
@@ -31,6 +31,7 @@ import importlib.util
 import json
 import os
 import random
+import re
 import select
 import statistics
 import subprocess
@@ -53,9 +54,11 @@ usual_tolerances = (1e-4, 1e-3)  # relative, for the losses of the first and of 
 rounded_tolerances = (2**-8, 10 * 2**-8)
 
 cppad = build.parent / "peers/cppad/cmeel.prefix"
+llmc = Path(os.environ.get("LLM_C", build.parent / "peers/llm.c")).absolute()
 libraries = {  # C++ libraries, and the options with which their programs are compiled
     "adolc": ["-ladolc"],
     "cppad": ["-isystem", str(cppad / "include"), f"-L{cppad / 'lib'}", f"-Wl,-rpath,{cppad / 'lib'}", "-lcppad_lib"],
+    "llmc": ["-w", "-Ofast", "-DOMP", "-isystem", str(llmc)],  # as its Makefile does
 }
 
 # Contestants in the order of the tables.
@@ -85,7 +88,7 @@ def last_line(text):
 def compile_program(source, target, *options):
     """Compiles a program, unless it is newer than its sources. Returns the seconds that its last compilation took."""
     note = target.with_suffix(".json")
-    sources = [source, *bench.rglob("*.hpp"), *(top / "include").rglob("*.hpp")]
+    sources = [source, *(file for name in ("bench", "include", "examples") for file in (top / name).rglob("*.hpp"))]
     if note.exists() and target.exists() and target.stat().st_mtime > max(s.stat().st_mtime for s in sources):
         return json.loads(note.read_text())["seconds"]
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -120,7 +123,7 @@ def write_tensors(module, folder):
             values = array.array("i", (draw.randrange(number) for _ in range(size)))
         else:
             scale = number / 32768
-            values = array.array("f", [scale * x for x in array.array("h", draw.randbytes(2 * size))])
+            values = array.array("f", (scale * x for x in array.array("h", draw.randbytes(2 * size))))
         (folder / name).write_bytes(values.tobytes())
 
 
@@ -181,6 +184,11 @@ class contestant:
             pass  # the process has ended; line() reports how
         return float(self.line()) / count
 
+    def resident(self):
+        """Returns the most bytes of the process that were in memory at once, with code and libraries."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", status)[1])
+
     def stop(self):
         try:
             self.process.communicate(timeout=10)
@@ -224,6 +232,8 @@ def command_of(who, form, scenario, threads):
     if library == "cairn":
         seconds = compile_program(bench / "scenario" / scenario / "cairn.cpp", folder / "cairn", "-ldl")
         return [folder / "cairn", folder / "tensors", form], seconds
+    if library == "llmc" and not (llmc / "train_gpt2.c").exists():
+        raise failure("missing: LLM_C=FOLDER names a clone of github.com/karpathy/llm.c")
     if library in libraries:
         source = bench / "scenario" / scenario / f"peer_{library}.cpp"
         seconds = compile_program(source, folder / library, *libraries[library], "-ldl")
@@ -296,7 +306,9 @@ def contest(scenario, threads, taking_part=None, limits={}, more=()):
         for process, row in running:
             if not row["fault"] and (taken := ask(process, row, count)):
                 row.setdefault("samples", []).append(taken)
-    for process, _ in running:
+    for process, row in running:
+        if not row["fault"]:
+            row["resident"] = process.resident()
         process.stop()
     return rows
 
@@ -357,7 +369,7 @@ def table(rows):
 
     width = max(20, *(len(row["who"] + row["form"]) + 1 for row in rows))
     out = [f"{'':{width}}{'ms a step':>11}{'quartiles':>20}{'best':>10}{'to cairn':>10}{'to floats':>11}{'MiB':>9}{'+ gradients':>13}"
-           f"{'compile s':>11}"
+           f"{'resident':>10}{'compile s':>11}"
            f"{'of FMA':>8}{'of memory':>11}"]
     for row in rows:
         text = f"{row['who'] + ' ' + row['form']:{width}}"
@@ -366,6 +378,7 @@ def table(rows):
             text += f"{median:11.2f}{f'{low:.2f} - {high:.2f}':>20}{1e3 * row['best']:10.2f}"
             text += f"{cell(row, 'ratio', '{:.2f}'):>10}{cell(row, 'to_floats', '{:.2f}'):>11}"
             text += f"{row['memory'] / 2**20:9.2f}{with_gradients(row) / 2**20:13.2f}"
+            text += f"{cell(row, 'resident', '{:.0f}', 2**-20):>10}"
             text += f"{cell(row, 'compile', '{:.1f}'):>11}{cell(row, 'of_flops', '{:.0f} %', 100):>8}"
             text += f"{cell(row, 'of_bandwidth', '{:.0f} %', 100):>11}  {row.get('note', '')}"
         out.append((text + ("  " + row["fault"] if row["fault"] else "")).rstrip())

@@ -21,6 +21,7 @@ from compilers import finish, top
 smallest = {
     "./dev demo": "./dev demo --epochs 1",
     "./dev demo gpt": "./dev demo gpt --epochs 1",
+    "./dev demo gpt2": "./dev demo gpt2 --steps 2",
     "./dev test": "./dev test layering",
     "./dev test all": "./dev test layering",
     "./dev test run laws": "./dev test layering harness",

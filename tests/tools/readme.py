@@ -19,7 +19,7 @@ import commands
 import operations
 from compilers import compile_text, compilers, report, top
 
-opening = ["docs/compile.md", "docs/design.md", "docs/glossary.md", "docs/memory.md"]  # the first code block of each is a program
+opening = [f"docs/{name}.md" for name in ("compile", "design", "does-not-fit", "glossary", "memory")]  # the first code block of each is a program
 programs = [f"docs/{name}.md" for name in ("arrays", "language", "recipes", "questions", "running", "mixed", "add-a-layer")]
 reports = """#include <cairn/report/tables.hpp>
 #include <iostream>

@@ -1,0 +1,81 @@
+// Compares the ways to make a step fit, on one model: GPT-2 with 124 million parameters, a window of 1,024 tokens,
+// AdamW in the step, one thread. The program prints the bytes and the work of each form, and the processor seconds of a
+// step, which other programs disturb less than they disturb a clock. The forms take turns. Each turn begins with a new
+// program, so that only one program is in memory at a time.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "../examples/gpt2.hpp"
+
+using namespace cairn;
+
+namespace {
+
+constexpr int length = 1024, rounds = 3;
+constexpr auto loss = gpt2::loss<gpt2::tokens, 1, length>;
+template <class... Options>
+using step_with = program<loss, update<adamw_options{.lr = 1e-4}>, Options...>;
+
+std::vector<std::int32_t> drawn(std::uint64_t number) {
+  random_sequence random(seed{1}, number);
+  std::vector<std::int32_t> out(length);
+  for (std::int32_t& token : out) token = static_cast<std::int32_t>(random.below(gpt2::tokens));
+  return out;
+}
+
+/// Returns the processor seconds of a step, after one step that is not timed.
+template <class Step>
+double seconds_of(std::span<const std::int32_t> text, std::span<const std::int32_t> next) {
+  Step step;
+  step.init(seed{1});
+  step.train(bind<"text">(text), bind<"next">(next));
+  const std::clock_t begin = std::clock();
+  step.train(bind<"text">(text), bind<"next">(next));
+  return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+}
+
+struct form {
+  std::string_view name;
+  memory_plan memory;
+  flop_counts work;
+  double (*run)(std::span<const std::int32_t>, std::span<const std::int32_t>);
+  std::vector<double> seconds = {};
+
+  double median() const {
+    std::vector<double> sorted = seconds;
+    std::ranges::sort(sorted);
+    return sorted[sorted.size() / 2];
+  }
+};
+template <class Step>
+form form_of(std::string_view name) {
+  return {name, Step::memory(), Step::flops(), seconds_of<Step>};
+}
+
+}  // namespace
+
+int main() {
+  form forms[] = {
+      form_of<step_with<plain>>("plain"),
+      form_of<step_with<>>("ckpt around each block"),
+      form_of<step_with<plain, fit<500_MiB>>>("fit<500_MiB>"),
+      form_of<step_with<plain, mixed<bf16>>>("plain, mixed<bf16>"),
+      form_of<step_with<mixed<bf16>>>("ckpt, mixed<bf16>"),
+  };
+  const auto text = drawn(0), next = drawn(1);
+  for (int round = 0; round < rounds; ++round) {
+    for (form& one : forms) one.seconds.push_back(one.run(text, next));
+  }
+  std::printf("%-24s%12s%12s%12s%12s%10s\n", "form", "stored MiB", "arena MiB", "in all MiB", "work GFLOP", "seconds");
+  for (const form& one : forms) {
+    const auto mib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 20); };
+    std::printf("%-24s%12.1f%12.1f%12.0f%12.0f%10.2f\n", one.name.data(), mib(one.memory.stored_bytes),
+                mib(one.memory.peak_bytes), mib(one.memory.total_bytes()), static_cast<double>(one.work.total()) / 1e9,
+                one.median());
+  }
+}
