@@ -102,14 +102,14 @@ class alignas(memory_alignment) memory_record {
   memory_record& operator=(const memory_record&) = delete;
   std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
 
-  parameter_status status() const {
+  [[gnu::noinline]] parameter_status status() const {
     const parameter_status own = status_.load(std::memory_order_acquire);
     if (lender_ == nullptr || own == parameter_status::ownerless) return own;
     const parameter_status lent = lender_->status();
     return lent > parameter_status::written ? lent : std::min(own, lent);
   }
   /// Sets the status for all programs that share these parameters. Parameters without an owner stay so.
-  void set_status(parameter_status status) {
+  [[gnu::noinline]] void set_status(parameter_status status) {
     if (lender_ != nullptr && status != parameter_status::ownerless) lender_->set_status(status);
     if (lender_ != nullptr && status == parameter_status::half_updated) return;
     parameter_status now = status_.load(std::memory_order_relaxed);
@@ -238,21 +238,23 @@ class memory_block {
   /// status. Several threads may make shares at once.
   detail::memory_share share(bool may_allocate) { return detail::memory_share(record(may_allocate)); }
 
+  // The functions below are called in many places, and seldom, so each is compiled once.
+
   /// Sets the status, for the owner and for all shares.
-  void set_status(detail::parameter_status status) {
+  [[gnu::noinline]] void set_status(detail::parameter_status status) {
     if (record_ != nullptr) record_->set_status(status);
     else status_ = status;
   }
   /// Notes that a number of the parameter at `at` was written. If parameters are half updated, the status stays
   /// `half_updated`.
-  void note_write(const std::byte* at) {
+  [[gnu::noinline]] void note_write(const std::byte* at) {
     if (record_ != nullptr) record_->note_write(record_->has_lender() && !contains(at));
     else if (status_ == detail::parameter_status::not_known_written) status_ = detail::parameter_status::written;
   }
   bool is_written() const { return status() == detail::parameter_status::written; }
 
   /// Throws program_error if the block was moved from, or if it has lost its lender.
-  void check() const {
+  [[gnu::noinline]] void check() const {
     if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
     if (record_ != nullptr && record_->has_lost_lender())
       refuse(
@@ -264,13 +266,15 @@ class memory_block {
   std::byte* data() const { return at_; }
   /// Returns true if the address lies in the block.
   bool contains(const std::byte* at) const { return common_bytes({at_, size_}, {at, 1}) > 0; }
-  detail::training_position& position() { return record_ != nullptr ? record_->position() : position_; }
+  [[gnu::noinline]] detail::training_position& position() {
+    return record_ != nullptr ? record_->position() : position_;
+  }
   const detail::training_position& position() const { return const_cast<memory_block&>(*this).position(); }
 
  private:
   alignas(memory_alignment) static inline std::byte no_bytes[memory_alignment] = {};
 
-  detail::parameter_status status() const { return record_ != nullptr ? record_->status() : status_; }
+  [[gnu::noinline]] detail::parameter_status status() const { return record_ != nullptr ? record_->status() : status_; }
   /// Returns the record. If there is none, allocates it if `may_allocate` is true, and else returns null.
   detail::memory_record* record(bool may_allocate) {
     std::atomic_ref record(record_);

@@ -703,8 +703,7 @@ class program {
     memory_.check();
     for (const bool own : {true, false}) {
       if (!found_written_ && !memory_.is_written())
-        detail::check_written(machine::all_leaves(), machine_.leaf_bases(),
-                              [&](const std::byte* at) { return memory_.contains(at) == own; });
+        detail::check_written(machine::all_leaves(), machine_.leaf_bases(), memory_, own);
     }
     found_written_ = true;
     memory_.check_status();
@@ -740,8 +739,7 @@ class program {
   program(Lender&, Problem) : program() {}
 
   void mark_own_unwritten() {
-    detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(),
-                           [this](const std::byte* at) { return memory_.contains(at); });
+    detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(), memory_);
   }
   void note_write(const auto* at) { memory_.note_write(reinterpret_cast<const std::byte*>(at)); }
   detail::training_position& position() { return memory_.position(); }

@@ -36,19 +36,21 @@ struct stored_numbers {
   }
 };
 
-/// Marks parameters and states as unwritten, if `is_meant` returns true for their address. `at` has the address of each
-/// leaf.
-void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* const* at, auto is_meant) {
+/// Marks the parameters and states that lie in `block` as unwritten. `at` has the address of each leaf.
+[[gnu::noinline]] inline void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* const* at,
+                                             const memory_block& block) {
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (leaves[i].what == graphs::role::parameter && is_meant(at[i])) stored_numbers(leaves[i], at[i]).mark_unwritten();
+    if (leaves[i].what == graphs::role::parameter && block.contains(at[i]))
+      stored_numbers(leaves[i], at[i]).mark_unwritten();
   }
 }
-/// Throws program_error if there are parameters for whose address `is_meant` returns true, and none of their numbers
-/// was written.
-void check_written(std::span<const runtime_leaf> leaves, std::byte* const* at, auto is_meant) {
+/// Throws program_error if there are parameters inside of `block`, or outside of it, and none of their numbers was
+/// written.
+[[gnu::noinline]] inline void check_written(std::span<const runtime_leaf> leaves, std::byte* const* at,
+                                            const memory_block& block, bool inside) {
   bool any_parameter = false;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (leaves[i].what != graphs::role::parameter || !is_meant(at[i])) continue;
+    if (leaves[i].what != graphs::role::parameter || block.contains(at[i]) != inside) continue;
     if (stored_numbers(leaves[i], at[i]).any_written()) return;
     any_parameter = true;
   }
