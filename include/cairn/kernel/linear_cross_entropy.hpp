@@ -14,11 +14,16 @@ namespace cairn::kernels {
 /// The products of a block.
 template <class Real>
 struct linear_loss_plans {
-  const shared_plan<Real>&logits, &weight_gradient, &row_gradient;
+  shared_plan<Real> logits, weight_gradient, row_gradient;
 };
 template <class Real, costs::linear_loss_products P>
-inline constexpr linear_loss_plans<Real> linear_loss_plans_of{
-    shared_plan_of<Real, P.logits>, shared_plan_of<Real, P.weight_gradient>, shared_plan_of<Real, P.row_gradient>};
+inline constexpr linear_loss_plans<Real> linear_loss_plans_of = [] {
+  linear_loss_plans<Real> plans{shared_plan_of<Real, P.logits>, shared_plan_of<Real, P.weight_gradient>,
+                                shared_plan_of<Real, P.row_gradient>};
+  plans.logits.cut = P.logits_blocking(sizeof(Real));
+  plans.weight_gradient.cut = P.weight_gradient_blocking(sizeof(Real));
+  return plans;
+}();
 
 /// One number for each row, or the same number for all rows if `step` is 0.
 template <class Real>
@@ -41,7 +46,7 @@ struct linear_cross_entropy {
 
   [[gnu::noinline]] void run(Real* scratch, const workspace& given, int threads) const {
     Real* const shared = scratch;
-    scratch += given.shared - open_numbers();
+    scratch += given.shared;
     double sum = 0, rest = 0;
     for (std::int64_t row = 0; row < cut.rows; row += cut.block_rows) {
       const bool is_last = row + cut.block_rows >= cut.rows;
@@ -53,10 +58,6 @@ struct linear_cross_entropy {
   }
 
  private:
-  std::int64_t open_numbers() const {
-    return std::max(whole.row_gradient.cut.needed_workspace.shared, last.row_gradient.cut.needed_workspace.shared);
-  }
-
   /// A block of rows. For each row there are: in each section the largest logit and the sum of the exponentials
   /// relative to it, both without the label's class; the logit at the label; the largest logit; the factor that turns
   /// exponentials into gradients; and the gradient of the label's logit.
@@ -92,8 +93,9 @@ struct linear_cross_entropy {
             .run_rows(begin(section), end(section), first > 0, own);
       });
       if (of.h_gradient != nullptr)
-        multiplication(plans.row_gradient, logits, of.weight, of.h_gradient + first * cut.features)
-            .run(scratch, threads);
+        in_columns([this](costs::range columns, Real* own) {
+          for (int section = 0; section < sections; ++section) add_row_gradient(section, columns, own);
+        });
     }
 
    private:
@@ -104,10 +106,20 @@ struct linear_cross_entropy {
     /// Calls visit(section, workspace) for each section. Threads share the sections.
     template <class Visit>
     void in_sections(Visit visit) const {
-      const int parts = std::min(cut.section_parts(plans.logits.of), threads);
+      const int parts = std::min(cut.parts(rows, sections), threads);
       in_parts(parts, [this, parts, &visit](int part) {
         const costs::range own = costs::share(sections, 1, part, parts);
         for (auto s = own.begin; s < own.end; ++s) visit(static_cast<int>(s), scratch + part * scratch_each);
+      });
+    }
+
+    /// Calls visit(columns, workspace) for ranges that together are the features. Threads share the features.
+    template <class Visit>
+    void in_columns(Visit visit) const {
+      const int unit = plans.row_gradient.cut.tile_columns, units = (cut.features + unit - 1) / unit;
+      const int parts = std::min(cut.parts(rows, units), threads);
+      in_parts(parts, [this, parts, unit, &visit](int part) {
+        visit(costs::share(cut.features, unit, part, parts), scratch + part * scratch_each);
       });
     }
 
@@ -168,7 +180,34 @@ struct linear_cross_entropy {
       }
     }
 
-    /// Turns the exponentials of a section into the gradient of the logits.
+    /// Adds the product of a section's gradient of the logits with the section of the weight to the gradient of h, in
+    /// some columns. The weight is packed a few rows at a time, because a processor fetches ahead what is read in order.
+    void add_row_gradient(int section, costs::range columns, Real* packed) const {
+      constexpr int few = 8;
+      const int top = begin(section), steps = end(section) - top, last_column = static_cast<int>(columns.end);
+      const shared_plan<Real>& plan = plans.row_gradient;
+      const int unit = plan.cut.tile_columns, whole = rows - plan.rows_left;
+      const tile_source from{rows, plan.cut.tile_rows, unit, steps};
+      const tile_target<Real> to{of.h_gradient + first * cut.features, cut.features, section > 0, false, nullptr};
+      for (int left = static_cast<int>(columns.begin); left < last_column; left += cut.packed_columns) {
+        const int right = std::min(left + cut.packed_columns, last_column);
+        for (int p = 0; p < steps; p += few) {
+          const Real* const row = of.weight + std::int64_t{top + p} * cut.features;
+          Real* panel = packed + p * unit;
+          for (int j = left; j < right; j += unit, panel += cut.panel_numbers)
+            pack_columns(row + j, cut.features, std::min(unit, right - j), std::min(few, steps - p), unit, panel);
+        }
+        const Real *panel = packed, *const slopes = logits_of(top);
+        for (int j = left; j < right; j += unit, panel += cut.panel_numbers) {
+          const int width = std::min(unit, right - j);
+          if (whole > 0) plan.tiles(false, width < unit, slopes, panel, from, to, 0, j, width, whole);
+          if (whole < rows)
+            plan.tiles(true, width < unit, slopes + whole, panel, from, to, whole, j, width, plan.rows_left);
+        }
+      }
+    }
+
+    /// Turns the exponentials of a section into    /// Turns the exponentials of a section into the gradient of the logits.
     void scale_section(int section) const {
       const int top = begin(section), bottom = end(section);
       const Real* const largest_of = section_largest + std::int64_t{section} * padded;
