@@ -6,19 +6,19 @@
 
 namespace cairn::costs {
 
-/// The most classes of a section.
-inline constexpr int most_section = 192;
+/// The most classes of a chunk.
+inline constexpr int most_chunk = 192;
 
 /// The three products of a block of `rows` rows. Logits are stored transposed, {classes, rows}, for two reasons: the
 /// product that makes them reads the weight {classes, features} where it lies, and rows of the transposed logits are
-/// classes, which threads and sections share. The gradient of h is a sum of products over the sections.
+/// classes, which threads share in chunks. The gradient of h is a sum of products over the chunks.
 struct linear_loss_products {
   product logits, weight_gradient, row_gradient;
 
   constexpr linear_loss_products(int rows, int classes, int features)
       : logits{classes, rows, features, false, true},
         weight_gradient{classes, features, rows, false, false},
-        row_gradient{rows, features, most_section, true, false} {}
+        row_gradient{rows, features, most_chunk, true, false} {}
 
   /// The weight is read once for each block of rows, so a copy of it would not pay.
   constexpr blocking logits_blocking(int bytes) const {
@@ -36,7 +36,7 @@ struct linear_loss_products {
 };
 
 /// Describes how {rows, features} times {classes, features} is cut. Each block has `block_rows` rows, and the last
-/// block has `last_rows` rows. The classes of a block are handled in sections of `section` classes, so that what one
+/// block has `last_rows` rows. The classes of a block are handled in chunks of `chunk` classes, so that what one
 /// product has read or written is still in the second-level cache when the next product reads it.
 struct linear_loss_blocks {
   /// A block has at most this number of rows. More rows would not save time, because the numbers of a block of
@@ -45,7 +45,7 @@ struct linear_loss_blocks {
 
   std::int64_t rows;
   int classes, features;
-  int block_rows, last_rows, section;
+  int block_rows, last_rows, chunk;
   /// Columns of the weight that are packed together for the gradient of h, and numbers from one packed column of tiles
   /// to the next. The distance is not a multiple of 4 KiB, because columns at such a distance share few sets of the
   /// first-level cache.
@@ -63,20 +63,20 @@ struct linear_loss_blocks {
     block_rows = static_cast<int>(std::min(rows, (even + width - 1) / width * width));
     last_rows = static_cast<int>(rows - (rows - 1) / block_rows * block_rows);
     const linear_loss_products of(block_rows, classes, features);
-    section = most_section / blocking_of(of.logits, bytes).tile_rows * blocking_of(of.logits, bytes).tile_rows;
+    chunk = most_chunk / blocking_of(of.logits, bytes).tile_rows * blocking_of(of.logits, bytes).tile_rows;
     const int columns = blocking_of(of.row_gradient, bytes).tile_columns;
-    packed_columns = std::min((features + columns - 1) / columns, 256 * 1024 / bytes / section / columns) * columns;
-    panel_numbers = section * columns + line;
+    packed_columns = std::min((features + columns - 1) / columns, 256 * 1024 / bytes / chunk / columns) * columns;
+    panel_numbers = chunk * columns + line;
   }
 
-  constexpr int sections() const { return (classes + section - 1) / section; }
+  constexpr int chunks() const { return (classes + chunk - 1) / chunk; }
   /// Returns the number of rows of a block, rounded up to whole cache lines.
   constexpr int padded_rows() const { return (block_rows + 15) / 16 * 16; }
   /// Return how many numbers all threads share: the logits of a block, and after them two numbers for each row and
-  /// section and `arrays` numbers for each row.
+  /// chunk and `arrays` numbers for each row.
   static constexpr int arrays = 4;
   constexpr std::int64_t logit_numbers() const { return (std::int64_t{classes} * block_rows + 15) / 16 * 16; }
-  constexpr std::int64_t row_numbers() const { return std::int64_t{2 * sections() + arrays} * padded_rows(); }
+  constexpr std::int64_t row_numbers() const { return std::int64_t{2 * chunks() + arrays} * padded_rows(); }
 
   constexpr workspace needed(int bytes) const {
     workspace all{.parts = 1, .shared = logit_numbers() + row_numbers()};
@@ -88,7 +88,7 @@ struct linear_loss_blocks {
       }
       const int columns = blocking_of(of.row_gradient, bytes).tile_columns;
       all.each = std::max(all.each, std::int64_t{packed_columns / columns} * panel_numbers);
-      all.parts = std::max({all.parts, parts(some, sections()), parts(some, (features + columns - 1) / columns)});
+      all.parts = std::max({all.parts, parts(some, chunks()), parts(some, (features + columns - 1) / columns)});
     }
     all.each = (all.each + 15) / 16 * 16;
     return all;
