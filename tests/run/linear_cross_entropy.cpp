@@ -21,7 +21,7 @@ std::vector<std::int32_t> labels_below(int classes) {
 }
 
 /// Returns how far two programs over Real with the parameters h and head.weight differ: the largest difference of a
-/// loss or of a number of a gradient, relative to the largest number beside it. NaN equals NaN here.
+/// loss or of a number of a gradient, relative to the largest number of the same array. NaN equals NaN here.
 template <class Real, auto Blocked, auto Dense, class... Bound>
 double difference(Real scale, const Bound&... inputs) {
   program<Blocked, real<Real>> blocked;

@@ -58,9 +58,10 @@ struct linear_cross_entropy {
   }
 
  private:
-  /// A block of rows. For each row there are: in each chunk the largest logit and the sum of the exponentials
-  /// relative to it, both without the label's class; the logit at the label; the largest logit; the factor that turns
-  /// exponentials into gradients; and the gradient of the label's logit.
+  /// A block of rows. For each row and chunk there are two numbers: the largest logit, and the sum of the exponentials
+  /// relative to it. Both leave out the class of the label. For each row there are four more numbers: the logit at the
+  /// label, the largest logit, the factor that turns exponentials into gradients, and the gradient of the label's
+  /// logit.
   struct block {
     const linear_cross_entropy& of;
     const linear_loss_plans<Real>& plans;
@@ -123,8 +124,8 @@ struct linear_cross_entropy {
       });
     }
 
-    /// Computes the logits of a chunk, moves those at the labels to `at_label`, and replaces the others by their
-    /// exponentials.
+    /// Computes the logits of a chunk, moves the logits at the labels to `at_label`, and replaces all other logits by
+    /// their exponentials.
     void exponentiate(int chunk, Real* own) const {
       const int top = begin(chunk), bottom = end(chunk);
       multiplication(plans.logits, of.weight, of.h + first * cut.features, logits).run_rows(top, bottom, false, own);
@@ -180,8 +181,8 @@ struct linear_cross_entropy {
       }
     }
 
-    /// Adds the product of a chunk's gradient of the logits with the chunk of the weight to the gradient of h, in
-    /// some columns. The weight is packed a few rows at a time, because a processor fetches ahead what is read in order.
+    /// Adds the product of a chunk's gradient of the logits with the chunk of the weight to the gradient of h, in some
+    /// columns. The weight is packed a few rows at a time, because a processor fetches ahead what is read in order.
     void add_row_gradient(int chunk, costs::range columns, Real* packed) const {
       constexpr int few = 8;
       const int top = begin(chunk), steps = end(chunk) - top, last_column = static_cast<int>(columns.end);
