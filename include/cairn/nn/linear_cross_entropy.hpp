@@ -144,8 +144,8 @@ class head_layer {
 }  // namespace detail
 
 /// Computes cross_entropy(h W^T, labels) for h {..., rows, features} and labels {..., rows}. W {Classes, features} is
-/// the parameter `Name.weight`, as in linear_without_bias. The logits h W^T are never stored, neither in the forward pass
-/// nor in the backward pass, because they are computed block by block.
+/// the parameter `Name.weight`, as in linear_without_bias. The logits h W^T are never stored, neither in the forward
+/// pass nor in the backward pass, because they are computed block by block.
 ///
 /// Weights by class and weights by row may follow, as in cross_entropy. The options are the options of cross_entropy,
 /// the pass that makes the gradients, and the size of a block:
