@@ -21,7 +21,7 @@ std::vector<std::int32_t> labels_below(int classes) {
 }
 
 /// Returns how far two programs over Real with the parameters h and head.weight differ: the largest difference of a
-/// loss or of a number of a gradient, relative to the largest number beside it. NaN equals NaN here.
+/// loss or of a number of a gradient, relative to the largest number of the same array. NaN equals NaN here.
 template <class Real, auto Blocked, auto Dense, class... Bound>
 double difference(Real scale, const Bound&... inputs) {
   program<Blocked, real<Real>> blocked;
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(extreme_logits) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   for (const float scale : {1e-30F, 1e30F, infinity, std::numeric_limits<float>::quiet_NaN()})
     BOOST_TEST((difference<float, blocked, dense>(scale, bind<"y">(classes))) < 1e-4, "scale " << scale);
-  // The logits of some classes are minus infinity, among them whole sections and none of the labels.
+  // The logits of some classes are minus infinity, among them no label's class.
   program<blocked> some;
   program<dense> all;
   some.init(seed{1});

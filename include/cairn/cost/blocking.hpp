@@ -39,6 +39,8 @@ struct blocking {
   /// False if a packed A consists of rows.
   bool strips = false;
   bool c_exceeds_cache = false;     ///< C is larger than the nearer caches
+  /// Columns from a tile to the tile whose memory is fetched while the tile is computed, if C exceeds the caches.
+  int fetched_ahead = 0;
   bool threads_share_rows = false;  ///< true if each thread gets rows of C, false if each thread gets columns of C
   int parts = 1;
   std::int64_t panel_numbers = 0;  ///< packed numbers of a panel of B

@@ -6,21 +6,38 @@
 
 namespace cairn::costs {
 
+/// The most classes of a chunk.
+inline constexpr int most_chunk = 192;
+
 /// The three products of a block of `rows` rows. Logits are stored transposed, {classes, rows}, for two reasons: the
 /// product that makes them reads the weight {classes, features} where it lies, and rows of the transposed logits are
-/// classes, which threads and sections share.
+/// classes, which threads share in chunks. The gradient of h is a sum of products over the chunks.
 struct linear_loss_products {
   product logits, weight_gradient, row_gradient;
 
   constexpr linear_loss_products(int rows, int classes, int features)
       : logits{classes, rows, features, false, true},
         weight_gradient{classes, features, rows, false, false},
-        row_gradient{rows, features, classes, true, false} {}
+        row_gradient{rows, features, most_chunk, true, false} {}
+
+  /// The weight is read once for each block of rows, so a copy of it would not pay.
+  constexpr blocking logits_blocking(int bytes) const {
+    blocking cut = blocking_of(logits, bytes);
+    cut.pack_a = false;
+    cut.needed_workspace = {cut.panel_numbers, cut.parts};
+    return cut;
+  }
+  /// A block of few rows computes a tile so fast that the memory of the tile must be fetched earlier.
+  constexpr blocking weight_gradient_blocking(int bytes) const {
+    blocking cut = blocking_of(weight_gradient, bytes);
+    cut.fetched_ahead = cut.tile_columns;
+    return cut;
+  }
 };
 
 /// Describes how {rows, features} times {classes, features} is cut. Each block has `block_rows` rows, and the last
-/// block has `last_rows` rows. The classes of a block are handled in sections of `section` classes, so that a section
-/// of the weight is still in the second-level cache when the next product reads it.
+/// block has `last_rows` rows. The classes of a block are handled in chunks of `chunk` classes, so that what one
+/// product has read or written is still in the second-level cache when the next product reads it.
 struct linear_loss_blocks {
   /// A block has at most this number of rows. More rows would not save time, because the numbers of a block of
   /// features would leave the caches.
@@ -28,50 +45,57 @@ struct linear_loss_blocks {
 
   std::int64_t rows;
   int classes, features;
-  int block_rows, last_rows, section;
+  int block_rows, last_rows, chunk;
+  /// Columns of the weight that are packed together for the gradient of h, and numbers from one packed column of tiles
+  /// to the next. The distance is not a multiple of 4 KiB, because columns at such a distance share few sets of the
+  /// first-level cache.
+  int packed_columns, panel_numbers;
 
   /// `wanted` is the workspace for the logits in bytes. A block has at least two registers of rows, so the workspace
   /// of very many classes may be larger.
   constexpr linear_loss_blocks(std::int64_t of_rows, int of_classes, int of_features, int bytes, std::int64_t wanted)
       : rows(of_rows), classes(of_classes), features(of_features) {
-    const int width = register_bytes / bytes;
+    const int width = register_bytes / bytes, line = 64 / bytes;
     const std::int64_t fitting = wanted / (std::int64_t{classes} * bytes) / width * width;
     const std::int64_t most = std::clamp<std::int64_t>(fitting, 2 * width, most_rows);
     const std::int64_t blocks = (rows + most - 1) / most;
     const std::int64_t even = (rows + blocks - 1) / blocks;
     block_rows = static_cast<int>(std::min(rows, (even + width - 1) / width * width));
     last_rows = static_cast<int>(rows - (rows - 1) / block_rows * block_rows);
-    const int tile = blocking_of(linear_loss_products(block_rows, classes, features).logits, bytes).tile_rows;
-    section = std::clamp(128 * 1024 / features, 48, 384) / tile * tile;
+    const linear_loss_products of(block_rows, classes, features);
+    chunk = most_chunk / blocking_of(of.logits, bytes).tile_rows * blocking_of(of.logits, bytes).tile_rows;
+    const int columns = blocking_of(of.row_gradient, bytes).tile_columns;
+    packed_columns = std::min((features + columns - 1) / columns, 256 * 1024 / bytes / chunk / columns) * columns;
+    panel_numbers = chunk * columns + line;
   }
 
-  constexpr int sections() const { return (classes + section - 1) / section; }
+  constexpr int chunks() const { return (classes + chunk - 1) / chunk; }
   /// Returns the number of rows of a block, rounded up to whole cache lines.
   constexpr int padded_rows() const { return (block_rows + 15) / 16 * 16; }
   /// Return how many numbers all threads share: the logits of a block, and after them two numbers for each row and
-  /// section and `arrays` numbers for each row.
+  /// chunk and `arrays` numbers for each row.
   static constexpr int arrays = 4;
   constexpr std::int64_t logit_numbers() const { return (std::int64_t{classes} * block_rows + 15) / 16 * 16; }
-  constexpr std::int64_t row_numbers() const { return std::int64_t{2 * sections() + arrays} * padded_rows(); }
+  constexpr std::int64_t row_numbers() const { return std::int64_t{2 * chunks() + arrays} * padded_rows(); }
 
   constexpr workspace needed(int bytes) const {
     workspace all{.parts = 1, .shared = logit_numbers() + row_numbers()};
-    std::int64_t open = 0;
     for (const int some : {block_rows, last_rows}) {
       const linear_loss_products of(some, classes, features);
-      for (const product& p : {of.logits, of.weight_gradient, of.row_gradient}) {
-        const workspace one = blocking_of(p, bytes).needed_workspace;
-        all.each = std::max(all.each, (one.each + one.block + 31) / 32 * 32);
-        if (p == of.row_gradient) open = std::max(open, one.shared);
+      for (const blocking& cut : {of.logits_blocking(bytes), of.weight_gradient_blocking(bytes)}) {
+        const workspace one = cut.needed_workspace;
+        all.each = std::max(all.each, one.each + one.block);
       }
-      all.parts = std::max({all.parts, section_parts(of.logits), blocking_of(of.row_gradient, bytes).parts});
+      const int columns = blocking_of(of.row_gradient, bytes).tile_columns;
+      all.each = std::max(all.each, std::int64_t{packed_columns / columns} * panel_numbers);
+      all.parts = std::max({all.parts, parts(some, chunks()), parts(some, (features + columns - 1) / columns)});
     }
-    all.shared += open;
+    all.each = (all.each + 15) / 16 * 16;
     return all;
   }
-  /// Returns how many threads share the sections of a product.
-  constexpr int section_parts(const product& p) const {
-    return parts_of(std::int64_t{2} * p.m * p.n * p.k, sections());
+  /// Returns how many threads share a product of a block, which has `units` parts.
+  constexpr int parts(int of_rows, int units) const {
+    return parts_of(std::int64_t{2} * of_rows * classes * features, units);
   }
 };
 

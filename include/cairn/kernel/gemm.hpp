@@ -201,7 +201,8 @@ class multiplication {
                                   adds || p > 0,
                                   cut.c_exceeds_cache,
                                   p + given == of.k ? reader : nullptr,
-                                  denormals_setting(as_instructions_want)};
+                                  denormals_setting(as_instructions_want),
+                                  cut.fetched_ahead};
         const In* const in_a = a + (of.transpose_a ? p * apart_a + i : i * apart_a + p);
         const packed_number* const block_a = cut.pack_a ? pack_a(in_a, count, given, steps, packed) : in_place(in_a);
         const std::int64_t row_a = cut.strips ? steps : of.transpose_a ? 1 : cut.pack_a ? cut.depth : apart_a;

@@ -1,7 +1,7 @@
 // Computes the cross entropy of a linear layer and its gradients without storing all logits. The logits of one block of
-// rows at a time lie in the workspace, transposed: {classes, rows}. First each section of classes is turned into
-// exponentials relative to the section's largest logit of each row (M. Milakov and N. Gimelshein, Online normalizer
-// calculation for softmax, 2018). After the totals of all sections are known, each section is scaled to the gradient of
+// rows at a time lie in the workspace, transposed: {classes, rows}. First each chunk of classes is turned into
+// exponentials relative to the chunk's largest logit of each row (M. Milakov and N. Gimelshein, Online normalizer
+// calculation for softmax, 2018). After the totals of all chunks are known, each chunk is scaled to the gradient of
 // its logits.
 #pragma once
 
@@ -14,11 +14,16 @@ namespace cairn::kernels {
 /// The products of a block.
 template <class Real>
 struct linear_loss_plans {
-  const shared_plan<Real>&logits, &weight_gradient, &row_gradient;
+  shared_plan<Real> logits, weight_gradient, row_gradient;
 };
 template <class Real, costs::linear_loss_products P>
-inline constexpr linear_loss_plans<Real> linear_loss_plans_of{
-    shared_plan_of<Real, P.logits>, shared_plan_of<Real, P.weight_gradient>, shared_plan_of<Real, P.row_gradient>};
+inline constexpr linear_loss_plans<Real> linear_loss_plans_of = [] {
+  linear_loss_plans<Real> plans{shared_plan_of<Real, P.logits>, shared_plan_of<Real, P.weight_gradient>,
+                                shared_plan_of<Real, P.row_gradient>};
+  plans.logits.cut = P.logits_blocking(sizeof(Real));
+  plans.weight_gradient.cut = P.weight_gradient_blocking(sizeof(Real));
+  return plans;
+}();
 
 /// One number for each row, or the same number for all rows if `step` is 0.
 template <class Real>
@@ -41,7 +46,7 @@ struct linear_cross_entropy {
 
   [[gnu::noinline]] void run(Real* scratch, const workspace& given, int threads) const {
     Real* const shared = scratch;
-    scratch += given.shared - open_numbers();
+    scratch += given.shared;
     double sum = 0, rest = 0;
     for (std::int64_t row = 0; row < cut.rows; row += cut.block_rows) {
       const bool is_last = row + cut.block_rows >= cut.rows;
@@ -53,13 +58,10 @@ struct linear_cross_entropy {
   }
 
  private:
-  std::int64_t open_numbers() const {
-    return std::max(whole.row_gradient.cut.needed_workspace.shared, last.row_gradient.cut.needed_workspace.shared);
-  }
-
-  /// A block of rows. For each row there are: in each section the largest logit and the sum of the exponentials
-  /// relative to it, both without the label's class; the logit at the label; the largest logit; the factor that turns
-  /// exponentials into gradients; and the gradient of the label's logit.
+  /// A block of rows. For each row and chunk there are two numbers: the largest logit, and the sum of the exponentials
+  /// relative to it. Both leave out the class of the label. For each row there are four more numbers: the logit at the
+  /// label, the largest logit, the factor that turns exponentials into gradients, and the gradient of the label's
+  /// logit.
   struct block {
     const linear_cross_entropy& of;
     const linear_loss_plans<Real>& plans;
@@ -69,11 +71,11 @@ struct linear_cross_entropy {
     std::int64_t scratch_each;
     int threads;
     const costs::linear_loss_blocks& cut = of.cut;
-    const int padded = cut.padded_rows(), sections = cut.sections();
+    const int padded = cut.padded_rows(), chunks = cut.chunks();
     Real* const logits = shared;
-    Real* const section_largest = logits + cut.logit_numbers();
-    Real* const section_totals = section_largest + std::int64_t{sections} * padded;
-    Real* const at_label = section_totals + std::int64_t{sections} * padded;
+    Real* const chunk_largest = logits + cut.logit_numbers();
+    Real* const chunk_totals = chunk_largest + std::int64_t{chunks} * padded;
+    Real* const at_label = chunk_totals + std::int64_t{chunks} * padded;
     Real* const largest_logit = at_label + padded;
     Real* const scale = largest_logit + padded;
     Real* const label_gradient = scale + padded;
@@ -81,48 +83,59 @@ struct linear_cross_entropy {
 
     void run(double& sum, double& rest) const {
       std::fill_n(at_label, padded, Real{0});
-      in_sections([this](int section, Real* own) { exponentiate(section, own); });
+      in_chunks([this](int chunk, Real* own) { exponentiate(chunk, own); });
       finish_rows(sum, rest);
       if (of.weight_gradient == nullptr && of.h_gradient == nullptr) return;
-      in_sections([this](int section, Real* own) {
-        scale_section(section);
+      in_chunks([this](int chunk, Real* own) {
+        scale_chunk(chunk);
         if (of.weight_gradient == nullptr) return;
         const std::int64_t features = cut.features;
         multiplication(plans.weight_gradient, logits, of.h + first * features, of.weight_gradient)
-            .run_rows(begin(section), end(section), first > 0, own);
+            .run_rows(begin(chunk), end(chunk), first > 0, own);
       });
       if (of.h_gradient != nullptr)
-        multiplication(plans.row_gradient, logits, of.weight, of.h_gradient + first * cut.features)
-            .run(scratch, threads);
+        in_columns([this](costs::range columns, Real* own) {
+          for (int chunk = 0; chunk < chunks; ++chunk) add_row_gradient(chunk, columns, own);
+        });
     }
 
    private:
-    int begin(int section) const { return section * cut.section; }
-    int end(int section) const { return std::min(cut.classes, begin(section) + cut.section); }
+    int begin(int chunk) const { return chunk * cut.chunk; }
+    int end(int chunk) const { return std::min(cut.classes, begin(chunk) + cut.chunk); }
     Real* logits_of(int c) const { return logits + std::int64_t{c} * rows; }
 
-    /// Calls visit(section, workspace) for each section. Threads share the sections.
+    /// Calls visit(chunk, workspace) for each chunk. Threads share the chunks.
     template <class Visit>
-    void in_sections(Visit visit) const {
-      const int parts = std::min(cut.section_parts(plans.logits.of), threads);
+    void in_chunks(Visit visit) const {
+      const int parts = std::min(cut.parts(rows, chunks), threads);
       in_parts(parts, [this, parts, &visit](int part) {
-        const costs::range own = costs::share(sections, 1, part, parts);
-        for (auto s = own.begin; s < own.end; ++s) visit(static_cast<int>(s), scratch + part * scratch_each);
+        const costs::range own = costs::share(chunks, 1, part, parts);
+        for (auto c = own.begin; c < own.end; ++c) visit(static_cast<int>(c), scratch + part * scratch_each);
       });
     }
 
-    /// Computes the logits of a section, moves those at the labels to `at_label`, and replaces the others by their
-    /// exponentials.
-    void exponentiate(int section, Real* own) const {
-      const int top = begin(section), bottom = end(section);
+    /// Calls visit(columns, workspace) for ranges that together are the features. Threads share the features.
+    template <class Visit>
+    void in_columns(Visit visit) const {
+      const int unit = plans.row_gradient.cut.tile_columns, units = (cut.features + unit - 1) / unit;
+      const int parts = std::min(cut.parts(rows, units), threads);
+      in_parts(parts, [this, parts, unit, &visit](int part) {
+        visit(costs::share(cut.features, unit, part, parts), scratch + part * scratch_each);
+      });
+    }
+
+    /// Computes the logits of a chunk, moves the logits at the labels to `at_label`, and replaces all other logits by
+    /// their exponentials.
+    void exponentiate(int chunk, Real* own) const {
+      const int top = begin(chunk), bottom = end(chunk);
       multiplication(plans.logits, of.weight, of.h + first * cut.features, logits).run_rows(top, bottom, false, own);
       for (int i = 0; i < rows; ++i) {
         if (labels[i] < top || labels[i] >= bottom) continue;
         Real& here = logits_of(static_cast<int>(labels[i]))[i];
         at_label[i] = std::exchange(here, minus_infinity<Real>);
       }
-      Real* const largest_of = section_largest + std::int64_t{section} * padded;
-      Real* const total_of = section_totals + std::int64_t{section} * padded;
+      Real* const largest_of = chunk_largest + std::int64_t{chunk} * padded;
+      Real* const total_of = chunk_totals + std::int64_t{chunk} * padded;
       for (int j = 0; j < rows; j += vec::width) {
         vec most = load_row(logits_of(top), j, rows, minus_infinity<Real>);
         for (int c = top + 1; c < bottom; ++c) most = max(load_row(logits_of(c), j, rows, minus_infinity<Real>), most);
@@ -141,15 +154,15 @@ struct linear_cross_entropy {
       return select(equal(most, vec::fill(minus_infinity<Real>)), vec::fill(0), most);
     }
 
-    /// Joins the sections of each row, writes the numbers of the rows, and adds the rows' losses to a sum.
+    /// Joins the chunks of each row, writes the numbers of the rows, and adds the rows' losses to a sum.
     void finish_rows(double& sum, double& rest) const {
       for (int j = 0; j < rows; j += vec::width) {
         const vec label = vec::load(at_label + j);
         vec most = label;
-        for (int s = 0; s < sections; ++s) most = max(vec::load(section_largest + s * std::int64_t{padded} + j), most);
-        const vec others = sum_in_sections<vec>(sections, [this, j, most](std::int64_t s) {
-          const vec section = vec::load(section_totals + s * padded + j);
-          return section * exp(vec::load(section_largest + s * padded + j) - most);
+        for (int s = 0; s < chunks; ++s) most = max(vec::load(chunk_largest + s * std::int64_t{padded} + j), most);
+        const vec others = sum_in_sections<vec>(chunks, [this, j, most](std::int64_t s) {
+          const vec chunk = vec::load(chunk_totals + s * padded + j);
+          return chunk * exp(vec::load(chunk_largest + s * padded + j) - most);
         });
         most.store(largest_logit + j);
         others.store(label_gradient + j);
@@ -168,10 +181,37 @@ struct linear_cross_entropy {
       }
     }
 
-    /// Turns the exponentials of a section into the gradient of the logits.
-    void scale_section(int section) const {
-      const int top = begin(section), bottom = end(section);
-      const Real* const largest_of = section_largest + std::int64_t{section} * padded;
+    /// Adds the product of a chunk's gradient of the logits with the chunk of the weight to the gradient of h, in some
+    /// columns. The weight is packed a few rows at a time, because a processor fetches ahead what is read in order.
+    void add_row_gradient(int chunk, costs::range columns, Real* packed) const {
+      constexpr int few = 8;
+      const int top = begin(chunk), steps = end(chunk) - top, last_column = static_cast<int>(columns.end);
+      const shared_plan<Real>& plan = plans.row_gradient;
+      const int unit = plan.cut.tile_columns, whole = rows - plan.rows_left;
+      const tile_source from{rows, plan.cut.tile_rows, unit, steps};
+      const tile_target<Real> to{of.h_gradient + first * cut.features, cut.features, chunk > 0, false, nullptr};
+      for (int left = static_cast<int>(columns.begin); left < last_column; left += cut.packed_columns) {
+        const int right = std::min(left + cut.packed_columns, last_column);
+        for (int p = 0; p < steps; p += few) {
+          const Real* const row = of.weight + std::int64_t{top + p} * cut.features;
+          Real* panel = packed + p * unit;
+          for (int j = left; j < right; j += unit, panel += cut.panel_numbers)
+            pack_columns(row + j, cut.features, std::min(unit, right - j), std::min(few, steps - p), unit, panel);
+        }
+        const Real *panel = packed, *const slopes = logits_of(top);
+        for (int j = left; j < right; j += unit, panel += cut.panel_numbers) {
+          const int width = std::min(unit, right - j);
+          if (whole > 0) plan.tiles(false, width < unit, slopes, panel, from, to, 0, j, width, whole);
+          if (whole < rows)
+            plan.tiles(true, width < unit, slopes + whole, panel, from, to, whole, j, width, plan.rows_left);
+        }
+      }
+    }
+
+    /// Turns the exponentials of a chunk into the gradient of the logits.
+    void scale_chunk(int chunk) const {
+      const int top = begin(chunk), bottom = end(chunk);
+      const Real* const largest_of = chunk_largest + std::int64_t{chunk} * padded;
       for (int j = 0; j < rows; j += vec::width) {
         const vec to_total = exp(vec::load(largest_of + j) - vec::load(largest_logit + j));
         const vec factor = vec::load(scale + j) * to_total;

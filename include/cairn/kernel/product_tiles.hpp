@@ -33,7 +33,8 @@ using setting_for =
 
 /// The destination of tiles. Tiles are stored in C, whose rows are `apart` numbers apart, or added to C if `add` is
 /// true. If there is a reader, the complete tiles are passed to the reader instead of C. If `far` is true, the memory
-/// of C or of the reader is fetched before a tile is computed, because this memory is not in a near cache. Only
+/// of C or of the reader is fetched before a tile is computed, because this memory is not in a near cache. The memory
+/// belongs to the tile that lies `ahead` columns to the right. Only
 /// products treat denormal numbers as zeros; the mode that `zeros` points to is suspended while a tile is taken.
 template <class Sum>
 struct tile_target {
@@ -42,6 +43,7 @@ struct tile_target {
   bool add, far;
   const tile_reader* reader;
   const denormals_as_zeros* zeros = nullptr;
+  int ahead = 0;
 
   Sum* at(int row, int column) const { return c + row * apart + column; }
   [[gnu::noinline]] void fetch_tile(int row, int column, int rows, int columns) const {
@@ -82,7 +84,7 @@ template <class In, class Sum, int Rows, int Registers, bool RowsApart>
   constexpr int reached = RowsApart ? 3 : Rows, pointers = (Rows + reached - 1) / reached;  // rows by one pointer
   const bool direct = to.reader == nullptr && columns == Registers * width && (to.zeros == nullptr || !to.add);
   for (const int bottom = row + height; row < bottom; row += Rows, a += from.below) {
-    if (to.far) to.fetch_tile(row, column, Rows, columns);
+    if (to.far) to.fetch_tile(row, column + to.ahead, Rows, columns);
     vec sum[Rows][Registers];
 #pragma GCC unroll 16
     for (int i = 0; i < Rows; ++i)

@@ -10,7 +10,7 @@ namespace cairn::nn {
 /// The pass in which gradients are made.
 enum class pass : std::uint8_t { forward, backward };
 
-/// Options of linear_cross_entropy. The first two are those of cross_entropy.
+/// Options of linear_cross_entropy. The first two options are also options of cross_entropy.
 struct linear_cross_entropy_options {
   int ignore_index = -100;
   double label_smoothing = 0;
@@ -143,14 +143,14 @@ class head_layer {
 };
 }  // namespace detail
 
-/// Computes cross_entropy(h W^T, labels) for h {..., rows, features} and labels {..., rows}, where W {Classes,
-/// features} is the parameter `Name.weight`, as in linear_without_bias. The logits h W^T are never stored, neither in
-/// the forward pass nor in the backward pass: they are computed block by block.
+/// Computes cross_entropy(h W^T, labels) for h {..., rows, features} and labels {..., rows}. W {Classes, features} is
+/// the parameter `Name.weight`, as in linear_without_bias. The logits h W^T are never stored, neither in the forward
+/// pass nor in the backward pass, because they are computed block by block.
 ///
-/// Weights by class and weights by row may follow, as in cross_entropy. The options are those of cross_entropy, the
-/// pass that makes the gradients, and the size of a block: `nn::linear_cross_entropy<"head", 50257,
-/// nn::linear_cross_entropy_options{.workspace = 8_MiB}>(h, labels)`. A row whose weight is 0 adds nothing to the loss.
-/// Gradients of gradients store the logits.
+/// Weights by class and weights by row may follow, as in cross_entropy. The options are the options of cross_entropy,
+/// the pass that makes the gradients, and the size of a block:
+/// `nn::linear_cross_entropy<"head", 50257, nn::linear_cross_entropy_options{.workspace = 8_MiB}>(h, labels)`.
+/// A row of weight 0 adds nothing to the loss. Gradients of gradients store the logits.
 ///
 /// Rejects: what linear and cross_entropy reject.
 template <fixed_string Name, std::int64_t Classes, linear_cross_entropy_options O = linear_cross_entropy_options{}>

@@ -11,8 +11,8 @@ namespace cairn::lang {
 /// - one label for each row of h, {...}
 /// - the weight of each row, w, and the weight of each label, v; both are {...}, or one number for all rows
 ///
-/// The loss is the sum over the rows of `w (logsumexp(x) - x[label]) + v x[label]`. A row whose w and v are 0 adds
-/// nothing to the loss. Two further results are needed for the gradients of w and v. They are {...}: for each row
+/// The loss is the sum over the rows of `w (logsumexp(x) - x[label]) + v x[label]`. If w and v of a row are 0, the row
+/// adds nothing to the loss. Two further results are needed for the gradients of w and v. They are {...}: for each row
 /// `logsumexp(x) - x[label]`, and `x[label]`.
 ///
 /// Workspace is the size of a block of logits in bytes.
@@ -39,8 +39,8 @@ struct linear_cross_entropy_base : op {
 };
 
 /// Computes the loss, its gradients with respect to h and to the weight, and the two numbers for each row. The
-/// gradients are those of the sum. They are made block by block, with the logits of each block in the workspace, so
-/// the whole operation takes three products.
+/// gradients are gradients of the sum. They are made block by block, while the logits of the block are in the
+/// workspace, so the whole operation takes three products.
 template <std::int64_t Workspace>
 struct linear_cross_entropy_op : linear_cross_entropy_base<Workspace> {
   using base = linear_cross_entropy_base<Workspace>;
