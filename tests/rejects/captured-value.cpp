@@ -10,6 +10,7 @@
 
 #include "cairn/check/model.hpp"
 #include "cairn/lang/scan.hpp"
+#include "cairn/lang/tiled.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/op/gather.hpp"
 
@@ -83,6 +84,16 @@ constexpr auto scaled = exp(input<"x", 5>);
                                                     carried(zeros<5>));                           // wrong
 [[maybe_unused]] constexpr auto h = scan<10, "step">([](auto h, auto a) { return tanh(h * a); },  // right
                                                     carried(zeros<5>), scaled);                   // right
+
+// case: captured-value-tiled
+// says: a body uses another's value, or one of inputs not given to it; pass it as an argument
+// shows: fact::in<cairn::fixed_string<6>\{"tiled"\}>
+// shows: fact::input<cairn::fixed_string<6>\{"scale"\}>
+constexpr auto x = param<"x", 8, 4>;
+constexpr auto gate = tanh(input<"scale", 4>);  // wrong
+constexpr auto gate = tanh(param<"scale", 4>);  // right
+constexpr auto y = nn::tiled<2>([](auto a) { return exp(a) * gate; }, x);
+static_assert(an_expression<decltype(mean(y))>);
 
 // case: captured-value-without-arguments
 // says: a body uses another's value, or one of inputs not given to it

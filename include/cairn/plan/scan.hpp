@@ -156,7 +156,8 @@ struct body_plan {
   }
 
   /// Returns true if the gradient of `leaf` may be written over the leaf: every plan step of the backward pass that
-  /// reads the leaf comes before every plan step that writes at the gradient's base.
+  /// reads the leaf comes before every plan step that writes at the gradient's base, and no other gradient is a copy of
+  /// the leaf.
   static constexpr bool gradient_fits_over_argument(int leaf) {
     const int value = s.leaf_value[leaf] == none ? none : f.memory_root[s.leaf_value[leaf]];
     bool written = false, fits = true;
@@ -164,6 +165,10 @@ struct body_plan {
       for (int m = f.steps[i].begin; m < f.steps[i].end; ++m)
         written |= addresses.of[f.members[m]].base == first_gradient_base + leaf;
       for_each_read(s, f, compiled::loops, i, [&](int v) { fits &= v != value || !written; });
+    }
+    for (int i = 0; i < addresses.copy_count; ++i) {
+      const auto& [copied, to] = addresses.copies[i];
+      fits &= to.base < first_gradient_base || f.memory_root[copied] != value;
     }
     return fits;
   }
