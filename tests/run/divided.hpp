@@ -1,5 +1,5 @@
-// What the tests of microbatch<N> and shards<L> share: batches that can be cut, and a training step of a divided batch
-// written out with programs that run one part at a time.
+// The common part of the tests of microbatch<N> and shards<L>: batches that can be cut, and a training step of a divided
+// batch that is written out with a program of one part.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ std::vector<typename Program::real_type> gradients_of(Program& step) {
   return {step.gradients().begin(), step.gradients().end()};
 }
 
-/// How many states the model of a program has that its training steps update, by name.
+/// The numbers of the states and frozen parameters of a program, by name.
 template <class Program>
 using states = std::map<std::string, std::vector<typename Program::real_type>, std::less<>>;
 template <class Program>
@@ -102,7 +102,7 @@ struct written_out {
   part_program one;
   std::uint32_t steps = 0;
 
-  /// How the states of two groups of shards are joined, the later one first, and what follows the last join.
+  /// How the states of shards are joined.
   shard_join join = shard_join::mean;
 
   struct sums {
@@ -110,8 +110,8 @@ struct written_out {
     std::vector<real> gradients;
     states<part_program> after;
   };
-  /// Runs one training step. `bound_to(part, use)` calls `use` with the arrays of a part. Returns the loss. The
-  /// gradients of `one` are then those of the batch.
+  /// Runs one training step. `bound_to(part, use)` calls `use` with the arrays of a part. Returns the loss. Afterwards
+  /// `one` has the gradients of the batch.
   real value_and_grad(auto bound_to) {
     const states<part_program> before = states_of(one);
     sums all = sum_of(0, Shards, before, bound_to);

@@ -1,5 +1,5 @@
-// Programs with microbatch<N>. Their gradients have the bits of accumulate_gradients, their losses are means, and counts
-// are those of the whole batch.
+// Programs with microbatch<N>. Their gradients have the bits of accumulate_gradients, and their losses are means over the
+// parts of the batch.
 #include <cairn/gradcheck.hpp>
 
 #include "divided.hpp"
@@ -55,7 +55,7 @@ void compare() {
   BOOST_TEST(inside.steps() == 3);
 }
 
-/// Compares step number `step` of a program whose number of parts varies. The parts of a shard draw as `Most` parts do.
+/// Compares step number `step` of a program with microbatch<up_to<Most>>. The parts of a shard draw as `Most` parts do.
 template <auto Loss, int Shards, int N, int Most, class... Options>
 void compare_varied(auto& divided, int step) {
   using real = typename program<Loss, Options...>::real_type;

@@ -182,6 +182,24 @@ BOOST_AUTO_TEST_CASE(a_count_of_an_input_that_nothing_else_reads) {
              given.value_and_grad(bind<"x">(b.x), bind<"m">(ones)));
 }
 
+BOOST_AUTO_TEST_CASE(a_callback_is_called_in_order_and_once_more_for_counts) {
+  const uneven_batch<float> b(4, 0);
+  std::vector<int> calls;
+  const auto in_order = [&](int part) {
+    calls.push_back(part);
+    return inputs(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part)));
+  };
+  program<cross_entropy(logits<rows>, labels_of<rows>), shards<2>, microbatch<2>> without;
+  program<ignored(rows_of<rows>{}), shards<2>, microbatch<2>> counted;
+  without.init(seed{3});
+  counted.init(seed{3});
+  BOOST_CHECK_THROW(without.value_and_grad(in_order), label_error);
+  BOOST_TEST(calls == (std::vector{0}));
+  calls.clear();
+  static_cast<void>(counted.value_and_grad(in_order));
+  BOOST_TEST(calls == (std::vector{0, 1, 2, 3, 0, 1, 2, 3}));
+}
+
 BOOST_AUTO_TEST_CASE(a_batch_that_is_not_divided_has_the_mean_of_one_part) {
   program<counted_by_the_user(rows_of<rows>{})> counted;
   constexpr auto m = input<"m", rows>;

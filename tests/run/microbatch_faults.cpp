@@ -1,5 +1,5 @@
-// What a training step of a divided batch does when a part fails: nothing is updated, and the next step goes on as if
-// the failed one had not been. Also the memory and the files of such programs.
+// A training step of a divided batch in which a part fails updates nothing. The next step goes on as if the failed step
+// had not been. The file also tests the memory and the files of programs that divide their batch.
 #include <cairn/file/saving.hpp>
 
 #include "divided.hpp"
