@@ -119,7 +119,7 @@ class alignas(memory_alignment) memory_record {
   }
   /// Notes that a parameter was written. `is_lent` is true if the parameter lies in the memory of the lender. If
   /// parameters are half updated, the status stays `half_updated`.
-  void note_write(bool is_lent) {
+  [[gnu::noinline]] void note_write(bool is_lent) {
     if (is_lent) return lender_->note_write(false);
     parameter_status expected = parameter_status::not_known_written;
     status_.compare_exchange_strong(expected, parameter_status::written, std::memory_order_acq_rel);
@@ -127,14 +127,14 @@ class alignas(memory_alignment) memory_record {
   /// Returns true if the record has a lender and the program of the lender was destroyed or assigned over.
   bool has_lender() const { return lender_ != nullptr; }
   bool has_lost_lender() const { return lender_ != nullptr && lender_->status() == parameter_status::ownerless; }
-  training_position& position() { return shares_position_ ? lender_->position() : position_; }
+  [[gnu::noinline]] training_position& position() { return shares_position_ ? lender_->position() : position_; }
   /// Releases the block in the name of its owner. From now on, shares see that the parameters have no owner.
   void release_by_owner() {
     set_status(parameter_status::ownerless);
     release();
   }
   void retain() { holders_.fetch_add(1, std::memory_order_relaxed); }
-  void release() {
+  [[gnu::noinline]] void release() {
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
     memory_record* const lender = lender_;
     this->~memory_record();
@@ -185,6 +185,10 @@ inline std::size_t common_bytes(std::span<const std::byte> a, std::span<const st
   const auto begin = [](std::span<const std::byte> s) { return reinterpret_cast<std::uintptr_t>(s.data()); };
   const auto first = std::max(begin(a), begin(b)), last = std::min(begin(a) + a.size(), begin(b) + b.size());
   return first < last ? last - first : 0;
+}
+/// Returns true if the address lies in the memory.
+inline bool contains(std::span<const std::byte> memory, const std::byte* at) {
+  return common_bytes(memory, {at, 1}) > 0;
 }
 /// Throws memory_error if `bytes`, the number of bytes that the caller's memory shares with memory in use, is not 0.
 inline void refuse_shared_bytes(std::size_t bytes) {
@@ -247,34 +251,33 @@ class memory_block {
   }
   /// Notes that a number of the parameter at `at` was written. If parameters are half updated, the status stays
   /// `half_updated`.
-  [[gnu::noinline]] void note_write(const std::byte* at) {
-    if (record_ != nullptr) record_->note_write(record_->has_lender() && !contains(at));
+  void note_write(const std::byte* at) {
+    if (record_ != nullptr) record_->note_write(record_->has_lender() && !contains(bytes(), at));
     else if (status_ == detail::parameter_status::not_known_written) status_ = detail::parameter_status::written;
   }
   bool is_written() const { return status() == detail::parameter_status::written; }
 
   /// Throws program_error if the block was moved from, or if it has lost its lender.
-  [[gnu::noinline]] void check() const {
-    if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
-    if (record_ != nullptr && record_->has_lost_lender())
-      refuse(
-          program_error("cairn: the program whose memory this program shares was destroyed or assigned over; make "
-                        "another one that shares the memory of a program that lives"));
+  void check() const {
+    if (at_ == nullptr || (record_ != nullptr && record_->has_lost_lender())) refuse_use();
   }
   /// Throws program_error if parameters are half updated. The owner never sees the status `ownerless` of its own block.
   void check_status() const { detail::check_status(status()); }
   std::byte* data() const { return at_; }
-  /// Returns true if the address lies in the block.
-  bool contains(const std::byte* at) const { return common_bytes({at_, size_}, {at, 1}) > 0; }
-  [[gnu::noinline]] detail::training_position& position() {
-    return record_ != nullptr ? record_->position() : position_;
-  }
+  std::span<const std::byte> bytes() const { return {at_, size_}; }
+  detail::training_position& position() { return record_ != nullptr ? record_->position() : position_; }
   const detail::training_position& position() const { return const_cast<memory_block&>(*this).position(); }
 
  private:
   alignas(memory_alignment) static inline std::byte no_bytes[memory_alignment] = {};
 
-  [[gnu::noinline]] detail::parameter_status status() const { return record_ != nullptr ? record_->status() : status_; }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_use() const {
+    if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
+    refuse(
+        program_error("cairn: the program whose memory this program shares was destroyed or assigned over; make "
+                      "another one that shares the memory of a program that lives"));
+  }
+  detail::parameter_status status() const { return record_ != nullptr ? record_->status() : status_; }
   /// Returns the record. If there is none, allocates it if `may_allocate` is true, and else returns null.
   detail::memory_record* record(bool may_allocate) {
     std::atomic_ref record(record_);

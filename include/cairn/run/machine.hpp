@@ -57,6 +57,12 @@ struct runtime_moment {
   std::int64_t offset, bytes;
 };
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_scattered_parameters() {
+  refuse(
+      program_error("cairn: the parameters of this program do not lie next to one another, because it shares them with "
+                    "a program that trains others; give it update<...>, or use for_each_parameter"));
+}
+
 /// The common part of program and predictor: the memory of a compiled model, its inputs and its results.
 template <class Compiled>
 class machine {
@@ -147,10 +153,7 @@ class machine {
     for (int i = 0; i < leaf_count; ++i) {
       if (!leaf(i).trained) continue;
       std::byte* const begin = leaf_bases()[i] - leaf(i).offset;
-      if (first != nullptr && begin != first)
-        refuse(
-            program_error("cairn: the parameters of this program do not lie next to one another, because it shares "
-                          "them with a program that trains others; give it update<...>, or use for_each_parameter"));
+      if (first != nullptr && begin != first) refuse_scattered_parameters();
       first = begin;
     }
     return first == nullptr ? otherwise : first;

@@ -116,7 +116,7 @@ class predictor {
     memory_.check();
     program_share_.check();
     if (!found_written_ && !program_share_.is_written())
-      detail::check_written(machine::all_leaves(), machine_.leaf_bases(), memory_, false);
+      detail::check_written(machine::all_leaves(), machine_.leaf_bases(), {});
     found_written_ = true;
     if (caches_half_updated_)
       refuse(

@@ -108,6 +108,9 @@ class program {
   explicit program(program<Other, Others...>& lender) : program(lender, sharing_with<program<Other, Others...>>{}) {
     static_assert(lang::report_of<sharing_with<program<Other, Others...>>>{}.shown);
   }
+  // A program that ends at once has no memory to lend, and a program that is const is not written.
+  template <auto Other, class... Others>
+  explicit program(const program<Other, Others...>&) = delete;
   /// Accepts a lender that did not compile. The mistake of the lender was already reported. No second error follows.
   template <auto Other, class... Others>
     requires(!detail::runs<Other, true, Others...>)
@@ -514,7 +517,7 @@ class program {
       const kernels::default_float_mode mode;
       auto texts = detail::kept_files<Path>::load(kept(), path, part...);
       if constexpr (sizeof...(part) == 0) memory_.set_status(detail::parameter_status::written);
-      else for_each_parameter([&](std::string_view, auto view) { note_write(view.data()); });
+      else note_all_written();
       if constexpr (accumulates) zero_grad();
       return texts;
     }
@@ -693,7 +696,7 @@ class program {
       std::transform(numbers, numbers + machine::leaf(leaf).count, leaf_numbers<parameter_type>(leaf),
                      [](Number x) { return static_cast<parameter_type>(x); });
     else std::memmove(leaf_numbers<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
-    note_write(machine_.leaf_base(leaf));
+    memory_.note_write(machine_.leaf_base(leaf));
   }
   /// Throws program_error
   /// - if the program was moved from,
@@ -701,10 +704,8 @@ class program {
   /// - or if an exception left a training step while it updated parameters.
   void check_usable() {
     memory_.check();
-    for (const bool own : {true, false}) {
-      if (!found_written_ && !memory_.is_written())
-        detail::check_written(machine::all_leaves(), machine_.leaf_bases(), memory_, own);
-    }
+    if (!found_written_ && !memory_.is_written())
+      detail::check_written(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
     found_written_ = true;
     memory_.check_status();
   }
@@ -723,7 +724,7 @@ class program {
     machine_.base(plans::gradient_base) = moments + memory().moment_bytes;
     machine_.base(plans::arena_base) =
         machine_.base(plans::gradient_base) + memory().gradient_bytes + memory().division_bytes;
-    mark_own_unwritten();
+    detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
   }
 
   template <class Lender>
@@ -733,15 +734,16 @@ class program {
       : memory_(static_cast<std::size_t>(own_memory<Lender>().total_bytes()), lender.memory_,
                 detail::sharing<compiled, typename Lender::compiled>::shared) {
     detail::sharing<compiled, typename Lender::compiled>::set_addresses(machine_, lender.machine_, memory_.data());
-    mark_own_unwritten();
+    detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
   }
   template <class Lender, class Problem>
   program(Lender&, Problem) : program() {}
 
-  void mark_own_unwritten() {
-    detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(), memory_);
+  void note_all_written() {
+    for (int i = 0; i < machine::leaf_count; ++i) {
+      if (machine::leaf(i).what == graphs::role::parameter) memory_.note_write(machine_.leaf_base(i));
+    }
   }
-  void note_write(const auto* at) { memory_.note_write(reinterpret_cast<const std::byte*>(at)); }
   detail::training_position& position() { return memory_.position(); }
   const detail::training_position& position() const { return memory_.position(); }
 

@@ -36,25 +36,26 @@ struct stored_numbers {
   }
 };
 
-/// Marks the parameters and states that lie in `block` as unwritten. `at` has the address of each leaf.
-[[gnu::noinline]] inline void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* const* at,
-                                             const memory_block& block) {
+/// Marks the parameters and states in a block as unwritten. `at` has the address of each leaf.
+inline void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* const* at,
+                           std::span<const std::byte> block) {
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (leaves[i].what == graphs::role::parameter && block.contains(at[i]))
+    if (leaves[i].what == graphs::role::parameter && contains(block, at[i]))
       stored_numbers(leaves[i], at[i]).mark_unwritten();
   }
 }
-/// Throws program_error if there are parameters inside of `block`, or outside of it, and none of their numbers was
-/// written.
-[[gnu::noinline]] inline void check_written(std::span<const runtime_leaf> leaves, std::byte* const* at,
-                                            const memory_block& block, bool inside) {
-  bool any_parameter = false;
+/// Throws program_error if there are parameters in the block and none of their numbers was written. The same holds for
+/// the parameters outside of the block.
+inline void check_written(std::span<const runtime_leaf> leaves, std::byte* const* at,
+                          std::span<const std::byte> block) {
+  bool any[2] = {}, any_written[2] = {};
   for (std::size_t i = 0; i < leaves.size(); ++i) {
-    if (leaves[i].what != graphs::role::parameter || block.contains(at[i]) != inside) continue;
-    if (stored_numbers(leaves[i], at[i]).any_written()) return;
-    any_parameter = true;
+    if (leaves[i].what != graphs::role::parameter) continue;
+    const bool inside = contains(block, at[i]);
+    any[inside] = true;
+    any_written[inside] = any_written[inside] || stored_numbers(leaves[i], at[i]).any_written();
   }
-  if (any_parameter)
+  if (any[0] != any_written[0] || any[1] != any_written[1])
     refuse(program_error("cairn: the parameters were neither initialized nor written; call init(seed{1})"));
 }
 
