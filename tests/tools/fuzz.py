@@ -1030,6 +1030,11 @@ class body:
             head = f'{h.text} | nn::linear<"head", 5>'
         self.lines.append(f"const auto logits = {head};")
         loss = f"cross_entropy(logits, y) + mean(square({h.text})) * 0.1_c"
+        if not labels and self.of.chance(0.2):
+            when = self.draw.choice(["forward", "backward"])
+            options = f"nn::linear_cross_entropy_options{{.gradients_in = nn::pass::{when}, .workspace = 1}}"
+            loss += f' + nn::linear_cross_entropy<"chunked", 5, {options}>({h.text}, y)'
+            self.names.append("chunked.weight")
         self.of.pulled_back = self.of.chance(0.15)
         if self.of.pulled_back:
             loss = "logits * cross_entropy(logits, y)"
