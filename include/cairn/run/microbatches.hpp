@@ -121,8 +121,8 @@ class divided_step {
   int microbatches_of(const auto&...) { return division.microbatches; }
   int microbatches_of(const parts& n, const auto&) {
     if (n.count < 1 || n.count > division.microbatches)
-      refuse(std::invalid_argument(text_of({"cairn: parts: expected 1 to ", text_of(division.microbatches), ", got ",
-                                            text_of(n.count)})));
+      refuse(std::invalid_argument(
+          text_of({"cairn: parts: expected 1 to ", text_of(division.microbatches), ", got ", text_of(n.count)})));
     return n.count;
   }
   template <a_binding First, a_binding... Rest>
@@ -132,8 +132,8 @@ class divided_step {
     const int found = microbatches_in(first.extents, one, division.microbatches, division.shards);
     if (found == 0)
       refuse(extent_error(First::name,
-                          text_of({text_of(division.shards), " to ", text_of(division.count()), " times ",
-                                   text_of(one), ", one behind another"}),
+                          text_of({text_of(division.shards), " to ", text_of(division.count()), " times ", text_of(one),
+                                   ", one behind another"}),
                           text_of(first.extents)));
     return found / division.shards;
   }

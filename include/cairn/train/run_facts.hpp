@@ -41,7 +41,8 @@ std::string text_of_rules(lang::rule_list<Named...>) {
   return text;
 }
 
-/// Returns two facts of a program: its inputs with the extents of the whole batch, and how it updates its parameters. Returns no facts for a program in which a mistake was reported.
+/// Returns two facts of a program: its inputs with the extents of the whole batch, and how it updates its parameters.
+/// Returns no facts for a program in which a mistake was reported.
 template <auto Output, class... Options>
   requires(!cairn::detail::runs<Output, true, Options...>)
 file::metadata facts_of(const program<Output, Options...>&) {
@@ -54,8 +55,8 @@ file::metadata facts_of(const program<Output, Options...>&) {
   for (int i = 0; i < model::graph.leaf_count; ++i) {
     if (model::graph.leaf_op(i).what == graphs::role::input)
       inputs += text_of({inputs.empty() ? "" : ", ", model::graph.name(model::graph.leaves[i]), " ",
-                         cairn::detail::text_of(cairn::detail::whole_batch_of(model::graph.leaf_op(i).results[0].extents,
-                                                                              model::purpose::division.count()))});
+                         cairn::detail::text_of(cairn::detail::whole_batch_of(
+                             model::graph.leaf_op(i).results[0].extents, model::purpose::division.count()))});
   }
   std::string rules = text_of_rules(typename model::purpose::updates{});
   if constexpr (constexpr auto clip = model::purpose::clip; clip.how != lang::clipping::off)
