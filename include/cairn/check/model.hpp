@@ -28,8 +28,8 @@ struct first_fault<Compiled, Check, Rest...> {
 /// Returns the mistake in a compiled model, or sound.
 template <class Compiled>
 constexpr auto problem_of() {
-  // Mistakes in the body of a scan are found while the graph is made. It is made here, because g++ tells each function
-  // that needs it, and those below have long types.
+  // Mistakes in the body of a scan are found while the graph is made. The graph is made here, because g++ tells all
+  // functions that need the graph, and the functions below have long types.
   static_assert(Compiled::graph.node_count > 0);
   using problem = decltype(first_fault<Compiled, rows_are_independent, names_are_one_leaf, layers_have_own_names,
                                        keys_are_drawn_from_once, gradients_depend, policies_fit,

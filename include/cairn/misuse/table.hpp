@@ -459,7 +459,7 @@ struct update_of_sums { template <class Silent, class... Facts> struct found : S
 struct clip_without_update { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-update]: gradients are clipped where the step uses them: clip<...> goes with update<...>"); } }; };
 struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [unknown-option]: this is no option of a program; options are real<...>, freeze<...>, wrt<...>, "
+  "cairn [unknown-option]: this is no option of a program: real<...>, freeze<...>, wrt<...>, "
   "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, microbatch<...>, shards<...>, budget<...>, "
   "fit<...>, threads<...>, mixed<...>, plain, check_finite and any_size"); } }; };
 struct other_numbers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -163,7 +163,8 @@ std::int64_t touched_bytes(Program& step, const Bound&... inputs) {
   std::vector<bool> touched((arena.size() + line - 1) / line);
   for (const std::byte pattern : {std::byte{0x55}, std::byte{0xAA}}) {
     std::ranges::fill(arena, pattern);
-    static_cast<void>(cairn::detail::one_step(step, inputs...));
+    if constexpr (Program::updates_parameters) static_cast<void>(step.train(inputs...));
+    else static_cast<void>(step.value_and_grad(inputs...));
     for (std::size_t i = 0; i < arena.size(); ++i) {
       if (arena[i] != pattern) touched[i / line] = true;
     }
