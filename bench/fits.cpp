@@ -18,8 +18,10 @@ namespace {
 
 constexpr int length = 1024, rounds = 3;
 constexpr auto loss = gpt2::loss<gpt2::tokens, 1, length>;
+constexpr auto loss_without_logits = gpt2::loss<gpt2::tokens, 1, length, gpt2::head_without_logits<gpt2::tokens>>;
 template <class... Options>
 using step_with = program<loss, update<adamw_options{.lr = 1e-4}>, Options...>;
+using step_without_logits = program<loss_without_logits, update<adamw_options{.lr = 1e-4}>>;
 
 std::vector<std::int32_t> drawn(std::uint64_t number) {
   random_sequence random(seed{1}, number);
@@ -64,6 +66,7 @@ int main() {
       form_of<step_with<plain>>("plain"),
       form_of<step_with<>>("ckpt around each block"),
       form_of<step_with<plain, fit<500_MiB>>>("fit<500_MiB>"),
+      form_of<step_without_logits>("ckpt, no logits"),
       form_of<step_with<plain, mixed<bf16>>>("plain, mixed<bf16>"),
       form_of<step_with<mixed<bf16>>>("ckpt, mixed<bf16>"),
   };

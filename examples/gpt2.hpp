@@ -41,20 +41,22 @@ constexpr auto transformer = nn::residual(nn::layer_norm<"ln_1"> | block<"attn">
 /// Each block is a segment. The option `plain` of a program removes the segments.
 constexpr auto trunk = repeat<blocks, "h">([](auto) { return ckpt<"block">(transformer); });
 
-/// Returns the loss of x {Batch, Length, width}. The head reads the table of the tokens.
+/// The loss of x {Batch, Length, width}. The head reads the table of the tokens.
 template <int Vocabulary>
-constexpr auto loss_of(auto x, auto next) {
-  return cross_entropy(x | nn::tied_linear<"/wte.weight", Vocabulary>, next);
-}
+constexpr auto head =
+    [](auto x, auto next) { return cross_entropy(x | nn::tied_linear<"/wte.weight", Vocabulary>, next); };
+/// The same loss, whose logits are never stored.
+template <int Vocabulary>
+constexpr auto head_without_logits = nn::tied_linear_cross_entropy<"/wte.weight", Vocabulary>;
 
 /// Mean loss in nats of a batch of windows, where each token is predicted from the tokens before it.
-template <int Vocabulary, int Batch, int Length>
+template <int Vocabulary, int Batch, int Length, auto Head = head<Vocabulary>>
 constexpr auto loss = [] {
   const auto text = indices<"text", Vocabulary, Batch, Length>;
   const auto of_text = text | nn::embedding<"wte", width, nn::embedding_options{.start = start}>;
   const auto of_positions = gather<0>(param_from<"wpe.weight", start, positions, width>, arange<Length>);
   const auto x = (of_text + of_positions) | trunk | nn::layer_norm<"ln_f">;
-  return loss_of<Vocabulary>(x, labels<"next", Vocabulary, Batch, Length>);
+  return Head(x, labels<"next", Vocabulary, Batch, Length>);
 }();
 
 }  // namespace gpt2
