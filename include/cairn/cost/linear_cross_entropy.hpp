@@ -6,8 +6,9 @@
 
 namespace cairn::costs {
 
-/// The most classes of a chunk.
-inline constexpr int most_chunk = 192;
+/// The most classes of a chunk. A packed column of tiles with this number of steps is no multiple of 4 KiB, because
+/// columns at such a distance would share few sets of the first-level cache.
+inline constexpr int most_chunk = 168;
 
 /// The three products of a block of `rows` rows. Logits are stored transposed, {classes, rows}, for two reasons: the
 /// product that makes them reads the weight {classes, features} where it lies, and rows of the transposed logits are
@@ -46,16 +47,13 @@ struct linear_loss_blocks {
   std::int64_t rows;
   int classes, features;
   int block_rows, last_rows, chunk;
-  /// Columns of the weight that are packed together for the gradient of h, and numbers from one packed column of tiles
-  /// to the next. The distance is not a multiple of 4 KiB, because columns at such a distance share few sets of the
-  /// first-level cache.
-  int packed_columns, panel_numbers;
+  int width, line;     ///< numbers of a register, and of a cache line
+  int packed_columns;  ///< columns of the weight that are packed together for the gradient of h
 
   /// `wanted` is the workspace for the logits in bytes. A block has at least two registers of rows, so the workspace
   /// of very many classes may be larger.
   constexpr linear_loss_blocks(std::int64_t of_rows, int of_classes, int of_features, int bytes, std::int64_t wanted)
-      : rows(of_rows), classes(of_classes), features(of_features) {
-    const int width = register_bytes / bytes, line = 64 / bytes;
+      : rows(of_rows), classes(of_classes), features(of_features), width(register_bytes / bytes), line(64 / bytes) {
     const std::int64_t fitting = wanted / (std::int64_t{classes} * bytes) / width * width;
     const std::int64_t most = std::clamp<std::int64_t>(fitting, 2 * width, most_rows);
     const std::int64_t blocks = (rows + most - 1) / most;
@@ -66,16 +64,17 @@ struct linear_loss_blocks {
     chunk = most_chunk / blocking_of(of.logits, bytes).tile_rows * blocking_of(of.logits, bytes).tile_rows;
     const int columns = blocking_of(of.row_gradient, bytes).tile_columns;
     packed_columns = std::min((features + columns - 1) / columns, 256 * 1024 / bytes / chunk / columns) * columns;
-    panel_numbers = chunk * columns + line;
   }
 
+  /// Rounds a number of columns up to whole registers.
+  constexpr int filled(int columns) const { return (columns + width - 1) / width * width; }
   constexpr int chunks() const { return (classes + chunk - 1) / chunk; }
   /// Returns the number of rows of a block, rounded up to whole cache lines.
-  constexpr int padded_rows() const { return (block_rows + 15) / 16 * 16; }
+  constexpr int padded_rows() const { return (block_rows + line - 1) / line * line; }
   /// Return how many numbers all threads share: the logits of a block, and after them two numbers for each row and
   /// chunk and `arrays` numbers for each row.
   static constexpr int arrays = 4;
-  constexpr std::int64_t logit_numbers() const { return (std::int64_t{classes} * block_rows + 15) / 16 * 16; }
+  constexpr std::int64_t logit_numbers() const { return (std::int64_t{classes} * block_rows + line - 1) / line * line; }
   constexpr std::int64_t row_numbers() const { return std::int64_t{2 * chunks() + arrays} * padded_rows(); }
 
   constexpr workspace needed(int bytes) const {
@@ -87,10 +86,10 @@ struct linear_loss_blocks {
         all.each = std::max(all.each, one.each + one.block);
       }
       const int columns = blocking_of(of.row_gradient, bytes).tile_columns;
-      all.each = std::max(all.each, std::int64_t{packed_columns / columns} * panel_numbers);
+      all.each =
+          std::max(all.each, std::int64_t{std::min(chunk, classes)} * filled(std::min(features, packed_columns)));
       all.parts = std::max({all.parts, parts(some, chunks()), parts(some, (features + columns - 1) / columns)});
     }
-    all.each = (all.each + 15) / 16 * 16;
     return all;
   }
   /// Returns how many threads share a product of a block, which has `units` parts.

@@ -188,19 +188,22 @@ struct linear_cross_entropy {
       const int top = begin(chunk), steps = end(chunk) - top, last_column = static_cast<int>(columns.end);
       const shared_plan<Real>& plan = plans.row_gradient;
       const int unit = plan.cut.tile_columns, whole = rows - plan.rows_left;
-      const tile_source from{rows, plan.cut.tile_rows, unit, steps};
       const tile_target<Real> to{of.h_gradient + first * cut.features, cut.features, chunk > 0, false, nullptr};
       for (int left = static_cast<int>(columns.begin); left < last_column; left += cut.packed_columns) {
         const int right = std::min(left + cut.packed_columns, last_column);
         for (int p = 0; p < steps; p += few) {
           const Real* const row = of.weight + std::int64_t{top + p} * cut.features;
-          Real* panel = packed + p * unit;
-          for (int j = left; j < right; j += unit, panel += cut.panel_numbers)
-            pack_columns(row + j, cut.features, std::min(unit, right - j), std::min(few, steps - p), unit, panel);
+          for (int j = left; j < right; j += unit) {
+            const int width = std::min(unit, right - j), filled = cut.filled(width);
+            Real* const panel = packed + (j - left) * steps + p * filled;
+            pack_columns(row + j, cut.features, width, std::min(few, steps - p), filled, panel);
+          }
         }
-        const Real *panel = packed, *const slopes = logits_of(top);
-        for (int j = left; j < right; j += unit, panel += cut.panel_numbers) {
+        const Real* const slopes = logits_of(top);
+        for (int j = left; j < right; j += unit) {
           const int width = std::min(unit, right - j);
+          const Real* const panel = packed + (j - left) * steps;
+          const tile_source from{rows, plan.cut.tile_rows, cut.filled(width), steps};
           if (whole > 0) plan.tiles(false, width < unit, slopes, panel, from, to, 0, j, width, whole);
           if (whole < rows)
             plan.tiles(true, width < unit, slopes + whole, panel, from, to, whole, j, width, plan.rows_left);
