@@ -189,7 +189,7 @@ BOOST_AUTO_TEST_CASE(a_callback_is_called_in_order_and_once_more_for_counts) {
     calls.push_back(part);
     return inputs(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part)));
   };
-  program<cross_entropy(logits<rows>, labels_of<rows>), shards<2>, microbatch<2>> without;
+  program<cross_entropy(logits<rows>, y), shards<2>, microbatch<2>> without;
   program<ignored(rows_of<rows>{}), shards<2>, microbatch<2>> counted;
   without.init(seed{3});
   counted.init(seed{3});

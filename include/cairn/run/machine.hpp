@@ -230,14 +230,14 @@ class machine {
   }
   /// Throws extent_error or label_error if one of the arrays does not hold `count` microbatches of its input.
   template <class... Bound>
-  void check_inputs(int count, const Bound&... bound) const {
+  void check_inputs([[maybe_unused]] int count, const Bound&... bound) const {
     (bound.check(whole_batch_of(input_of<Compiled, Bound>::shape, count), input_of<Compiled, Bound>::element.bound),
      ...);
     (check_unwritten(bound, whole_batch_of(input_of<Compiled, Bound>::shape, count)), ...);
   }
   /// Makes the next runs read microbatch number `part` of the given arrays.
   template <class... Bound>
-  void place_inputs(int part, const Bound&... bound) {
+  void place_inputs([[maybe_unused]] int part, const Bound&... bound) {
     ((leaf_base(bound_leaf<Compiled, Bound>) = bytes_of(bound.data + part * input_of<Compiled, Bound>::shape.count())),
      ...);
     base(plans::constant_base) = bytes_of(executable<Compiled>::model_constants.at);
