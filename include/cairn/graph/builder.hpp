@@ -227,7 +227,7 @@ struct builder {
   /// Makes v the next value of a state, after the training step.
   constexpr void set_next_value(int state, int v, shard_join join) {
     int& next_value = leaves[state].next_value;
-    if (next_value != none && next_value != v) wrong.updated_twice = state;
+    if (next_value != none && (next_value != v || leaves[state].join != join)) wrong.updated_twice = state;
     next_value = v;
     leaves[state].join = join;
   }
