@@ -8,8 +8,6 @@
 #include "cairn/op/loss.hpp"
 #include "cairn/op/matmul.hpp"
 #include "cairn/op/reduce.hpp"
-#include "cairn/run/program.hpp"
-#include "cairn/run/scan.hpp"
 #include "cairn/train/rules.hpp"
 
 #include "../overlap.hpp"

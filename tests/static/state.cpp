@@ -18,7 +18,7 @@ constexpr auto s = state<"s", initial{.fill = 2}, 8>;
 // Shapes. The result of updated has the shape of its first argument, and a state has the shape of its new value. The
 // two arguments of in_training have equal shapes.
 static_assert(updated(h, s, mean<0>(h)).shape == shape{4, 8} && in_training(h, x).shape == shape{4, 8});
-static_assert(lang::updated_op::result(shape{4}, shape{8}, shape{1, 8}) == no_shape);
+static_assert(lang::updated_op<shard_join::unsaid>::result(shape{4}, shape{8}, shape{1, 8}) == no_shape);
 static_assert(lang::in_training_op::result(shape{4}, shape{}) == no_shape);
 static_assert(nn::batch_norm<"bn">(input<"y", 2, 3, 4>).shape == shape{2, 3, 4});
 

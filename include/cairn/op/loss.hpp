@@ -230,16 +230,16 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
 
   template <class Logits, class Labels>
   static constexpr auto weighted_mean(Logits logits, Labels labels, auto loss, auto by_class, auto by_row) {
-    using labelled = counting<Logits>;
-    const auto of_label = labelled::weights_at(labels, by_class);
-    const auto weight = labelled::multiplied(of_label, by_row);
+    using of_labels = counting<Logits>;
+    const auto of_label = of_labels::weights_at(labels, by_class);
+    const auto weight = of_labels::multiplied(of_label, by_row);
     const auto weighted_loss =
-        labelled::multiplied(smoothed_loss(logits, labelled::classes_of(labels), loss, by_class, of_label), by_row);
-    if constexpr (labelled::template any_ignored<Labels> || decltype(weight)::shape.rank > 0)
-      return lang::sum(labelled::unless_ignored(labels, weighted_loss)) /
-             labelled::denominator(labels, by_class, by_row);
+        of_labels::multiplied(smoothed_loss(logits, of_labels::classes_of(labels), loss, by_class, of_label), by_row);
+    if constexpr (of_labels::template any_ignored<Labels> || decltype(weight)::shape.rank > 0)
+      return lang::sum(of_labels::unless_ignored(labels, weighted_loss)) /
+             of_labels::denominator(labels, by_class, by_row);
     else if constexpr (std::same_as<decltype(weight), const one>) return lang::mean(weighted_loss);
-    else return lang::mean(weighted_loss) / labelled::of_batch(weight);
+    else return lang::mean(weighted_loss) / of_labels::of_batch(weight);
   }
 
   /// Computes for each row `loss (w[label] (1 - s) + s mean(w)) + s mean(w (x[label] - x))`, where x are the logits, w
@@ -247,18 +247,18 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
   /// therefore computes the gradient of the loss first, and adds the other gradients to it in one fused loop.
   template <class Logits>
   static constexpr auto smoothed_loss(Logits logits, auto classes, auto loss, auto by_class, auto of_label) {
-    using labelled = counting<Logits>;
+    using of_labels = counting<Logits>;
     if constexpr (O.label_smoothing == 0) {
-      return labelled::multiplied(loss, of_label);
+      return of_labels::multiplied(loss, of_label);
     } else {
       constexpr quiet<constant_leaf<O.label_smoothing>> share{};
       const auto at_label = make<labelled_row::column_reshape<Logits>>(make<label_logit_op>(logits, classes));
-      const auto others = lang::mean<-1>(labelled::multiplied(at_label - logits, by_class));
+      const auto others = lang::mean<-1>(of_labels::multiplied(at_label - logits, by_class));
       const auto weight = [&] {
         if constexpr (decltype(by_class)::shape.rank == 0) return of_label;
-        else return of_label * constant<1 - O.label_smoothing> + labelled::multiplied(lang::mean(by_class), share);
+        else return of_label * constant<1 - O.label_smoothing> + of_labels::multiplied(lang::mean(by_class), share);
       }();
-      return labelled::multiplied(others, share) + labelled::multiplied(loss, weight);
+      return of_labels::multiplied(others, share) + of_labels::multiplied(loss, weight);
     }
   }
 };

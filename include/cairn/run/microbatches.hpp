@@ -3,6 +3,7 @@
 
 #include "cairn/base/setting.hpp"
 #include "cairn/kernel/threads.hpp"
+#include "cairn/run/bind.hpp"
 #include "cairn/run/machine.hpp"
 
 #include <algorithm>
