@@ -77,6 +77,20 @@ inline void both() {
   program<loss<4, 3>> shorter{longest};  // right
 }
 
+// case: parameter-conflict-shared-state
+// says: one name stands for two different leaves
+// shows: fact::parameter<cairn::fixed_string<\d+>\{"s"\}>
+// One program trains the parameter, and the other program updates it as a state.
+#include "cairn/cairn.hpp"
+inline constexpr auto trained = mean(square(param<"s", 4> * param<"w", 4>));
+inline constexpr auto of_state = mean(square(param<"w", 4>) * state<"s", initial{}, 4>);
+
+inline void both() {
+  program<trained> longest;
+  program<of_state> shorter{longest};  // wrong
+  program<trained, plain, check_finite, real<float>, freeze<"w">> shorter{longest};  // right
+}
+
 // case: parameter-conflict-wrt
 // says: one name stands for two different leaves
 // shows: fact::input<cairn::fixed_string<2>\{"x"\}>, cairn::fact::parameter<cairn::fixed_string<2>\{"x"\}>

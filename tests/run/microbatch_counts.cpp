@@ -214,4 +214,15 @@ BOOST_AUTO_TEST_CASE(a_batch_that_is_not_divided_has_the_mean_of_one_part) {
   BOOST_TEST(same_bits(gradients_of(counted), gradients_of(plainly)));
 }
 
+/// A count that a kernel would store as bf16 is read as a float.
+BOOST_AUTO_TEST_CASE(a_count_in_a_model_of_bf16) {
+  constexpr auto u = input<"u", 8, 8>;
+  constexpr auto count = reshape<>(slice<0, 3, 4>(reshape<64>(matmul(u, u))));
+  constexpr auto loss = sum(square(param<"a", 4>)) / over_parts(count);
+  std::vector<float> ones(2 * 64, 1.0F);  // the product has the number 8 everywhere
+  program<loss, mixed<bf16>, microbatch<2>> step;
+  step.set(bind<"a">(std::array{1.0F, 2.0F, 3.0F, 4.0F}));
+  BOOST_TEST(step.value_and_grad(bind<"u">(ones)) == 30.0F / 8.0F);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -222,4 +222,49 @@ BOOST_AUTO_TEST_CASE(a_saved_run_goes_on_with_the_same_bits) {
   BOOST_TEST(whole.random().step == 9U);
 }
 
+/// A callback must not use the program whose step calls it, because the step is half done.
+BOOST_AUTO_TEST_CASE(a_callback_that_uses_its_program) {
+  trained step;
+  step.init(seed{1});
+  const batch<float> b(4, 0);
+  predictor<hidden> predict{step};
+  program<loss, shards<2>, microbatch<2>, update<adamw_options{.lr = 0.01}>> sharing{step};
+  const auto refuses = [&](auto use) {
+    const auto state = step.random();
+    BOOST_CHECK_THROW(step.train([&](int part) {
+      if (part == 2) use();
+      return inputs(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part)));
+    }),
+                      program_error);
+    BOOST_TEST((step.steps() == 0 && step.random().step == state.step));
+  };
+  refuses([&] { step.train(bind<"x">(b.x), bind<"y">(b.y)); });
+  refuses([&] { sharing.train(bind<"x">(b.x), bind<"y">(b.y)); });
+  refuses([&] { step.init(seed{2}); });
+  refuses([&] { step.param<"bn.running_mean">(); });
+  refuses([&] { predictor<hidden>{step}; });
+  // a predictor that exists reads the parameters and states of before the step
+  const std::vector<float> whole(predict(bind<"x">(b.x_of(0))).begin(), predict(bind<"x">(b.x_of(0))).end());
+  step.train([&](int part) {
+    const auto now = predict(bind<"x">(b.x_of(0)));
+    BOOST_TEST(same_bits(whole, std::vector<float>(now.begin(), now.end())));
+    return inputs(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part)));
+  });
+  BOOST_TEST(step.steps() == 1);
+}
+
+/// Arrays whose extents are part of their type must all hold the same number of microbatches.
+BOOST_AUTO_TEST_CASE(static_arrays_of_different_numbers_of_parts) {
+  program<loss, microbatch<up_to<4>>> step;
+  step.init(seed{1});
+  const batch<float> b(4, 0);
+  std::array<float, 3 * rows * features> three{};
+  std::array<std::int32_t, 4 * rows> four{};
+  BOOST_CHECK_THROW(step.value_and_grad(bind<"y">(b.y), bind<"x">(three)), extent_error);
+  BOOST_CHECK_THROW(step.value_and_grad(bind<"x">(three), bind<"y">(b.y)), extent_error);
+  BOOST_CHECK_THROW(step.value_and_grad(bind<"x">(three), bind<"y">(four)), extent_error);
+  BOOST_CHECK_THROW(step.value_and_grad(bind<"y">(four), bind<"x">(three)), extent_error);
+  BOOST_CHECK_NO_THROW(step.value_and_grad(bind<"x">(b.x), bind<"y">(four)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

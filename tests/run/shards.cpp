@@ -79,4 +79,21 @@ BOOST_AUTO_TEST_CASE(states_of_shards_are_joined_as_the_model_says) {
   compare<in_a_loop, 2, 2, shard_join::mean>();
 }
 
+/// The maximum of states is NaN if the state of any shard is.
+BOOST_AUTO_TEST_CASE(a_maximum_of_states_keeps_nan) {
+  constexpr auto seen = input<"v">;
+  constexpr auto largest = state<"largest", initial{}>;
+  constexpr auto loss = updated<shard_join::maximum>(square(param<"a"> - seen), largest, seen);
+  for (int bad = 0; bad < 4; ++bad) {
+    program<loss, shards<4>> step;
+    step.init(seed{1});
+    std::array numbers{1.0F, 4.0F, 3.0F, 2.0F};
+    step.value_and_grad(bind<"v">(numbers));
+    BOOST_TEST(step.param<"largest">()() == 4.0F);
+    numbers[static_cast<std::size_t>(bad)] = std::numeric_limits<float>::quiet_NaN();
+    step.value_and_grad(bind<"v">(numbers));
+    BOOST_TEST(std::isnan(step.param<"largest">()()));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

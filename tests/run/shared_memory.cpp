@@ -575,4 +575,36 @@ BOOST_AUTO_TEST_CASE(a_lender_may_end_while_predictors_run) {
   BOOST_TEST(threw == 3);
 }
 
+/// Programs with rules of different moments count their steps by themselves, so that AdamW corrects its bias.
+BOOST_AUTO_TEST_CASE(rules_of_different_moments_share_no_count) {
+  constexpr auto loss = mean(square(param<"w", 4> - input<"t", 4>));
+  program<loss, update<sgd_options{.lr = 0}>> lender;
+  program<loss, update<adamw_options{.lr = 0.1}>> borrower{lender};
+  lender.init(seed{1});
+  borrower.init(seed{1});
+  const std::array<float, 4> target{};
+  for (int i = 0; i < 100; ++i) lender.train(bind<"t">(target));
+  program<loss, update<adamw_options{.lr = 0.1}>> alone;
+  alone.init(seed{1});
+  borrower.train(bind<"t">(target));
+  alone.train(bind<"t">(target));
+  BOOST_TEST((lender.steps() == 100 && borrower.steps() == 1));
+  for (int i = 0; i < 4; ++i) BOOST_TEST(borrower.param<"w">()(i) == alone.param<"w">()(i));
+}
+
+/// Gradients that are summed over steps are not in a block that another program overwrites.
+BOOST_AUTO_TEST_CASE(summed_gradients_are_not_overwritten) {
+  constexpr auto loss = mean(square(param<"w", 4> - input<"t", 4>));
+  program<loss, accumulate_gradients> lender;
+  program<loss, microbatch<2>> borrower{lender};
+  lender.init(seed{1});
+  lender.zero_grad();
+  const std::array<float, 4> target{};
+  lender.value_and_grad(bind<"t">(target));
+  const float once = lender.grad<"w">()(0);
+  borrower.value_and_grad(bind<"t">(std::array<float, 8>{}));
+  lender.value_and_grad(bind<"t">(target));
+  BOOST_TEST(lender.grad<"w">()(0) == 2 * once);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -148,7 +148,7 @@ constexpr auto problem_of_updates() {
 template <class Fitted, std::int64_t Bytes>
 constexpr auto problem_of_fit() {
   if constexpr (Fitted::all::placeable == 0) return mistake<misuse::nothing_to_place, top_scope>{};
-  else if constexpr (Fitted::type::layout.peak_bytes > Bytes)
+  else if constexpr (arena_bytes<typename Fitted::type>() > Bytes)
     return mistake<misuse::over_least, top_scope, fact::budget_bytes<Bytes>,
                    fact::least_bytes<Fitted::least_bytes()>>{};
   else return sound{};
@@ -216,9 +216,9 @@ constexpr auto problem_of_plan() {
                           options::fit>();
   } else if constexpr (options::budget == default_settings::budget) {
     return sound{};
-  } else if constexpr (marked::layout.peak_bytes > options::budget) {
+  } else if constexpr (arena_bytes<marked>() > options::budget) {
     return mistake<misuse::over_budget, top_scope, fact::budget_bytes<options::budget>,
-                   fact::peak_bytes<marked::layout.peak_bytes>>{};
+                   fact::peak_bytes<arena_bytes<marked>()>>{};
   } else {
     return sound{};
   }

@@ -34,7 +34,7 @@ struct outputs_have_means {
     constexpr int other = [] {
       for (int i = 0; i < g.result_count; ++i) {
         const graphs::result_info& made = g.result(g.outputs[i]);
-        if (made.extents.rank > 0 || kind_of(made.element.type) != kind::real) return g.outputs[i];
+        if (made.extents.rank > 0 || made.element.type != dtype::real) return g.outputs[i];
       }
       return graphs::none;
     }();

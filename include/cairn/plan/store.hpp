@@ -110,7 +110,10 @@ struct storer {
       if (v != none) leaves_as_float[v] |= is_bf16[v] && !described(v).has_type_bf16;
     };
     for (int i = 0; i < g.output_count; ++i) note(g.outputs[i]);
-    for (int i = 0; i < g.leaf_count; ++i) note(d.gradient[i]);
+    for (int i = 0; i < g.leaf_count; ++i) {
+      note(d.gradient[i]);
+      note(g.leaves[i].mean_of);
+    }
     for (int v = d.node_count; v-- > 0;) {
       if (only_moves(v) && (leaves_as_float[v] || !is_bf16[v])) note(d.argument(v, 0));
     }

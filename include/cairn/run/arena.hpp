@@ -127,6 +127,14 @@ class alignas(memory_alignment) memory_record {
   /// Returns true if the record has a lender and the program of the lender was destroyed or assigned over.
   bool has_lender() const { return lender_ != nullptr; }
   bool has_lost_lender() const { return lender_ != nullptr && lender_->status() == parameter_status::ownerless; }
+  /// Notes that a callback runs in a training step, for all programs that share this memory.
+  void set_in_callback(bool now) {
+    if (lender_ != nullptr) lender_->set_in_callback(now);
+    else in_callback_ = now;
+  }
+  bool in_callback() const { return lender_ != nullptr ? lender_->in_callback() : in_callback_; }
+  /// Returns true if the program must not be used now.
+  [[gnu::noinline]] bool refuses_use() const { return has_lost_lender() || in_callback(); }
   [[gnu::noinline]] training_position& position() { return shares_position_ ? lender_->position() : position_; }
   /// Releases the block in the name of its owner. From now on, shares see that the parameters have no owner.
   void release_by_owner() {
@@ -147,7 +155,7 @@ class alignas(memory_alignment) memory_record {
   training_position position_;
   std::atomic<int> holders_{1};  // the owner is the first holder
   std::atomic<parameter_status> status_{parameter_status::not_known_written};
-  bool shares_position_ = false;
+  bool shares_position_ = false, in_callback_ = false;
 };
 static_assert(sizeof(memory_record) == memory_alignment);
 
@@ -257,9 +265,15 @@ class memory_block {
   }
   bool is_written() const { return status() == detail::parameter_status::written; }
 
-  /// Throws program_error if the block was moved from, or if it has lost its lender.
+  /// Notes that a callback runs in a training step. Until it ends, `check` throws for all programs that share the
+  /// memory.
+  void set_in_callback(bool now) {
+    if (record_ != nullptr) record_->set_in_callback(now);
+    else in_callback_ = now;
+  }
+  /// Throws program_error if the block was moved from, if it has lost its lender, or while a callback runs.
   void check() const {
-    if (at_ == nullptr || (record_ != nullptr && record_->has_lost_lender())) refuse_use();
+    if (at_ == nullptr || (record_ != nullptr ? record_->refuses_use() : in_callback_)) refuse_use();
   }
   /// Throws program_error if parameters are half updated. The owner never sees the status `ownerless` of its own block.
   void check_status() const { detail::check_status(status()); }
@@ -273,6 +287,10 @@ class memory_block {
 
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_use() const {
     if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
+    if (record_ == nullptr || !record_->has_lost_lender())
+      refuse(program_error(
+          "cairn: a callback gives the arrays of a microbatch, and cannot use the program whose step calls "
+          "it, or a program that shares its memory"));
     refuse(
         program_error("cairn: the program whose memory this program shares was destroyed or assigned over; make "
                       "another one that shares the memory of a program that lives"));
@@ -304,6 +322,7 @@ class memory_block {
   // The status and the position of a block without a record. A record has its own.
   detail::parameter_status status_ = detail::parameter_status::not_known_written;
   detail::training_position position_;
+  bool in_callback_ = false;
 };
 }  // namespace detail
 

@@ -8,6 +8,7 @@
 #include "cairn/check/use.hpp"
 #include "cairn/kernel/amx.hpp"
 #include "cairn/run/arena.hpp"
+#include "cairn/run/bind.hpp"
 #include "cairn/run/executable.hpp"
 
 #include <array>
@@ -231,6 +232,11 @@ class machine {
   /// Throws extent_error or label_error if one of the arrays does not hold `count` microbatches of its input.
   template <class... Bound>
   void check_inputs([[maybe_unused]] int count, const Bound&... bound) const {
+    // The compiler has checked static extents, but not that all arrays hold the same number of microbatches.
+    if constexpr (Compiled::model::purpose::division.varies)
+      (check_extents("input", Bound::name, whole_batch_of(input_of<Compiled, Bound>::shape, count), bound.extents,
+                     bound.row_major),
+       ...);
     (bound.check(whole_batch_of(input_of<Compiled, Bound>::shape, count), input_of<Compiled, Bound>::element.bound),
      ...);
     (check_unwritten(bound, whole_batch_of(input_of<Compiled, Bound>::shape, count)), ...);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/base/setting.hpp"
+#include "cairn/kernel/float_mode.hpp"
 #include "cairn/kernel/threads.hpp"
 #include "cairn/run/bind.hpp"
 #include "cairn/run/machine.hpp"
@@ -23,13 +24,22 @@ void add_numbers(Real* sums, const Real* more, std::int64_t count, int threads) 
   });
 }
 
+#ifdef NDEBUG
+constexpr bool is_debug_build = false;  // not inline: each file has its own
+#else
+constexpr bool is_debug_build = true;
+#endif
+
 /// Runs the microbatches of one training step, each forward and backward, and sums their gradients and their outputs.
 /// During its lifetime, the states of the program lie in a second copy. If `commit` is not called, because an exception
 /// left the training step, the states and the random state are as before.
 ///
 /// The shards are summed in a binary tree: the sum of shards [first, first + count) is the sum of the first half plus
 /// the sum of the second half. The sum of a first half waits in a block of its own, one for each level of the tree.
-template <class Compiled>
+///
+/// `ComparesArrays` is true in a debug build. It is a parameter, so that files compiled with and without NDEBUG use
+/// different classes.
+template <class Compiled, bool ComparesArrays>
 class divided_step {
   using machine = detail::machine<Compiled>;
   using real = typename Compiled::real;
@@ -37,18 +47,15 @@ class divided_step {
   static constexpr const auto& graph = Compiled::graph;
   static constexpr lang::division division = Compiled::model::purpose::division;
   static constexpr int count_count = plans::number_of_counts(graph);
-  // A callback is called twice for a microbatch if there are counts. A debug build checks that it gives equal arrays.
-#ifdef NDEBUG
-  static constexpr bool compares_arrays = false;
-#else
-  static constexpr bool compares_arrays = count_count > 0;
-#endif
+  // A callback is called twice for a microbatch if there are counts, and must give equal arrays.
+  static constexpr bool compares_arrays = ComparesArrays && count_count > 0;
 
  public:
   /// One number for each output of the model.
   using outputs = std::array<real, static_cast<std::size_t>(graph.result_count)>;
 
-  divided_step(machine& m, random_state& random) : machine_(m), random_(random), first_draw_(random.step) {
+  divided_step(machine& m, memory_block& memory)
+      : machine_(m), memory_(memory), random_(memory.position().random), first_draw_(random_.step) {
     for_each_state([this](int leaf) { homes_[leaf] = machine_.leaf_base(leaf); });
     for (int i = 0, number = 0; i < graph.leaf_count; ++i) {
       if (machine::leaf(i).what == graphs::role::number)
@@ -153,14 +160,24 @@ class divided_step {
   }
   template <a_callback F>
   void at_part(int part, auto use, const F& callback) {
-    const auto own = callback(part);
+    const auto own = called(callback, part);
     std::apply(
         [&](const auto&... arrays) {
           machine_.bind_inputs(arrays...);
           if constexpr (compares_arrays) compare(part, arrays...);
         },
         own.bound);
+    const kernels::default_float_mode mode;  // the callback may have set another one
     use();
+  }
+  /// Calls the callback. Meanwhile nothing else can use the program, because a training step is half done.
+  auto called(const auto& callback, int part) {
+    struct calling {
+      memory_block& memory;
+      explicit calling(memory_block& of) : memory(of) { memory.set_in_callback(true); }
+      ~calling() { memory.set_in_callback(false); }
+    } const now{memory_};
+    return callback(part);
   }
   void at_part(int part, auto use, const parts&, const auto& callback) { at_part(part, use, callback); }
 
@@ -191,6 +208,8 @@ class divided_step {
           [&] {
             machine_.template run_other<counts>();
             [&]<int... I>(std::integer_sequence<int, I...>) {
+              static_assert(
+                  ((counts::schedule.result(counts::schedule.outputs[I]).element.type == dtype::real) && ...));
               ((totals[I] += machine_.number_at(counts::layout.of[counts::schedule.outputs[I]])), ...);
             }(std::make_integer_sequence<int, count_count>{});
           },
@@ -217,7 +236,9 @@ class divided_step {
   static void join(int leaf, real* numbers, const real* earlier) {
     for (std::int64_t i = 0; i < machine::leaf(leaf).count; ++i) {
       if (join_of(leaf) == shard_join::mean) numbers[i] += earlier[i];
-      if (join_of(leaf) == shard_join::maximum) numbers[i] = std::max(numbers[i], earlier[i]);
+      // a NaN of either group stays
+      if (join_of(leaf) == shard_join::maximum && !(earlier[i] <= numbers[i]) && numbers[i] == numbers[i])
+        numbers[i] = earlier[i];
     }
   }
   /// Runs the microbatches of one shard. Their gradients are added to zero, and their states follow from those of the
@@ -249,6 +270,7 @@ class divided_step {
   static int threads() { return kernels::threads_at_hand(Compiled::threads); }
 
   machine& machine_;
+  memory_block& memory_;
   random_state& random_;
   const std::uint32_t first_draw_;
   int each_ = 0, count_ = 0;  // microbatches of a shard, and of the batch

@@ -36,7 +36,8 @@ constexpr auto problem_of_threads() {
 ///
 /// `Output` is a scalar expression or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
 /// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, fit<4_MiB>, threads<4>, mixed<bf16>,
-/// mixed<bf16, stochastic_rounding>, update<adamw_options{}>, clip<1.0>, clip_value<0.5>, any_size.
+/// mixed<bf16, stochastic_rounding>, update<adamw_options{}>, clip<1.0>, clip_value<0.5>, microbatch<4>, shards<2>,
+/// any_size.
 ///
 /// Rejects:
 /// - a loss that is not a scalar and has no cotangent, or that depends on nothing that can be trained;
@@ -277,7 +278,7 @@ class program {
         });
       };
       if constexpr (divides) {
-        detail::divided_step<compiled>(machine_, position().random).with_first(use_steps, inputs...);
+        detail::divided_step<compiled, detail::is_debug_build>(machine_, memory_).with_first(use_steps, inputs...);
       } else {
         bind_step(inputs...);
         use_steps();
@@ -559,12 +560,12 @@ class program {
   /// any.
   template <class Problem, class... Given>
   auto step_in_parts(const train_options& given, const Given&... inputs) {
-    using step = detail::divided_step<compiled>;
+    using step = detail::divided_step<compiled, detail::is_debug_build>;
     check_usable();
     machine_.check_snapshots();
     typename step::outputs means{};
     if constexpr (std::same_as<Problem, lang::sound>) {
-      step parts(machine_, position().random);
+      step parts(machine_, memory_);
       means = parts.run(inputs...);
       if constexpr (checks_finite) {
         check_loss(std::span(means).first(1));

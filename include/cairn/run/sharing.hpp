@@ -17,6 +17,9 @@ struct sharing {
   using lent_purpose = typename Lender::model::purpose;
 
   static constexpr bool is_leaf(const kept_tensor& t) { return t.moment.empty(); }
+  static constexpr auto moment_count(const auto& tensors) {
+    return std::ranges::count_if(tensors, [](const kept_tensor& t) { return !is_leaf(t); });
+  }
   template <class C>
   static constexpr bool is_trained(const kept_tensor& t) {
     return is_leaf(t) && C::model::chosen.trained[t.at.base - plans::leaf_base];
@@ -49,10 +52,20 @@ struct sharing {
   }();
   static constexpr const kept_tensor& namesake_of(std::size_t i) { return lent[static_cast<std::size_t>(namesake[i])]; }
 
-  /// True if both programs train the same parameters. They then also share moments and the training_position. If they
-  /// trained only some parameters in common, one number of training steps could not count the updates of all of them.
+  /// True if the rules of both programs keep the same moments, or if the rules of one program keep some more. Rules
+  /// with and without moments differ in how they use the number of training steps.
+  static constexpr bool keeps_same_moments = [] {
+    std::ptrdiff_t in_both = 0;
+    for (std::size_t i = 0; i < count; ++i) in_both += !is_leaf(own[i]) && namesake[i] != graphs::none;
+    const auto here = moment_count(own), there = moment_count(lent);
+    return (here == 0) == (there == 0) && in_both == std::min<std::ptrdiff_t>(here, there);
+  }();
+  /// True if both programs train the same parameters, with rules that keep the same moments. They then also share
+  /// moments and the training_position. If they trained only some parameters in common, one number of training steps
+  /// could not count the updates of all of them. A program without rules has no moments, and shares the position.
   static constexpr bool trains_same = [] {
     bool same = trained_count<Compiled> == trained_count<Lender>;
+    if (purpose::updates_parameters && lent_purpose::updates_parameters) same = same && keeps_same_moments;
     for (std::size_t i = 0; i < count; ++i) {
       if (is_trained<Compiled>(own[i]))
         same = same && namesake[i] != graphs::none && is_trained<Lender>(namesake_of(i));
@@ -66,9 +79,11 @@ struct sharing {
   /// The first leaf that differs in shape or type from the lender's leaf of the same name, or none.
   static constexpr int first_different_leaf = [] {
     for (std::size_t i = 0; i < count; ++i) {
-      if (is_leaf(own[i]) && is_shared(i) &&
-          (own[i].extents != namesake_of(i).extents || own[i].type != namesake_of(i).type))
-        return own[i].at.base - plans::leaf_base;
+      if (!is_leaf(own[i]) || !is_shared(i)) continue;
+      const int here = own[i].at.base - plans::leaf_base, there = namesake_of(i).at.base - plans::leaf_base;
+      if (own[i].extents != namesake_of(i).extents || own[i].type != namesake_of(i).type ||
+          Compiled::graph.leaf_op(here).trainable != Lender::graph.leaf_op(there).trainable)
+        return here;
     }
     return graphs::none;
   }();
@@ -83,13 +98,15 @@ struct sharing {
   static constexpr std::int64_t bytes_of_sums =
       block_of_sums<C>::gradient_bytes + block_of_sums<C>::bytes_behind_gradients;
   /// True if both programs have one block of gradients. An optimizer of either program can then use the gradients of
-  /// both. There are two exceptions for programs that train the same parameters:
+  /// both. There are exceptions for programs that train the same parameters:
   /// - The block has the order of the parameters. If the orders differ, each program has a block of its own.
+  /// - A program that sums gradients over its steps shares no block with a program that overwrites them.
   /// - A block in which gradients of inputs are summed is not shared, because inputs have other shapes there.
   /// - A program that divides its batch has more sums behind its gradients. Its block is shared if the lender's is as
   ///   large.
   static constexpr bool shares_gradients = [] {
     if (!trains_same || !purpose::keeps_gradients || !lent_purpose::keeps_gradients) return false;
+    if (purpose::accumulates != lent_purpose::accumulates) return false;
     for (std::size_t i = 0; i < count; ++i) {
       if (is_trained<Compiled>(own[i]) &&
           Compiled::addresses.gradient_offset[own[i].at.base - plans::leaf_base] !=
