@@ -16,11 +16,11 @@ constexpr auto loss = sum(square(scan<steps, "step", Policy>(step_of, carried(pa
 template <class Policy>
 using adjoint = program<loss<Policy>, real<double>>;
 
-// The arena holds the snapshots and what the body needs: seven states, and two numbers for nu, its gradient and the sum
+// The arena holds the snapshots and what the body needs: six states, and two numbers for nu, its gradient and the sum
 // of the open section. The body needs the same with any number of snapshots.
 template <int Snapshots>
 constexpr auto body = adjoint<revolve<Snapshots>>::memory().peak_bytes - Snapshots * points * sizeof(double);
-static_assert(body<30> == 7 * points * sizeof(double) + 2 * memory_alignment && body<10> == body<30>);
+static_assert(body<30> == 6 * points * sizeof(double) + 2 * memory_alignment && body<10> == body<30>);
 
 template <class Policy>
 void run(const contestant::arguments& given) {

@@ -117,7 +117,7 @@ struct operation {
   int precision_argument = 0;
   bool converts = false;          ///< is a conversion to or from bf16 that plan/store.hpp added
   const axis_map* map = nullptr;  ///< by axis
-  std::uint64_t keeps_rows = 0;   ///< a bit for each argument; see `op::keeps_rows`
+  std::uint64_t keeps_rows = 0;   ///< a bit for each of the first 64 arguments; see `op::keeps_rows`
   workspace kernel_workspace = {};
   int number_bytes = 0;  ///< bytes of a number of `kernel_workspace`
 

@@ -396,7 +396,8 @@ constexpr operation describe_operation() {
     o.kernel_workspace = Op::scratch(stored::bytes, Tensors::shape...);
     o.number_bytes = stored::bytes;
     o.of_single_numbers = Op::of_single_numbers(Tensors::shape...);
-    for (int i = 0; i < o.argument_count; ++i) o.keeps_rows |= std::uint64_t{Op::keeps_rows(i, Tensors::shape...)} << i;
+    for (int i = 0; i < std::min(o.argument_count, 64); ++i)
+      o.keeps_rows |= std::uint64_t{Op::keeps_rows(i, Tensors::shape...)} << i;
   }
   if constexpr (Target::order > 0) {
     using vjp = vjp_of<Op, target<numbers, Target::order - 1, Target::training>, Tensors...>;

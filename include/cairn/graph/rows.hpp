@@ -100,7 +100,7 @@ struct row_judge {
       const bool in_order = op.map[0].begin == 0 && op.map[0].step == 1 && op.map[0].repeat == 1;
       return join(v, [&](int, int x) { return in_order && is_aligned(x, made); }, never);
     }
-    const auto keeps = [&](int i, int) { return (op.keeps_rows >> i) % 2 == 1; };
+    const auto keeps = [&](int i, int) { return i < 64 && (op.keeps_rows >> i) % 2 == 1; };
     const row_kind found = join(v, keeps, [&](int i, int x) {
       const shape& read = g.result(x).extents;
       return op.keeps_rows != 0 && (!keeps(i, x) || (read.rank > 0 && read.extent[0] == 1));

@@ -124,7 +124,7 @@ class kernel_trial {
       std::copy_n(all.begin(), row, all.end() - row);
     };
     for (int i = 0; i < op_.argument_count; ++i) {
-      if ((op_.keeps_rows >> i) % 2 == 1) copy_first_row(arguments_[at(i)]);
+      if (i < 64 && (op_.keeps_rows >> i) % 2 == 1) copy_first_row(arguments_[at(i)]);
     }
     numbers made;
     std::string found = run({}, made);
