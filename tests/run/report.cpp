@@ -45,13 +45,13 @@ struct writer {
   std::array<std::byte, 256> bytes;
   std::vector<write> writes;
 
+  static constexpr bool updates_parameters = false;
   std::span<std::byte> arena() { return bytes; }
+  float value_and_grad(int) {
+    for (const write& w : writes) bytes[w.at] = std::byte{w.value};
+    return 0;
+  }
 };
-/// Runs one training step, as the function of the same name does for programs.
-float one_step(writer& step, int) {
-  for (const writer::write& w : step.writes) step.bytes[w.at] = std::byte{w.value};
-  return 0;
-}
 
 std::int64_t touched_by(std::vector<writer::write> writes) {
   writer w{{}, std::move(writes)};
