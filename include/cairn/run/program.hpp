@@ -93,8 +93,10 @@ class program {
   /// Shares the memory of another program, the lender: `program<loss<64>> shorter{longest}`. The programs then share
   /// - the arena. A view of an output is valid until the next training step of either program.
   /// - parameters and states with the same name.
-  /// - moments, steps(), random(), gradient_norm() and exchanged moments, if both programs train the same parameters.
+  /// - moments, steps(), random(), gradient_norm() and exchanged moments, if both programs train the same parameters,
+  ///   with rules that keep the same moments.
   /// - the block of gradients, if both programs also keep gradients, and name their parameters in the same order.
+  ///   run/sharing.hpp has the exceptions.
   ///
   /// Allocates own_memory<Lender>().total_bytes() bytes for everything else, and 64 bytes in front of them. If the
   /// lender is in the caller's memory, its first predictor or sharing program allocates 64 more bytes.
