@@ -35,7 +35,7 @@ constexpr auto self_attention = layer([](auto x) {
   return reshape<x.shape[0], x.shape[1], width>(y) | block<"c_proj">(conv1d<width, residual_start>);
 });
 constexpr auto feed_forward =
-    block<"c_fc">(conv1d<4 * width>) | layer(gelu_by_tanh) | block<"c_proj">(conv1d<width, residual_start>);
+    block<"c_fc">(conv1d<4 * width>) | ckpt<"gelu">(layer(gelu_by_tanh)) | block<"c_proj">(conv1d<width, residual_start>);
 constexpr auto transformer = nn::residual(nn::layer_norm<"ln_1"> | block<"attn">(self_attention)) |
                              nn::residual(nn::layer_norm<"ln_2"> | block<"mlp">(feed_forward));
 /// Each block is a segment. The option `plain` of a program removes the segments.

@@ -72,7 +72,7 @@ constexpr auto looked =
 constexpr auto headed =
     nn::linear_cross_entropy<"head", 1009, nn::linear_cross_entropy_options{.workspace = 1}>(images, answers) +
     nn::linear_cross_entropy<
-        "other", 1009, nn::linear_cross_entropy_options{.gradients_in = nn::pass::backward, .workspace = 256 * 1024}>(
+        "other", 1009, nn::linear_cross_entropy_options{.weight_gradient_in = nn::pass::backward, .workspace = 256 * 1024}>(
         images | nn::linear<"in", 99>, answers);
 
 /// Limits the number of threads that training steps get from now on.

@@ -69,7 +69,7 @@ constexpr auto tied_head = [] {
 // The logits of the head are never stored. The first head is in a segment, which recomputes it for its gradients. The
 // second head makes its gradients in the backward pass, and shares the weight of the embedding.
 constexpr nn::linear_cross_entropy_options in_forward{.label_smoothing = 0.1, .workspace = 1};
-constexpr nn::linear_cross_entropy_options in_backward{.gradients_in = nn::pass::backward, .workspace = 1};
+constexpr nn::linear_cross_entropy_options in_backward{.weight_gradient_in = nn::pass::backward, .workspace = 1};
 constexpr auto heads_without_logits = [] {
   const auto h = (y | nn::embedding<"wte", 12>) + x | ckpt<"s">(mlp);
   const auto head = [](auto v, auto at) { return nn::linear_cross_entropy<"head", 70, in_forward>(tanh(v), at); };

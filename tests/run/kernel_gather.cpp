@@ -14,17 +14,24 @@ namespace {
 
 // Some positions occur several times, and some do not occur.
 template <class Real>
-void check_kernels(kernel_pointer gather, kernel_pointer scatter_add, shape table, int count, int threads) {
+void check_kernels(kernel_pointer gather, kernel_pointer scatter_add, kernel_pointer scatter_add_onto, shape table,
+                   int count, int threads) {
   const std::int64_t parts = table.count() / table[1] * count;
   const auto in = numbers<Real>(table.count()), laid = numbers<Real>(parts);
   const auto at = labels(count, table[1]);
   std::vector<Real> expected(laid.size()), sums(in.size());
   reference::gather(in.data(), at.data(), expected.data(), table, count);
   reference::scatter_add(laid.data(), at.data(), sums.data(), table, count);
-  guarded<Real> out(parts), got_sums(table.count());
+  guarded<Real> out(parts), got_sums(table.count()), both(table.count()), in_place(table.count());
   guarded<std::int32_t> sorted(count + std::min(count, table[1]));
   gather({out.data(), in.data(), at.data()}, threads);
   scatter_add({got_sums.data(), laid.data(), at.data(), sorted.data()}, threads);
+  scatter_add_onto({both.data(), in.data(), laid.data(), at.data(), sorted.data()}, threads);
+  std::copy(in.begin(), in.end(), in_place.data());
+  scatter_add_onto({in_place.data(), in_place.data(), laid.data(), at.data(), sorted.data()}, threads);
+  bool equal = true;
+  for (std::size_t i = 0; i < in.size(); ++i)
+    equal &= both.data()[i] == in[i] + got_sums.data()[i] && both.data()[i] == in_place.data()[i];
 
   // The partial sums of `count` numbers below 1 are about the square root of `count`, and there are `count` roundings.
   const double roundings = std::sqrt(count) * count * epsilon<Real>;
@@ -33,7 +40,8 @@ void check_kernels(kernel_pointer gather, kernel_pointer scatter_add, shape tabl
     BOOST_TEST(worst(out.data(), expected.data(), parts, [](std::int64_t) { return 1; }) == 0);
     BOOST_TEST(worst(got_sums.data(), sums.data(), table.count(), [&](std::int64_t) { return roundings; }) <= 1);
     BOOST_TEST(out.intact());
-    BOOST_TEST(got_sums.intact());
+    BOOST_TEST(equal);
+    BOOST_TEST((got_sums.intact() && both.intact() && in_place.intact()));
     BOOST_TEST(sorted.intact());
   }
 }
@@ -44,7 +52,9 @@ void check_gather(int threads = 1) {
   using positions = array<shape{Count}, cairn::index_below(Extent)>;
   constexpr kernel_pointer gather = &run_kernel<cairn::lang::gather_op<1>, Real, table, positions>;
   constexpr kernel_pointer scatter_add = &run_kernel<cairn::lang::scatter_add_op<1, Extent>, Real, part, positions>;
-  check_kernels<Real>(gather, scatter_add, table::shape, Count, threads);
+  constexpr kernel_pointer scatter_add_onto =
+      &run_kernel<cairn::lang::scatter_add_onto_op<1, Extent, -1>, Real, table, part, positions>;
+  check_kernels<Real>(gather, scatter_add, scatter_add_onto, table::shape, Count, threads);
 }
 
 template <class Real, class Extents>
@@ -57,6 +67,7 @@ void check_gathers() {
     check_gather<Real, 1, 7, 2, Extent>();
   });
   check_gather<Real, 1, 1, 1, 1>();
+  check_gather<Real, 2, 3, 2500, 200>();  // long rows, and several sections of indices for a row
 }
 
 /// Returns the sums as this number of threads computes them.

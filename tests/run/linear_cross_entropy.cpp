@@ -11,7 +11,7 @@
 namespace {
 
 using options = nn::linear_cross_entropy_options;
-constexpr options in_forward{.workspace = 1}, in_backward{.gradients_in = nn::pass::backward, .workspace = 1};
+constexpr options in_forward{.workspace = 1}, in_backward{.weight_gradient_in = nn::pass::backward, .workspace = 1};
 
 template <int Rows>
 std::vector<std::int32_t> labels_below(int classes) {
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(gradients_with_all_options) {
   check<nn::linear_cross_entropy<"head", 13, in_forward>(t, labels<"y", 13, 2, 9>)>(bind<"y">(classes));
   check<nn::linear_cross_entropy<"head", 13, in_backward>(t, labels<"y", 13, 2, 9>)>(bind<"y">(classes));
   constexpr auto all_options = []<nn::pass Pass>() {
-    constexpr options all{.ignore_index = 13, .label_smoothing = 0.2, .gradients_in = Pass, .workspace = 1};
+    constexpr options all{.ignore_index = 13, .label_smoothing = 0.2, .weight_gradient_in = Pass, .workspace = 1};
     return nn::linear_cross_entropy<"head", 13, all>(t, labels<"y", 14, 2, 9>, square(param<"by class", 13>),
                                                      square(param<"by row", 2, 9>));
   };
@@ -128,7 +128,7 @@ BOOST_AUTO_TEST_CASE(gradients_with_all_options) {
 BOOST_AUTO_TEST_CASE(gradients_of_gradients) {
   const auto classes = labels_below<18>(5);
   constexpr auto of = []<nn::pass Pass>() {
-    constexpr options some{.label_smoothing = 0.1, .gradients_in = Pass, .workspace = 1};
+    constexpr options some{.label_smoothing = 0.1, .weight_gradient_in = Pass, .workspace = 1};
     constexpr auto loss =
         nn::linear_cross_entropy<"head", 5, some>(t * 3_c, labels<"y", 5, 2, 9>, 2_c, square(param<"by row", 2, 9>));
     return loss + sum(square(grad(loss, t))) + sum(square(grad(loss, param<"head.weight", 5, 4>)));

@@ -265,6 +265,7 @@ BOOST_AUTO_TEST_CASE(norms_rotary_embeddings_and_scatter_adds_pass) {
   BOOST_TEST((check_operation<lang::rotated_op<true>, param<"turned", 2, 3, 2, 4>, param<"waves", 2, 3, 4>>()));
   BOOST_TEST((check_operation<lang::waves_op<6, 500.0, true>, indices<"at", 100, 2, 3>>()));
   BOOST_TEST((check_operation<lang::scatter_add_op<0, 4, 3>, x, indices<"at", 4, 4>>()));
+  BOOST_TEST((check_operation<lang::scatter_add_onto_op<0, 9, 3>, param<"table", 9, 6>, x, indices<"at", 9, 4>>()));
 }
 /// The largest score counts as a constant. This is correct if the largest score is used only together with the log of
 /// the total. Therefore the gradient of their sum is checked.

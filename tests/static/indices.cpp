@@ -80,12 +80,24 @@ constexpr auto looked_up = [](auto x, auto at) {
 };
 using in_segment = step_of<sum(ckpt<"s">(looked_up, h, i))>;
 using plainly = step_of<sum(looked_up(h, i))>;
-static_assert(runs_of<in_segment>("gather") == runs{2, 2} && runs_of<in_segment>("scatter_add") == runs{0, 2});
+static_assert(runs_of<in_segment>("gather") == runs{2, 2} && runs_of<in_segment>("scatter_add") == runs{0, 1} &&
+              runs_of<in_segment>("scatter_add_onto") == runs{0, 1});
 static_assert(runs_of<in_segment>("one_hot") == runs{1, 1} && runs_of<in_segment>("argmax") == runs{1, 1});
 static_assert(runs_of<plainly>("gather") == runs{2, 0} && runs_of<plainly>("argmax") == runs{1, 0});
 static_assert(stored<in_segment> == 4 * 6 * sizeof(float));
 // Stored are h, the two factors of the product, and the positions from argmax.
 static_assert(stored<plainly> == (4 * 6 + 2 * 16 * 6 + 16) * sizeof(float));
+// The gradient of a table is added to an earlier gradient in place: to one from another operation, and to one from
+// earlier steps. The arena then has no room for a gradient of the table's size.
+constexpr auto table_of_words = param<"table", 100, 8>;
+constexpr auto word_loss = sum(square(gather<0>(table_of_words, indices<"words", 100, 6>)));
+using adds_to_sums = step_of<word_loss, accumulate_gradients>;
+static_assert(runs_of<adds_to_sums>("scatter_add") == runs{0, 0} &&
+              runs_of<adds_to_sums>("scatter_add_onto") == runs{0, 1});
+static_assert(peak<adds_to_sums> < 100 * 8 * 4 / 4);
+using in_parts = step_of<word_loss, microbatch<2>>;
+static_assert(runs_of<in_parts>("scatter_add_onto") == runs{0, 1} && peak<in_parts> < 100 * 8 * 4 / 4);
+
 // A boundary may consist of computed indices. A policy can store them by their tag.
 constexpr auto found = [](auto x, auto at) { return tanh(gather<0>(x, tag<"at">(argmax<-1>(one_hot(at))))); };
 static_assert(runs_of<step_of<sum(ckpt<"s">(found, h, i))>>("argmax") == runs{1, 1});

@@ -227,7 +227,7 @@ static_assert(in_logits<cross_entropy(of_tokens | nn::tied_linear<"/wte.weight",
 template <std::int64_t Workspace, nn::pass Pass = nn::pass::forward>
 constexpr auto in_blocks =
     nn::linear_cross_entropy<"head", 50000,
-                             nn::linear_cross_entropy_options{.gradients_in = Pass, .workspace = Workspace}>(
+                             nn::linear_cross_entropy_options{.weight_gradient_in = Pass, .workspace = Workspace}>(
         param<"h", 512, 64>, tokens);
 static_assert(peak<step_of<in_blocks<8_MiB>>> < 8_MiB + 512 * 1024);
 static_assert(peak<step_of<in_blocks<8_MiB>, threads<4>>> < 8_MiB + 2048 * 1024);

@@ -443,7 +443,9 @@ using head_loss = lang::linear_cross_entropy_loss_op<1>;
 static_assert(head::result(shape{2, 4, 16}, shape{10, 16}, shape{2, 4}, shape{}, shape{2, 4}) ==
               std::array{shape{}, shape{2, 4, 16}, shape{10, 16}, shape{2, 4}, shape{2, 4}});
 static_assert(head_loss::result(shape{4, 16}, shape{10, 16}, shape{4}, shape{4}, shape{}) ==
-              std::array{shape{}, shape{4}, shape{4}});
+              std::array{shape{}, shape{4, 16}, shape{4}, shape{4}});
+static_assert(lang::linear_cross_entropy_weight_op<1>::result(shape{4, 16}, shape{10, 16}, shape{4}, shape{4},
+                                                              shape{}) == shape{10, 16});
 static_assert(head_loss::result(shape{4, 16}, shape{16, 10}, shape{4}, shape{}, shape{})[0] == no_shape &&
               head_loss::result(shape{4, 16}, shape{10, 16}, shape{5}, shape{}, shape{})[0] == no_shape &&
               head_loss::result(shape{4, 16}, shape{10, 16}, shape{4}, shape{5}, shape{})[0] == no_shape &&

@@ -1032,7 +1032,7 @@ class body:
         loss = f"cross_entropy(logits, y) + mean(square({h.text})) * 0.1_c"
         if not labels and self.of.chance(0.2):
             when = self.draw.choice(["forward", "backward"])
-            options = f"nn::linear_cross_entropy_options{{.gradients_in = nn::pass::{when}, .workspace = 1}}"
+            options = f"nn::linear_cross_entropy_options{{.weight_gradient_in = nn::pass::{when}, .workspace = 1}}"
             loss += f' + nn::linear_cross_entropy<"chunked", 5, {options}>({h.text}, y)'
             self.names.append("chunked.weight")
         self.of.pulled_back = self.of.chance(0.15)

@@ -14,6 +14,29 @@ template <class Target, class Tensor>
 inline constexpr const operation& sum_of_two = operation_of<lang::add_op, Target, Tensor, Tensor>;
 
 namespace detail {
+/// Appends the sum of the earlier gradient of value `of` and its further gradient G, which has the type of `Tensor`. If
+/// an operation computes G that can add its result to another value (op::onto), G itself is not appended.
+template <class G>
+struct gradient_sum {
+  static constexpr int arguments = 2;
+  template <class Target, class Tensor>
+  static constexpr int append(builder& b, int earlier, [[maybe_unused]] int of) {
+    const int both[]{earlier, lowering<G>::template into<Target>(b)};
+    if (Target::rounds) b.gradient_pairs.push({both[1], of});
+    return b.append(&sum_of_two<Target, Tensor>, both);
+  }
+};
+template <class Op, class... A>
+  requires(!std::is_void_v<typename Op::onto>)
+struct gradient_sum<lang::expr<Op, A...>> {
+  static constexpr int arguments = 1 + static_cast<int>(sizeof...(A));
+  template <class Target, class Tensor>
+  static constexpr int append(builder& b, int earlier, int) {
+    const int values[]{earlier, lowering<A>::template into<Target>(b)...};
+    return b.append(&operation_of<typename Op::onto, Target, Tensor, lang::tensor_of<A>...>, values);
+  }
+};
+
 /// The number of gradients that a rule returned, or -1 if the rule did not return gradients(...).
 template <class Returned>
 inline constexpr int gradients_in = -1;
@@ -106,7 +129,8 @@ struct gradient_rule_of {
     static constexpr void count(counter& c) {
       if constexpr (!std::same_as<G1, no_gradient>) {
         lowering<G1>::count(c);
-        c.total += {.nodes = 1, .arguments = 2};  // the sum, if the argument already has a gradient
+        // the sum, if the argument already has a gradient
+        c.total += {.nodes = 1, .arguments = detail::gradient_sum<G1>::arguments};
       }
     }
     static constexpr sizes size = [] {
@@ -121,10 +145,10 @@ struct gradient_rule_of {
     static constexpr void append_gradient(builder& b, int argument, const bool* wanted, int* gradient) {
       if constexpr (!std::same_as<G1, no_gradient>) {
         if (!wanted[argument]) return;
-        const int both[]{gradient[argument], lowering<G1>::template into<Target>(b)};
-        if (Target::rounds) b.gradient_pairs.push({both[1], argument});
-        gradient[argument] = both[0] == none ? both[1] : b.append(&sum_of_two<Target, Tensor>, both);
-        if (Target::rounds) b.gradient_pairs.push({gradient[argument], argument});
+        int& sum = gradient[argument];
+        if (sum == none) sum = lowering<G1>::template into<Target>(b);
+        else sum = detail::gradient_sum<G1>::template append<Target, Tensor>(b, sum, argument);
+        if (Target::rounds) b.gradient_pairs.push({sum, argument});
       }
     }
     /// Appends zeros as the cotangent of a result that has no gradient. This is only needed for rules of several

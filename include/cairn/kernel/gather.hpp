@@ -119,8 +119,26 @@ void sum_runs(const In* in, std::int64_t inner, const std::int32_t* runs, std::i
   }
 }
 
+/// Writes some columns of `to`: the numbers of `table` plus the sums of `count` runs of `in`. `to` may be `table`.
+template <class In, class Sum>
+void add_runs(const In* in, std::int64_t inner, const std::int32_t* runs, std::int64_t count, const Sum* table, Sum* to,
+              costs::range columns) {
+  constexpr std::int64_t most = 4096 / sizeof(Sum);
+  alignas(64) Sum sums[most];
+  if (count == 0) {
+    if (to != table) std::copy(table + columns.begin, table + columns.end, to + columns.begin);
+    return;
+  }
+  for (auto j = columns.begin; j < columns.end; j += most) {
+    const std::int64_t n = std::min(most, columns.end - j);
+    sum_runs(in + j, inner, runs, count, sums, {0, n});
+    for (std::int64_t i = 0; i < n; i += lanes<Sum>::width)
+      store_row(load_row(table + j, i, n) + load_row(sums, i, n), to + j, i, n);
+  }
+}
+
 /// Writes to out {outer, extent, inner} the sums of the runs of `in` {outer, count, inner} that point to each position.
-/// Each number is summed by one thread in the order of the indices, so it has the same bits for any number of threads.
+/// If `onto` is not null, the numbers of this table are added to the sums, and `out` may be `onto`. Each number is summed by one thread in the order of the indices, so it has the same bits for any number of threads.
 /// The shape decides what the threads share:
 /// - If there are several indices before the axis, threads share them.
 /// - Otherwise, if the axis has more positions than there are indices, so that most positions get nothing, threads
@@ -128,7 +146,7 @@ void sum_runs(const In* in, std::int64_t inner, const std::int32_t* runs, std::i
 /// - Otherwise threads share the columns.
 template <class Index, class In, class Sum>
 [[gnu::noinline]] void scatter_add(const positions<Index>& x, const In* in, Sum* out, std::int32_t* scratch,
-                                   int threads = 1) {
+                                   int threads = 1, const Sum* onto = nullptr) {
   const sorted_indices sorted(x, scratch);
   const std::int64_t outer = x.table.outer, inner = x.table.inner;
   const std::int64_t step = x.count * inner, table = x.table.extent * inner;
@@ -136,7 +154,10 @@ template <class Index, class In, class Sum>
     std::int64_t first = sorted.first(rows.begin), count = 0;
     for (auto row = rows.begin; row < rows.end; ++row, first += count) {
       count = sorted.count(first, row);
-      sum_runs(in + k * step, inner, sorted.of + first, count, out + k * table + row * inner, columns);
+      const std::int64_t place = k * table + row * inner;
+      const std::int32_t* const runs = sorted.of + first;
+      if (onto == nullptr) sum_runs(in + k * step, inner, runs, count, out + place, columns);
+      else add_runs(in + k * step, inner, runs, count, onto + place, out + place, columns);
     }
   };
   const costs::range rows{0, x.table.extent}, columns{0, inner};
@@ -187,6 +208,16 @@ void compute(scatter_add_op<Axis, Extent, Padding>, signature<Real, X, I>, void*
                                      Padding};
   kernels::scatter_add(at, static_cast<const kernels::taken_of<Real, X>*>(p[1]),
                        static_cast<kernels::sum_of<Real>*>(p[0]), static_cast<std::int32_t*>(p[3]), how.threads);
+}
+template <int Axis, int Extent, int Padding, class Real, class T, class X, class I>
+void compute(scatter_add_onto_op<Axis, Extent, Padding>, signature<Real, T, X, I>, void* const* p,
+             const kernels::launch& how) {
+  using index = kernels::index_of<I>;
+  using sum = kernels::sum_of<Real>;
+  const kernels::positions<index> at{kernels::around(T::shape, Axis), static_cast<const index*>(p[3]), I::shape.count(),
+                                     Padding};
+  kernels::scatter_add(at, static_cast<const kernels::taken_of<Real, X>*>(p[2]), static_cast<sum*>(p[0]),
+                       static_cast<std::int32_t*>(p[4]), how.threads, static_cast<const sum*>(p[1]));
 }
 template <class Real, class I>
 void compute(one_hot_op, signature<Real, I>, void* const* p, const kernels::launch& how) {

@@ -268,7 +268,13 @@ template <std::int64_t Workspace, class Real, class... X>
 void compute(linear_cross_entropy_loss_op<Workspace>, signature<Real, X...>, void* const* p,
              const kernels::launch& how) {
   kernels::run_linear_cross_entropy<linear_cross_entropy_loss_op<Workspace>, Real, X...>(
-      p + 3, {p[0], nullptr, nullptr, p[1], p[2]}, how.threads);
+      p + 4, {p[0], p[1], nullptr, p[2], p[3]}, how.threads);
+}
+template <std::int64_t Workspace, class Real, class... X>
+void compute(linear_cross_entropy_weight_op<Workspace>, signature<Real, X...>, void* const* p,
+             const kernels::launch& how) {
+  kernels::run_linear_cross_entropy<linear_cross_entropy_weight_op<Workspace>, Real, X...>(
+      p + 1, {nullptr, nullptr, p[0], nullptr, nullptr}, how.threads);
 }
 
 }  // namespace cairn::lang

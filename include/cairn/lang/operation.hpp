@@ -158,6 +158,10 @@ struct op : lang::former_members {
   /// Returns true if argument number i is a function of the other arguments, and the gradients of the other arguments
   /// already contain the part that goes through argument i. Argument i then gets no gradient of its own.
   static constexpr bool in_other_gradients(int /*argument*/) { return false; }
+  /// An operation that adds the result of this one to a further argument, which is its argument 0:
+  /// `onto(sum, x...) = sum + this(x...)`; void: there is none. It takes the place of a sum of two gradients, so that
+  /// the second gradient needs no memory of its own.
+  using onto = void;
   /// Index of the argument that takes the place of the operation in a program (`training`) or in a predictor; -1: the
   /// operation is computed there.
   static constexpr int stands_for(bool /*training*/) { return -1; }

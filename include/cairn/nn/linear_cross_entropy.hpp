@@ -17,7 +17,7 @@ struct linear_cross_entropy_options {
   /// The pass that makes the gradients. In the forward pass they take three products, and the gradient of the weight
   /// is stored until the backward pass has used it. In the backward pass they take a fourth product, which recomputes
   /// the logits, and nothing is stored.
-  pass gradients_in = pass::forward;
+  pass weight_gradient_in = pass::forward;
   /// Bytes of a block of logits. A smaller block reads the weight and its gradient more often.
   std::int64_t workspace = 32_MiB;
 
@@ -96,7 +96,7 @@ struct linear_cross_entropy_form : form_of<"linear_cross_entropy", 2, misuse::tw
     }
   }
   static constexpr auto sum_of_losses(auto... arguments) {
-    if constexpr (O.gradients_in == nn::pass::forward)
+    if constexpr (O.weight_gradient_in == nn::pass::forward)
       return std::get<0>(make<linear_cross_entropy_op<O.workspace>>(arguments...));
     else return std::get<0>(make<linear_cross_entropy_loss_op<O.workspace>>(arguments...));
   }

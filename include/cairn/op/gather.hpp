@@ -23,6 +23,9 @@ constexpr shape with_axes_replaced(const shape& s, int at, int count, const shap
 /// are replaced by an axis of extent Extent. Parts with the index Padding are left out.
 template <int Axis, int Extent, int Padding = -1>
 struct scatter_add_op;
+/// Computes `table + scatter_add(x, indices)`. If nothing else reads the table, the parts are added in place.
+template <int Axis, int Extent, int Padding>
+struct scatter_add_onto_op;
 
 /// Reads the parts of a table at some positions along an axis. The part at position Padding gets no gradient.
 template <int Axis, int Padding = -1>
@@ -57,6 +60,7 @@ struct scatter_add_op : op {
   static constexpr fixed_string name = "scatter_add";
   using rule = misuse::indices_for_axis;
   using asked = fact::axes<Axis>;
+  using onto = scatter_add_onto_op<Axis, Extent, Padding>;
   static constexpr kind argument_kind(int i) { return i == 1 ? kind::whole : kind::real; }
   static constexpr reading reads(int i, const auto&...) {
     return {.numbers = i == 0 ? reading::as_stored : reading::as_float};
@@ -75,15 +79,43 @@ struct scatter_add_op : op {
   }
   static constexpr std::int64_t flops(const shape& x, const shape&) { return x.count(); }
   static constexpr auto vjp(auto g, auto, auto x, auto indices) {
+    return gradients(read_back(g, x, indices), no_gradient{});
+  }
+  /// Returns the gradient of x: the parts of `g` at the indices, and 0 for parts that are left out.
+  static constexpr auto read_back(auto g, auto x, auto indices) {
     const auto found = make<gather_op<Axis>>(g, indices);
     if constexpr (Padding < 0) {
-      return gradients(found, no_gradient{});
+      return found;
     } else {
       constexpr detail::axis_set of_indices = ((detail::axis_set{1} << decltype(indices)::shape.rank) - 1) << Axis;
       constexpr shape broadcast_shape = reduced(decltype(x)::shape, ~of_indices, true);
       const auto counts = make<reshape_op<broadcast_shape>>(indices) != constant<Padding>;
-      return gradients(where(counts, found, constant<0>), no_gradient{});
+      return where(counts, found, constant<0>);
     }
+  }
+};
+
+template <int Axis, int Extent, int Padding>
+struct scatter_add_onto_op : op {
+  using added = scatter_add_op<Axis, Extent, Padding>;
+  static constexpr fixed_string name = "scatter_add_onto";
+  using rule = misuse::indices_for_axis;
+  using asked = fact::axes<Axis>;
+  static constexpr kind argument_kind(int i) { return i == 2 ? kind::whole : kind::real; }
+  static constexpr reading reads(int i, const auto&...) {
+    return {.numbers = i == 1 ? reading::as_stored : reading::as_float};
+  }
+  static constexpr making makes(int, int, const auto&...) { return {.is_statistic = true, .overwrites = 0}; }
+  static constexpr int extent_indexed(int i, const shape&, const shape&, const shape&) { return i == 2 ? Extent : 0; }
+  static constexpr shape result(const shape& table, const shape& x, const shape& indices) {
+    return added::result(x, indices) == table ? table : no_shape;
+  }
+  static constexpr workspace scratch(int bytes, const shape&, const shape& x, const shape& indices) {
+    return added::scratch(bytes, x, indices);
+  }
+  static constexpr std::int64_t flops(const shape&, const shape& x, const shape&) { return x.count(); }
+  static constexpr auto vjp(auto g, auto, auto, auto x, auto indices) {
+    return gradients(g, added::read_back(g, x, indices), no_gradient{});
   }
 };
 

@@ -38,6 +38,37 @@ struct linear_cross_entropy_base : op {
   }
 };
 
+template <std::int64_t Workspace>
+struct linear_cross_entropy_op;
+
+/// Returns the gradients of h, of the weight, of the labels, of w and of v, where the loss, its gradients and the
+/// numbers of the rows have cotangents: g, of_of_h, of_of_weight, of_row_losses and of_label_logits. It stores all
+/// logits. Let e be the gradient of the logits, p their softmax, and t the gradient of e, which the cotangents of the
+/// two gradients make. Then the gradient of the logits through e is `w p (t - sum(p t))`.
+template <std::int64_t Workspace>
+constexpr auto gradients_of_gradients(auto g, auto of_of_h, auto of_of_weight, auto of_row_losses, auto of_label_logits,
+                                      auto h, auto weight, auto labels, auto w, auto v) {
+  constexpr auto column = []<class X>(X x) {
+    if constexpr (X::shape.rank == 0) return x;
+    else return reshape<-1, 1>(x);
+  };
+  constexpr int features = decltype(weight)::shape[1], classes = decltype(weight)::shape[0];
+  const auto [loss, of_h, of_weight, row_losses, label_logits] =
+      make<linear_cross_entropy_op<Workspace>>(h, weight, labels, w * g + of_row_losses, v * g + of_label_logits);
+  const auto rows = reshape<-1, features>(h);
+  const auto b = reshape<-1, features>(of_of_h);
+  const auto p = softmax(matmul(rows, transpose(weight)));
+  const auto at_label = where(column(make<as_op<dtype::i32>>(labels)) == arange<classes>, constant<1>, constant<0>);
+  const auto e = column(w) * (p - at_label) + column(v) * at_label;
+  const auto t = matmul(b, transpose(weight)) + matmul(rows, transpose(of_of_weight));
+  const auto d = column(w) * p * (t - sum<-1>(p * t, keepdim));
+  const auto as_labels = [](auto x) { return make<reshape_op<decltype(labels)::shape>>(x); };
+  return gradients(of_h + make<reshape_op<decltype(h)::shape>>(matmul(d, weight) + matmul(e, of_of_weight)),
+                   of_weight + matmul(transpose(d), rows) + matmul(transpose(e), b), no_gradient{},
+                   g * row_losses + as_labels(sum<-1>((p - at_label) * t)),
+                   g * label_logits + as_labels(sum<-1>(at_label * t)));
+}
+
 /// Computes the loss, its gradients with respect to h and to the weight, and the two numbers for each row. The
 /// gradients are gradients of the sum. They are made block by block, while the logits of the block are in the
 /// workspace, so the whole operation takes three products.
@@ -56,64 +87,56 @@ struct linear_cross_entropy_op : linear_cross_entropy_base<Workspace> {
                             auto, auto, auto) {
     return gradients(g * of_h, g * of_weight, no_gradient{}, g * row_losses, g * label_logits);
   }
-  /// Gradient rule for gradients of gradients. It stores all logits. Let e be the gradient of the logits, p their
-  /// softmax, and t the gradient of e, which the cotangents of the two gradients make. Then the gradient of the logits
-  /// through e is `w p (t - sum(p t))`.
   static constexpr auto vjp(auto g, auto of_of_h, auto of_of_weight, auto of_row_losses, auto of_label_logits, auto,
-                            auto, auto, auto row_losses, auto label_logits, auto h, auto weight, auto labels, auto w,
-                            auto v) {
-    constexpr auto column = []<class X>(X x) {
-      if constexpr (X::shape.rank == 0) return x;
-      else return reshape<-1, 1>(x);
-    };
-    constexpr int features = decltype(weight)::shape[1], classes = decltype(weight)::shape[0];
-    const auto [loss, of_h, of_weight, losses, logits_at_label] =
-        make<linear_cross_entropy_op>(h, weight, labels, w * g + of_row_losses, v * g + of_label_logits);
-    const auto rows = reshape<-1, features>(h);
-    const auto b = reshape<-1, features>(of_of_h);
-    const auto p = softmax(matmul(rows, transpose(weight)));
-    const auto at_label = where(column(make<as_op<dtype::i32>>(labels)) == arange<classes>, constant<1>, constant<0>);
-    const auto e = column(w) * (p - at_label) + column(v) * at_label;
-    const auto t = matmul(b, transpose(weight)) + matmul(rows, transpose(of_of_weight));
-    const auto d = column(w) * p * (t - sum<-1>(p * t, keepdim));
-    const auto as_labels = [](auto x) { return make<reshape_op<decltype(labels)::shape>>(x); };
-    return gradients(of_h + make<reshape_op<decltype(h)::shape>>(matmul(d, weight) + matmul(e, of_of_weight)),
-                     of_weight + matmul(transpose(d), rows) + matmul(transpose(e), b), no_gradient{},
-                     g * row_losses + as_labels(sum<-1>((p - at_label) * t)),
-                     g * label_logits + as_labels(sum<-1>(at_label * t)));
+                            auto, auto, auto, auto, auto h, auto weight, auto labels, auto w, auto v) {
+    return gradients_of_gradients<Workspace>(g, of_of_h, of_of_weight, of_row_losses, of_label_logits, h, weight,
+                                             labels, w, v);
   }
 };
 
-/// Computes the loss and the two numbers for each row. The backward pass makes the gradients, and it recomputes the
-/// logits for them.
+/// Computes the gradient of the loss with respect to the weight. It computes the logits for this, which takes a product
+/// more than if linear_cross_entropy_op makes all gradients.
+template <std::int64_t Workspace>
+struct linear_cross_entropy_weight_op : linear_cross_entropy_base<Workspace> {
+  using base = linear_cross_entropy_base<Workspace>;
+  static constexpr making makes(int, int, const auto&...) { return {.is_statistic = true}; }
+  static constexpr shape result(const shape& h, const shape& weight, const shape& labels, const shape& w,
+                                const shape& v) {
+    return base::fits(h, weight, labels, w, v) ? weight : no_shape;
+  }
+  static constexpr std::int64_t flops(const shape& h, const shape& weight, const auto&...) {
+    return 2 * base::product_flops(h, weight);
+  }
+  static constexpr auto vjp(auto g, auto, auto h, auto weight, auto labels, auto w, auto v) {
+    constexpr auto none = constant<0>;
+    return gradients_of_gradients<Workspace>(none, make<expand_op<decltype(h)::shape>>(none), g, none, none, h, weight,
+                                             labels, w, v);
+  }
+};
+
+/// Computes the loss, its gradient with respect to h, and the two numbers for each row. The backward pass makes the
+/// gradient of the weight right before it is read, so that this gradient is never stored.
 template <std::int64_t Workspace>
 struct linear_cross_entropy_loss_op : linear_cross_entropy_base<Workspace> {
   using base = linear_cross_entropy_base<Workspace>;
-  static constexpr making makes(int, int, const auto&...) { return {.is_statistic = true}; }
-  static constexpr std::array<shape, 3> result(const shape& h, const shape& weight, const shape& labels, const shape& w,
+  static constexpr making makes(int result, int, const auto&...) { return {.is_statistic = result != 1}; }
+  static constexpr std::array<shape, 4> result(const shape& h, const shape& weight, const shape& labels, const shape& w,
                                                const shape& v) {
-    return {base::fits(h, weight, labels, w, v) ? shape{} : no_shape, labels, labels};
+    return {base::fits(h, weight, labels, w, v) ? shape{} : no_shape, h, labels, labels};
   }
   static constexpr std::int64_t flops(const shape& h, const shape& weight, const auto&...) {
-    return base::product_flops(h, weight);
+    return 2 * base::product_flops(h, weight);
   }
-  static constexpr auto vjp(auto g, auto, auto row_losses, auto label_logits, auto h, auto weight, auto labels, auto w,
-                            auto v) {
-    return of_scaled(g, w * g, v * g, row_losses, label_logits, h, weight, labels);
+  static constexpr auto vjp(auto g, auto, auto of_h, auto row_losses, auto label_logits, auto h, auto weight,
+                            auto labels, auto w, auto v) {
+    return gradients(g * of_h, make<linear_cross_entropy_weight_op<Workspace>>(h, weight, labels, w * g, v * g),
+                     no_gradient{}, g * row_losses, g * label_logits);
   }
-  /// Gradient rule for the case that other operations read the numbers of the rows. The numbers are the gradients of
-  /// the loss with respect to w and v, so their cotangents are further weights.
-  static constexpr auto vjp(auto g, auto of_row_losses, auto of_label_logits, auto, auto row_losses, auto label_logits,
+  static constexpr auto vjp(auto g, auto of_of_h, auto of_row_losses, auto of_label_logits, auto, auto, auto, auto,
                             auto h, auto weight, auto labels, auto w, auto v) {
-    return of_scaled(g, w * g + of_row_losses, v * g + of_label_logits, row_losses, label_logits, h, weight, labels);
-  }
-
- private:
-  static constexpr auto of_scaled(auto g, auto w, auto v, auto row_losses, auto label_logits, auto h, auto weight,
-                                  auto labels) {
-    const auto [loss, of_h, of_weight, losses, logits_at_label] =
-        make<linear_cross_entropy_op<Workspace>>(h, weight, labels, w, v);
-    return gradients(of_h, of_weight, no_gradient{}, g * row_losses, g * label_logits);
+    const auto of_of_weight = make<expand_op<decltype(weight)::shape>>(constant<0>);
+    return gradients_of_gradients<Workspace>(g, of_of_h, of_of_weight, of_row_losses, of_label_logits, h, weight,
+                                             labels, w, v);
   }
 };
 
