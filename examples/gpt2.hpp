@@ -23,10 +23,11 @@ constexpr auto conv1d = layer([](auto x) {
   return matmul(x, param_from<"weight", Start, x.shape[-1], Out>) + param_from<"bias", initial{}, Out>;
 });
 
-/// The approximation of gelu by tanh with which GPT-2 was trained (Hendrycks and Gimpel, 2016).
-constexpr auto gelu_by_tanh = [](auto x) {
+/// The approximation of gelu by tanh with which GPT-2 was trained (Hendrycks and Gimpel, 2016). It is a segment of its
+/// own inside each block, so that the block's backward pass does not hold five more arrays of the size of x.
+constexpr auto gelu_by_tanh = ckpt<"gelu">(layer([](auto x) {
   return 0.5_c * x * (1_c + tanh(constant<0.7978845608028654> * (x + 0.044715_c * x * x * x)));  // sqrt(2 / pi)
-};
+}));
 
 constexpr auto self_attention = layer([](auto x) {
   const auto [q, k, v] = split<-1, 3>(x | block<"c_attn">(conv1d<3 * width>));
@@ -35,7 +36,7 @@ constexpr auto self_attention = layer([](auto x) {
   return reshape<x.shape[0], x.shape[1], width>(y) | block<"c_proj">(conv1d<width, residual_start>);
 });
 constexpr auto feed_forward =
-    block<"c_fc">(conv1d<4 * width>) | ckpt<"gelu">(layer(gelu_by_tanh)) | block<"c_proj">(conv1d<width, residual_start>);
+    block<"c_fc">(conv1d<4 * width>) | gelu_by_tanh | block<"c_proj">(conv1d<width, residual_start>);
 constexpr auto transformer = nn::residual(nn::layer_norm<"ln_1"> | block<"attn">(self_attention)) |
                              nn::residual(nn::layer_norm<"ln_2"> | block<"mlp">(feed_forward));
 /// Each block is a segment. The option `plain` of a program removes the segments.

@@ -83,7 +83,9 @@ static_assert(types_of(words_d, "softmax_error") == types{1, 0} &&
               types_of<0>(words_d, "softmax_error") == types{1, 0});
 static_assert(types_of<0>(words_d, "cross_entropy") == types{1, 0} &&
               types_of(words_d, "cross_entropy") == types{0, 1});
-static_assert(types_of(words_d, "scatter_add") == types{0, 1} && types_of<0>(words_d, "scatter_add") == types{1, 0});
+static_assert(types_of(words_d, "scatter_add_onto") == types{0, 1} &&
+              types_of<0>(words_d, "scatter_add_onto") == types{0, 1} &&
+              types_of<1>(words_d, "scatter_add_onto") == types{1, 0});
 
 // An extremum is one of the numbers of its argument, so it is stored in the type of the argument. A network of maxima
 // stores half the bytes.

@@ -74,4 +74,20 @@ static_assert(peak<without_segments> == by_registers(746'204'224, 746'222'656, 7
 // Stored are the arguments of the blocks and of the last norm, two moments of the last norm, and the logits.
 static_assert(stored<with_segments> == 4 * 1024 * (13 * 768 + 2 + 50257));
 
+// ---- Without logits. The gradient of the table of tokens is the sum of two terms, and there is room for one of them.
+// The embedding's term is added in place. The head's term is stored from the forward pass on, or made in the backward
+// pass right before the embedding's term is added.
+constexpr nn::linear_cross_entropy_options late{.weight_gradient_in = nn::pass::backward, .workspace = 8_MiB};
+template <auto Head>
+using without_logits = step_of<gpt2::loss<gpt2::tokens, 1, 1024, Head>, adamw_in_step>;
+using three_products = without_logits<gpt2::head_without_logits<gpt2::tokens>>;
+using four_products = without_logits<nn::tied_linear_cross_entropy<"/wte.weight", gpt2::tokens, late>>;
+constexpr std::int64_t table_bytes = 4 * 50257 * 768;
+static_assert(peak<three_products> == 255'179'840);                                         // 243 MiB
+static_assert(peak<four_products> == by_registers(169'099'392, 169'099'392, 167'452'480));  // 161 MiB
+static_assert(runs_of<three_products>("scatter_add_onto") == runs{0, 1} &&
+              runs_of<four_products>("scatter_add_onto") == runs{0, 1});
+// Both forms store the gradient of h.
+static_assert(stored<three_products> - stored<four_products> == table_bytes);
+
 }  // namespace

@@ -69,6 +69,15 @@ static_assert(steps<step_of<net, adam>> ==
 static_assert(steps<step_of<net, adam, clip<1>>> ==
               "[matmul add relu] [matmul add] cross_entropy | softmax_error [mul] [mul sum] matmul [matmul step mul] "
               "sum matmul [update] [update] [update] [update]");
+// The gradient of a parameter that two layers read has two terms. The product with the first term is larger than its
+// arguments, so it is computed when the second term is, and not at the start of the backward pass.
+constexpr auto at_both_ends = param<"w", 64, 32>;
+constexpr auto inside =
+    repeat<4, "inside">([](auto) { return nn::linear<"a", 96> | nn::tanh | nn::linear<"b", 32> | nn::tanh; });
+constexpr auto decoder = layer([](auto h) { return matmul(h, transpose(at_both_ends)); });
+using tied = step_of<sum(square(tanh(matmul(input<"x", 4, 64>, at_both_ends)) | inside | decoder)), adam>;
+static_assert(std::string_view(steps<tied>.text, steps<tied>.length).ends_with("matmul [matmul add] [update]"));
+static_assert(peak<tied> < 3 * 64 * 32 * 4 + 1000);
 /// Returns true if no plan step after an update reads the old value of the parameter, and if no update runs before the
 /// turn.
 template <class Plan>

@@ -7,16 +7,17 @@
 
 namespace cairn::nn {
 
-/// The pass in which gradients are made.
+/// A pass of a training step.
 enum class pass : std::uint8_t { forward, backward };
 
 /// Options of linear_cross_entropy. The first two options are also options of cross_entropy.
 struct linear_cross_entropy_options {
   int ignore_index = -100;
   double label_smoothing = 0;
-  /// The pass that makes the gradients. In the forward pass they take three products, and the gradient of the weight
-  /// is stored until the backward pass has used it. In the backward pass they take a fourth product, which recomputes
-  /// the logits, and nothing is stored.
+  /// The pass that makes the gradient of the weight. In the forward pass, all gradients together take three products,
+  /// and this gradient is stored until the backward pass has used it. In the backward pass it takes a fourth product,
+  /// which computes the logits a second time, and nothing of its size is stored. The gradient of h is always made in the
+  /// forward pass.
   pass weight_gradient_in = pass::forward;
   /// Bytes of a block of logits. A smaller block reads the weight and its gradient more often.
   std::int64_t workspace = 32_MiB;
@@ -148,7 +149,7 @@ class head_layer {
 /// pass nor in the backward pass, because they are computed block by block.
 ///
 /// Weights by class and weights by row may follow, as in cross_entropy. The options are the options of cross_entropy,
-/// the pass that makes the gradients, and the size of a block:
+/// the pass that makes the gradient of the weight, and the size of a block:
 /// `nn::linear_cross_entropy<"head", 50257, nn::linear_cross_entropy_options{.workspace = 8_MiB}>(h, labels)`.
 /// A row of weight 0 adds nothing to the loss. Gradients of gradients store the logits.
 ///
