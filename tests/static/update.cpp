@@ -75,9 +75,10 @@ constexpr auto at_both_ends = param<"w", 64, 32>;
 constexpr auto inside =
     repeat<4, "inside">([](auto) { return nn::linear<"a", 96> | nn::tanh | nn::linear<"b", 32> | nn::tanh; });
 constexpr auto decoder = layer([](auto h) { return matmul(h, transpose(at_both_ends)); });
-using tied = step_of<sum(square(tanh(matmul(input<"x", 4, 64>, at_both_ends)) | inside | decoder)), adam>;
-static_assert(std::string_view(steps<tied>.text, steps<tied>.length).ends_with("matmul [matmul add] [update]"));
-static_assert(peak<tied> < 3 * 64 * 32 * 4 + 1000);
+using autoencoder = step_of<sum(square(tanh(matmul(input<"x", 4, 64>, at_both_ends)) | inside | decoder)), adam>;
+static_assert(
+    std::string_view(steps<autoencoder>.text, steps<autoencoder>.length).ends_with("matmul [matmul add] [update]"));
+static_assert(peak<autoencoder> < 3 * 64 * 32 * 4 + 1000);
 /// Returns true if no plan step after an update reads the old value of the parameter, and if no update runs before the
 /// turn.
 template <class Plan>
