@@ -297,7 +297,8 @@ class planner {
     const graphs::sizes needed = plans::schedule_size(d, *in, unplaced::model::order);
     BOOST_REQUIRE(needed.nodes <= size.nodes && needed.arguments <= size.arguments);
     const auto needs = on_heap([&] { return plans::find_needs(g, d, *in, unplaced::needs.cheap); });
-    const auto s = on_heap([&] { return plans::rematerialize<size>(g, d, *in, *needs, unplaced::model::order); });
+    const auto order = on_heap([&] { return plans::order_backward(g, d, *in, *needs); });
+    const auto s = on_heap([&] { return plans::rematerialize<size>(g, d, *in, *needs, *order, unplaced::model::order); });
     const auto readers = on_heap([&] { return plans::find_readers(*s); });
     const auto groups = on_heap([&] { return plans::fuse(*s, *readers); });
     const auto steps = on_heap([&] { return plans::mark_external(*s, *readers, *groups); });

@@ -40,8 +40,9 @@ struct compiled {
     if constexpr (std::is_same_v<Placed, as_marked>) return find_needs(graph, gradient, segments);
     else return find_needs(graph, gradient, segments, compiled<Model, BlockLevels, Threads>::needs.cheap);
   }();
-  static constexpr auto schedule_without_updates =
-      rematerialize<schedule_size(gradient, segments, Model::order)>(graph, gradient, segments, needs, Model::order);
+  static constexpr auto in_backward = order_backward(graph, gradient, segments, needs);
+  static constexpr auto schedule_without_updates = rematerialize<schedule_size(gradient, segments, Model::order)>(
+      graph, gradient, segments, needs, in_backward, Model::order);
   static constexpr auto costs = count_segment_bytes(graph, gradient, segments, needs, schedule_without_updates);
   static constexpr const auto& schedule = with_updates<Model, schedule_without_updates>();
   static constexpr auto readers = find_readers(schedule);

@@ -10,17 +10,13 @@
 // (segments.hpp). If no environment has it, it is cloned in the innermost environment that contains both the value and
 // its reader.
 //
-// Backward values are computed in the order of the gradient rules, with one exception. The gradient of a weight that
-// several layers read is a sum. If a term of the sum is larger than the values from which it is computed, it is computed
-// right before it is added, and meanwhile the smaller values are kept.
-//
 // For example, segment A contains segment B. In B, value x is computed, and from x the result r of B. The backward pass
 // of A reads r, so x and r are cloned in environment A. Later the backward pass of B reads x. B is the outermost
 // segment that x shares with a reader, so the clone of x in environment A is not used, and x is cloned a second time in
 // environment B.
 #pragma once
 
-#include "cairn/plan/needs.hpp"
+#include "cairn/plan/backward_order.hpp"
 #include "cairn/plan/schedule.hpp"
 
 namespace cairn::plans {
@@ -63,6 +59,7 @@ struct rematerializer {
   const Gradient& d;
   const Segments& segments;
   const Needs& need;
+  const backward_order<nodes>& in_backward;
   const int order;  ///< how deeply gradients are nested in the forward pass
   schedule<Size.nodes, Size.arguments, Graph::size.leaves + 1, Segments::capacity, Graph::size.tags + 1,
            Graph::output_capacity>
@@ -74,7 +71,6 @@ struct rematerializer {
   int scheduled[nodes] = {};       ///< number in the schedule, by value of the graph and its gradient
   int clone[nodes * depths] = {};  ///< by depth of the environment and value: 1 + the number of the clone, or 0
   demand pending[nodes] = {};
-  bool late[nodes] = {};  ///< backward values that are computed right before their reader, and are not yet
 
   constexpr bool is_leaf(int v) const { return graphs::is_leaf(d.nodes[v].op->what); }
   constexpr bool is_view(int v) const { return d.nodes[v].op->what == graphs::role::view; }
@@ -204,60 +200,18 @@ struct rematerializer {
     }
   }
 
-  /// Returns true if the backward value `v` is a kernel's result that is larger than all of its arguments together.
-  /// Parameters and inputs do not count, because they are in memory anyway. Arguments in a segment's interior would have
-  /// to be recomputed.
-  constexpr bool is_larger_than_its_arguments(int v) const {
-    const graphs::node& n = d.nodes[v];
-    if (n.op->what != graphs::role::kernel || n.op->result_count > 1 || segments.of[v] != 0) return false;
-    std::int64_t bytes = 0;
-    for (int i = 0; i < n.op->argument_count; ++i) {
-      int a = d.arguments[n.first + i];
-      while (is_view(a)) a = d.argument(a, 0);
-      if (segments.of[a] != 0) return false;
-      if (!is_leaf(a)) bytes += d.nodes[a].result->bytes;
-    }
-    return bytes < n.result->bytes;
-  }
-  /// Finds the terms of gradients of leaves that are computed late. A term is a value of the gradient's size that is
-  /// read once, by the gradient or by another term.
-  constexpr void find_late() {
-    bool in_gradient[nodes] = {};
-    int reader[nodes] = {};
-    for (int i = 0; i < g.leaf_count; ++i) {
-      if (d.gradient[i] != none) in_gradient[d.gradient[i]] = true;
-    }
-    for (int v = d.node_count; v-- > d.turn;) {
-      const graphs::node& n = d.nodes[v];
-      if (reader[v] > 0 && in_gradient[reader[v]] && d.nodes[reader[v]].result->bytes == n.result->bytes) {
-        late[v] = segments.of[reader[v]] == 0 && is_larger_than_its_arguments(v);
-        in_gradient[v] = true;
-      }
-      if (n.result_index > 0 || !need.live[v]) continue;
-      for (int i = 0; i < n.op->argument_count; ++i) {
-        int& only = reader[d.arguments[n.first + i]];
-        only = only == 0 ? v : none;
-      }
-    }
-  }
-  constexpr void compute_backward(int v) {
-    const graphs::node& n = d.nodes[v];
-    late[v] = false;
-    for (int i = 0; i < n.op->argument_count; ++i) {
-      const int a = d.arguments[n.first + i];
-      if (late[a]) compute_backward(a);
-      if (a < d.turn) resolve(a, segments.of[v]);
-    }
-    for (int i = 0; i < n.op->argument_count; ++i) {
-      const int a = d.arguments[n.first + i];
-      out.arguments[out.argument_count + i] = a < d.turn ? find_and_mark_stored(a, segments.of[v]) : scheduled[a];
-    }
-    note_scheduled(v, emit(v, segments.of[v]));
-  }
   constexpr void backward() {
-    find_late();
-    for (int v = d.turn; v < d.node_count; ++v) {
-      if (d.nodes[v].result_index == 0 && need.live[v] && !late[v]) compute_backward(v);
+    for (int k = 0; k < in_backward.count; ++k) {
+      const int v = in_backward.values[k];
+      const graphs::node& n = d.nodes[v];
+      for (int i = 0; i < n.op->argument_count; ++i) {
+        if (d.arguments[n.first + i] < d.turn) resolve(d.arguments[n.first + i], segments.of[v]);
+      }
+      for (int i = 0; i < n.op->argument_count; ++i) {
+        const int a = d.arguments[n.first + i];
+        out.arguments[out.argument_count + i] = a < d.turn ? find_and_mark_stored(a, segments.of[v]) : scheduled[a];
+      }
+      note_scheduled(v, emit(v, segments.of[v]));
     }
     for (int v = 0; v < d.turn; ++v) {
       if (need.live[v] && stored[v]) out.stored[scheduled[v]] = true;
@@ -284,11 +238,11 @@ struct rematerializer {
 }  // namespace detail
 
 /// Returns the schedule of a program: the forward pass, in which gradients are nested `order` times, then the backward
-/// pass with the recomputation that it needs.
+/// pass in the order `in_backward`, with the recomputation that it needs.
 template <graphs::sizes Size, class Graph, class Gradient, class Segments, class Needs>
 constexpr auto rematerialize(const Graph& g, const Gradient& d, const Segments& segments, const Needs& need,
-                             int order) {
-  detail::rematerializer<Size, Graph, Gradient, Segments, Needs> r{g, d, segments, need, order};
+                             const backward_order<Gradient::capacity>& in_backward, int order) {
+  detail::rematerializer<Size, Graph, Gradient, Segments, Needs> r{g, d, segments, need, in_backward, order};
   r.forward();
   r.backward();
   r.fill_tables();
