@@ -138,7 +138,8 @@ void add_runs(const In* in, std::int64_t inner, const std::int32_t* runs, std::i
 }
 
 /// Writes to out {outer, extent, inner} the sums of the runs of `in` {outer, count, inner} that point to each position.
-/// If `onto` is not null, the numbers of this table are added to the sums, and `out` may be `onto`. Each number is summed by one thread in the order of the indices, so it has the same bits for any number of threads.
+/// If `onto` is not null, the numbers of this table are added to the sums, and `out` may be `onto`. Each number is
+/// summed by one thread in the order of the indices, so it has the same bits for any number of threads.
 /// The shape decides what the threads share:
 /// - If there are several indices before the axis, threads share them.
 /// - Otherwise, if the axis has more positions than there are indices, so that most positions get nothing, threads

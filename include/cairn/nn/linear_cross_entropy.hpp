@@ -16,8 +16,8 @@ struct linear_cross_entropy_options {
   double label_smoothing = 0;
   /// The pass that makes the gradient of the weight. In the forward pass, all gradients together take three products,
   /// and this gradient is stored until the backward pass has used it. In the backward pass it takes a fourth product,
-  /// which computes the logits a second time, and nothing of its size is stored. The gradient of h is always made in the
-  /// forward pass.
+  /// which computes the logits a second time, and nothing of its size is stored. The gradient of h is always made in
+  /// the forward pass.
   pass weight_gradient_in = pass::forward;
   /// Bytes of a block of logits. A smaller block reads the weight and its gradient more often.
   std::int64_t workspace = 32_MiB;
