@@ -98,6 +98,11 @@ case("cross_entropies_ignored", lambda x, row: cross_entropy(x, ignored, ignore_
      2 * cross_entropy(3 * x, ignored, row.square(), weight=by_class, ignore_index=255, label_smoothing=0.3),
      x=(2, 3, 4, 5), row=(2, 3, 4))
 
+case("linear_cross_entropies", lambda x, row, weight: cross_entropy(x @ weight.T, classes) +
+     2 * cross_entropy(x @ weight.T, classes, label_smoothing=0.1) +
+     3 * cross_entropy(x @ weight.T, classes, weight=by_class, ignore_index=4) +
+     4 * cross_entropy(x @ weight.T, classes, row.square()), x=(2, 3, 4, 6), row=(2, 3, 4), **{"head.weight": (5, 6)})
+
 
 def channels_last(function):
     """Returns the function of images {N, H, W, C} or of rows {N, L, C} for one of PyTorch's functions, which have

@@ -54,6 +54,26 @@ BOOST_AUTO_TEST_CASE(cross_entropies) {
          2_c * cross_entropy<options{.ignore_index = 255, .label_smoothing = 0.3}>(3_c * x, z, w, row)>(
       "cross_entropies_ignored", bind<"z">(ignored));
 }
+BOOST_AUTO_TEST_CASE(linear_cross_entropies) {
+  using options = nn::linear_cross_entropy_options;
+  constexpr auto x = param<"x", 2, 3, 4, 6>;
+  constexpr auto row = square(param<"row", 2, 3, 4>);
+  constexpr auto y = labels<"y", 5, 2, 3, 4>;
+  constexpr auto w = generated<5>([](int i) { return 1.0 / (1 + i); });
+  constexpr auto sum_of_all = [=]<nn::pass Pass>() {
+    constexpr options in{.weight_gradient_in = Pass, .workspace = 1};
+    constexpr options smoothed{.label_smoothing = 0.1, .weight_gradient_in = Pass, .workspace = 1};
+    constexpr options ignoring{.ignore_index = 4, .weight_gradient_in = Pass, .workspace = 1};
+    return nn::linear_cross_entropy<"head", 5, in>(x, y) +
+           2_c * nn::tied_linear_cross_entropy<"/head.weight", 5, smoothed>(x, y) +
+           3_c * nn::tied_linear_cross_entropy<"/head.weight", 5, ignoring>(x, y, w) +
+           4_c * nn::tied_linear_cross_entropy<"/head.weight", 5, in>(x, y, 1_c, row);
+  };
+  std::vector<std::int32_t> classes(24);
+  for (std::size_t i = 0; i < 24; ++i) classes[i] = static_cast<std::int32_t>(i * i % 5);
+  agrees<sum_of_all.operator()<nn::pass::forward>()>("linear_cross_entropies", bind<"y">(classes));
+  agrees<sum_of_all.operator()<nn::pass::backward>()>("linear_cross_entropies", bind<"y">(classes));
+}
 BOOST_AUTO_TEST_CASE(convolutions) {
   constexpr auto x = param<"x", 2, 7, 8, 3>;
   agrees<conv2d<nn::window{.padding = 1}>(param<"x", 2, 5, 6, 3>, param<"w", 4, 3, 3, 3>)>("conv2d");
