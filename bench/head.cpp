@@ -68,7 +68,7 @@ int main(int count, char** words) {
   for (const char* megabytes : {"8", "16", "32", "64"})
     table.push_back({std::string(megabytes) + " MiB", 0, 0, {}, {}});
   for (const char* megabytes : {"8", "32"})
-    table.push_back({std::string(megabytes) + " MiB, gradients in backward", 0, 0, {}, {}});
+    table.push_back({std::string(megabytes) + " MiB, weight gradient in backward", 0, 0, {}, {}});
   for (int round = 0; round <= rounds; ++round) {
     const double of_dense = step<dense>(table[0], at, 0);
     step<in_blocks<8_MiB>>(table[1], at, of_dense);
