@@ -166,6 +166,7 @@ BOOST_AUTO_TEST_CASE(sequences_that_do_not_fit_are_refused) {
   refuses([](auto& set) { set.labels[0][1] = 10; },
           "label of sequence 0, at most the number of classes: expected 9, got 10", 9, 10);
   refuses([](auto& set) { set.labels[0][1] = -1; }, "label of sequence 0, at least: expected 0, got -1", 0, -1);
+  refuses([](auto& set) { set.classes = 0; }, "classes of the sequences, at least: expected 1, got 0", 1, 0);
   refuses([](auto& set) { set.inputs[4][15] = -7; }, "token of sequence 4, at least: expected 0, got -7", 0, -7);
 
   const auto few = of_lengths({4, 9});

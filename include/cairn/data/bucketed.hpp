@@ -114,6 +114,7 @@ class bucketed_range {
     };
     if (std::ssize(set.labels) != set.size())
       refuse(size_error("arrays of labels, one for each sequence", set.size(), std::ssize(set.labels)));
+    if (set.classes < 1) refuse(size_error("classes of the sequences, at least", 1, set.classes));
     for (std::size_t i = 0; i < set.inputs.size(); ++i) {
       const std::int64_t tokens = std::ssize(set.inputs[i]);
       if (tokens == 0) refuse_of(i, "tokens", ", at least", 1, 0);
