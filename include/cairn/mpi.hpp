@@ -30,7 +30,8 @@ struct ranks_options {
 
 /// The processes of a communicator of MPI. Programs that are made of it must end before it does.
 ///
-/// If an exception leaves the scope of this object, all processes end, because the others would wait for this one.
+/// If an exception leaves the scope of this object in one process and not in all, all processes end, because the others
+/// would wait for this one.
 class ranks final : public process_group {
  public:
   /// Takes all processes. Initializes MPI if nobody did. In this case, the destructor finalizes MPI.
@@ -40,7 +41,7 @@ class ranks final : public process_group {
   explicit ranks(MPI_Comm communicator, ranks_options options = {}) : ranks(communicator, options, false) {}
   ranks(const ranks&) = delete;
   ~ranks() override {
-    if (std::uncaught_exceptions() > exceptions_before_) {
+    if (std::uncaught_exceptions() > exceptions_before_ && !others_throw_too()) {
       char text[80];
       std::snprintf(text, sizeof text, "rank %d of %d: an exception left the scope of mpi::ranks", rank_, size_);
       end_all(text);
@@ -88,6 +89,22 @@ class ranks final : public process_group {
     end_all(text);
   }
 
+  /// Returns true if an exception leaves the scope of this object in all processes. Waits a second for the others.
+  bool others_throw_too() {
+    std::vector<MPI_Request> requests;
+    for (int other = 0; other < size_; ++other) {
+      if (other == rank_) continue;
+      requests.resize(requests.size() + 2);
+      MPI_Irecv(nullptr, 0, MPI_BYTE, other, tag_of_end, communicator_, &requests.back());
+      MPI_Isend(nullptr, 0, MPI_BYTE, other, tag_of_end, communicator_, &*(requests.end() - 2));
+    }
+    const double begin = now();
+    int all = 0;
+    while (all == 0 && now() - begin < 1)
+      MPI_Testall(static_cast<int>(requests.size()), requests.data(), &all, MPI_STATUSES_IGNORE);
+    return all != 0;
+  }
+
   /// Transfers as persistent requests: two for each, one that receives and one that sends.
   class persistent final : public transfer_list {
    public:
@@ -125,6 +142,8 @@ class ranks final : public process_group {
     std::vector<MPI_Request> requests_;
     std::vector<int> open_;  // by transfer: how many of its messages are under way
   };
+
+  static constexpr int tag_of_end = 32767;  // transfers have tags from 0 on, and each MPI allows this one
 
   MPI_Comm communicator_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;
