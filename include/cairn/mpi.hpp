@@ -32,7 +32,7 @@ struct ranks_options {
 ///
 /// If an exception leaves the scope of this object in one process and not in all, all processes end, because the others
 /// would wait for this one.
-class ranks final : public process_group {
+class ranks final : public detail::process_group {
  public:
   /// Takes all processes. Initializes MPI if nobody did. In this case, the destructor finalizes MPI.
   ranks(int& argument_count, char**& arguments, ranks_options options = {})
@@ -53,7 +53,7 @@ class ranks final : public process_group {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   double patience() const override { return options_.patience; }
-  std::unique_ptr<transfer_list> prepare(std::span<const transfer> transfers) override {
+  std::unique_ptr<detail::transfer_list> prepare(std::span<const detail::transfer> transfers) override {
     return std::make_unique<persistent>(*this, transfers);
   }
   double now() override {
@@ -106,9 +106,9 @@ class ranks final : public process_group {
   }
 
   /// Transfers as persistent requests: two for each, one that receives and one that sends.
-  class persistent final : public transfer_list {
+  class persistent final : public detail::transfer_list {
    public:
-    persistent(ranks& all, std::span<const transfer> transfers)
+    persistent(ranks& all, std::span<const detail::transfer> transfers)
         : all_(all), requests_(2 * transfers.size(), MPI_REQUEST_NULL), open_(transfers.size(), 0) {
       for (std::size_t i = 0; i < transfers.size(); ++i) {
         const auto& [partner, sent, received, bytes] = transfers[i];

@@ -12,6 +12,7 @@
 namespace {
 
 using namespace divided;
+using detail::process_group, detail::transfer, detail::transfer_list;
 
 constexpr nn::batch_norm_options local{.statistics = nn::batch_statistics::local};
 /// The weights have more than a bucket of gradients, and the counts are not whole numbers.
@@ -239,6 +240,16 @@ BOOST_AUTO_TEST_CASE(other_numbers_of_processes_are_refused) {
   }
   BOOST_CHECK_THROW(small::traffic(3), std::invalid_argument);
   BOOST_CHECK_THROW(small::memory(0), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(programs_that_share_memory_cannot_divide_batches_among_processes) {
+  const std::string end = in_processes(2, [](process_group& group) {
+    small step{group};
+    program<sum(x | nn::linear<"fc1", 7>)> undivided{step};
+    program<everything<7>, shards<2>, update<adamw_options{}>, clip<0.5>>{step};
+  });
+  BOOST_TEST(
+      end.starts_with("thrown: cairn: this program divides its batch, and shares the memory of a program of several"));
 }
 
 BOOST_AUTO_TEST_CASE(processes_that_differ_end) {

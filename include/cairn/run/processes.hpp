@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-namespace cairn {
+namespace cairn::detail {
 
 /// Two messages of equal length: one to a partner, and one from this partner.
 struct transfer {
@@ -48,4 +48,4 @@ class process_group {
   [[noreturn]] virtual void end_all(std::string_view text) = 0;
 };
 
-}  // namespace cairn
+}  // namespace cairn::detail

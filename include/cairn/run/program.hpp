@@ -111,13 +111,20 @@ class program {
   /// the program. All processes make the program, and then call the same functions in the same order. Allocates
   /// memory(all.size()).total_bytes() bytes. Throws std::invalid_argument if the number of processes is not a power of
   /// two up to the number of shards.
-  explicit program(process_group& all)
+  explicit program(detail::process_group& all)
     requires shards_batch
       : program(detail::memory_block(bytes_among(all)), all) {}
   /// Uses the caller's memory, as above.
-  program(process_group& all, std::span<std::byte> given)
+  program(detail::process_group& all, std::span<std::byte> given)
     requires shards_batch
       : program(detail::memory_block(given, bytes_among(all)), all) {}
+  /// Reports that a program without shards cannot be shared by processes.
+  template <class Number = real_type, class... Memory>
+    requires(!shards_batch)
+  explicit program(detail::process_group&, const Memory&...) : program() {
+    using problem = lang::mistake<misuse::ranks_without_shards, lang::top_scope, fact::operation<"shards", Number>>;
+    static_assert(lang::report_of<problem>{}.shown);
+  }
   /// Shares the memory of another program, the lender: `program<loss<64>> shorter{longest}`. The programs then share
   /// - the arena. A view of an output is valid until the next training step of either program.
   /// - parameters and states with the same name.
@@ -130,7 +137,8 @@ class program {
   /// lender is in the caller's memory, its first predictor or sharing program allocates 64 more bytes.
   ///
   /// The program follows the memory when the lender is moved. Calls throw program_error after the lender was destroyed
-  /// or assigned over. Throws program_error if the lender was moved from. Rejects:
+  /// or assigned over. Throws program_error if the lender was moved from, or if the lender belongs to several processes
+  /// and this program divides its batch. Rejects:
   /// - a lender with a smaller arena, or with fewer bytes of gradients where gradients are shared;
   /// - a leaf that has another shape or type there;
   /// - a lender that has no leaf in common with this program, or is of the same type.
@@ -763,10 +771,10 @@ class program {
     if (!detail::block_of_sums<compiled>::can_be_shared(ranks))
       detail::refuse_ranks(compiled::model::purpose::division.shards, ranks);
   }
-  static std::size_t bytes_among(const process_group& all) {
+  static std::size_t bytes_among(const detail::process_group& all) {
     return static_cast<std::size_t>(memory(all.size()).total_bytes());
   }
-  program(detail::memory_block block, process_group& all) : program(std::move(block), memory(all.size())) {
+  program(detail::memory_block block, detail::process_group& all) : program(std::move(block), memory(all.size())) {
     if (all.size() == 1) return;
     if constexpr (updates_parameters) set_rule_numbers({});
     among_ = detail::divided_step<compiled, detail::is_debug_build>::prepare_exchange(
@@ -791,6 +799,10 @@ class program {
   program(Lender& lender, lang::sound)
       : memory_(static_cast<std::size_t>(own_memory<Lender>().total_bytes()), lender.memory_,
                 detail::sharing<compiled, typename Lender::compiled>::shared) {
+    if (divides && lender.among() != nullptr)
+      refuse(
+          program_error("cairn: this program divides its batch, and shares the memory of a program of several "
+                        "processes; make it a program of its own"));
     detail::sharing<compiled, typename Lender::compiled>::set_addresses(machine_, lender.machine_, memory_.data());
     detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
   }
