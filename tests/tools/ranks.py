@@ -4,6 +4,7 @@
 A run must save the same file for any number of processes and threads, with Open MPI and MPICH, over shared memory and
 TCP. It must also do so if another number of processes goes on with it. A process that is killed, that throws, that
 waits for ever, or that runs another program must end all processes, within seconds. tests/ranks/train.cpp is the run.
+In addition, the program of docs/processes.md must compile.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ import time
 from pathlib import Path
 
 from compilers import finish, for_each, top
+from readme import blocks
 
 flags = ["-std=c++20", "-O1", "-march=native", "-fopenmp", "-Wall", "-Wextra", "-Wconversion", "-Wno-psabi", "-Werror",
          "-Iinclude"]
@@ -43,9 +45,13 @@ class runs:
     def compile(self, library):
         options = [subprocess.run(["pkg-config", kind, packages[library]], text=True, capture_output=True,
                                   check=True).stdout.split() for kind in ("--cflags", "--libs")]
-        done = subprocess.run(["g++", *flags, *options[0], "tests/ranks/train.cpp", "-o", self.folder / library,
-                               *options[1], "-lz"], cwd=top, text=True, capture_output=True)
-        return done.stdout + done.stderr
+        page = "".join(blocks((top / "docs/processes.md").read_text(), "cpp"))
+        printed = ""
+        for source, text in [["-fsyntax-only", "-x", "c++", "-"], page], [["tests/ranks/train.cpp"], None]:
+            done = subprocess.run(["g++", *flags, *options[0], *source, "-o", self.folder / library, *options[1], "-lz"],
+                                  cwd=top, input=text, text=True, capture_output=True)
+            printed += done.stdout + done.stderr
+        return printed
 
     def start(self, library, processes, model, file, *words, threads=1, transport="memory"):
         command = [starters[library], "-n", str(processes)] if processes else []

@@ -106,10 +106,11 @@ class exchange {
     }
     return any;
   }
-  /// Waits until everything that was launched has ended. Ends all processes if there is no progress for too long.
-  void finish() {
+  /// Waits until everything that was launched has ended. Ends all processes if there is no progress for too long. A long
+  /// wait may take ten times as long as others.
+  void finish(bool is_long = false) {
     double since = group_.now();
-    const double limit = group_.patience() * (has_stepped_ ? 1 : 10);
+    const double limit = group_.patience() * (is_long || !has_stepped_ ? 10 : 1);
     while (const shared_numbers* open = first_open()) {
       if (poll()) since = group_.now();
       else if (group_.now() - since > limit) end_wait(*open, limit);
@@ -120,16 +121,16 @@ class exchange {
     step_ = step;
     compare(settings, "seed, steps(), random().step, learning rate or number of microbatches");
   }
-  /// Waits for the end of a training step. All waits of the first step may take ten times as long as those after it,
-  /// because processes start at different times.
+  /// Waits for the end of a training step. Until the first step has ended, all waits are long, because processes start
+  /// at different times.
   void end_step() {
     finish();
     has_stepped_ = true;
   }
-  /// Waits for all processes. Ends all of them if their values of `word` differ.
+  /// Waits for all processes, if need be long. Ends all of them if their values differ.
   void agree(std::uint64_t value, std::string_view differs) {
     compare(value, differs);
-    finish();
+    finish(true);
   }
 
   /// Calls `use`, and ends all processes if it throws, because the other processes would wait for this one.
