@@ -1,4 +1,4 @@
-// Programs whose shards are shared by the processes of MPI: `mpi::ranks all{argc, argv}; program<loss, shards<8>>
+// Shares the shards of programs among the processes of MPI: `mpi::ranks all{argc, argv}; program<loss, shards<8>>
 // step{all};`. Only this header includes <mpi.h>. Compile with mpicxx, or with the options that `pkg-config ompi-c` or
 // `pkg-config mpich` prints. docs/processes.md explains how to start several processes.
 #pragma once
@@ -30,11 +30,11 @@ struct ranks_options {
 
 /// The processes of a communicator of MPI. Programs that are made of it must end before it does.
 ///
-/// If an exception leaves the scope of this object in one process and not in all, all processes end, because the others
-/// would wait for this one.
+/// If an exception leaves the scope of this object in one process and not in all, all processes end, because
+/// the other processes would wait for this one.
 class ranks final : public detail::process_group {
  public:
-  /// Takes all processes. Initializes MPI if nobody did. In this case, the destructor finalizes MPI.
+  /// Takes all processes. Initializes MPI if MPI is not initialized. In this case, the destructor finalizes MPI.
   ranks(int& argument_count, char**& arguments, ranks_options options = {})
       : ranks(MPI_COMM_WORLD, options, initialize(argument_count, arguments)) {}
   /// Takes the processes of a communicator. The communicator is duplicated, and the destructor frees the duplicate.
@@ -74,7 +74,7 @@ class ranks final : public detail::process_group {
     check(MPI_Comm_rank(communicator_, &rank_));
     check(MPI_Comm_size(communicator_, &size_));
   }
-  /// Initializes MPI if nobody did, and returns true if it did so.
+  /// Initializes MPI and returns true, or returns false if MPI is initialized.
   static bool initialize(int& argument_count, char**& arguments) {
     int is_initialized = 0, level = 0;
     MPI_Initialized(&is_initialized);
@@ -89,7 +89,7 @@ class ranks final : public detail::process_group {
     end_all(text);
   }
 
-  /// Returns true if an exception leaves the scope of this object in all processes. Waits a second for the others.
+  /// Returns true if an exception leaves the scope of this object in all processes. Waits at most a second.
   bool others_throw_too() {
     std::vector<MPI_Request> requests;
     for (int other = 0; other < size_; ++other) {

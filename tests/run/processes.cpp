@@ -1,5 +1,5 @@
-// Programs whose shards are shared by several processes. The processes are threads here, and the messages between them
-// arrive late and in a random order. tests/tools/ranks.py has processes of MPI.
+// Several processes share the shards of a program. The processes are threads here, and the messages between them arrive
+// late and in a random order. tests/tools/ranks.py has processes of MPI.
 #include <chrono>
 #include <deque>
 #include <mutex>
@@ -126,7 +126,7 @@ std::string in_processes(int size, auto use, double patience = 60) {
   return office.end;
 }
 
-/// What a training run leaves.
+/// The results of a training run.
 template <class Program>
 struct run_results {
   std::vector<typename Program::real_type> losses, parameters, gradients;
@@ -189,13 +189,13 @@ using large = program<everything<264>, shards<8>, update<adamw_options{}>, clip<
 // ---- Bytes.
 constexpr memory_plan all_of_small = small::memory();
 static_assert(small::memory(1).total_bytes() == all_of_small.total_bytes());
-// Of the blocks of 8 shards, a process needs one for each level of its own tree and one for what it receives.
+// A process needs a block for each level of its own tree, and one block for sums that it receives.
 constexpr std::int64_t block = (all_of_small.division_bytes - 2 * 64) / 3;
 static_assert(small::memory(2).division_bytes == all_of_small.division_bytes);
 static_assert(small::memory(4).division_bytes == all_of_small.division_bytes - block);
 static_assert(small::memory(8).division_bytes == all_of_small.division_bytes - 2 * block);
 static_assert(small::traffic(1).messages == 0 && small::traffic(1).bytes == 0);
-// Two buckets are halved. The rest of the gradients, with the states, the outputs, the counts and the settings go whole.
+// Two buckets are halved. The rest of the gradients with the states, the outputs, the counts and the settings go whole.
 static_assert(large::traffic(8).messages == 3 * (2 * 2 + 4));
 static_assert(large::traffic(2).gradient_bytes <= large::memory().gradient_bytes + 8 * 64);
 static_assert(large::traffic(8).gradient_bytes <= 2 * 7 * large::memory().gradient_bytes / 8 + 3 * 8 * 64);

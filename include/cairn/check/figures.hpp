@@ -28,7 +28,7 @@ struct memory_plan {
   }
 };
 
-/// What one process of several sends in a training step. Each process sends as much.
+/// Messages that one of several processes sends in a training step. All processes send equally much.
 struct traffic_plan {
   std::int64_t bytes = 0, messages = 0;
   std::int64_t gradient_bytes = 0;  ///< the part of `bytes` that are gradients

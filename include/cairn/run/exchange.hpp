@@ -24,13 +24,13 @@ namespace cairn::detail {
                                         ">: expected ", allowed, ", got ", text_of(ranks)})));
 }
 
-/// Joins numbers of this process with those that a partner sent. `is_later` is true if the partner has the later
+/// Joins numbers of this process with numbers that a partner sent. `is_later` is true if the partner has the later
 /// shards.
 using join_function = void (*)(std::byte* own, const std::byte* received, std::int64_t bytes, bool is_later);
 
 /// Numbers of one kind that all processes have, and that are joined over the processes.
 struct shared_numbers {
-  std::byte *own, *received;  ///< the numbers of this process, and memory of the same size for those of a partner
+  std::byte *own, *received;  ///< numbers of this process, and memory in which numbers of a partner arrive
   std::int64_t bytes;
   bool is_cut;  ///< each process joins a slice of its own, and then all processes collect the slices
   join_function join;
@@ -38,8 +38,8 @@ struct shared_numbers {
   std::string what;  ///< name in the message of a wait that takes too long
 };
 
-/// The exchange of a program with the other processes. In round j, a process exchanges with the process whose rank
-/// differs in bit j. Numbers that are not cut go whole. The numbers that are cut are halved in each round: a process
+/// The exchange of a program with the other processes. In round j, the ranks of a process and of its partner
+/// differ in bit j. Numbers that are not cut go whole. The numbers that are cut are halved in each round: a process
 /// sends the half that its partner will own and joins the other half. Later rounds collect the joined slices. In both
 /// cases the shards of neighbours are joined first, as the binary tree of shards joins them, whatever the number of
 /// processes is.
@@ -106,8 +106,8 @@ class exchange {
     }
     return any;
   }
-  /// Waits until everything that was launched has ended. Ends all processes if there is no progress for too long. A long
-  /// wait may take ten times as long as others.
+  /// Waits until everything that was launched has ended. Ends all processes if there is no progress for too long. A
+  /// long wait may take ten times as long as others.
   void finish(bool is_long = false) {
     double since = group_.now();
     const double limit = group_.patience() * (is_long || !has_stepped_ ? 10 : 1);

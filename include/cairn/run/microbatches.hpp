@@ -88,8 +88,8 @@ class divided_step {
     if (!is_among_others()) return run_all(rate, given...);
     return among_->guarded([&] { return run_all(rate, given...); });
   }
-  /// Prepares the exchange of a program whose blocks of sums begin at `first_block`. `settings` is a hash of the
-  /// numbers of update rules.
+  /// Prepares the exchange of a program. Its blocks of sums begin at `first_block`. `settings` is a hash of the numbers
+  /// of update rules.
   static std::unique_ptr<exchange> prepare_exchange(process_group& group, std::byte* first_block,
                                                     std::uint64_t settings) {
     using all = exchanged<Compiled>;
@@ -205,7 +205,7 @@ class divided_step {
       add(gradients, gradients + (block(level) - block(0)), bytes, true);
   }
   void end_exchange(outputs& all) {
-    const auto bytes = static_cast<std::size_t>(exchanged_outputs);
+    const auto bytes = static_cast<std::size_t>(output_bytes);
     add_waiting((*among_)[exchange::rest].own, gradient_bytes_of_rest);
     std::memcpy((*among_)[exchange::outputs].own, all.data(), bytes);
     among_->launch(exchange::rest);
@@ -230,7 +230,7 @@ class divided_step {
   }
   static constexpr std::int64_t gradient_bytes_of_rest =
       sums::gradient_bytes - plans::bytes_in_buckets(sums::gradient_bytes, division.shards);
-  static constexpr std::int64_t exchanged_outputs = sizeof(outputs);
+  static constexpr std::int64_t output_bytes = sizeof(outputs);
 
   /// Returns a hash of everything about the plan that must be equal in all processes.
   static std::uint64_t plan_hash(std::uint64_t hash) {
@@ -241,6 +241,7 @@ class divided_step {
     mix(sizeof(real));
     mix(division.shards);
     mix(division.microbatches);
+    mix(Compiled::model::purpose::clip.at);
     for (const kept_tensor& one : kept_tensors<Compiled>) {
       hash = hash64_of(one.moment, hash64_of(one.name, hash));
       for (int axis = 0; axis < one.extents.rank; ++axis) mix(one.extents[axis]);
@@ -402,8 +403,8 @@ class divided_step {
     for_each_state([&](int leaf) { join(leaf, numbers_of(0, leaf), numbers_of(level, leaf), false); });
     return all;
   }
-  /// Joins the next values of a state that two groups of shards left. `is_later` is true if `other` are those of the
-  /// later group.
+  /// Joins the next values of a state that two groups of shards left. `is_later` is true if `other` belongs to
+  /// the later group.
   static void join(int leaf, real* own, const real* other, bool is_later) {
     for (std::int64_t i = 0; i < machine::leaf(leaf).count; ++i)
       own[i] = is_later ? joined(join_of(leaf), own[i], other[i]) : joined(join_of(leaf), other[i], own[i]);

@@ -1,5 +1,5 @@
 // A group of processes that train one program together, as far as a program knows it. cairn/mpi.hpp has such a group
-// for MPI. Tests have one whose processes are threads.
+// for MPI. In tests, threads stand for processes.
 #pragma once
 
 #include "cairn/base/compiler.hpp"
@@ -25,7 +25,7 @@ struct transfer {
 class transfer_list {
  public:
   virtual ~transfer_list() = default;
-  /// Starts transfer number `index`. Its messages meet those of the partner's transfer with the same number.
+  /// Starts transfer number `index`. The partner starts its own transfer of this number.
   virtual void start(int index) = 0;
   /// Returns true if both messages of a transfer that was started have arrived. The function never waits.
   virtual bool is_done(int index) = 0;

@@ -74,8 +74,8 @@ class program {
     check_ranks(ranks);
     return detail::memory_among<compiled>(ranks);
   }
-  /// What one of `ranks` processes sends in a training step. Throws std::invalid_argument if `ranks` is not a power of
-  /// two up to the number of shards.
+  /// The bytes and messages that one of `ranks` processes sends in a training step. Throws std::invalid_argument if
+  /// `ranks` is not a power of two up to the number of shards.
   static constexpr traffic_plan traffic(int ranks)
     requires shards_batch
   {
@@ -536,8 +536,8 @@ class program {
   }
   /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
   /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
-  /// file::write_error. An older file of this name is then unchanged. Of several processes, rank 0 writes the file, and
-  /// the others wait until it is written.
+  /// file::write_error. An older file of this name is then unchanged. If there are several processes, rank 0
+  /// writes the file, and all processes wait until it is written.
   template <class Path>
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());
