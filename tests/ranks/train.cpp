@@ -114,6 +114,10 @@ void train(Trainer& step, int rank, int size, words given) {
     }
   }
   step.save(given["file"]);
+  if (rank == 0) {
+    std::puts("saved");
+    std::fflush(stdout);
+  }
 }
 template <class Trainer>
 void train(mpi::ranks& all, const words& given) {
