@@ -3,6 +3,7 @@
 // `pkg-config mpich` prints. docs/processes.md explains how to start several processes.
 #pragma once
 
+#include "cairn/base/macros_aside.hpp"
 #include "cairn/run/processes.hpp"
 
 #ifndef OMPI_SKIP_MPICXX
@@ -153,3 +154,5 @@ class ranks final : public detail::process_group {
 };
 
 }  // namespace cairn::mpi
+
+#include "cairn/base/macros_back.hpp"
