@@ -2,8 +2,8 @@
 """Writes cairn as one header, for compilers in a browser: single.py FOLDER
 
 cairn.hpp      The headers that <cairn/cairn.hpp> includes. This file needs xsimd.
-cairn_all.hpp  All headers, except for those for Boost, Google Benchmark, xtensor, Eigen and std::mdspan. This file needs
-               xsimd, zlib and nlohmann's JSON.
+cairn_all.hpp  All headers, except for those for Boost, Google Benchmark, xtensor, Eigen, MPI and std::mdspan. This file
+               needs xsimd, zlib and nlohmann's JSON.
 
 Each of cairn's headers stands where it is included first, without the lines that are comments. The macros of other
 libraries are set aside once, around everything. A #line changes the places of all errors below it. Therefore the part
@@ -98,7 +98,7 @@ def main(folder):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     every = sorted(str(path.relative_to(root)) for path in root.rglob("*.hpp"))
-    others_own = ("boost/", "benchmark/", "xtensor", "Eigen/", "mdspan")
+    others_own = ("boost/", "benchmark/", "xtensor", "Eigen/", "mdspan", "mpi.h")
     most = [header for header in every if not any(name.startswith(others_own) for name in others(header))]
     for name, further in {"cairn.hpp": [], "cairn_all.hpp": most}.items():
         made = single_header(["cairn/cairn.hpp", *further])

@@ -7,7 +7,7 @@ headers  Each header by itself, included twice, without the warnings that users 
          at once if each of them includes the one before. In a chain, only the headers that a header includes itself
          stand before it. In addition, a program is compiled for some rare processors that have code of their own. The
          chain with mdspan.hpp, and what mdspan.hpp promises, is compiled with the only standard library that has
-         std::mdspan.
+         std::mdspan. mpi.hpp is left out: ranks.py compiles it and installs MPI.
 benchmarks
          Each program of bench/ that needs none of cairn's peers, with OpenMP. Nothing else compiles all of them. The
          nets of bench/compile/ are left out, because they take long and use only what the examples use.
@@ -30,7 +30,7 @@ def static():
 
 def headers():
     root = top / "include"
-    names = sorted(str(file.relative_to(root)) for file in root.rglob("*.hpp"))
+    names = sorted(str(file.relative_to(root)) for file in root.rglob("*.hpp") if file.name != "mpi.hpp")
     included = re.compile(r'^ *# *include [<"](cairn/[^">]+)', re.MULTILINE)
     return {" ".join(chain): "".join(f"#include <{name}>\n" for name in chain * 2)
             for chain in chains(names, lambda name: included.findall((root / name).read_text()))}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/check/segment_names.hpp"
+#include "cairn/plan/buckets.hpp"
 #include "cairn/plan/counts.hpp"
 
 #include <bit>
@@ -25,6 +26,12 @@ struct memory_plan {
   constexpr std::int64_t total_bytes() const {
     return peak_bytes + parameter_bytes + gradient_bytes + moment_bytes + cache_bytes + division_bytes;
   }
+};
+
+/// Messages that one of several processes sends in a training step. All processes send equally much.
+struct traffic_plan {
+  std::int64_t bytes = 0, messages = 0;
+  std::int64_t gradient_bytes = 0;  ///< the part of `bytes` that are gradients
 };
 
 /// Floating-point operations of a training step. A product of {m, k} and {k, n} counts 2 m n k.
@@ -79,6 +86,16 @@ struct block_of_sums {
   static constexpr std::int64_t gradient_bytes = Compiled::addresses.gradient_bytes;
   static constexpr std::int64_t bytes = gradient_bytes + states.bytes;
   static constexpr std::int64_t bytes_behind_gradients = states.bytes + levels * bytes;
+  /// Returns true if `processes` processes can share the shards.
+  static constexpr bool can_be_shared(int processes) {
+    return processes >= 1 && processes <= division.shards && std::has_single_bit(static_cast<unsigned>(processes));
+  }
+  /// Returns how many blocks lie behind block 0 in one of `processes` processes. Its own shards need the first of them,
+  /// as many as the levels of their tree. Sums that another process sends come into one more.
+  static constexpr int blocks_behind(int processes) {
+    const int own = division.shards / processes;
+    return std::countr_zero(static_cast<unsigned>(own)) + (processes > 1 ? 1 : 0);
+  }
 };
 
 /// Bytes of the arena of a program, which also holds the values of which its counts are computed.
@@ -94,6 +111,49 @@ inline constexpr memory_plan memory_in{
     Compiled::addresses.parameter_bytes, Compiled::addresses.gradient_bytes,
     Compiled::addresses.moment_bytes,    Compiled::addresses.cache_bytes,
     Compiled::addresses.elsewhere_bytes, block_of_sums<Compiled>::bytes_behind_gradients};
+
+/// Returns the bytes of a program in one of `processes` processes.
+template <class Compiled>
+constexpr memory_plan memory_among(int processes) {
+  using sums = block_of_sums<Compiled>;
+  memory_plan out = memory_in<Compiled>;
+  out.division_bytes = sums::states.bytes + sums::blocks_behind(processes) * sums::bytes;
+  return out;
+}
+
+/// The buckets of a program with shards, and what processes exchange in addition to them, in bytes.
+template <class Compiled>
+struct exchanged {
+  using sums = block_of_sums<Compiled>;
+  static constexpr auto buckets = plans::find_buckets<Compiled>();
+  /// the gradients that are in no bucket, and the states behind them
+  static constexpr std::int64_t rest_bytes = sums::bytes - buckets.bytes;
+  static constexpr std::int64_t output_bytes =
+      Compiled::graph.result_count * static_cast<std::int64_t>(sizeof(typename Compiled::real));
+  static constexpr std::int64_t count_bytes =
+      plans::number_of_counts(Compiled::graph) * static_cast<std::int64_t>(sizeof(double));
+  /// a hash that all processes compare
+  static constexpr std::int64_t word_bytes = sizeof(std::uint64_t);
+};
+
+template <class Compiled>
+constexpr traffic_plan traffic_among(int processes) {
+  using all = exchanged<Compiled>;
+  const int rounds = std::countr_zero(static_cast<unsigned>(processes));
+  traffic_plan out;
+  for (int i = 0; i < all::buckets.count; ++i) {
+    const plans::bucket& one = all::buckets.of[i];
+    out.messages += one.is_cut() ? 2 * rounds : rounds;
+    out.gradient_bytes += one.is_cut() ? 2 * (one.bytes - one.bytes / processes) : rounds * one.bytes;
+  }
+  out.bytes = out.gradient_bytes;
+  for (const std::int64_t whole : {all::rest_bytes, all::output_bytes, all::count_bytes, all::word_bytes}) {
+    out.messages += whole > 0 ? rounds : 0;
+    out.bytes += rounds * whole;
+  }
+  out.gradient_bytes += rounds * (all::sums::gradient_bytes - all::buckets.bytes);
+  return out;
+}
 
 /// Returns the first value of the schedule that a training step computes once, behind those of each microbatch.
 template <class Schedule>

@@ -497,6 +497,9 @@ struct no_launch { template <class Silent, class... Facts> struct found : Silent
 struct wrong_launch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-kernel]: the fourth parameter of this compute has a type that is never passed; it is an int, the number of "
   "threads, or a const kernels::launch&"); } }; };
+struct ranks_without_shards { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [ranks-without-shards]: the processes of a program share its shards, and this program has none; add shards<L>, "
+  "or make the program without ranks"); } }; };
 struct threads_without_openmp { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [threads-without-openmp]: a program has several threads where it is compiled with OpenMP: g++ -fopenmp; else "
   "leave the option out"); } }; };

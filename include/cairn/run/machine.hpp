@@ -184,8 +184,7 @@ class machine {
         shared = common_bytes(memory, {bases_[which], static_cast<std::size_t>(bytes)});
     };
     look(plans::arena_base, arena_bytes<Compiled>(), contents::values);
-    look(plans::gradient_base, Compiled::addresses.gradient_bytes + block_of_sums<Compiled>::bytes_behind_gradients,
-         contents::updated_by_step);
+    look(plans::gradient_base, bytes_of_sums_, contents::updated_by_step);
     for (const runtime_moment& one : moments) look(one.base, one.bytes, contents::updated_by_step);
     look(plans::elsewhere_base, Compiled::addresses.elsewhere_bytes, contents::snapshots);
     for (int i = 0; i < leaf_count; ++i) {
@@ -195,6 +194,9 @@ class machine {
     }
     return shared;
   }
+
+  /// Sets how many bytes the block of gradients and the sums behind it have.
+  void set_bytes_of_sums(std::int64_t bytes) { bytes_of_sums_ = bytes; }
 
   /// Calls visit(bytes) with the memory of each parameter, each state and each moment, and with the block of gradients.
   void for_each_lasting(auto visit) const {
@@ -346,6 +348,7 @@ class machine {
 
   std::byte* bases_[plans::leaf_base + leaf_count + carry_count + 1] = {};
   std::array<random_stream, random_count> streams_;
+  std::int64_t bytes_of_sums_ = Compiled::addresses.gradient_bytes + block_of_sums<Compiled>::bytes_behind_gradients;
 };
 
 }  // namespace cairn::detail

@@ -1,10 +1,13 @@
 // A training step that divides its batch into microbatches and shards.
 #pragma once
 
+#include "cairn/base/hash.hpp"
 #include "cairn/base/setting.hpp"
 #include "cairn/kernel/float_mode.hpp"
 #include "cairn/kernel/threads.hpp"
 #include "cairn/run/bind.hpp"
+#include "cairn/run/exchange.hpp"
+#include "cairn/run/kept.hpp"
 #include "cairn/run/machine.hpp"
 
 #include <algorithm>
@@ -37,6 +40,9 @@ constexpr bool is_debug_build = true;
 /// The shards are summed in a binary tree: the sum of shards [first, first + count) is the sum of the first half plus
 /// the sum of the second half. The sum of a first half waits in a block of its own, one for each level of the tree.
 ///
+/// If there is an exchange with other processes, this process runs its share of the shards. The exchange joins the sums
+/// of all processes, and goes on while the last microbatch runs.
+///
 /// `ComparesArrays` is true in a debug build. It is a parameter, so that files compiled with and without NDEBUG use
 /// different classes.
 template <class Compiled, bool ComparesArrays>
@@ -54,8 +60,14 @@ class divided_step {
   /// One number for each output of the model.
   using outputs = std::array<real, static_cast<std::size_t>(graph.result_count)>;
 
-  divided_step(machine& m, memory_block& memory)
-      : machine_(m), memory_(memory), random_(memory.position().random), first_draw_(random_.step) {
+  divided_step(machine& m, memory_block& memory, exchange* among)
+      : machine_(m),
+        memory_(memory),
+        among_(among),
+        own_shards_(division.shards / (among == nullptr ? 1 : among->size())),
+        first_shard_(own_shards_ * (among == nullptr ? 0 : among->rank())),
+        random_(memory.position().random),
+        first_draw_(random_.step) {
     for_each_state([this](int leaf) { homes_[leaf] = machine_.leaf_base(leaf); });
     for (int i = 0, number = 0; i < graph.leaf_count; ++i) {
       if (machine::leaf(i).what == graphs::role::number)
@@ -69,22 +81,46 @@ class divided_step {
   }
 
   /// Runs all microbatches, and returns the means of the outputs. Afterwards the block of gradients has the gradients
-  /// of the mean loss. `given` is what the user gave the training step: arrays of the whole batch, or a callback.
+  /// of the mean loss. `given` is what the user gave the training step: arrays of the whole batch, or a callback. All
+  /// processes must have the same learning rate `rate`.
   template <class... Given>
-  outputs run(const Given&... given) {
-    prepare(given...);
-    outputs all = run_shards(0, division.shards, given...);
-    for (real& one : all) one /= static_cast<real>(count_);
-    if constexpr (division.shards > 1)
-      executable<Compiled>::copy_from_final_addresses(machine_.bases(), plans::gradient_base);
-    return all;
+  outputs run(double rate, const Given&... given) {
+    if (!is_among_others()) return run_all(rate, given...);
+    return among_->guarded([&] { return run_all(rate, given...); });
+  }
+  /// Prepares the exchange of a program. Its blocks of sums begin at `first_block`. `settings` is a hash of the numbers
+  /// of update rules.
+  static std::unique_ptr<exchange> prepare_exchange(process_group& group, std::byte* first_block,
+                                                    std::uint64_t settings) {
+    using all = exchanged<Compiled>;
+    constexpr const auto& buckets = all::buckets;
+    auto made = std::make_unique<exchange>(group);
+    std::byte* const received = first_block + sums::blocks_behind(group.size()) * sums::bytes;
+    made->add(all::count_bytes, add_counts, "the counts of the batch");
+    made->add(all::output_bytes, add, "the outputs");
+    made->add({first_block + buckets.bytes, received + buckets.bytes, all::rest_bytes, false, join_rest, 0,
+               "the states and the last gradients"});
+    int number = 0;
+    for (int ready = 0; ready <= machine::end_of_microbatch; ++ready) {
+      for (int i = buckets.count; i-- > 0;) {
+        const auto& [offset, bytes, leaf, at] = buckets.of[i];
+        if (at != ready) continue;
+        made->add({first_block + offset, received + offset, bytes, buckets.of[i].is_cut(), add, ready,
+                   text_of({"bucket ", text_of(++number), " of ", text_of(buckets.count), " (",
+                            machine::graph.name(machine::graph.leaves[leaf]), " ...)"})});
+      }
+    }
+    made->prepare();
+    made->agree(plan_hash(settings), "their models, their options, or how they are compiled");
+    return made;
   }
   /// Makes the first microbatch the one that plan steps run on, and calls `use`.
   template <class... Given>
   void with_first(auto use, const Given&... given) {
+    find_count(given...);
     prepare(given...);
-    machine_.set_random_streams(random_.from, first_draw_);
-    at_part(0, use, given...);
+    machine_.set_random_streams(random_.from, first_draw_ + draw_of(first_shard_, 0));
+    at_part(first_shard_ * each_, use, given...);
   }
   /// Gives the states the values that the microbatches left.
   void commit() {
@@ -121,11 +157,124 @@ class divided_step {
     return reinterpret_cast<real*>(block(which) + sums::gradient_bytes + sums::states.offset[leaf]);
   }
 
-  /// Finds out how many microbatches there are, checks arrays of the whole batch, and computes the counts of the batch.
   template <class... Given>
-  void prepare(const Given&... given) {
+  outputs run_all(double rate, const Given&... given) {
+    find_count(given...);
+    if (is_among_others()) begin_exchange(rate);
+    prepare(given...);
+    outputs all = run_shards(first_shard_, own_shards_, is_among_others(), given...);
+    if (is_among_others()) end_exchange(all);
+    for (real& one : all) one /= static_cast<real>(count_);
+    if constexpr (division.shards > 1)
+      executable<Compiled>::copy_from_final_addresses(machine_.bases(), plans::gradient_base);
+    return all;
+  }
+
+  /// Returns true if other processes run other shards.
+  bool is_among_others() const {
+    if constexpr (division.shards > 1) return among_ != nullptr;
+    else return false;
+  }
+  void begin_exchange(double rate) {
+    const std::uint64_t settings[] = {random_.from.value, first_draw_, static_cast<std::uint64_t>(count_),
+                                      std::bit_cast<std::uint64_t>(rate),
+                                      static_cast<std::uint64_t>(memory_.position().steps)};
+    among_->begin_step(memory_.position().steps + 1,
+                       hash64_of({reinterpret_cast<const char*>(settings), sizeof settings}));
+    next_bucket_ = exchange::first_bucket;
+  }
+  /// Runs the last microbatch of this process. Buckets of gradients are exchanged as soon as they are complete.
+  void run_with_exchange() {
+    for (int i = 0; i < machine::end_of_microbatch; ++i) {
+      launch_buckets(i);
+      machine_.run(i, i + 1);
+      among_->poll();
+    }
+  }
+  /// Launches the buckets that are complete after `steps` plan steps.
+  void launch_buckets(int steps) {
+    for (; next_bucket_ < among_->count() && (*among_)[next_bucket_].ready <= steps; ++next_bucket_) {
+      const shared_numbers& bucket = (*among_)[next_bucket_];
+      add_waiting(bucket.own, bucket.bytes);
+      among_->launch(next_bucket_);
+    }
+  }
+  /// Adds the sums that wait in this process to gradients of its last shard.
+  void add_waiting(std::byte* gradients, std::int64_t bytes) {
+    for (int shards = 2, level = 1; shards <= own_shards_; shards *= 2, ++level)
+      add(gradients, gradients + (block(level) - block(0)), bytes, true);
+  }
+  void end_exchange(outputs& all) {
+    const auto bytes = static_cast<std::size_t>(output_bytes);
+    add_waiting((*among_)[exchange::rest].own, gradient_bytes_of_rest);
+    std::memcpy((*among_)[exchange::outputs].own, all.data(), bytes);
+    among_->launch(exchange::rest);
+    among_->launch(exchange::outputs);
+    among_->end_step();
+    std::memcpy(all.data(), (*among_)[exchange::outputs].own, bytes);
+  }
+  static void add(std::byte* own, const std::byte* received, std::int64_t bytes, bool) {
+    add_numbers(reinterpret_cast<real*>(own), reinterpret_cast<const real*>(received),
+                bytes / static_cast<std::int64_t>(sizeof(real)), threads());
+  }
+  static void add_counts(std::byte* own, const std::byte* received, std::int64_t bytes, bool) {
+    add_numbers(reinterpret_cast<double*>(own), reinterpret_cast<const double*>(received),
+                bytes / static_cast<std::int64_t>(sizeof(double)), 1);
+  }
+  static void join_rest(std::byte* own, const std::byte* received, std::int64_t, bool is_later) {
+    add(own, received, gradient_bytes_of_rest, is_later);
+    for_each_state([=](int leaf) {
+      const std::int64_t offset = gradient_bytes_of_rest + sums::states.offset[leaf];
+      join(leaf, reinterpret_cast<real*>(own + offset), reinterpret_cast<const real*>(received + offset), is_later);
+    });
+  }
+  static constexpr std::int64_t gradient_bytes_of_rest =
+      sums::gradient_bytes - plans::bytes_in_buckets(sums::gradient_bytes, division.shards);
+  static constexpr std::int64_t output_bytes = sizeof(outputs);
+
+  /// Returns a hash of everything about the plan that must be equal in all processes.
+  static std::uint64_t plan_hash(std::uint64_t hash) {
+    const auto mix = [&](const auto& number) {
+      hash = hash64_of({reinterpret_cast<const char*>(&number), sizeof number}, hash);
+    };
+    hash = hash64_of(compiled_as, hash);
+    mix(sizeof(real));
+    mix(division.shards);
+    mix(division.microbatches);
+    mix(Compiled::model::purpose::clip.at);
+    for (const kept_tensor& one : kept_tensors<Compiled>) {
+      hash = hash64_of(one.moment, hash64_of(one.name, hash));
+      for (int axis = 0; axis < one.extents.rank; ++axis) mix(one.extents[axis]);
+      mix(one.type);
+    }
+    for (const runtime_leaf& one : machine::leaves) {
+      mix(one.what);
+      mix(one.count);
+      mix(one.bytes);
+      mix(one.long_hash);
+    }
+    for (const plans::address& one : executable<Compiled>::tables.operands) {
+      mix(one.base);
+      mix(one.offset);
+    }
+    static constexpr std::uint64_t operations = [] {
+      std::uint64_t all = 0;
+      for (int v = 0; v < Compiled::schedule.node_count; ++v)
+        all = (all ^ Compiled::schedule.op(v).hash) * 0x100000001b3;
+      return all;
+    }();
+    mix(operations);
+    return hash;
+  }
+
+  /// Finds out how many microbatches there are.
+  void find_count(const auto&... given) {
     each_ = microbatches_of(given...);
     count_ = each_ * division.shards;
+  }
+  /// Checks arrays of the whole batch, and computes the counts of the batch.
+  template <class... Given>
+  void prepare(const Given&... given) {
     if constexpr ((a_binding<Given> && ...)) machine_.check_inputs(count_, given...);
     // The share of a microbatch is the last number, if it is given at run time.
     numbers_[static_cast<std::size_t>(count_count)] = real{1} / static_cast<real>(count_);
@@ -200,51 +349,75 @@ class divided_step {
   /// Computes the means of the arguments of `over_parts` over all microbatches.
   template <class... Given>
   void count(const Given&... given) {
-    using counts = plans::counts_of<Compiled>;
-    std::array<double, static_cast<std::size_t>(count_count)> totals{};
-    for (int part = 0; part < count_; ++part) {
-      at_part(
-          part,
-          [&] {
-            machine_.template run_other<counts>();
-            [&]<int... I>(std::integer_sequence<int, I...>) {
-              static_assert(
-                  ((counts::schedule.result(counts::schedule.outputs[I]).element.type == dtype::real) && ...));
-              ((totals[I] += machine_.number_at(counts::layout.of[counts::schedule.outputs[I]])), ...);
-            }(std::make_integer_sequence<int, count_count>{});
-          },
-          given...);
+    totals all = count_shards(first_shard_, own_shards_, given...);
+    if (is_among_others()) {
+      std::byte* const shared = (*among_)[exchange::counts].own;
+      std::memcpy(shared, all.data(), sizeof all);
+      among_->launch(exchange::counts);
+      among_->finish();
+      std::memcpy(all.data(), shared, sizeof all);
     }
     is_counted_ = true;
-    for (std::size_t i = 0; i < totals.size(); ++i) numbers_[i] = static_cast<real>(totals[i] / count_);
+    for (std::size_t i = 0; i < all.size(); ++i) numbers_[i] = static_cast<real>(all[i] / count_);
   }
-
+  using totals = std::array<double, static_cast<std::size_t>(count_count)>;
+  /// Returns the sums of the counts over some shards, which are added in the order of the binary tree.
   template <class... Given>
-  outputs run_shards(int first, int shards, const Given&... given) {
-    if (shards == 1) return run_shard(first, given...);
-    const auto level = static_cast<int>(std::bit_width(static_cast<unsigned>(shards))) - 1;
-    outputs all = run_shards(first, shards / 2, given...);
-    std::memcpy(block(level), block(0), static_cast<std::size_t>(sums::bytes));
-    const outputs others = run_shards(first + shards / 2, shards / 2, given...);
-    for (std::size_t i = 0; i < all.size(); ++i) all[i] += others[i];
-    add_numbers(reinterpret_cast<real*>(block(0)), reinterpret_cast<const real*>(block(level)),
-                sums::gradient_bytes / static_cast<std::int64_t>(sizeof(real)), threads());
-    for_each_state([&](int leaf) { join(leaf, numbers_of(0, leaf), numbers_of(level, leaf)); });
+  totals count_shards(int first, int shards, const Given&... given) {
+    totals all{};
+    if (shards == 1) {
+      for (int i = 0; i < each_; ++i) count_part(first * each_ + i, all, given...);
+    } else {
+      all = count_shards(first, shards / 2, given...);
+      const totals others = count_shards(first + shards / 2, shards / 2, given...);
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] += others[i];
+    }
     return all;
   }
-  /// Joins the next values of a state that two groups of shards left. `numbers` are those of the later group.
-  static void join(int leaf, real* numbers, const real* earlier) {
-    for (std::int64_t i = 0; i < machine::leaf(leaf).count; ++i) {
-      if (join_of(leaf) == shard_join::mean) numbers[i] += earlier[i];
-      // a NaN of either group stays
-      if (join_of(leaf) == shard_join::maximum && !(earlier[i] <= numbers[i]) && numbers[i] == numbers[i])
-        numbers[i] = earlier[i];
-    }
+  template <class... Given>
+  void count_part(int part, totals& all, const Given&... given) {
+    using counts = plans::counts_of<Compiled>;
+    at_part(
+        part,
+        [&] {
+          machine_.template run_other<counts>();
+          [&]<int... I>(std::integer_sequence<int, I...>) {
+            static_assert(((counts::schedule.result(counts::schedule.outputs[I]).element.type == dtype::real) && ...));
+            ((all[I] += machine_.number_at(counts::layout.of[counts::schedule.outputs[I]])), ...);
+          }(std::make_integer_sequence<int, count_count>{});
+        },
+        given...);
+  }
+
+  /// Runs shards, and leaves their sums in block 0. If `is_last` is true, they are the last shards of this process, and
+  /// the exchange with other processes adds the gradients that wait.
+  template <class... Given>
+  outputs run_shards(int first, int shards, bool is_last, const Given&... given) {
+    if (shards == 1) return run_shard(first, is_last, given...);
+    const auto level = static_cast<int>(std::bit_width(static_cast<unsigned>(shards))) - 1;
+    outputs all = run_shards(first, shards / 2, false, given...);
+    std::memcpy(block(level), block(0), static_cast<std::size_t>(sums::bytes));
+    const outputs others = run_shards(first + shards / 2, shards / 2, is_last, given...);
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] += others[i];
+    if (!is_last) add(block(0), block(level), sums::gradient_bytes, false);
+    for_each_state([&](int leaf) { join(leaf, numbers_of(0, leaf), numbers_of(level, leaf), false); });
+    return all;
+  }
+  /// Joins the next values of a state that two groups of shards left. `is_later` is true if `other` belongs to
+  /// the later group.
+  static void join(int leaf, real* own, const real* other, bool is_later) {
+    for (std::int64_t i = 0; i < machine::leaf(leaf).count; ++i)
+      own[i] = is_later ? joined(join_of(leaf), own[i], other[i]) : joined(join_of(leaf), other[i], own[i]);
+  }
+  static real joined(shard_join how, real earlier, real later) {
+    if (how == shard_join::mean) return later + earlier;
+    if (how == shard_join::last) return later;
+    return !(earlier <= later) && later == later ? earlier : later;  // a NaN of either group stays
   }
   /// Runs the microbatches of one shard. Their gradients are added to zero, and their states follow from those of the
-  /// program.
+  /// program. If `is_last` is true, the exchange with other processes begins in the last microbatch.
   template <class... Given>
-  outputs run_shard(int shard, const Given&... given) {
+  outputs run_shard(int shard, bool is_last, const Given&... given) {
     outputs all{};
     std::fill_n(block(0), sums::gradient_bytes, std::byte{});
     for_each_state([this](int leaf) {
@@ -252,13 +425,15 @@ class divided_step {
       std::memcpy(machine_.leaf_base(leaf), homes_[leaf], static_cast<std::size_t>(machine::leaf(leaf).bytes));
     });
     for (int i = 0; i < each_; ++i) {
-      const auto draw = static_cast<std::uint32_t>(shard * division.microbatches + i);
+      const bool exchanges = is_last && i + 1 == each_;
       at_part(
           shard * each_ + i,
           [&] {
-            machine_.set_random_streams(random_.from, first_draw_ + draw);
-            machine_.run(0, machine::end_of_microbatch);
+            machine_.set_random_streams(random_.from, first_draw_ + draw_of(shard, i));
+            if (exchanges) run_with_exchange();
+            else machine_.run(0, machine::end_of_microbatch);
             machine_.copy_to_final_addresses([](int base) { return base == plans::gradient_base; });
+            if (exchanges) launch_buckets(machine::end_of_microbatch);
             machine_.update_states();
             const auto made = machine_.results_as_array();
             for (std::size_t k = 0; k < all.size(); ++k) all[k] += made[k];
@@ -267,10 +442,17 @@ class divided_step {
     }
     return all;
   }
+  /// Returns which draw of the training step a microbatch of a shard is.
+  static std::uint32_t draw_of(int shard, int microbatch) {
+    return static_cast<std::uint32_t>(shard * division.microbatches + microbatch);
+  }
   static int threads() { return kernels::threads_at_hand(Compiled::threads); }
 
   machine& machine_;
   memory_block& memory_;
+  exchange* const among_;  // null if one process runs all shards
+  const int own_shards_, first_shard_;
+  int next_bucket_ = 0;  // the next one that is launched
   random_state& random_;
   const std::uint32_t first_draw_;
   int each_ = 0, count_ = 0;  // microbatches of a shard, and of the batch

@@ -53,6 +53,7 @@ class program {
   static constexpr bool accumulates = compiled::model::purpose::accumulates;
   static constexpr auto clip = compiled::model::purpose::clip;
   static constexpr bool divides = compiled::model::purpose::division.divides();
+  static constexpr bool shards_batch = compiled::model::purpose::division.shards > 1;
   static_assert(lang::report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
 
  public:
@@ -65,6 +66,22 @@ class program {
 
   /// The bytes of memory that a training step needs.
   static constexpr memory_plan memory() { return detail::memory_in<compiled>; }
+  /// The bytes of memory that a training step needs in one of `ranks` processes. The processes share the shards of
+  /// shards<L>. Throws std::invalid_argument if `ranks` is not a power of two up to L.
+  static constexpr memory_plan memory(int ranks)
+    requires shards_batch
+  {
+    check_ranks(ranks);
+    return detail::memory_among<compiled>(ranks);
+  }
+  /// The bytes and messages that one of `ranks` processes sends in a training step. Throws std::invalid_argument if
+  /// `ranks` is not a power of two up to the number of shards.
+  static constexpr traffic_plan traffic(int ranks)
+    requires shards_batch
+  {
+    check_ranks(ranks);
+    return detail::traffic_among<compiled>(ranks);
+  }
   /// The floating-point operations of a training step.
   static constexpr flop_counts flops() { return detail::flops_in<compiled>; }
   /// Counts what the scans of a training step do: how often their bodies are evaluated, and how often snapshots are
@@ -90,6 +107,24 @@ class program {
   /// Uses the first memory().total_bytes() bytes of the caller's memory, and allocates nothing. The memory must
   /// outlive the program. Throws memory_error if the memory is too small, or does not start at a multiple of 64 bytes.
   explicit program(std::span<std::byte> given) : program(detail::memory_block(given, bytes_needed)) {}
+  /// Shares the shards of a training step with the other processes of a group, such as mpi::ranks, which must outlive
+  /// the program. All processes make the program, and then call the same functions in the same order. Allocates
+  /// memory(all.size()).total_bytes() bytes. Throws std::invalid_argument if the number of processes is not a power of
+  /// two up to the number of shards.
+  explicit program(detail::process_group& all)
+    requires shards_batch
+      : program(detail::memory_block(bytes_among(all)), all) {}
+  /// Uses the caller's memory, as above.
+  program(detail::process_group& all, std::span<std::byte> given)
+    requires shards_batch
+      : program(detail::memory_block(given, bytes_among(all)), all) {}
+  /// Reports that a program without shards cannot be shared by processes.
+  template <class Number = real_type, class... Memory>
+    requires(!shards_batch)
+  explicit program(detail::process_group&, const Memory&...) : program() {
+    using problem = lang::mistake<misuse::ranks_without_shards, lang::top_scope, fact::operation<"shards", Number>>;
+    static_assert(lang::report_of<problem>{}.shown);
+  }
   /// Shares the memory of another program, the lender: `program<loss<64>> shorter{longest}`. The programs then share
   /// - the arena. A view of an output is valid until the next training step of either program.
   /// - parameters and states with the same name.
@@ -102,7 +137,8 @@ class program {
   /// lender is in the caller's memory, its first predictor or sharing program allocates 64 more bytes.
   ///
   /// The program follows the memory when the lender is moved. Calls throw program_error after the lender was destroyed
-  /// or assigned over. Throws program_error if the lender was moved from. Rejects:
+  /// or assigned over. Throws program_error if the lender was moved from, or if the lender belongs to several processes
+  /// and this program divides its batch. Rejects:
   /// - a lender with a smaller arena, or with fewer bytes of gradients where gradients are shared;
   /// - a leaf that has another shape or type there;
   /// - a lender that has no leaf in common with this program, or is of the same type.
@@ -280,7 +316,8 @@ class program {
         });
       };
       if constexpr (divides) {
-        detail::divided_step<compiled, detail::is_debug_build>(machine_, memory_).with_first(use_steps, inputs...);
+        detail::divided_step<compiled, detail::is_debug_build>(machine_, memory_, among())
+            .with_first(use_steps, inputs...);
       } else {
         bind_step(inputs...);
         use_steps();
@@ -499,13 +536,19 @@ class program {
   }
   /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
   /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
-  /// file::write_error. An older file of this name is then unchanged.
+  /// file::write_error. An older file of this name is then unchanged. If there are several processes, rank 0
+  /// writes the file, and all processes wait until it is written.
   template <class Path>
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());
     static_assert(lang::report_of<problem>{}.shown);
     check_usable();
-    if constexpr (std::same_as<problem, lang::sound>) detail::kept_files<Path>::save(kept(), path, texts...);
+    if constexpr (std::same_as<problem, lang::sound>) {
+      const auto write = [&] { detail::kept_files<Path>::save(kept(), path, texts...); };
+      if (among() == nullptr) return write();
+      if (among()->rank() == 0) among()->guarded(write);
+      among()->agree(0, "what they saved");
+    }
   }
   /// Reads a file that `save` wrote, and returns the texts in the file. Also reads parameters and states from a file
   /// that PyTorch wrote. With partly{"encoder"}, reads only the parameters and states of this block. Throws
@@ -567,8 +610,8 @@ class program {
     machine_.check_snapshots();
     typename step::outputs means{};
     if constexpr (std::same_as<Problem, lang::sound>) {
-      step parts(machine_, memory_);
-      means = parts.run(inputs...);
+      step parts(machine_, memory_, among());
+      means = parts.run(given.lr.value_or(0), inputs...);
       if constexpr (checks_finite) {
         check_loss(std::span(means).first(1));
         check_gradients();
@@ -719,14 +762,34 @@ class program {
     }(std::make_integer_sequence<int, machine::leaf_count>{});
   }
 
-  explicit program(detail::memory_block block) : memory_(std::move(block)) {
+  /// Returns the exchange with other processes, or null.
+  detail::exchange* among() const {
+    if constexpr (shards_batch) return among_.get();
+    else return nullptr;
+  }
+  static constexpr void check_ranks(int ranks) {
+    if (!detail::block_of_sums<compiled>::can_be_shared(ranks))
+      detail::refuse_ranks(compiled::model::purpose::division.shards, ranks);
+  }
+  static std::size_t bytes_among(const detail::process_group& all) {
+    return static_cast<std::size_t>(memory(all.size()).total_bytes());
+  }
+  program(detail::memory_block block, detail::process_group& all) : program(std::move(block), memory(all.size())) {
+    if (all.size() == 1) return;
+    if constexpr (updates_parameters) set_rule_numbers({});
+    among_ = detail::divided_step<compiled, detail::is_debug_build>::prepare_exchange(
+        all, machine_.base(plans::gradient_base),
+        detail::hash64_of({reinterpret_cast<const char*>(rule_numbers_.data()), sizeof rule_numbers_}));
+  }
+  explicit program(detail::memory_block block) : program(std::move(block), memory()) {}
+  program(detail::memory_block block, const memory_plan& plan) : memory_(std::move(block)) {
     std::byte* const at = memory_.data();
     std::byte* const moments = at + memory().parameter_bytes;
     machine_.set_leaf_addresses(at);
     machine_.set_moment_addresses(moments);
     machine_.base(plans::gradient_base) = moments + memory().moment_bytes;
-    machine_.base(plans::arena_base) =
-        machine_.base(plans::gradient_base) + memory().gradient_bytes + memory().division_bytes;
+    machine_.base(plans::arena_base) = machine_.base(plans::gradient_base) + plan.gradient_bytes + plan.division_bytes;
+    machine_.set_bytes_of_sums(plan.gradient_bytes + plan.division_bytes);
     detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
   }
 
@@ -736,6 +799,10 @@ class program {
   program(Lender& lender, lang::sound)
       : memory_(static_cast<std::size_t>(own_memory<Lender>().total_bytes()), lender.memory_,
                 detail::sharing<compiled, typename Lender::compiled>::shared) {
+    if (divides && lender.among() != nullptr)
+      refuse(
+          program_error("cairn: this program divides its batch, and shares the memory of a program of several "
+                        "processes; make it a program of its own"));
     detail::sharing<compiled, typename Lender::compiled>::set_addresses(machine_, lender.machine_, memory_.data());
     detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
   }
@@ -754,6 +821,8 @@ class program {
   machine machine_;
   std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> rule_numbers_{};
   std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
+  // A program without shards has no exchange.
+  [[no_unique_address]] std::conditional_t<shards_batch, std::unique_ptr<detail::exchange>, lang::sound> among_;
   bool found_written_ = false;  // true after the first check that parameters are written
 };
 

@@ -86,6 +86,10 @@ struct unknown_memory {
   constexpr unknown_number total_bytes() const { return {}; }
   constexpr operator memory_plan() const { return {}; }
 };
+struct unknown_traffic {
+  unknown_number bytes, messages, gradient_bytes;
+  constexpr operator traffic_plan() const { return {}; }
+};
 struct unknown_peak {
   unknown_number peak_bytes, plain_peak_bytes;
   std::string_view segment;
@@ -154,6 +158,8 @@ class program_stand_in {
   using parameter_type = std::conditional_t<request<Options...>::rounds_parameters, bf16, real_type>;
   static constexpr int threads = 1;
   static constexpr unknown_memory memory() { return {}; }
+  static constexpr unknown_memory memory(int) { return {}; }
+  static constexpr unknown_traffic traffic(int) { return {}; }
   static constexpr unknown_flops flops() { return {}; }
   static constexpr unknown_loops loops() { return {}; }
   static constexpr std::array<segment_plan, 0> segments() { return {}; }
@@ -165,6 +171,7 @@ class program_stand_in {
   program_stand_in() = default;
   explicit program_stand_in(std::span<std::byte>) {}
   explicit program_stand_in(auto&) {}
+  program_stand_in(auto&, std::span<std::byte>) {}
   template <class>
   static constexpr unknown_memory own_memory() {
     return {};

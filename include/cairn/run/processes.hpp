@@ -1,0 +1,51 @@
+// A group of processes that train one program together, as far as a program knows it. cairn/mpi.hpp has such a group
+// for MPI. In tests, threads stand for processes.
+#pragma once
+
+#include "cairn/base/compiler.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace cairn::detail {
+
+/// Two messages of equal length: one to a partner, and one from this partner.
+struct transfer {
+  int partner;  ///< rank of the other process
+  const std::byte* sent;
+  std::byte* received;
+  std::int64_t bytes;
+};
+
+/// The transfers of one program. Their addresses stay the same, so they are prepared once and started in every training
+/// step.
+class transfer_list {
+ public:
+  virtual ~transfer_list() = default;
+  /// Starts transfer number `index`. The partner starts its own transfer of this number.
+  virtual void start(int index) = 0;
+  /// Returns true if both messages of a transfer that was started have arrived. The function never waits.
+  virtual bool is_done(int index) = 0;
+};
+
+/// A group of processes. Each has a rank from 0 to size() - 1, and runs the same program.
+class process_group {
+ public:
+  virtual ~process_group() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// How many seconds a process waits for another one without any progress, before all processes end.
+  virtual double patience() const = 0;
+  /// Prepares the transfers of a program, which must end before the group does.
+  virtual std::unique_ptr<transfer_list> prepare(std::span<const transfer> transfers) = 0;
+  /// Returns a time in seconds. A process that waits calls this function again and again, so the function may let other
+  /// threads run.
+  virtual double now() = 0;
+  /// Prints the text and ends all processes.
+  [[noreturn]] virtual void end_all(std::string_view text) = 0;
+};
+
+}  // namespace cairn::detail

@@ -1,0 +1,150 @@
+// A training run of several processes, for tests/tools/ranks.py: train MODEL FILE [WORD VALUE]...
+//
+// The run trains a model, `float` or `bf16`, and saves it. The file must have the same bits for any number of processes
+// and threads. In addition, the run counts what it sends, and compares the counts with the figures of the program.
+//
+// word      value
+// from      a file from which the run goes on
+// steps     how many training steps there are in the end
+// patience  seconds
+// alone     1: makes a program of one process
+// fault     what goes wrong in the last process: `model`, `throw`, `throw-outside`, `nan` or `sleep`
+#include <cairn/cairn.hpp>
+#include <cairn/file/saving.hpp>
+#include <cairn/mpi.hpp>
+#include <cstdio>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+
+/// The bytes of each persistent request that sends, and what was started so far.
+std::map<MPI_Request, int> bytes_of_request;
+cairn::traffic_plan sent;
+
+}  // namespace
+
+// The functions of MPI that cairn sends with. MPI lets programs replace them, and has them under a second name.
+extern "C" int MPI_Send_init(const void* from, int count, MPI_Datatype type, int to, int tag, MPI_Comm among,
+                             MPI_Request* made) {
+  const int code = PMPI_Send_init(from, count, type, to, tag, among, made);
+  int size = 0;
+  PMPI_Type_size(type, &size);
+  bytes_of_request[*made] = count * size;
+  return code;
+}
+extern "C" int MPI_Startall(int count, MPI_Request requests[]) {
+  for (int i = 0; i < count; ++i) {
+    const auto found = bytes_of_request.find(requests[i]);
+    if (found == bytes_of_request.end()) continue;
+    ++sent.messages;
+    sent.bytes += found->second;
+  }
+  return PMPI_Startall(count, requests);
+}
+
+namespace {
+
+using namespace cairn;
+
+constexpr int rows = 4, features = 40, wide = 301, classes = 5, parts = 16;
+constexpr nn::batch_norm_options local{.statistics = nn::batch_statistics::local};
+constexpr auto x = input<"x", rows, features>;
+constexpr auto y = labels<"y", classes, rows>;
+constexpr auto inner = nn::linear<"fc", wide> | nn::gelu | nn::dropout<"drop", 0.25>;
+constexpr auto blocks = repeat<3, "block">([](auto) { return ckpt<"ff">(nn::residual(inner)); });
+constexpr auto logits = x | nn::linear<"in", wide> | nn::batch_norm<"bn", local> | blocks | nn::linear<"out", classes>;
+constexpr auto loss =
+    outputs(cross_entropy<nn::cross_entropy_options{.ignore_index = 0}>(logits, y), accuracy(logits, y));
+
+template <class... More>
+using trainer = program<loss, update<adamw_options{.lr = 0.01}>, clip<0.5>, shards<8>, microbatch<2>, check_finite,
+                        threads<2>, More...>;
+using in_float = trainer<>;
+using in_bf16 = trainer<mixed<bf16, stochastic_rounding>>;
+
+struct batch {
+  std::vector<float> x = std::vector<float>(parts * rows * features);
+  std::vector<std::int32_t> y = std::vector<std::int32_t>(parts * rows);
+  explicit batch(std::int64_t number) {
+    random_sequence draw(seed{11}, static_cast<std::uint64_t>(number));
+    for (float& value : x) value = 3 * uniform(draw()) - 1;
+    for (std::int32_t& label : y) label = static_cast<std::int32_t>(draw.below(classes));
+  }
+};
+
+using words = std::map<std::string, std::string>;
+
+template <class Trainer>
+void train(Trainer& step, int rank, int size, words given) {
+  const bool is_faulty = rank == size - 1;
+  const std::string fault = is_faulty ? given["fault"] : "";
+  step.init(seed{42});
+  if (given.contains("from")) step.load(given["from"]);
+  const int steps = given.contains("steps") ? std::stoi(given["steps"]) : 6;
+  while (step.steps() < steps) {
+    batch b(step.steps());
+    sent = {};
+    if (step.steps() == 2) {
+      if (fault == "throw-outside") throw std::runtime_error("a disk is full");
+      if (fault == "sleep") sleep(60);
+      if (fault == "nan") b.x.back() = std::numeric_limits<float>::quiet_NaN();
+    }
+    // Even steps give arrays of the whole batch, and odd steps a callback.
+    const auto [l, right] =
+        step.steps() % 2 == 0 ? step.train(bind<"x">(b.x), bind<"y">(b.y)) : step.train([&](int part) {
+          if (fault == "throw" && part == parts - 1) throw std::runtime_error("a file is damaged");
+          const auto at = static_cast<std::size_t>(part * rows);
+          return inputs(bind<"x">(std::span(b.x).subspan(at * features, rows * features)),
+                        bind<"y">(std::span(b.y).subspan(at, rows)));
+        });
+    const traffic_plan planned = Trainer::traffic(size);
+    if (sent.bytes != planned.bytes || sent.messages != planned.messages)
+      throw std::logic_error("sent " + std::to_string(sent.bytes) + " bytes in " + std::to_string(sent.messages) +
+                             " messages, planned " + std::to_string(planned.bytes) + " in " +
+                             std::to_string(planned.messages));
+    if (rank == 0) {
+      std::printf("step %d: loss %.9g, accuracy %.9g\n", static_cast<int>(step.steps()), static_cast<double>(l),
+                  static_cast<double>(right));
+      std::fflush(stdout);
+    }
+  }
+  step.save(given["file"]);
+  if (rank == 0) {
+    std::puts("saved");
+    std::fflush(stdout);
+  }
+}
+template <class Trainer>
+void train(mpi::ranks& all, const words& given) {
+  Trainer step{all};
+  train(step, all.rank(), all.size(), given);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  words given{{"model", arguments[1]}, {"file", arguments[2]}};
+  for (int i = 3; i + 1 < count; i += 2) given[arguments[i]] = arguments[i + 1];
+  try {
+    if (given.contains("alone")) {
+      in_float in_floats;
+      in_bf16 in_halves;
+      if (given["model"] == "float") train(in_floats, 0, 1, given);
+      else train(in_halves, 0, 1, given);
+      return 0;
+    }
+    const double patience = given.contains("patience") ? std::stod(given["patience"]) : 60;
+    mpi::ranks all{count, arguments, {.patience = patience}};
+    const bool differs = given["fault"] == "model" && all.rank() == all.size() - 1;
+    if ((given["model"] == "float") != differs) train<in_float>(all, given);
+    else train<in_bf16>(all, given);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 3;
+  }
+}

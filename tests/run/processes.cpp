@@ -1,0 +1,319 @@
+// Several processes share the shards of a program. The processes are threads here, and the messages between them arrive
+// late and in a random order. tests/tools/ranks.py has processes of MPI.
+#include <chrono>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <tuple>
+
+#include "divided.hpp"
+
+namespace {
+
+using namespace divided;
+using detail::process_group, detail::transfer, detail::transfer_list;
+
+constexpr nn::batch_norm_options local{.statistics = nn::batch_statistics::local};
+/// The weights have more than a bucket of gradients, and the counts are not whole numbers.
+template <int Width>
+constexpr auto everything =
+    cross_entropy<nn::cross_entropy_options{.ignore_index = 0}>(
+        x | nn::linear<"fc1", Width> | nn::batch_norm<"bn", local> |
+            ckpt<"segment">(nn::residual(nn::linear<"fc2", Width> | nn::gelu | nn::dropout<"d", 0.25>)) |
+            nn::linear<"fc3", classes>,
+        y, generated<classes>([](int i) { return 0.3 + i; })) +
+    0.1_c * sum(square(param<"w", 25, 40 * Width>));
+
+/// The messages that are under way between the processes of one group.
+struct post_office {
+  struct ended {};
+
+  std::mutex mutex;
+  std::map<std::tuple<int, int, int>, std::deque<std::vector<std::byte>>> under_way;  // by sender, receiver and number
+  std::string end;  // the text with which the processes ended; empty while they run
+
+  void post(int from, int to, int number, std::span<const std::byte> bytes) {
+    const std::lock_guard lock(mutex);
+    under_way[{from, to, number}].emplace_back(bytes.begin(), bytes.end());
+  }
+  bool take(int from, int to, int number, std::span<std::byte> bytes) {
+    const std::lock_guard lock(mutex);
+    auto& messages = under_way[{from, to, number}];
+    if (messages.empty()) return false;
+    if (messages.front().size() != bytes.size()) throw std::logic_error("a message has another length");
+    std::ranges::copy(messages.front(), bytes.begin());
+    messages.pop_front();
+    return true;
+  }
+  void end_all(std::string_view text) {
+    const std::lock_guard lock(mutex);
+    if (end.empty()) end = text;
+  }
+  void check() {
+    const std::lock_guard lock(mutex);
+    if (!end.empty()) throw ended{};
+  }
+};
+
+/// One process of a group, which is a thread.
+class thread_process final : public process_group {
+ public:
+  thread_process(post_office& office, int rank, int size, double patience)
+      : office_(office), rank_(rank), size_(size), patience_(patience), draw_(seed{7}, std::uint64_t(rank)) {}
+
+  traffic_plan sent;  ///< what this process has sent
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  double patience() const override { return patience_; }
+  std::unique_ptr<transfer_list> prepare(std::span<const transfer> transfers) override {
+    return std::make_unique<messages>(*this, std::vector(transfers.begin(), transfers.end()));
+  }
+  double now() override {
+    office_.check();
+    std::this_thread::yield();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+  [[noreturn]] void end_all(std::string_view text) override {
+    office_.end_all(text);
+    throw post_office::ended{};
+  }
+
+ private:
+  class messages final : public transfer_list {
+   public:
+    messages(thread_process& of, std::vector<transfer> all) : of_(of), all_(std::move(all)) {}
+    void start(int index) override {
+      const transfer& one = all_[std::size_t(index)];
+      of_.office_.post(of_.rank_, one.partner, index, {one.sent, std::size_t(one.bytes)});
+      of_.sent.bytes += one.bytes;
+      ++of_.sent.messages;
+    }
+    bool is_done(int index) override {
+      const transfer& one = all_[std::size_t(index)];
+      if (of_.draw_.below(3) > 0) return false;  // the message is still under way
+      return of_.office_.take(one.partner, of_.rank_, index, {one.received, std::size_t(one.bytes)});
+    }
+
+   private:
+    thread_process& of_;
+    const std::vector<transfer> all_;
+  };
+
+  post_office& office_;
+  const int rank_, size_;
+  const double patience_;
+  random_sequence draw_;
+};
+
+/// Calls `use(group)` in each of `size` processes. Returns the text with which all processes ended, or an empty text.
+std::string in_processes(int size, auto use, double patience = 60) {
+  post_office office;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      thread_process group(office, rank, size, patience);
+      try {
+        use(group);
+      } catch (const post_office::ended&) {
+      } catch (const std::exception& error) {
+        office.end_all(std::string("thrown: ") + error.what());
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  return office.end;
+}
+
+/// The results of a training run.
+template <class Program>
+struct run_results {
+  std::vector<typename Program::real_type> losses, parameters, gradients;
+  std::uint32_t next_draw = 0;
+};
+/// Trains three steps. Even ranks give the whole batch, and odd ranks a callback.
+template <class Program>
+run_results<Program> trained(Program& step, int rank, int shards_of_rank, int microbatches) {
+  using real = typename Program::real_type;
+  run_results<Program> out;
+  step.init(seed{3});
+  for (int number = 0; number < 3; ++number) {
+    const batch<real> b(8 * microbatches, number);
+    if (rank % 2 == 0) {
+      out.losses.push_back(step.train({.lr = 0.01}, bind<"x">(b.x), bind<"y">(b.y)));
+    } else {
+      const int first = rank * shards_of_rank * microbatches;
+      out.losses.push_back(step.train({.lr = 0.01}, [&](int part) {
+        if (part < first || part >= first + shards_of_rank * microbatches)
+          throw std::logic_error("called for a microbatch of another process");
+        return inputs(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part)));
+      }));
+    }
+  }
+  out.parameters = parameters_of(step);
+  out.gradients = gradients_of(step);
+  out.next_draw = step.random().step;
+  return out;
+}
+template <class Program, int M>
+void compare(std::initializer_list<int> sizes) {
+  Program alone;
+  const run_results<Program> expected = trained(alone, 0, 8, M);
+  BOOST_TEST(std::isfinite(expected.losses.back()));
+  for (const int size : sizes) {
+    std::vector<run_results<Program>> found{std::size_t(size)};
+    std::vector<traffic_plan> sent{std::size_t(size)};
+    const std::string end = in_processes(size, [&](thread_process& group) {
+      Program step{group};
+      const auto at = std::size_t(group.rank());
+      const traffic_plan before = group.sent;
+      found[at] = trained(step, group.rank(), 8 / size, M);
+      sent[at] = {group.sent.bytes - before.bytes, group.sent.messages - before.messages};
+    });
+    BOOST_TEST(end == "");
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      BOOST_TEST(same_bits(found[i].losses, expected.losses));
+      BOOST_TEST(same_bits(found[i].parameters, expected.parameters));
+      BOOST_TEST(same_bits(found[i].gradients, expected.gradients));
+      BOOST_TEST(found[i].next_draw == expected.next_draw);
+      BOOST_TEST(sent[i].bytes == 3 * Program::traffic(size).bytes);
+      BOOST_TEST(sent[i].messages == 3 * Program::traffic(size).messages);
+    }
+  }
+}
+
+using small = program<everything<7>, shards<8>, update<adamw_options{}>, clip<0.5>, check_finite>;
+using large = program<everything<264>, shards<8>, update<adamw_options{}>, clip<0.5>>;
+
+// ---- Bytes.
+constexpr memory_plan all_of_small = small::memory();
+static_assert(small::memory(1).total_bytes() == all_of_small.total_bytes());
+// A process needs a block for each level of its own tree, and one block for sums that it receives.
+constexpr std::int64_t block = (all_of_small.division_bytes - 2 * 64) / 3;
+static_assert(small::memory(2).division_bytes == all_of_small.division_bytes);
+static_assert(small::memory(4).division_bytes == all_of_small.division_bytes - block);
+static_assert(small::memory(8).division_bytes == all_of_small.division_bytes - 2 * block);
+static_assert(small::traffic(1).messages == 0 && small::traffic(1).bytes == 0);
+// Two buckets are halved. The rest of the gradients with the states, the outputs, the counts and the settings go whole.
+static_assert(large::traffic(8).messages == 3 * (2 * 2 + 4));
+static_assert(large::traffic(2).gradient_bytes <= large::memory().gradient_bytes + 8 * 64);
+static_assert(large::traffic(8).gradient_bytes <= 2 * 7 * large::memory().gradient_bytes / 8 + 3 * 8 * 64);
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(shards_of_several_processes)
+
+BOOST_AUTO_TEST_CASE(any_number_of_processes_computes_the_same_bits) {
+  compare<small, 1>({1, 2, 4, 8});
+  compare<program<everything<7>, shards<8>, microbatch<2>, update<sgd_options{}>, real<double>>, 2>({2, 4, 8});
+}
+BOOST_AUTO_TEST_CASE(buckets_that_are_halved_have_the_same_bits) { compare<large, 1>({2, 4}); }
+
+BOOST_AUTO_TEST_CASE(states_are_joined_as_the_model_says) {
+  constexpr auto loss_of = []<shard_join Join>() {
+    constexpr auto seen = input<"v">;
+    return updated<Join>(square(param<"a"> - seen), state<"s", initial{}>, seen);
+  };
+  const auto check = [&]<shard_join Join>(float expected) {
+    using shared = program<loss_of.template operator()<Join>(), shards<4>>;
+    for (const int size : {1, 2, 4}) {
+      const std::string end = in_processes(size, [&](process_group& group) {
+        shared step{group};
+        step.init(seed{1});
+        step.value_and_grad(bind<"v">(std::array{-0.0F, 0.0F, 3.0F, 2.0F}));
+        if (!same_bits(step.template param<"s">()(), expected)) throw std::logic_error("another state");
+      });
+      BOOST_TEST(end == "");
+    }
+  };
+  check.operator()<shard_join::mean>(1.25F);
+  check.operator()<shard_join::maximum>(3.0F);
+  check.operator()<shard_join::last>(2.0F);
+}
+
+BOOST_AUTO_TEST_CASE(other_numbers_of_processes_are_refused) {
+  for (const int size : {3, 6, 16}) {
+    const std::string end = in_processes(size, [](process_group& group) { small{group}; });
+    BOOST_TEST(end == "thrown: cairn: processes that share the shards of shards<8>: expected 1, 2, 4 or 8, got " +
+                          std::to_string(size));
+  }
+  BOOST_CHECK_THROW(small::traffic(3), std::invalid_argument);
+  BOOST_CHECK_THROW(small::memory(0), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(programs_that_share_memory_cannot_divide_batches_among_processes) {
+  const std::string end = in_processes(2, [](process_group& group) {
+    small step{group};
+    program<sum(x | nn::linear<"fc1", 7>)> undivided{step};
+    program<everything<7>, shards<2>, update<adamw_options{}>, clip<0.5>>{step};
+  });
+  BOOST_TEST(
+      end.starts_with("thrown: cairn: this program divides its batch, and shares the memory of a program of several"));
+}
+
+BOOST_AUTO_TEST_CASE(processes_that_differ_end) {
+  std::string end = in_processes(2, [](process_group& group) {
+    if (group.rank() == 0) small{group};
+    else program<everything<8>, shards<8>, update<adamw_options{}>, clip<0.5>, check_finite>{group};
+  });
+  BOOST_TEST(end.find("differ in their models, their options, or how they are compiled: their hashes are ") !=
+             std::string::npos);
+  end = in_processes(2, [](process_group& group) {
+    if (group.rank() == 0) small{group};
+    else program<everything<7>, shards<8>, update<adamw_options{.beta2 = 0.9}>, clip<0.5>, check_finite>{group};
+  });
+  BOOST_TEST(end.find("differ in their models") != std::string::npos);
+  end = in_processes(2, [](process_group& group) {
+    small step{group};
+    step.init(seed{group.rank() == 0 ? 1U : 2U});
+    const batch<float> b(8, 0);
+    step.train(bind<"x">(b.x), bind<"y">(b.y));
+  });
+  BOOST_TEST(end.find("differ in seed, ") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(an_exception_in_a_process_ends_all) {
+  const std::string end = in_processes(4, [](process_group& group) {
+    small step{group};
+    step.init(seed{1});
+    batch<float> b(8, 0);
+    if (group.rank() == 2) b.y[3] = 77;
+    step.train(bind<"x">(b.x), bind<"y">(b.y));
+  });
+  BOOST_TEST(end.starts_with("rank 2 of 4: input 'y': index number 3 is 77"));
+}
+BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_is_thrown_in_all_processes) {
+  std::array<int, 4> thrown{};
+  const std::string end = in_processes(4, [&](process_group& group) {
+    small step{group};
+    step.init(seed{1});
+    batch<float> b(8, 0);
+    const auto before = parameters_of(step);
+    if (group.rank() == 3) b.x.back() = std::numeric_limits<float>::quiet_NaN();
+    try {
+      step.train(bind<"x">(b.x), bind<"y">(b.y));
+    } catch (const loss_error&) {
+      thrown[std::size_t(group.rank())] = same_bits(parameters_of(step), before) ? 1 : 2;
+    }
+    const batch<float> next(8, 1);  // all processes can go on
+    step.train(bind<"x">(next.x), bind<"y">(next.y));
+  });
+  BOOST_TEST(end == "");
+  BOOST_TEST((thrown == std::array{1, 1, 1, 1}));
+}
+BOOST_AUTO_TEST_CASE(a_process_that_waits_too_long_says_for_whom) {
+  const std::string end = in_processes(
+      2,
+      [](process_group& group) {
+        large step{group};
+        step.init(seed{1});
+        const batch<float> b(8, 0);
+        step.train(bind<"x">(b.x), bind<"y">(b.y));
+        if (group.rank() == 0) step.train(bind<"x">(b.x), bind<"y">(b.y));
+      },
+      1);
+  BOOST_TEST(end.starts_with("rank 0 has waited 1 s for rank 1 in step 2, "));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
