@@ -93,12 +93,13 @@ class program {
   /// Shares the memory of another program, the lender: `program<loss<64>> shorter{longest}`. The programs then share
   /// - the arena. A view of an output is valid until the next training step of either program.
   /// - parameters and states with the same name.
-  /// - moments, steps(), random(), gradient_norm() and exchanged moments, if both programs train the same parameters,
-  ///   with rules that keep the same moments.
+  /// - moments, steps(), random() and gradient_norm(), if both programs train the same parameters, with rules that keep
+  ///   the same moments.
   /// - the block of gradients, if both programs also keep gradients, and name their parameters in the same order.
   ///   run/sharing.hpp has the exceptions.
   ///
-  /// Allocates own_memory<Lender>().total_bytes() bytes for everything else, and 64 bytes in front of them. If the
+  /// Allocates own_memory<Lender>().total_bytes() bytes for everything else, and 64 bytes in front of them. Also
+  /// allocates the list of addresses by which other programs learn what this program does to their parameters. If the
   /// lender is in the caller's memory, its first predictor or sharing program allocates 64 more bytes.
   ///
   /// The program follows the memory when the lender is moved. Calls throw program_error after the lender was destroyed
@@ -134,16 +135,24 @@ class program {
   /// memory().elsewhere_bytes bytes of the caller's memory. The memory may be a mapped file. Each training step writes
   /// the snapshots before it reads them, and needs no snapshot of an earlier training step. Throws memory_error if the
   /// memory is too small, not aligned, or already in use. The program then goes on with the memory it had before.
-  void keep_snapshots_in(std::span<std::byte> given) { checked_machine().keep_snapshots_in(given); }
+  void keep_snapshots_in(std::span<std::byte> given) {
+    memory_.check();
+    detail::check_memory(given, machine::elsewhere_bytes);
+    detail::refuse_shared_bytes(memory_.family_bytes(given.first(machine::elsewhere_bytes), true));
+    machine_.keep_snapshots_in(given);
+  }
 
   /// Draws all parameters, and sets states to their initial values. The numbers of a parameter depend only on the seed
   /// and on the parameter's name. Random operations draw from the same seed: after two calls with the same seed, the
-  /// following training steps draw the same numbers. Sets moments and accumulated gradients to zero.
+  /// following training steps draw the same numbers. Sets moments and accumulated gradients to zero, also the moments
+  /// that other programs with the same memory keep of these parameters. Throws program_error if another program has
+  /// exchanged moments that this program does not have.
   void init(seed s) {
     memory_.check();
+    memory_.check_not_exchanged("before init");
     const kernels::default_float_mode mode;
     position() = {{s, 0}, 0};
-    memory_.set_status(detail::parameter_status::written);
+    memory_.note_all_set();
     if constexpr (accumulates) zero_grad();
     for (const detail::runtime_moment& one : machine::moments)
       std::fill_n(machine_.base(one.base), one.bytes, std::byte{});
@@ -200,7 +209,8 @@ class program {
   /// Throws
   /// - extent_error, label_error and program_error for the same reasons as value_and_grad;
   /// - std::invalid_argument if the learning rate is negative or not finite;
-  /// - program_error between a call of exchange(m) and the second call of exchange(m), which puts the parameters back;
+  /// - program_error between a call of exchange(m) and the second call of exchange(m), which puts the parameters back.
+  ///   The call may be one of a program that shares the memory;
   /// - with check_finite: loss_error before any parameter is changed. If clip<...> keeps the gradients, also
   ///   gradient_error before any parameter is changed.
   ///
@@ -212,7 +222,8 @@ class program {
     static_assert(lang::report_of<problem>{}.shown);
     const kernels::default_float_mode mode;
     detail::check_settings("train", std::array{setting::not_negative("lr", given.lr.value_or(0))});
-    if (!position().exchanged.empty()) refuse_exchanged("before training goes on");
+    memory_.check_not_exchanged("before training goes on");
+    if (!memory_.own_exchanged().empty()) refuse_exchanged("before training goes on");
     if constexpr (divides) {
       return step_in_parts<problem>(given, inputs...);
     } else {
@@ -329,6 +340,7 @@ class program {
            arrays.bytes(machine::extents_of(detail::written_leaf<compiled, Bound>))),
        ...);
       (write(detail::written_leaf<compiled, Bound>, arrays.data), ...);
+      memory_.note_written();
     }
   }
 
@@ -406,22 +418,21 @@ class program {
   /// first training step. Files store whether a moment is exchanged. Throws program_error
   /// - if no update rule keeps such a moment,
   /// - if parameters are stored as bf16 and therefore cannot hold moments,
-  /// - or if another moment is exchanged.
+  /// - or if another moment is exchanged, in this program or in one that shares its memory.
   void exchange(std::string_view moment) {
     check_exchange(moment);
-    if (!position().exchanged.empty() && position().exchanged != moment)
-      refuse_exchanged(detail::text_of({"before exchange(\"", moment, "\")"}));
-    for (const detail::kept_tensor& one : detail::kept_tensors<compiled>) {
-      if (one.moment != moment) continue;
-      const auto count = static_cast<std::size_t>(one.extents.count());
-      real_type* const numbers = reinterpret_cast<real_type*>(checked_machine().at(one.at));
-      const detail::kept_tensor& parameter =
-          detail::kept_tensors<compiled>[detail::index_of_kept<compiled>(one.name, {})];
-      std::swap_ranges(numbers, numbers + count, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
-    }
-    position().exchanged = position().exchanged.empty()
-                               ? detail::kept_run::moment_in(detail::kept_tensors<compiled>, moment)
-                               : std::string_view{};
+    memory_.check();
+    const std::string before = detail::text_of({"before exchange(\"", moment, "\")"});
+    std::string_view& exchanged = memory_.own_exchanged();
+    if (!exchanged.empty() && exchanged != moment) refuse_exchanged(before);
+    if (exchanged.empty()) memory_.check_not_exchanged(before, moment);
+    const detail::kept_run all = kept();
+    detail::for_each_exchanged(
+        all.tensors, [&](std::size_t i) { return all.at(all.tensors[i]); }, sizeof(real_type), moment,
+        [](std::byte* parameter, std::byte* at, std::size_t bytes) {
+          std::swap_ranges(parameter, parameter + bytes, at);
+        });
+    exchanged = exchanged.empty() ? detail::moment_in(all.tensors, moment) : std::string_view{};
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
@@ -499,30 +510,43 @@ class program {
   }
   /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
   /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
-  /// file::write_error. An older file of this name is then unchanged.
+  /// file::write_error. An older file of this name is then unchanged. Throws program_error if a program that shares the
+  /// memory has exchanged moments that this program does not have.
   template <class Path>
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());
     static_assert(lang::report_of<problem>{}.shown);
     check_usable();
+    memory_.check_not_exchanged("before save");
     if constexpr (std::same_as<problem, lang::sound>) detail::kept_files<Path>::save(kept(), path, texts...);
   }
   /// Reads a file that `save` wrote, and returns the texts in the file. Also reads parameters and states from a file
   /// that PyTorch wrote. With partly{"encoder"}, reads only the parameters and states of this block. Throws
-  /// file::file_error. If tensors do not fit, throws mismatch_error, which names all of them. After an exception
-  /// nothing has changed.
+  /// file::file_error. If tensors do not fit, throws mismatch_error, which names all of them. Throws
+  /// program_error if a program that shares the memory has exchanged moments that this program does not have. After an
+  /// exception nothing has changed.
   template <class Path>
   auto load(const Path& path, const auto&... part) {
     using problem = decltype(detail::problem_of_files<Path>());
     static_assert(lang::report_of<problem>{}.shown);
     memory_.check();
     if constexpr (std::same_as<problem, lang::sound>) {
+      memory_.check_not_exchanged("before load");
       const kernels::default_float_mode mode;
-      auto texts = detail::kept_files<Path>::load(kept(), path, part...);
-      if constexpr (sizeof...(part) == 0) memory_.set_status(detail::parameter_status::written);
-      else note_all_written();
-      if constexpr (accumulates) zero_grad();
-      return texts;
+      detail::kept_run run = kept();
+      if constexpr (sizeof...(part) > 0) {
+        auto texts = detail::kept_files<Path>::load(run, path, part...);
+        memory_.note_written();
+        if constexpr (accumulates) zero_grad();
+        return texts;
+      } else {
+        const detail::values_before before(run, memory_.is_in_family());
+        auto texts = detail::kept_files<Path>::load(run, path);
+        memory_.note_all_set(before.unchanged());
+        memory_.own_exchanged() = run.exchanged;
+        if constexpr (accumulates) zero_grad();
+        return texts;
+      }
     }
   }
 
@@ -584,9 +608,9 @@ class program {
   /// Updates the parameters, after all gradients were computed or as they are computed.
   void update_parameters() {
     if constexpr (clip.how == lang::clipping::norm) set_clip_factor();
-    memory_.set_status(detail::parameter_status::half_updated);
+    memory_.set_half_updated(true);
     machine_.run(machine::first_update_step, machine::step_count);
-    memory_.set_status(detail::parameter_status::written);
+    memory_.set_half_updated(false);
     ++position().steps;
     machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plans::gradient_base; });
   }
@@ -644,13 +668,15 @@ class program {
       detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
     });
   }
-  [[noreturn, gnu::cold]] void refuse_exchanged(std::string_view before) const {
-    refuse(program_error(detail::text_of({"cairn: the moment '", position().exchanged,
-                                          "' stands in the place of the parameters, since exchange(\"",
-                                          position().exchanged, "\") or a file that was saved then; call exchange(\"",
-                                          position().exchanged, "\") once more ", before})));
+  [[noreturn, gnu::cold]] void refuse_exchanged(std::string_view before) {
+    const std::string_view exchanged = memory_.own_exchanged();
+    refuse(program_error(detail::text_of(
+        {"cairn: the moment '", exchanged, "' stands in the place of the parameters, since exchange(\"", exchanged,
+         "\") or a file that was saved then; call exchange(\"", exchanged, "\") once more ", before})));
   }
-  detail::kept_run kept() { return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &position()}; }
+  detail::kept_run kept() {
+    return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &position(), memory_.own_exchanged()};
+  }
   machine& checked_machine() {
     memory_.check();
     return machine_;
@@ -699,7 +725,6 @@ class program {
       std::transform(numbers, numbers + machine::leaf(leaf).count, leaf_numbers<parameter_type>(leaf),
                      [](Number x) { return static_cast<parameter_type>(x); });
     else std::memmove(leaf_numbers<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
-    memory_.note_write(machine_.leaf_base(leaf));
   }
   /// Throws program_error
   /// - if the program was moved from,
@@ -707,10 +732,11 @@ class program {
   /// - or if an exception left a training step while it updated parameters.
   void check_usable() {
     memory_.check();
-    if (!found_written_ && !memory_.is_written())
-      detail::check_written(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
+    const detail::parameter_status status = memory_.status();
+    detail::check_status(status);
+    if (!found_written_ && status != detail::parameter_status::written)
+      detail::check_written(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes(), status);
     found_written_ = true;
-    memory_.check_status();
   }
   /// Calls `visit` with the index of each leaf as a std::integral_constant.
   static void for_each_leaf_index(auto visit) {
@@ -733,20 +759,18 @@ class program {
   template <class Lender>
   using sharing_with = decltype(detail::problem_of_sharing_memory<compiled, typename Lender::compiled>());
   template <class Lender>
-  program(Lender& lender, lang::sound)
-      : memory_(static_cast<std::size_t>(own_memory<Lender>().total_bytes()), lender.memory_,
-                detail::sharing<compiled, typename Lender::compiled>::shared) {
-    detail::sharing<compiled, typename Lender::compiled>::set_addresses(machine_, lender.machine_, memory_.data());
+  program(Lender& lender, lang::sound) : memory_(static_cast<std::size_t>(own_memory<Lender>().total_bytes())) {
+    using sharing = detail::sharing<compiled, typename Lender::compiled>;
+    lender.memory_.check();
+    sharing::set_addresses(machine_, lender.machine_, memory_.data());
     detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
+    if (!lender.memory_.is_in_family())
+      lender.memory_.join(detail::make_member<typename Lender::compiled>(lender.machine_), nullptr, false);
+    memory_.join(detail::make_member<compiled>(machine_), &lender.memory_, sharing::trains_same);
   }
   template <class Lender, class Problem>
   program(Lender&, Problem) : program() {}
 
-  void note_all_written() {
-    for (int i = 0; i < machine::leaf_count; ++i) {
-      if (machine::leaf(i).what == graphs::role::parameter) memory_.note_write(machine_.leaf_base(i));
-    }
-  }
   detail::training_position& position() { return memory_.position(); }
   const detail::training_position& position() const { return memory_.position(); }
 

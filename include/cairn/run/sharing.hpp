@@ -5,7 +5,14 @@
 #include "cairn/run/kept.hpp"
 #include "cairn/run/machine.hpp"
 
+#include <memory>
+
 namespace cairn::detail {
+
+/// The bytes of the block of gradients, and of the sums behind it.
+template <class Compiled>
+inline constexpr std::int64_t bytes_of_sums =
+    block_of_sums<Compiled>::gradient_bytes + block_of_sums<Compiled>::bytes_behind_gradients;
 
 /// Compares the program of `Compiled` with its lender, the program of `Lender`.
 template <class Compiled, class Lender>
@@ -16,16 +23,13 @@ struct sharing {
   using purpose = typename Compiled::model::purpose;
   using lent_purpose = typename Lender::model::purpose;
 
-  static constexpr bool is_leaf(const kept_tensor& t) { return t.moment.empty(); }
+  static constexpr bool is_leaf(const kept_tensor& t) { return t.is_leaf(); }
   static constexpr auto moment_count(const auto& tensors) {
     return std::ranges::count_if(tensors, [](const kept_tensor& t) { return !is_leaf(t); });
   }
+  static constexpr bool is_trained(const kept_tensor& t) { return t.is_leaf() && t.is_trained; }
   template <class C>
-  static constexpr bool is_trained(const kept_tensor& t) {
-    return is_leaf(t) && C::model::chosen.trained[t.at.base - plans::leaf_base];
-  }
-  template <class C>
-  static constexpr auto trained_count = std::ranges::count_if(kept_tensors<C>, is_trained<C>);
+  static constexpr auto trained_count = std::ranges::count_if(kept_tensors<C>, is_trained);
 
   template <class C>
   static constexpr bool wants_inputs = [] {
@@ -67,8 +71,7 @@ struct sharing {
     bool same = trained_count<Compiled> == trained_count<Lender>;
     if (purpose::updates_parameters && lent_purpose::updates_parameters) same = same && keeps_same_moments;
     for (std::size_t i = 0; i < count; ++i) {
-      if (is_trained<Compiled>(own[i]))
-        same = same && namesake[i] != graphs::none && is_trained<Lender>(namesake_of(i));
+      if (is_trained(own[i])) same = same && namesake[i] != graphs::none && is_trained(namesake_of(i));
     }
     return same;
   }();
@@ -94,9 +97,6 @@ struct sharing {
     return false;
   }();
 
-  template <class C>
-  static constexpr std::int64_t bytes_of_sums =
-      block_of_sums<C>::gradient_bytes + block_of_sums<C>::bytes_behind_gradients;
   /// True if both programs have one block of gradients. An optimizer of either program can then use the gradients of
   /// both. There are exceptions for programs that train the same parameters:
   /// - The block has the order of the parameters. If the orders differ, each program has a block of its own.
@@ -108,9 +108,8 @@ struct sharing {
     if (!trains_same || !purpose::keeps_gradients || !lent_purpose::keeps_gradients) return false;
     if (purpose::accumulates != lent_purpose::accumulates) return false;
     for (std::size_t i = 0; i < count; ++i) {
-      if (is_trained<Compiled>(own[i]) &&
-          Compiled::addresses.gradient_offset[own[i].at.base - plans::leaf_base] !=
-              Lender::addresses.gradient_offset[namesake_of(i).at.base - plans::leaf_base])
+      if (is_trained(own[i]) && Compiled::addresses.gradient_offset[own[i].at.base - plans::leaf_base] !=
+                                    Lender::addresses.gradient_offset[namesake_of(i).at.base - plans::leaf_base])
         return false;
     }
     if (purpose::division.divides() && bytes_of_sums<Compiled> > bytes_of_sums<Lender>) return false;
@@ -147,8 +146,6 @@ struct sharing {
       .elsewhere_bytes = Compiled::addresses.elsewhere_bytes,
       .division_bytes = shares_gradients ? 0 : block_of_sums<Compiled>::bytes_behind_gradients,
   };
-  static constexpr shared_with_lender shared{.position = trains_same, .all_parameters = block.parameter_bytes == 0};
-
   /// Sets the addresses of the program. `at` is the program's own block.
   static void set_addresses(machine<Compiled>& to, machine<Lender>& from, std::byte* at) {
     for (std::size_t i = 0; i < count; ++i)
@@ -158,6 +155,18 @@ struct sharing {
     to.base(plans::arena_base) = from.base(plans::arena_base);
   }
 };
+
+/// Returns what a program tells the other programs that share its memory.
+template <class Compiled>
+std::unique_ptr<family_member> make_member(machine<Compiled>& of) {
+  auto made = std::make_unique<family_member>();
+  made->tensors = kept_tensors<Compiled>;
+  made->real_bytes = sizeof(typename Compiled::real);
+  for (const kept_tensor& one : made->tensors) made->addresses.push_back(of.at(one.at));
+  made->gradients = {of.base(plans::gradient_base), static_cast<std::size_t>(bytes_of_sums<Compiled>)};
+  made->arena = {of.base(plans::arena_base), static_cast<std::size_t>(arena_bytes<Compiled>())};
+  return made;
+}
 
 /// Returns the mistake that two programs cannot share their memory, or sound.
 template <class Compiled, class Lender>
