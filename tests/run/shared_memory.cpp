@@ -855,6 +855,46 @@ BOOST_AUTO_TEST_CASE(a_lender_in_memory_of_the_caller) {
   check_refuses(shorter, predict, lost, lost_by_predictor);
 }
 
+BOOST_AUTO_TEST_CASE(a_sharing_program_in_memory_of_the_caller) {
+  using d_type = gan<adamw_options>::discriminator;
+  using g_type = gan<adamw_options>::generator;
+  constexpr auto size = static_cast<std::size_t>(g_type::own_memory<d_type>().total_bytes());
+  alignas(memory_alignment) static std::byte lent[d_type::memory().total_bytes()], own[size];
+  const auto noise = first_numbers(8 * 4);
+  for (const bool lender_has_record : {true, false}) {
+    std::optional<d_type> d;
+    if (lender_has_record) d.emplace();
+    else d.emplace(lent);
+    d_type d_twin;
+    g_type g{*d, own}, g_twin{d_twin};
+    const auto moment = g.moment<"g.fc2.bias", "exp_avg">();
+    BOOST_TEST((reinterpret_cast<std::byte*>(moment.data()) >= own && moment.size() > 0));
+    for (auto* step : {&*d, &d_twin}) step->init(seed{5});
+    for (auto* step : {&g, &g_twin}) step->init(seed{5});
+    g_type moved = std::move(g);
+    predictor<generated_pictures<1>> predict{moved};
+    for (int i = 0; i < 2; ++i) {
+      BOOST_TEST(d->train(bind<"x">(numbers), bind<"noise">(noise)) ==
+                 d_twin.train(bind<"x">(numbers), bind<"noise">(noise)));
+      BOOST_TEST(moved.train(bind<"noise">(noise)) == g_twin.train(bind<"noise">(noise)));
+      BOOST_TEST((saved(*d) == saved(d_twin)));
+      BOOST_TEST((saved(moved) == saved(g_twin)));
+    }
+    BOOST_CHECK_THROW((g_type{*d, std::span(own).first(size - 64)}), memory_error);
+    BOOST_CHECK_THROW((g_type{*d, std::span(own).subspan(1)}), memory_error);
+    BOOST_CHECK_THROW((g_type{*d, d->arena()}), memory_error);
+    BOOST_CHECK_THROW((g_type{*d, own}), memory_error);  // there are the moments of the first generator
+    BOOST_TEST((saved(moved) == saved(g_twin)));
+    d.reset();
+    BOOST_CHECK_THROW(moved.train(bind<"noise">(noise)), program_error);
+    BOOST_CHECK_THROW(predict(bind<"noise">(first_numbers(4))), program_error);
+  }
+  trainer longest;
+  shorter_trainer shorter{longest, std::span<std::byte>()};  // needs no memory of its own
+  shorter.init(seed{1});
+  run<4>(shorter);
+}
+
 // A lender is destroyed while predictors of a sharing program run in other threads. They must not read freed memory.
 BOOST_AUTO_TEST_CASE(a_lender_may_end_while_predictors_run) {
   std::atomic<int> begun = 0, threw = 0;

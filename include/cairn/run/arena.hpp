@@ -82,31 +82,25 @@ inline void refuse_shared_bytes(std::size_t bytes) {
 class memory_block {
  public:
   explicit memory_block(std::size_t size)
-      : record_(detail::memory_record::with_bytes(size)), at_(record_->bytes()), size_(size) {
+      : record_(memory_record::with_bytes(size)), at_(record_->bytes()), size_(size) {
     std::fill_n(at_, size, std::byte{});
   }
   /// Takes the first `size` bytes of the caller's memory, which must outlive the block. Throws memory_error if the
   /// memory is too small or not aligned. In this case no byte of the memory is changed.
   memory_block(std::span<std::byte> given, std::size_t size) : at_(size == 0 ? no_bytes : given.data()), size_(size) {
-    detail::check_memory(given, size);
+    check_memory(given, size);
     std::fill_n(at_, size, std::byte{});
   }
-  memory_block(memory_block&& other) noexcept
-      : record_(std::exchange(other.record_, nullptr)),
-        at_(std::exchange(other.at_, nullptr)),
-        size_(other.size_),
-        status_(other.status_),
-        half_updated_(other.half_updated_),
-        position_(other.position_),
-        exchanged_(other.exchanged_) {}
-  memory_block& operator=(memory_block other) noexcept {
-    std::swap(record_, other.record_);
-    std::swap(at_, other.at_);
-    std::swap(size_, other.size_);
-    std::swap(status_, other.status_);
-    std::swap(half_updated_, other.half_updated_);
-    std::swap(position_, other.position_);
-    std::swap(exchanged_, other.exchanged_);
+  /// Moves throw program_error while a callback runs in a training step, because the step goes on with this memory.
+  memory_block(memory_block&& other) : at_(nullptr), size_(0) { *this = std::move(other); }
+  memory_block& operator=(memory_block&& other) {
+    if (is_in_callback() || other.is_in_callback()) refuse_in_callback();
+    if (this == &other) return *this;
+    if (record_ != nullptr) record_->release_by_owner();
+    record_ = std::exchange(other.record_, nullptr);
+    at_ = std::exchange(other.at_, nullptr);
+    size_ = other.size_;
+    facts_ = other.facts_;
     return *this;
   }
   ~memory_block() {
@@ -118,7 +112,7 @@ class memory_block {
   /// Returns a share. Memory of the caller has no record at first. The record is allocated when the first share is
   /// made with `may_allocate`. If there is no record and `may_allocate` is false, the share is empty and sees no
   /// status. Several threads may make shares at once.
-  detail::memory_share share(bool may_allocate) { return detail::memory_share(record(may_allocate)); }
+  memory_share share(bool may_allocate) { return memory_share(record(may_allocate)); }
 
   // The functions below are called in many places, and seldom, so each is compiled once.
 
@@ -137,29 +131,29 @@ class memory_block {
   /// Notes that a training step begins to update parameters, or has updated all of them.
   void set_half_updated(bool now) {
     if (record_ != nullptr) record_->set_half_updated(now);
-    else half_updated_ = now;
+    else facts_.half_updated = now;
   }
   /// Notes that parameters were written. If they are half updated, they stay so.
   [[gnu::noinline]] void note_written() {
     if (record_ != nullptr) record_->note_written();
-    else status_ = parameter_status::written;
+    else facts_.status = parameter_status::written;
   }
   /// Notes that all parameters and states were set. See memory_record::note_all_set.
   [[gnu::noinline]] void note_all_set(std::span<const std::byte* const> same = {}) {
     if (record_ != nullptr) return record_->note_all_set(same);
-    status_ = parameter_status::written;
-    half_updated_ = false;
-    exchanged_ = {};
+    facts_.status = parameter_status::written;
+    facts_.half_updated = false;
+    facts_.exchanged = {};
   }
   parameter_status status() const {
     if (record_ != nullptr) return record_->status();
-    return half_updated_ ? parameter_status::half_updated : status_;
+    return facts_.half_updated ? parameter_status::half_updated : facts_.status;
   }
 
   /// Returns the name of the moment that has changed places with the parameters, in the record of the program that
   /// exchanged it: this program, or another one that has the same moments. The name is empty if no moment has.
   [[gnu::noinline]] std::string_view& own_exchanged() {
-    if (record_ == nullptr) return exchanged_;
+    if (record_ == nullptr) return facts_.exchanged;
     memory_record* const by = record_->own_exchange();
     return by != nullptr ? by->exchanged() : record_->exchanged();
   }
@@ -174,40 +168,51 @@ class memory_block {
   /// memory.
   void set_in_callback(bool now) {
     if (record_ != nullptr) record_->set_in_callback(now);
-    else in_callback_ = now;
+    else facts_.in_callback = now;
   }
   /// Throws program_error if the block was moved from, if it has lost its lender, or while a callback runs.
   void check() const {
-    if (at_ == nullptr || (record_ != nullptr ? record_->refuses_use() : in_callback_)) refuse_use();
+    if (at_ == nullptr || (record_ != nullptr ? record_->refuses_use() : facts_.in_callback)) refuse_use();
   }
   std::byte* data() const { return at_; }
   std::span<const std::byte> bytes() const { return {at_, size_}; }
-  detail::training_position& position() { return record_ != nullptr ? record_->position() : position_; }
-  const detail::training_position& position() const { return const_cast<memory_block&>(*this).position(); }
+  training_position& position() { return record_ != nullptr ? record_->position() : facts_.position; }
+  const training_position& position() const { return const_cast<memory_block&>(*this).position(); }
 
  private:
   alignas(memory_alignment) static inline std::byte no_bytes[memory_alignment] = {};
 
+  /// The facts about the program that a block without a record keeps. A record has its own.
+  struct facts {
+    parameter_status status = parameter_status::not_known_written;
+    bool half_updated = false, in_callback = false;
+    training_position position;
+    std::string_view exchanged;
+  };
+
+  bool is_in_callback() const { return record_ != nullptr ? record_->in_callback() : facts_.in_callback; }
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_in_callback() {
+    refuse(
+        program_error("cairn: a callback gives the arrays of a microbatch, and cannot use or move the program whose "
+                      "step calls it, or a program that shares its memory"));
+  }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_use() const {
     if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
-    if (record_ == nullptr || !record_->has_lost_lender())
-      refuse(program_error(
-          "cairn: a callback gives the arrays of a microbatch, and cannot use the program whose step calls "
-          "it, or a program that shares its memory"));
+    if (record_ == nullptr || !record_->has_lost_lender()) refuse_in_callback();
     refuse(
         program_error("cairn: the program whose memory this program shares was destroyed or assigned over; make "
                       "another one that shares the memory of a program that lives"));
   }
   /// Returns the record. If there is none, allocates it if `may_allocate` is true, and else returns null.
-  detail::memory_record* record(bool may_allocate) {
+  memory_record* record(bool may_allocate) {
     std::atomic_ref record(record_);
-    detail::memory_record* there = record.load(std::memory_order_acquire);
+    memory_record* there = record.load(std::memory_order_acquire);
     if (there == nullptr && may_allocate) {
-      detail::memory_record* const made = detail::memory_record::with_bytes(0);
-      if (status_ == parameter_status::written) made->note_written();
-      made->set_half_updated(half_updated_);
-      made->position() = position_;
-      made->exchanged() = exchanged_;
+      memory_record* const made = memory_record::with_bytes(0);
+      if (facts_.status == parameter_status::written) made->note_written();
+      made->set_half_updated(facts_.half_updated);
+      made->position() = facts_.position;
+      made->exchanged() = facts_.exchanged;
       if (record.compare_exchange_strong(there, made, std::memory_order_acq_rel)) there = made;
       else made->release();
     }
@@ -216,14 +221,10 @@ class memory_block {
 
   // The record lies in front of the bytes if the block allocated them. For the caller's memory, `record_` is null until
   // the first share allocates a record.
-  detail::memory_record* record_ = nullptr;
+  memory_record* record_ = nullptr;
   std::byte* at_;
   std::size_t size_;
-  // The facts of a block without a record. A record has its own.
-  detail::parameter_status status_ = detail::parameter_status::not_known_written;
-  bool half_updated_ = false, in_callback_ = false;
-  detail::training_position position_;
-  std::string_view exchanged_;
+  facts facts_;
 };
 }  // namespace detail
 

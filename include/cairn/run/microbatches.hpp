@@ -182,8 +182,8 @@ class divided_step {
   void at_part(int part, auto use, const parts&, const auto& callback) { at_part(part, use, callback); }
 
   /// Adds the arrays of a microbatch to the hash of the batch. The callback is called for the microbatches in the same
-  /// order both times, so one hash serves all of them. At the last microbatch, throws program_error if the callback gave
-  /// other arrays when the counts were computed. No parameter is updated before that.
+  /// order both times, so one hash serves all of them. At the last microbatch, throws program_error if the callback
+  /// gave other arrays when the counts were computed. No parameter is updated before that.
   template <class... Bound>
   void compare(int part, const Bound&... arrays) {
     if (part == 0) hash_ = 0;

@@ -109,16 +109,27 @@ class program {
   /// - a lender that has no leaf in common with this program, or is of the same type.
   template <auto Other, class... Others>
     requires detail::runs<Other, true, Others...>
-  explicit program(program<Other, Others...>& lender) : program(lender, sharing_with<program<Other, Others...>>{}) {
-    static_assert(lang::report_of<sharing_with<program<Other, Others...>>>{}.shown);
+  explicit program(program<Other, Others...>& lender) : program(sharing_with<program<Other, Others...>>{}, lender) {
+    static_assert(lang::report_of<typename sharing_with<program<Other, Others...>>::type>{}.shown);
+  }
+  /// Uses the first own_memory<Lender>().total_bytes() bytes of the caller's memory for everything that is not shared.
+  /// Only allocates the record of 64 bytes and the list of addresses. Throws memory_error if the memory is too small or
+  /// not aligned, or if the lender or another program that shares its memory already uses the memory.
+  template <auto Other, class... Others>
+    requires detail::runs<Other, true, Others...>
+  program(program<Other, Others...>& lender, std::span<std::byte> given)
+      : program(sharing_with<program<Other, Others...>>{}, lender, given) {
+    static_assert(lang::report_of<typename sharing_with<program<Other, Others...>>::type>{}.shown);
   }
   // A program that ends at once has no memory to lend, and a program that is const is not written.
   template <auto Other, class... Others>
   explicit program(const program<Other, Others...>&) = delete;
+  template <auto Other, class... Others>
+  program(const program<Other, Others...>&, std::span<std::byte>) = delete;
   /// Accepts a lender that did not compile. The mistake of the lender was already reported. No second error follows.
   template <auto Other, class... Others>
     requires(!detail::runs<Other, true, Others...>)
-  explicit program(program<Other, Others...>&) : program() {}
+  explicit program(program<Other, Others...>&, std::span<std::byte> = {}) : program() {}
   /// The bytes that the program allocates if it shares the memory of a program of type `Lender`. memory() still says
   /// what the program would need alone.
   template <class Lender>
@@ -126,7 +137,7 @@ class program {
     if constexpr (!std::same_as<decltype(Lender::memory()), memory_plan>) {
       return detail::unknown_memory{};
     } else {
-      static_assert(lang::report_of<sharing_with<Lender>>{}.shown);
+      static_assert(lang::report_of<typename sharing_with<Lender>::type>{}.shown);
       return detail::sharing<compiled, typename Lender::compiled>::memory;
     }
   }
@@ -137,8 +148,8 @@ class program {
   /// memory is too small, not aligned, or already in use. The program then goes on with the memory it had before.
   void keep_snapshots_in(std::span<std::byte> given) {
     memory_.check();
-    detail::check_memory(given, machine::elsewhere_bytes);
-    detail::refuse_shared_bytes(memory_.family_bytes(given.first(machine::elsewhere_bytes), true));
+    const std::span<std::byte> used = given.first(std::min(given.size(), machine::elsewhere_bytes));
+    detail::refuse_shared_bytes(memory_.family_bytes(used, true));
     machine_.keep_snapshots_in(given);
   }
 
@@ -757,19 +768,32 @@ class program {
   }
 
   template <class Lender>
-  using sharing_with = decltype(detail::problem_of_sharing_memory<compiled, typename Lender::compiled>());
-  template <class Lender>
-  program(Lender& lender, lang::sound) : memory_(static_cast<std::size_t>(own_memory<Lender>().total_bytes())) {
+  using sharing_with =
+      std::type_identity<decltype(detail::problem_of_sharing_memory<compiled, typename Lender::compiled>())>;
+  /// Places what is not shared in new memory, or in memory of the caller.
+  template <class Lender, class... Given>
+  program(std::type_identity<lang::sound>, Lender& lender, Given... given) : memory_(own_block(lender, given...)) {
     using sharing = detail::sharing<compiled, typename Lender::compiled>;
-    lender.memory_.check();
     sharing::set_addresses(machine_, lender.machine_, memory_.data());
     detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
-    if (!lender.memory_.is_in_family())
-      lender.memory_.join(detail::make_member<typename Lender::compiled>(lender.machine_), nullptr, false);
     memory_.join(detail::make_member<compiled>(machine_), &lender.memory_, sharing::trains_same);
   }
-  template <class Lender, class Problem>
-  program(Lender&, Problem) : program() {}
+  template <class Problem, class Lender, class... Given>
+  program(std::type_identity<Problem>, Lender&, Given...) : program() {}
+  template <class Lender, class... Given>
+  static detail::memory_block own_block(Lender& lender, Given... given) {
+    constexpr auto size = static_cast<std::size_t>(own_memory<Lender>().total_bytes());
+    lender.memory_.check();
+    if (!lender.memory_.is_in_family())
+      lender.memory_.join(detail::make_member<typename Lender::compiled>(lender.machine_), nullptr, false);
+    const auto check = [&](std::span<std::byte> memory) {
+      const std::span<std::byte> used = memory.first(std::min(memory.size(), size));
+      detail::refuse_shared_bytes(lender.memory_.family_bytes(used, true));
+      detail::refuse_shared_bytes(lender.machine_.shared_bytes(used, [](auto) { return true; }));
+    };
+    (check(given), ...);
+    return detail::memory_block(given..., size);
+  }
 
   detail::training_position& position() { return memory_.position(); }
   const detail::training_position& position() const { return memory_.position(); }
