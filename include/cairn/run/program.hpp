@@ -5,9 +5,10 @@
 #include "cairn/run/arena.hpp"
 #include "cairn/run/bind.hpp"
 #include "cairn/run/finite.hpp"
-#include "cairn/run/kept.hpp"
+#include "cairn/run/kept_calls.hpp"
 #include "cairn/run/machine.hpp"
 #include "cairn/run/microbatches.hpp"
+#include "cairn/run/rule_numbers.hpp"
 #include "cairn/run/sharing.hpp"
 #include "cairn/run/stand_in.hpp"
 #include "cairn/run/static_view.hpp"
@@ -138,7 +139,7 @@ class program {
       return detail::unknown_memory{};
     } else {
       static_assert(lang::report_of<typename sharing_with<Lender>::type>{}.shown);
-      return detail::sharing<compiled, typename Lender::compiled>::memory;
+      return sharing<Lender>::memory;
     }
   }
 
@@ -233,8 +234,7 @@ class program {
     static_assert(lang::report_of<problem>{}.shown);
     const kernels::default_float_mode mode;
     detail::check_settings("train", std::array{setting::not_negative("lr", given.lr.value_or(0))});
-    memory_.check_not_exchanged("before training goes on");
-    if (!memory_.own_exchanged().empty()) refuse_exchanged("before training goes on");
+    detail::check_trains_parameters(memory_);
     if constexpr (divides) {
       return step_in_parts<problem>(given, inputs...);
     } else {
@@ -413,16 +413,12 @@ class program {
   }
   /// Returns true if an update rule keeps a moment of this name.
   static constexpr bool has_moment(std::string_view name) {
-    return std::ranges::any_of(detail::kept_tensors<compiled>,
-                               [=](const detail::kept_tensor& t) { return t.moment == name && !name.empty(); });
+    return detail::has_moment(detail::kept_tensors<compiled>, name);
   }
   /// Throws program_error if `exchange` can never exchange this moment: because no update rule keeps it, or because
   /// parameters are stored as bf16.
   static void check_exchange(std::string_view moment) {
-    if (!std::same_as<parameter_type, real_type>)
-      refuse(program_error("cairn: moments are floats, and have no room among parameters that are stored as bf16"));
-    if (!has_moment(moment))
-      refuse(program_error(detail::text_of({"cairn: no rule of this program keeps a moment '", moment, "'"})));
+    detail::check_exchange(detail::kept_tensors<compiled>, !std::same_as<parameter_type, real_type>, moment);
   }
   /// Exchanges the moments of this name with their parameters, for all update rules that keep such a moment. A program
   /// can thus run with averages of the parameters, and then with the parameters again. Moments are zero before the
@@ -432,18 +428,7 @@ class program {
   /// - or if another moment is exchanged, in this program or in one that shares its memory.
   void exchange(std::string_view moment) {
     check_exchange(moment);
-    memory_.check();
-    const std::string before = detail::text_of({"before exchange(\"", moment, "\")"});
-    std::string_view& exchanged = memory_.own_exchanged();
-    if (!exchanged.empty() && exchanged != moment) refuse_exchanged(before);
-    if (exchanged.empty()) memory_.check_not_exchanged(before, moment);
-    const detail::kept_run all = kept();
-    detail::for_each_exchanged(
-        all.tensors, [&](std::size_t i) { return all.at(all.tensors[i]); }, sizeof(real_type), moment,
-        [](std::byte* parameter, std::byte* at, std::size_t bytes) {
-          std::swap_ranges(parameter, parameter + bytes, at);
-        });
-    exchanged = exchanged.empty() ? detail::moment_in(all.tensors, moment) : std::string_view{};
+    detail::exchange(memory_, kept(), moment);
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
@@ -528,8 +513,7 @@ class program {
     using problem = decltype(detail::problem_of_files<Path>());
     static_assert(lang::report_of<problem>{}.shown);
     check_usable();
-    memory_.check_not_exchanged("before save");
-    if constexpr (std::same_as<problem, lang::sound>) detail::kept_files<Path>::save(kept(), path, texts...);
+    if constexpr (std::same_as<problem, lang::sound>) detail::save_program(memory_, kept(), path, texts...);
   }
   /// Reads a file that `save` wrote, and returns the texts in the file. Also reads parameters and states from a file
   /// that PyTorch wrote. With partly{"encoder"}, reads only the parameters and states of this block. Throws
@@ -542,22 +526,9 @@ class program {
     static_assert(lang::report_of<problem>{}.shown);
     memory_.check();
     if constexpr (std::same_as<problem, lang::sound>) {
-      memory_.check_not_exchanged("before load");
-      const kernels::default_float_mode mode;
-      detail::kept_run run = kept();
-      if constexpr (sizeof...(part) > 0) {
-        auto texts = detail::kept_files<Path>::load(run, path, part...);
-        memory_.note_written();
-        if constexpr (accumulates) zero_grad();
-        return texts;
-      } else {
-        const detail::values_before before(run, memory_.is_in_family());
-        auto texts = detail::kept_files<Path>::load(run, path);
-        memory_.note_all_set(before.unchanged());
-        memory_.own_exchanged() = run.exchanged;
-        if constexpr (accumulates) zero_grad();
-        return texts;
-      }
+      auto texts = detail::load_program(memory_, kept(), path, part...);
+      if constexpr (accumulates) zero_grad();
+      return texts;
     }
   }
 
@@ -579,7 +550,6 @@ class program {
   static constexpr std::size_t padded_count =
       static_cast<std::size_t>(compiled::addresses.trained_bytes) / sizeof(parameter_type);
 
-  static constexpr const auto& rules = graphs::rules_of<typename compiled::model>;
   static constexpr bool checks_finite = lang::request<Options...>::template has<check_finite>;
 
   template <class Problem, class... Bound>
@@ -625,49 +595,18 @@ class program {
     ++position().steps;
     machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plans::gradient_base; });
   }
-  /// Writes the numbers that are the same for all parameters in this training step: the numbers of each update rule,
-  /// followed by one number for clipping. With clip_value<...> it is the limit of each number of a gradient. With
-  /// clip<...> it is the common factor of all gradients, which is 1 until their norm is known.
-  void set_rule_numbers(const train_options& given) {
-    std::size_t at = 0;
-    for_each_rule([&](const auto& rule) {
-      for (const double number : rule.numbers(given.lr.value_or(rule.lr), position().steps + 1))
-        rule_numbers_[at++] = static_cast<real_type>(number);
-    });
-    rule_numbers_[at] = static_cast<real_type>(clip.how == lang::clipping::norm ? 1 : clip.at);
-    machine_.base(plans::number_base) = reinterpret_cast<std::byte*>(rule_numbers_.data());
-    if constexpr (!std::same_as<parameter_type, real_type>) draw_keys();
-  }
-  /// Draws the keys for stochastic rounding in this training step, one for each parameter. A key depends on the
-  /// parameter's name.
-  void draw_keys() {
-    const auto& [from, next] = position().random;
-    for (int i = 0; i < machine::leaf_count; ++i) {
-      // The number of this training step is next - 1, because begin_step has already counted the step.
-      const random_stream stream{from, cairn::detail::hash64_of(".rounding", machine::leaf(i).long_hash), next - 1};
-      const auto words = stream(0);
-      std::copy_n(words.begin(), 2, keys_.begin() + 2 * i);
-    }
-    machine_.base(plans::key_base) = reinterpret_cast<std::byte*>(keys_.data());
-  }
+  /// Writes the numbers that update rules read in this training step.
+  void set_rule_numbers(const train_options& given) { rule_numbers_.set(machine_, given.lr, position()); }
   /// Computes the norm of all gradients, and sets the factor by which updates multiply the gradients, as PyTorch's
   /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
   void set_clip_factor() {
     const double norm = position().gradient_norm = norm_of_gradients();
     if constexpr (checks_finite) check_gradients();
-    // If the norm is NaN, the comparison is false, so the factor is NaN, too, as in PyTorch. With the
-    // comparison length > clip.at, NaN would count as a small norm.
-    const double length = norm + 1e-6;
-    rule_numbers_[rules.numbers - 1] = static_cast<real_type>(length <= clip.at ? 1 : clip.at / length);
+    rule_numbers_.set_clip_factor(norm);
   }
   double norm_of_gradients() const {
     return kernels::length_of(gradients().data(), static_cast<std::int64_t>(padded_count),
                               kernels::threads_at_hand(threads));
-  }
-  static void for_each_rule(auto visit) {
-    []<class... Names, auto... Rule>(lang::rule_list<lang::named_rule<Names, Rule>...>, auto& each) {
-      (each(Rule), ...);
-    }(typename compiled::model::purpose::updates{}, visit);
   }
   void check_loss(auto numbers) const {
     for (const auto number : numbers) {
@@ -678,12 +617,6 @@ class program {
     for_each_gradient([](std::string_view name, auto gradient) {
       detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
     });
-  }
-  [[noreturn, gnu::cold]] void refuse_exchanged(std::string_view before) {
-    const std::string_view exchanged = memory_.own_exchanged();
-    refuse(program_error(detail::text_of(
-        {"cairn: the moment '", exchanged, "' stands in the place of the parameters, since exchange(\"", exchanged,
-         "\") or a file that was saved then; call exchange(\"", exchanged, "\") once more ", before})));
   }
   detail::kept_run kept() {
     return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &position(), memory_.own_exchanged()};
@@ -768,40 +701,23 @@ class program {
   }
 
   template <class Lender>
+  using sharing = detail::sharing<compiled, typename Lender::compiled>;
+  template <class Lender>
   using sharing_with =
       std::type_identity<decltype(detail::problem_of_sharing_memory<compiled, typename Lender::compiled>())>;
-  /// Places what is not shared in new memory, or in memory of the caller.
   template <class Lender, class... Given>
-  program(std::type_identity<lang::sound>, Lender& lender, Given... given) : memory_(own_block(lender, given...)) {
-    using sharing = detail::sharing<compiled, typename Lender::compiled>;
-    sharing::set_addresses(machine_, lender.machine_, memory_.data());
-    detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
-    memory_.join(detail::make_member<compiled>(machine_), &lender.memory_, sharing::trains_same);
+  program(std::type_identity<lang::sound>, Lender& lender, Given... given)
+      : memory_(sharing<Lender>::make_block(lender.machine_, lender.memory_, given...)) {
+    sharing<Lender>::begin(machine_, memory_, lender.machine_, lender.memory_);
   }
   template <class Problem, class Lender, class... Given>
   program(std::type_identity<Problem>, Lender&, Given...) : program() {}
-  template <class Lender, class... Given>
-  static detail::memory_block own_block(Lender& lender, Given... given) {
-    constexpr auto size = static_cast<std::size_t>(own_memory<Lender>().total_bytes());
-    lender.memory_.check();
-    if (!lender.memory_.is_in_family())
-      lender.memory_.join(detail::make_member<typename Lender::compiled>(lender.machine_), nullptr, false);
-    const auto check = [&](std::span<std::byte> memory) {
-      const std::span<std::byte> used = memory.first(std::min(memory.size(), size));
-      detail::refuse_shared_bytes(lender.memory_.family_bytes(used, true));
-      detail::refuse_shared_bytes(lender.machine_.shared_bytes(used, [](auto) { return true; }));
-    };
-    (check(given), ...);
-    return detail::memory_block(given..., size);
-  }
-
   detail::training_position& position() { return memory_.position(); }
   const detail::training_position& position() const { return memory_.position(); }
 
   detail::memory_block memory_;
   machine machine_;
-  std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> rule_numbers_{};
-  std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
+  detail::rule_numbers<compiled> rule_numbers_;
   bool found_written_ = false;  // true after the first check that parameters are written
 };
 

@@ -1,10 +1,13 @@
 // Decides what a program shares with its lender: `program<loss<64>, ...> shorter{longest}`. The lender is the program
-// that has the memory. All of this is decided while the program compiles.
+// that has the memory. All of this is decided while the program compiles. run/family.hpp has what the programs tell one
+// another at run time.
 #pragma once
 
 #include "cairn/run/kept.hpp"
 #include "cairn/run/machine.hpp"
+#include "cairn/run/unwritten.hpp"
 
+#include <algorithm>
 #include <memory>
 
 namespace cairn::detail {
@@ -13,6 +16,18 @@ namespace cairn::detail {
 template <class Compiled>
 inline constexpr std::int64_t bytes_of_sums =
     block_of_sums<Compiled>::gradient_bytes + block_of_sums<Compiled>::bytes_behind_gradients;
+
+/// Returns the entry of a program in the list of programs that share its memory.
+template <class Compiled>
+std::unique_ptr<family_member> make_member(machine<Compiled>& of) {
+  auto made = std::make_unique<family_member>();
+  made->tensors = kept_tensors<Compiled>;
+  made->real_bytes = sizeof(typename Compiled::real);
+  for (const kept_tensor& one : made->tensors) made->addresses.push_back(of.at(one.at));
+  made->gradients = {of.base(plans::gradient_base), static_cast<std::size_t>(bytes_of_sums<Compiled>)};
+  made->arena = {of.base(plans::arena_base), static_cast<std::size_t>(arena_bytes<Compiled>())};
+  return made;
+}
 
 /// Compares the program of `Compiled` with its lender, the program of `Lender`.
 template <class Compiled, class Lender>
@@ -146,27 +161,33 @@ struct sharing {
       .elsewhere_bytes = Compiled::addresses.elsewhere_bytes,
       .division_bytes = shares_gradients ? 0 : block_of_sums<Compiled>::bytes_behind_gradients,
   };
-  /// Sets the addresses of the program. `at` is the program's own block.
-  static void set_addresses(machine<Compiled>& to, machine<Lender>& from, std::byte* at) {
+  /// Returns the block for everything that is not shared. The block takes the caller's memory, if `given` is a span.
+  /// Throws program_error if the lender has no memory, and memory_error if one of the programs that share memory uses
+  /// the caller's memory.
+  static memory_block make_block(machine<Lender>& from, memory_block& lent, auto... given) {
+    constexpr auto size = static_cast<std::size_t>(memory.total_bytes());
+    lent.check();
+    if (!lent.is_in_family()) lent.join(make_member<Lender>(from), nullptr, false);
+    const auto check = [&](std::span<std::byte> all) {
+      const std::span<std::byte> used = all.first(std::min(all.size(), size));
+      refuse_shared_bytes(lent.family_bytes(used, true));
+      refuse_shared_bytes(from.shared_bytes(used, [](auto) { return true; }));
+    };
+    (check(given), ...);
+    return memory_block(given..., size);
+  }
+  /// Sets the addresses of the program, whose block is `block_of_own`, and makes the program a member of the family.
+  static void begin(machine<Compiled>& to, memory_block& block_of_own, machine<Lender>& from, memory_block& lent) {
+    std::byte* const at = block_of_own.data();
     for (std::size_t i = 0; i < count; ++i)
       to.base(own[i].at.base) = is_shared(i) ? from.at(namesake_of(i).at) : at + block.offset[i];
     to.base(plans::gradient_base) =
         shares_gradients ? from.base(plans::gradient_base) : at + block.parameter_bytes + block.moment_bytes;
     to.base(plans::arena_base) = from.base(plans::arena_base);
+    mark_unwritten(machine<Compiled>::all_leaves(), to.leaf_bases(), block_of_own.bytes());
+    block_of_own.join(make_member<Compiled>(to), &lent, trains_same);
   }
 };
-
-/// Returns what a program tells the other programs that share its memory.
-template <class Compiled>
-std::unique_ptr<family_member> make_member(machine<Compiled>& of) {
-  auto made = std::make_unique<family_member>();
-  made->tensors = kept_tensors<Compiled>;
-  made->real_bytes = sizeof(typename Compiled::real);
-  for (const kept_tensor& one : made->tensors) made->addresses.push_back(of.at(one.at));
-  made->gradients = {of.base(plans::gradient_base), static_cast<std::size_t>(bytes_of_sums<Compiled>)};
-  made->arena = {of.base(plans::arena_base), static_cast<std::size_t>(arena_bytes<Compiled>())};
-  return made;
-}
 
 /// Returns the mistake that two programs cannot share their memory, or sound.
 template <class Compiled, class Lender>
