@@ -2,7 +2,7 @@
 // shares in this memory. A program can also share the memory of another program, which is then its lender.
 #pragma once
 
-#include "cairn/run/family.hpp"
+#include "cairn/run/record.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -47,10 +47,7 @@ inline void exchange(memory_block& memory, const kept_run& run, std::string_view
   if (!exchanged.empty() && exchanged != moment) refuse_exchanged(exchanged, before);
   if (exchanged.empty()) memory.check_not_exchanged(before, moment);
   for_each_exchanged(
-      run.tensors, [&](std::size_t i) { return run.at(run.tensors[i]); }, run.real_bytes, moment,
-      [](std::byte* parameter, std::byte* at, std::size_t bytes) {
-        std::swap_ranges(parameter, parameter + bytes, at);
-      });
+      run.tensors, [&](std::size_t i) { return run.at(run.tensors[i]); }, run.real_bytes, moment, swap_bytes);
   exchanged = exchanged.empty() ? moment_in(run.tensors, moment) : std::string_view{};
 }
 

@@ -3,6 +3,7 @@
 // another at run time.
 #pragma once
 
+#include "cairn/run/family.hpp"
 #include "cairn/run/kept.hpp"
 #include "cairn/run/machine.hpp"
 #include "cairn/run/unwritten.hpp"
@@ -20,9 +21,8 @@ inline constexpr std::int64_t bytes_of_sums =
 /// Returns the entry of a program in the list of programs that share its memory.
 template <class Compiled>
 std::unique_ptr<family_member> make_member(machine<Compiled>& of) {
-  auto made = std::make_unique<family_member>();
+  auto made = std::make_unique<family_entry<typename Compiled::real>>();
   made->tensors = kept_tensors<Compiled>;
-  made->real_bytes = sizeof(typename Compiled::real);
   for (const kept_tensor& one : made->tensors) made->addresses.push_back(of.at(one.at));
   made->gradients = {of.base(plans::gradient_base), static_cast<std::size_t>(bytes_of_sums<Compiled>)};
   made->arena = {of.base(plans::arena_base), static_cast<std::size_t>(arena_bytes<Compiled>())};
