@@ -161,20 +161,18 @@ struct sharing {
       .elsewhere_bytes = Compiled::addresses.elsewhere_bytes,
       .division_bytes = shares_gradients ? 0 : block_of_sums<Compiled>::bytes_behind_gradients,
   };
-  /// Returns the block for everything that is not shared. The block takes the caller's memory, if `given` is a span.
-  /// Throws program_error if the lender has no memory, and memory_error if one of the programs that share memory uses
-  /// the caller's memory.
-  static memory_block make_block(machine<Lender>& from, memory_block& lent, auto... given) {
-    constexpr auto size = static_cast<std::size_t>(memory.total_bytes());
-    lent.check();
-    if (!lent.is_in_family()) lent.join(make_member<Lender>(from), nullptr, false);
-    const auto check = [&](std::span<std::byte> all) {
-      const std::span<std::byte> used = all.first(std::min(all.size(), size));
-      refuse_shared_bytes(lent.family_bytes(used, true));
-      refuse_shared_bytes(from.shared_bytes(used, [](auto) { return true; }));
-    };
-    (check(given), ...);
-    return memory_block(given..., size);
+  /// Returns a block for everything that is not shared. Throws program_error if the lender has no memory.
+  static memory_block make_block(machine<Lender>& from, memory_block& lent) {
+    begin_family(from, lent);
+    return memory_block(bytes_of_own);
+  }
+  /// Returns such a block in memory of the caller. Throws memory_error if a program that shares memory uses the memory.
+  static memory_block make_block(machine<Lender>& from, memory_block& lent, std::span<std::byte> given) {
+    begin_family(from, lent);
+    const std::span<std::byte> used = given.first(std::min(given.size(), bytes_of_own));
+    refuse_shared_bytes(lent.family_bytes(used, true));
+    refuse_shared_bytes(from.shared_bytes(used, [](auto) { return true; }));
+    return memory_block(given, bytes_of_own);
   }
   /// Sets the addresses of the program, whose block is `block_of_own`, and makes the program a member of the family.
   static void begin(machine<Compiled>& to, memory_block& block_of_own, machine<Lender>& from, memory_block& lent) {
@@ -186,6 +184,13 @@ struct sharing {
     to.base(plans::arena_base) = from.base(plans::arena_base);
     mark_unwritten(machine<Compiled>::all_leaves(), to.leaf_bases(), block_of_own.bytes());
     block_of_own.join(make_member<Compiled>(to), &lent, trains_same);
+  }
+
+ private:
+  static constexpr auto bytes_of_own = static_cast<std::size_t>(memory.total_bytes());
+  static void begin_family(machine<Lender>& from, memory_block& lent) {
+    lent.check();
+    if (!lent.is_in_family()) lent.join(make_member<Lender>(from), nullptr, false);
   }
 };
 
