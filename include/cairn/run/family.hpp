@@ -1,4 +1,4 @@
-// What programs that share memory know of one another. Programs that share memory are a family. The root of the family
+// Lets programs that share memory know of one another. Programs that share memory are a family. The root of the family
 // is the program that has no lender.
 #pragma once
 
@@ -17,8 +17,8 @@
 namespace cairn::detail {
 
 /// The entry of one program in the list of its family. The facts that are not atomic are constant after `link`. The
-/// addresses are those of memory, which stays where it is if a program is moved. `Real` is the type of real numbers of
-/// the family.
+/// addresses stay valid if a program is moved, because its memory stays in its place. `Real` is the type of real numbers
+/// of the family.
 template <class Real>
 class family_entry final : public family_member {
  public:
@@ -27,8 +27,8 @@ class family_entry final : public family_member {
   std::span<std::byte> gradients, arena;  ///< memory of training steps
 
   /// Links the entry into the list of the lender's family. If there is no lender, the entry is the root of a new
-  /// family. If the program has no parameters and states of its own, its parameters are as much written as those of
-  /// the lender.
+  /// family. A program that has no parameters and states of its own takes over the lender's knowledge of whether they
+  /// were written.
   void link(memory_record& own, memory_record* lent) override {
     const guard lock;
     record_ = &own;

@@ -1,4 +1,4 @@
-// What `save`, `load` and `exchange` of a program do, as far as it does not depend on the model.
+// Implements `save`, `load` and `exchange` of a program. This code does not depend on the model.
 #pragma once
 
 #include "cairn/kernel/float_mode.hpp"
