@@ -17,8 +17,8 @@
 namespace cairn::detail {
 
 /// The entry of one program in the list of its family. The facts that are not atomic are constant after `link`. The
-/// addresses stay valid if a program is moved, because its memory stays in its place. `Real` is the type of real numbers
-/// of the family.
+/// addresses stay valid if a program is moved, because its memory stays in its place. `Real` is the type of the real
+/// numbers of the family.
 template <class Real>
 class family_entry final : public family_member {
  public:
