@@ -39,15 +39,16 @@ inline void check_trains_parameters(memory_block& memory) {
   if (const std::string_view exchanged = memory.own_exchanged(); !exchanged.empty())
     refuse_exchanged(exchanged, before);
 }
-/// Exchanges the moments of this name with their parameters.
-inline void exchange(memory_block& memory, const kept_run& run, std::string_view moment) {
+/// Exchanges the moments of this name with their parameters, which are numbers of type `Real`.
+template <class Real>
+void exchange(memory_block& memory, const kept_run& run, std::string_view moment) {
   memory.check();
   const std::string before = text_of({"before exchange(\"", moment, "\")"});
   std::string_view& exchanged = memory.own_exchanged();
   if (!exchanged.empty() && exchanged != moment) refuse_exchanged(exchanged, before);
   if (exchanged.empty()) memory.check_not_exchanged(before, moment);
   for_each_exchanged(
-      run.tensors, [&](std::size_t i) { return run.at(run.tensors[i]); }, run.real_bytes, moment, swap_bytes);
+      run.tensors, [&](std::size_t i) { return run.at(run.tensors[i]); }, sizeof(Real), moment, swap_bytes);
   exchanged = exchanged.empty() ? moment_in(run.tensors, moment) : std::string_view{};
 }
 

@@ -66,10 +66,11 @@ struct kept_run {
 
 /// The values of parameters and states before a file is loaded. Programs that share the parameters ask which values the
 /// file has changed.
+template <class Run>
 class values_before {
  public:
   /// Copies the values if `is_asked` is true.
-  values_before(const kept_run& run, bool is_asked) : run_(run) {
+  values_before(const Run& run, bool is_asked) : run_(run) {
     if (is_asked)
       for_each_leaf([this](std::byte* at, std::size_t size) { bytes_.insert(bytes_.end(), at, at + size); });
   }
@@ -91,7 +92,7 @@ class values_before {
       if (one.is_leaf()) visit(run_.at(one), run_.bytes(one));
     }
   }
-  const kept_run& run_;
+  const Run& run_;
   std::vector<std::byte> bytes_;
 };
 

@@ -428,7 +428,7 @@ class program {
   /// - or if another moment is exchanged, in this program or in one that shares its memory.
   void exchange(std::string_view moment) {
     check_exchange(moment);
-    detail::exchange(memory_, kept(), moment);
+    detail::exchange<real_type>(memory_, kept(), moment);
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
