@@ -43,6 +43,30 @@ BOOST_AUTO_TEST_CASE(a_step_that_updates_allocates_nothing) {
   allocates_nothing<models::dropped_in_nested, update<adamw_options{}>, clip<1>>();
 }
 
+BOOST_AUTO_TEST_CASE(steps_of_programs_that_share_memory_allocate_nothing) {
+  using namespace cairn;
+  constexpr auto judge = block<"d">(nn::linear<"fc1", 8> | nn::relu | nn::linear<"fc2", 1>);
+  constexpr auto made = input<"noise", 8, 4> | block<"g">(nn::linear<"fc1", 8> | nn::relu | nn::linear<"fc2", 6>);
+  constexpr auto judge_loss =
+      mean(softplus(-(input<"x", 8, 6> | judge))) + mean(softplus(made | shared(judge) | nn::dropout<"drop", 0.1>));
+  constexpr auto rule = averaged{adamw_options{}, 0.9};
+  program<judge_loss, freeze<"g">, update<rule>> lender;
+  program<mean(softplus(-(made | judge))), freeze<"d">, update<rule>> sharer{lender};
+  program<mean(softplus(made | judge)), freeze<"g">, accumulate_gradients> summing{lender};
+  predictor<made> predict{sharer};
+  lender.init(seed{1});
+  sharer.init(seed{1});
+  const std::vector<float> x(8 * 6, 0.25F), noise(8 * 4, 0.5F);
+  const auto once = [&] {
+    static_cast<void>(lender.train(bind<"x">(x), bind<"noise">(noise)));
+    static_cast<void>(sharer.train(bind<"noise">(noise)));
+    static_cast<void>(summing.value_and_grad(bind<"noise">(noise)));
+    static_cast<void>(predict(bind<"noise">(noise)));
+  };
+  once();
+  BOOST_TEST(counted(once) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(an_epoch_of_shuffled_batches_allocates_nothing) {
   using namespace cairn;
   data::dataset set{.images = std::vector<float>(100 * 12, 0.25F),

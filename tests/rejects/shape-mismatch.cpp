@@ -407,6 +407,23 @@ constexpr auto x = input<"x", 8, 16>;   // right
 constexpr auto model = nn::linear<"in", 16> | nn::relu | nn::linear<"head", 4>;
 constexpr auto loss = cross_entropy(x | model, labels<"y", 4, 8>);
 
+// case: shape-mismatch-extents-of-parts
+// says: a tensor has at most 6 extents, each a positive constant below 2\^31, that of the batch too
+// shows: fact::input<cairn::fixed_string<2>\{"x"\}>
+// shows: operation<cairn::fixed_string<16>\{"the whole batch"\}>
+// shows: fact::extents<2147483648>
+constexpr auto loss = mean(square(input<"x", 1024, 4> | nn::linear<"head", 4>));
+static_assert(detail::checked<loss, microbatch<2'097'152>>());  // wrong
+static_assert(detail::checked<loss, microbatch<2'097'151>>());  // right
+
+// case: shape-mismatch-extents-of-shards
+// says: a tensor has at most 6 extents, each a positive constant below 2\^31, that of the batch too
+// shows: fact::input<cairn::fixed_string<2>\{"x"\}>
+// shows: fact::extents<70368744177664>
+constexpr auto loss = mean(square(input<"x", 1024, 4> | nn::linear<"head", 4>));
+static_assert(detail::checked<loss, shards<65536>, microbatch<up_to<1'048'576>>>());  // wrong
+static_assert(detail::checked<loss, shards<65536>, microbatch<up_to<16>>>());         // right
+
 // case: shape-mismatch-flip
 // says: the argument has no such axes
 // shows: operation<cairn::fixed_string<5>\{"flip"\}, float ?\[4\]\[6\]>, .*axes<0, 2>

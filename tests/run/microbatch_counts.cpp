@@ -200,6 +200,35 @@ BOOST_AUTO_TEST_CASE(a_callback_is_called_in_order_and_once_more_for_counts) {
   BOOST_TEST(calls == (std::vector{0, 1, 2, 3, 0, 1, 2, 3}));
 }
 
+/// Labels are counted before the first microbatch runs. So a callback gives the same arrays twice, which a debug build
+/// checks.
+BOOST_AUTO_TEST_CASE(a_callback_that_gives_other_arrays_the_second_time) {
+  using trained = program<ignored(rows_of<rows>{}), shards<2>, microbatch<2>, update<adamw_options{}>>;
+  const uneven_batch<float> b(4, 0), other(4, 1);
+  trained step;
+  step.init(seed{3});
+  const std::vector<float> before(step.parameters().begin(), step.parameters().end());
+  for (int changed = 0; changed < 4; ++changed) {
+    int calls = 0;
+    const auto changing = [&](int part) {
+      const bool is_second = calls++ >= 4;
+      return inputs(bind<"x">((is_second && part == changed ? other : b).x_of(part)), bind<"y">(b.y_of(part)));
+    };
+    if constexpr (detail::is_debug_build) {
+      BOOST_CHECK_EXCEPTION(step.train(changing), program_error, [](const program_error& e) {
+        return std::string_view(e.what()).starts_with("cairn: the callback gave other arrays");
+      });
+      BOOST_TEST(std::ranges::equal(step.parameters(), before));
+      BOOST_TEST((step.steps() == 0 && step.random().step == 0U));
+    }
+  }
+  step.train([&](int part) { return inputs(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part))); });
+  BOOST_TEST(step.steps() == 1);
+  // The check takes no bytes of the stack for each microbatch.
+  using many = detail::compiled_of<ignored(rows_of<rows>{}), true, shards<2>, microbatch<up_to<1'000'000>>>;
+  static_assert(sizeof(detail::divided_step<many, true>) < 1024);
+}
+
 BOOST_AUTO_TEST_CASE(a_batch_that_is_not_divided_has_the_mean_of_one_part) {
   program<counted_by_the_user(rows_of<rows>{})> counted;
   constexpr auto m = input<"m", rows>;

@@ -243,6 +243,20 @@ BOOST_AUTO_TEST_CASE(a_callback_that_uses_its_program) {
   refuses([&] { step.init(seed{2}); });
   refuses([&] { step.param<"bn.running_mean">(); });
   refuses([&] { predictor<hidden>{step}; });
+  refuses([&] { const trained moved = std::move(step); });
+  refuses([&] { const auto moved = std::move(sharing); });
+  trained other;
+  refuses([&] { step = std::move(other); });
+  refuses([&] { other = std::move(step); });
+  other.init(seed{1});  // still has its memory
+  observed<trained> given;
+  given.step.init(seed{1});
+  BOOST_CHECK_THROW(given.step.train([&](int part) {
+    const trained moved = std::move(given.step);
+    return inputs(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part)));
+  }),
+                    program_error);
+  given.step.train(bind<"x">(b.x), bind<"y">(b.y));
   // a predictor that exists reads the parameters and states of before the step
   const std::vector<float> whole(predict(bind<"x">(b.x_of(0))).begin(), predict(bind<"x">(b.x_of(0))).end());
   step.train([&](int part) {

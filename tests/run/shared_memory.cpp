@@ -340,6 +340,310 @@ BOOST_AUTO_TEST_CASE(an_exchange_is_seen_by_both_programs) {
   run<4>(shorter);
 }
 
+// --- Exchanged moments of programs that train different parameters.
+
+constexpr auto averaging_rule = averaged{adamw_options{}, 0.9};
+using averaging_discriminator = program<discriminator_loss<8>, freeze<"g">, update<averaging_rule>>;
+using averaging_generator = program<generator_loss<8>, freeze<"d">, update<averaging_rule>>;
+
+bool names_other_program(const program_error& e) {
+  return std::string_view(e.what()).starts_with(
+      "cairn: the moment 'average' of a program that shares this memory stands in the place of parameters; call "
+      "exchange(\"average\") of that program once more");
+}
+
+BOOST_AUTO_TEST_CASE(an_exchange_is_seen_by_a_program_that_trains_others) {
+  const folder place;
+  averaging_discriminator d;
+  averaging_generator g{d};
+  d.init(seed{5});
+  g.init(seed{5});
+  const auto noise = first_numbers(8 * 4);
+  const auto train_d = [&] { return d.train(bind<"x">(numbers), bind<"noise">(noise)); };
+  const auto train_g = [&] { return g.train(bind<"noise">(noise)); };
+  train_d();
+  train_g();
+  g.save(place.path / "g");
+  const std::string before = saved(g);
+  d.exchange("average");
+  BOOST_CHECK_EXCEPTION(train_g(), program_error, names_other_program);
+  BOOST_CHECK_EXCEPTION(g.save(place.path / "never"), program_error, names_other_program);
+  BOOST_CHECK_EXCEPTION(g.load(place.path / "g"), program_error, names_other_program);
+  BOOST_CHECK_EXCEPTION(g.init(seed{5}), program_error, names_other_program);
+  g.exchange("average");  // of other parameters
+  BOOST_CHECK_THROW(train_d(), program_error);
+  g.exchange("average");
+  d.exchange("average");
+  BOOST_TEST((saved(g) == before));
+  train_g();
+  g.exchange("average");
+  BOOST_CHECK_EXCEPTION(train_d(), program_error, names_other_program);
+  g.exchange("average");
+  train_d();
+}
+
+BOOST_AUTO_TEST_CASE(two_programs_do_not_exchange_one_parameter) {
+  constexpr auto trunk = x<8> | nn::linear<"trunk", 8> | nn::tanh;
+  constexpr auto rule = averaging_rule;
+  program<mean(square(trunk | nn::linear<"first", 2>)), update<rule>> first;
+  program<mean(square(trunk | nn::linear<"second", 1>)), update<rule>> second{first};
+  first.init(seed{1});
+  second.init(seed{1});
+  first.train(bind<"x">(numbers));
+  second.train(bind<"x">(numbers));
+  const std::string before = saved(first);
+  first.exchange("average");
+  BOOST_CHECK_EXCEPTION(second.exchange("average"), program_error, names_other_program);
+  first.exchange("average");
+  second.exchange("average");
+  BOOST_CHECK_EXCEPTION(first.exchange("average"), program_error, names_other_program);
+  second.exchange("average");
+  BOOST_TEST((saved(first) == before));
+  // Both programs have an average of their own, and share the moments of AdamW.
+  trainer plain;
+  program<loss<4>, update<rule>> a{plain}, b{plain};
+  plain.init(seed{1});
+  run<4>(a);
+  run<4>(b);
+  const std::string of_plain = saved(plain);
+  a.exchange("average");
+  BOOST_CHECK_EXCEPTION(b.exchange("average"), program_error, names_other_program);
+  BOOST_CHECK_EXCEPTION(run<4>(b), program_error, names_other_program);
+  BOOST_CHECK_EXCEPTION(run<8>(plain), program_error, names_other_program);
+  a.exchange("average");
+  BOOST_TEST((saved(plain) == of_plain));
+}
+
+// The averages end with the program that keeps them. So its end puts the parameters back.
+BOOST_AUTO_TEST_CASE(the_end_of_a_program_puts_parameters_back) {
+  averaging_discriminator d;
+  d.init(seed{5});
+  std::string before;
+  {
+    averaging_generator g{d};
+    g.init(seed{5});
+    g.train(bind<"noise">(first_numbers(8 * 4)));
+    before = saved(d);
+    g.exchange("average");
+    BOOST_CHECK_THROW(d.save("never"), program_error);
+  }
+  BOOST_TEST((saved(d) == before));
+  trainer plain;
+  {
+    program<loss<4>, update<averaging_rule>> averaging{plain};
+    averaging.init(seed{1});
+    run<4>(averaging);
+    before = saved(plain);
+    averaging.exchange("average");
+  }
+  BOOST_TEST((saved(plain) == before));
+  run<8>(plain);
+  program<loss<8>, update<averaging_rule>> longest;
+  {
+    // Here the lender keeps the averages, too.
+    program<loss<4>, update<averaging_rule>> shorter{longest};
+    shorter.init(seed{1});
+    run<4>(shorter);
+    shorter.exchange("average");
+  }
+  BOOST_CHECK_THROW(run<8>(longest), program_error);
+  longest.exchange("average");
+  run<8>(longest);
+}
+
+BOOST_AUTO_TEST_CASE(an_optimizer_does_not_train_exchanged_parameters) {
+  program<loss<8>> longest;
+  program<loss<4>, update<averaging_rule>> shorter{longest};
+  longest.init(seed{1});
+  adamw optimizer{longest};
+  run<4>(shorter);
+  run<8>(longest);
+  const std::string before = saved(longest);
+  shorter.exchange("average");
+  BOOST_CHECK_EXCEPTION(optimizer.update(), program_error, names_other_program);
+  shorter.exchange("average");
+  BOOST_TEST((saved(longest) == before));
+  optimizer.update();
+}
+
+// The file of a program has only moments of that program. So it could not put the parameters back.
+BOOST_AUTO_TEST_CASE(a_file_has_the_moment_that_is_exchanged) {
+  const folder place;
+  trainer longest;
+  program<loss<4>, update<averaging_rule>> shorter{longest};
+  shorter.init(seed{1});
+  run<4>(shorter);
+  const std::string before = saved(longest);
+  shorter.exchange("average");
+  BOOST_CHECK_EXCEPTION(longest.save(place.path / "never"), program_error, names_other_program);
+  shorter.save(place.path / "during");
+  shorter.exchange("average");
+  shorter.load(place.path / "during");
+  BOOST_CHECK_THROW(run<8>(longest), program_error);
+  shorter.exchange("average");
+  BOOST_TEST((saved(longest) == before));
+  longest.save(place.path / "after");
+  longest.load(place.path / "after");
+  run<8>(longest);
+}
+
+// --- A program counts as initialized if its own parameters were set.
+
+constexpr auto short_net = x<8> | nn::linear<"trunk", 8>;
+constexpr auto long_net = short_net | nn::tanh | nn::linear<"head", 4> | nn::tanh | nn::linear<"last", 2>;
+using long_trainer = program<mean(square(long_net)), update<adamw_options{}>>;
+using trunk_trainer = program<mean(square(short_net)), update<adamw_options{}>>;
+
+bool is_unwritten(const program_error& e) {
+  return std::string_view(e.what()).starts_with("cairn: the parameters were neither initialized nor written");
+}
+
+BOOST_AUTO_TEST_CASE(initialization_counts_for_the_parameters_that_were_set) {
+  const folder place;
+  {
+    trunk_trainer alone;
+    alone.init(seed{2});
+    alone.save(place.path / "trunk");
+  }
+  const auto check = [](auto set_trunk) {
+    long_trainer whole;
+    trunk_trainer trunk{whole};
+    program<mean(square(x<8> | nn::linear<"trunk", 8> | nn::linear<"other", 2>)), update<adamw_options{}>> sibling{
+        whole};
+    predictor<long_net> predict{whole};
+    predictor<short_net> predict_trunk{whole};
+    set_trunk(trunk);
+    trunk.train(bind<"x">(numbers));
+    static_cast<void>(predict_trunk(bind<"x">(numbers)));
+    BOOST_CHECK_EXCEPTION(whole.train(bind<"x">(numbers)), program_error, is_unwritten);
+    BOOST_CHECK_EXCEPTION(whole.save("never"), program_error, is_unwritten);
+    BOOST_CHECK_EXCEPTION(predict(bind<"x">(numbers)), program_error, is_unwritten);
+    BOOST_CHECK_EXCEPTION(sibling.train(bind<"x">(numbers)), program_error, is_unwritten);
+    for (const bool is_first : {true, false}) {
+      BOOST_CHECK_EXCEPTION(whole.train(bind<"x">(numbers)), program_error, is_unwritten);
+      if (is_first) whole.param<"head.weight">().fill(1), whole.param<"head.bias">().fill(0);
+      else whole.param<"last.weight">().fill(1), whole.param<"last.bias">().fill(0);
+    }
+    whole.train(bind<"x">(numbers));
+    static_cast<void>(predict(bind<"x">(numbers)));
+    sibling.init(seed{1});
+    sibling.train(bind<"x">(numbers));
+  };
+  check([](auto& step) { step.init(seed{1}); });
+  check([&](auto& step) { step.load(place.path / "trunk"); });
+  check([&](auto& step) { step.load(place.path / "trunk", partly{"trunk"}); });
+}
+
+BOOST_AUTO_TEST_CASE(half_updated_parameters_stay_so_until_all_were_set) {
+  constexpr auto fragile = layer([](auto v) { return make<own::fragile_op>(v); });
+  constexpr auto segment = ckpt<"s", allow_useless>(nn::linear<"first", 1> | fragile | nn::linear<"mid", 4>);
+  constexpr auto start = param<"start", 1, 4>;
+  using rule = update<sgd_options{.lr = 0.1}>;
+  const auto break_step = [](auto& step) {
+    own::fragile_op::calls_left = 1;
+    BOOST_CHECK_THROW(step.train(), std::runtime_error);
+    own::fragile_op::calls_left = 1'000'000;
+  };
+  program<mean(square(start | segment | nn::tanh | nn::linear<"last", 2>)), rule> whole;
+  program<mean(square(start | nn::linear<"last", 2>)), rule> part{whole};
+  whole.init(seed{1});
+  break_step(whole);
+  BOOST_CHECK_THROW(whole.train(), program_error);
+  BOOST_CHECK_THROW(part.train(), program_error);
+  part.init(seed{1});
+  part.train();
+  BOOST_CHECK_THROW(whole.train(), program_error);
+  BOOST_CHECK_THROW(whole.save("never"), program_error);
+  whole.init(seed{1});
+  whole.train();
+  // All parameters that the step of the part updates were set, so the parameters of the whole program are sound.
+  program<mean(square(start | nn::linear<"first", 1> | nn::linear<"mid", 4> | nn::linear<"last", 2>)), rule> sound;
+  {
+    program<mean(square(start | segment)), rule> fragile_part{sound};
+    sound.init(seed{1});
+    break_step(fragile_part);
+    BOOST_CHECK_THROW(sound.train(), program_error);
+    fragile_part.init(seed{1});
+    sound.train();
+    break_step(fragile_part);
+  }
+  BOOST_CHECK_THROW(sound.train(), program_error);  // although the program whose step failed has ended
+}
+
+// --- Moments follow values that are set anew.
+
+BOOST_AUTO_TEST_CASE(moments_of_other_programs_begin_anew) {
+  const folder place;
+  using d_type = gan<adamw_options>::discriminator;
+  using g_type = gan<adamw_options>::generator;
+  d_type d;
+  g_type g{d};
+  d.init(seed{5});
+  g.init(seed{5});
+  const auto noise = first_numbers(8 * 4);
+  const auto train = [&] {
+    d.train(bind<"x">(numbers), bind<"noise">(noise));
+    g.train(bind<"noise">(noise));
+  };
+  train();
+  d.save(place.path / "d");
+  g.save(place.path / "g");
+  const auto moment = [&] { return g.moment<"g.fc2.bias", "exp_avg">()(1); };
+  const float before = moment();
+  BOOST_TEST(before != 0);
+  // The files of both programs have the same parameters. So the second file leaves the moments of the first.
+  train();
+  d.load(place.path / "d");
+  BOOST_TEST(moment() == 0);
+  BOOST_TEST(g.steps() == 0);
+  g.load(place.path / "g");
+  BOOST_TEST(moment() == before);
+  BOOST_TEST(g.steps() == 1);
+  BOOST_TEST(d.steps() == 1);
+  BOOST_TEST((saved(d) == read_bytes(place.path / "d")));
+  BOOST_TEST((saved(g) == read_bytes(place.path / "g")));
+  d.init(seed{6});
+  BOOST_TEST(moment() == 0);
+  BOOST_TEST(g.steps() == 0);
+  // A program without moments sets parameters of which its lender has moments.
+  trainer longest;
+  program<loss<4>> plain{longest};
+  longest.init(seed{1});
+  run<8>(longest);
+  plain.init(seed{1});
+  BOOST_TEST((longest.moment<"fc2.bias", "exp_avg">()(1) == 0));
+  BOOST_TEST(longest.steps() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_the_caller_is_not_that_of_another_program) {
+  using d_type = gan<adamw_options>::discriminator;
+  using g_type = gan<adamw_options>::generator;
+  alignas(memory_alignment) static std::byte memory[d_type::memory().total_bytes() + (1 << 16)];
+  d_type d{memory};
+  g_type g{d};
+  d.init(seed{5});
+  using generated = predictor<generated_pictures<8>>;
+  constexpr std::size_t needed = static_cast<std::size_t>(generated::memory().peak_bytes);
+  // In front of the arena of the discriminator lie gradients or moments. The generator does not have them.
+  for (std::size_t at = 0; at < d_type::memory().total_bytes(); at += memory_alignment) {
+    const std::span<std::byte> given = std::span(memory).subspan(at, needed);
+    bool by_lender = false, by_sharer = false;
+    try {
+      generated of_lender{d, given};
+    } catch (const memory_error&) {
+      by_lender = true;
+    }
+    try {
+      generated of_sharer{g, given};
+    } catch (const memory_error&) {
+      by_sharer = true;
+    }
+    BOOST_TEST(by_lender == by_sharer);
+  }
+  const auto moment = g.moment<"g.fc2.bias", "exp_avg">();
+  BOOST_CHECK_THROW((generated{d, std::span(reinterpret_cast<std::byte*>(moment.data()), needed)}), memory_error);
+}
+
 // --- Files, and programs that do not train.
 
 BOOST_AUTO_TEST_CASE(a_file_of_one_program_loads_in_the_other) {
@@ -434,6 +738,8 @@ BOOST_AUTO_TEST_CASE(a_step_that_throws_stops_both_programs) {
     BOOST_CHECK_EXCEPTION(other.save("never"), program_error, refused);
     other.init(seed{1});
     static_cast<void>(predict());
+    other.train();
+    breaks.init(seed{1});
     breaks.train();
   };
   program<mean(square(start | segment | last)), rule> lender;
@@ -547,6 +853,46 @@ BOOST_AUTO_TEST_CASE(a_lender_in_memory_of_the_caller) {
   BOOST_TEST(shorter.steps() == 3);
   moved = trainer();
   check_refuses(shorter, predict, lost, lost_by_predictor);
+}
+
+BOOST_AUTO_TEST_CASE(a_sharing_program_in_memory_of_the_caller) {
+  using d_type = gan<adamw_options>::discriminator;
+  using g_type = gan<adamw_options>::generator;
+  constexpr auto size = static_cast<std::size_t>(g_type::own_memory<d_type>().total_bytes());
+  alignas(memory_alignment) static std::byte lent[d_type::memory().total_bytes()], own[size];
+  const auto noise = first_numbers(8 * 4);
+  for (const bool lender_has_record : {true, false}) {
+    std::optional<d_type> d;
+    if (lender_has_record) d.emplace();
+    else d.emplace(lent);
+    d_type d_twin;
+    g_type g{*d, own}, g_twin{d_twin};
+    const auto moment = g.moment<"g.fc2.bias", "exp_avg">();
+    BOOST_TEST((reinterpret_cast<std::byte*>(moment.data()) >= own && moment.size() > 0));
+    for (auto* step : {&*d, &d_twin}) step->init(seed{5});
+    for (auto* step : {&g, &g_twin}) step->init(seed{5});
+    g_type moved = std::move(g);
+    predictor<generated_pictures<1>> predict{moved};
+    for (int i = 0; i < 2; ++i) {
+      BOOST_TEST(d->train(bind<"x">(numbers), bind<"noise">(noise)) ==
+                 d_twin.train(bind<"x">(numbers), bind<"noise">(noise)));
+      BOOST_TEST(moved.train(bind<"noise">(noise)) == g_twin.train(bind<"noise">(noise)));
+      BOOST_TEST((saved(*d) == saved(d_twin)));
+      BOOST_TEST((saved(moved) == saved(g_twin)));
+    }
+    BOOST_CHECK_THROW((g_type{*d, std::span(own).first(size - 64)}), memory_error);
+    BOOST_CHECK_THROW((g_type{*d, std::span(own).subspan(1)}), memory_error);
+    BOOST_CHECK_THROW((g_type{*d, d->arena()}), memory_error);
+    BOOST_CHECK_THROW((g_type{*d, own}), memory_error);  // there are the moments of the first generator
+    BOOST_TEST((saved(moved) == saved(g_twin)));
+    d.reset();
+    BOOST_CHECK_THROW(moved.train(bind<"noise">(noise)), program_error);
+    BOOST_CHECK_THROW(predict(bind<"noise">(first_numbers(4))), program_error);
+  }
+  trainer longest;
+  shorter_trainer shorter{longest, std::span<std::byte>()};  // needs no memory of its own
+  shorter.init(seed{1});
+  run<4>(shorter);
 }
 
 // A lender is destroyed while predictors of a sharing program run in other threads. They must not read freed memory.

@@ -11,6 +11,39 @@ constexpr shape whole_batch_of(shape one, int count) {
   one.extent[0] *= count;
   return one;
 }
+/// Returns the first extent of an array that holds all microbatches of an input. A tensor may not have an extent as
+/// large.
+constexpr std::int64_t rows_of_whole_batch(const shape& one, const lang::division& division) {
+  return division.parts() * (one.rank == 0 ? 1 : one.extent[0]);
+}
+/// Returns the first input of which the array of the whole batch would be too large for a tensor, or none.
+template <class Graph>
+constexpr int find_too_large_input(const Graph& g, const lang::division& division) {
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (g.leaf_op(i).what != graphs::role::input) continue;
+    const shape one = g.leaf_op(i).results[0].extents;
+    const std::int64_t row = one.count() / (one.rank == 0 ? 1 : one.extent[0]);
+    const std::int64_t rows = rows_of_whole_batch(one, division);
+    if (!is_extent(rows) || !can_be_counted(rows, row)) return i;
+  }
+  return graphs::none;
+}
+/// Rejects a division by which the array of the whole batch would be too large for a tensor.
+struct whole_batch_is_tensor {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr const auto& g = Compiled::graph;
+    constexpr lang::division division = Compiled::model::purpose::division;
+    constexpr int i = division.divides() ? find_too_large_input(g, division) : graphs::none;
+    if constexpr (i == graphs::none) {
+      return sound{};
+    } else {
+      constexpr std::int64_t rows = rows_of_whole_batch(g.leaf_op(i).results[0].extents, division);
+      return mistake<misuse::positive_extents, top_scope, about<fact::input, leaf_name<Compiled, i>>,
+                     fact::operation<"the whole batch">, fact::extents<rows>>{};
+    }
+  }
+};
 /// Rejects `over_parts` in the body of a scan: each iteration would have a mean of its own.
 struct nothing_averages_over_parts {
   template <class Compiled>

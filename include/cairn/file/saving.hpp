@@ -79,7 +79,7 @@ inline void save_run(const kept_run& run, const std::string& path, file::metadat
   texts[std::string(random_text)] = std::to_string(run.position->random.step);
   // The given texts may come from another file, with the text of that file's moment.
   texts.erase(std::string(exchanged_text));
-  if (!run.position->exchanged.empty()) texts.emplace(exchanged_text, run.position->exchanged);
+  if (!run.exchanged.empty()) texts.emplace(exchanged_text, run.exchanged);
   texts.try_emplace("format", "pt");  // by convention, this says that the layouts are PyTorch's
   file::write(path, tensors, texts);
 }
@@ -106,7 +106,7 @@ class sorted_names {
 /// program. So if a file does not fit, the program has not changed.
 class run_loader {
  public:
-  run_loader(const kept_run& run, const std::string& path) : run_(run), path_(path), in_(path) {}
+  run_loader(kept_run& run, const std::string& path) : run_(run), path_(path), in_(path) {}
 
   /// Loads all parameters, states and moments, and returns the texts of the file.
   file::metadata all() {
@@ -122,12 +122,14 @@ class run_loader {
     if (run_.position != nullptr) name_unexpected(is_moment);
     read();
     const training_position position = position_in_file(moments);
+    const std::string_view exchanged = exchanged_in_file(moments);
     copy();
     // If the file has no moments, the moments of the program begin anew at 0.
     for (const kept_tensor& entry : run_.tensors) {
       if (!entry.moment.empty() && !moments) std::fill_n(run_.at(entry), run_.bytes(entry), std::byte{});
     }
     if (run_.position != nullptr) *run_.position = position;
+    run_.exchanged = exchanged;
     return std::move(in_.metadata);
   }
 
@@ -230,16 +232,18 @@ class run_loader {
     read_text(steps_text, position.steps);
     if (position.steps < 0 || position.steps > most_steps)
       refuse(file::format_error(path_, "a number of steps from 0 to 2^62", std::to_string(position.steps)));
-    position.exchanged = {};
     if (keeps_moments() && !moments) position.steps = 0;
-    const auto exchanged = in_.metadata.find(exchanged_text);
-    if (moments && keeps_moments() && exchanged != in_.metadata.end()) {
-      position.exchanged = kept_run::moment_in(run_.tensors, exchanged->second);
-      if (position.exchanged.empty())
-        refuse(file::format_error(path_, text_of({"a moment of the program as ", exchanged_text}),
-                                  file::detail::shown(exchanged->second)));
-    }
     return position;
+  }
+  /// Returns the name of the moment that had changed places with the parameters, or an empty name.
+  std::string_view exchanged_in_file(bool moments) const {
+    const auto exchanged = in_.metadata.find(exchanged_text);
+    if (!moments || !keeps_moments() || exchanged == in_.metadata.end()) return {};
+    const std::string_view own = moment_in(run_.tensors, exchanged->second);
+    if (own.empty())
+      refuse(file::format_error(path_, text_of({"a moment of the program as ", exchanged_text}),
+                                file::detail::shown(exchanged->second)));
+    return own;
   }
   bool keeps_moments() const {
     return std::ranges::any_of(run_.tensors, [](const kept_tensor& t) { return !t.moment.empty(); });
@@ -291,7 +295,7 @@ class run_loader {
     else use(float{});
   }
 
-  kept_run run_;
+  kept_run& run_;
   std::string path_;
   file::detail::opened in_;
   std::vector<pair> found_;
@@ -304,8 +308,8 @@ struct kept_files {
   static void save(const kept_run& run, const std::string& path, file::metadata texts = {}) {
     save_run(run, path, std::move(texts));
   }
-  static file::metadata load(const kept_run& run, const std::string& path) { return run_loader(run, path).all(); }
-  static file::metadata load(const kept_run& run, const std::string& path, const partly& wanted) {
+  static file::metadata load(kept_run& run, const std::string& path) { return run_loader(run, path).all(); }
+  static file::metadata load(kept_run& run, const std::string& path, const partly& wanted) {
     return run_loader(run, path).part(wanted);
   }
 };

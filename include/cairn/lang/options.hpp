@@ -5,6 +5,7 @@
 #include "cairn/base/fixed_string.hpp"
 #include "cairn/misuse/table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstdint>
@@ -175,8 +176,12 @@ struct division {
   int microbatches = 1;  ///< of each shard; the most of them, if `varies`
   int shards = 1;
   bool varies = false;  ///< the number of microbatches is given at run time
-  constexpr int count() const { return microbatches * shards; }
-  constexpr bool divides() const { return count() > 1; }
+  constexpr std::int64_t parts() const { return std::int64_t{microbatches} * shards; }
+  /// Returns parts() as an int. A program in which it is larger does not compile (check/part_checks.hpp).
+  constexpr int count() const {
+    return static_cast<int>(std::min<std::int64_t>(parts(), std::numeric_limits<int>::max()));
+  }
+  constexpr bool divides() const { return parts() > 1; }
 };
 /// A division as a type. `undivided` has a short name of its own, because messages about models and the names of
 /// functions spell it out.

@@ -4,7 +4,7 @@
 
 #include "cairn/check/figures.hpp"
 #include "cairn/check/use.hpp"
-#include "cairn/run/arena.hpp"
+#include "cairn/run/kept_tensor.hpp"
 
 #include <concepts>
 #include <cstddef>
@@ -12,38 +12,6 @@
 #include <string>
 
 namespace cairn::detail {
-
-/// One tensor that a program or predictor keeps between training steps: a parameter, a state, or a moment of a
-/// parameter.
-struct kept_tensor {
-  std::string_view name;    ///< name of the parameter or state
-  std::string_view moment;  ///< name of the moment; empty for a parameter or state
-  shape extents;
-  dtype type;  ///< bf16, or the type of the program's real numbers
-  plans::address at;
-};
-
-/// The kept tensors of a program or predictor, and their memory. The type is the same for all models.
-struct kept_run {
-  std::span<const kept_tensor> tensors;
-  std::byte* const* bases;
-  std::size_t real_bytes;       ///< bytes of one real number of the program, a float or a double
-  training_position* position;  ///< null for a predictor, which does not train
-
-  /// Returns the program's own copy of a moment's name, which lives as long as the process. Returns an empty name if
-  /// no update rule keeps such a moment.
-  static constexpr std::string_view moment_in(std::span<const kept_tensor> tensors, std::string_view name) {
-    for (const kept_tensor& one : tensors) {
-      if (one.moment == name) return one.moment;
-    }
-    return {};
-  }
-  std::byte* at(const kept_tensor& one) const { return bases[one.at.base] + one.at.offset; }
-  std::size_t count(const kept_tensor& one) const { return static_cast<std::size_t>(one.extents.count()); }
-  std::size_t bytes(const kept_tensor& one) const {
-    return count(one) * (one.type == dtype::bf16 ? sizeof(bf16) : real_bytes);
-  }
-};
 
 template <class Compiled>
 inline constexpr auto kept_tensors = [] {
@@ -68,14 +36,18 @@ inline constexpr auto kept_tensors = [] {
                   {},
                   g.leaf_op(i).results[0].extents,
                   g.leaf_op(i).results[0].element.type,
-                  {plans::leaf_base + i, 0}};
+                  {plans::leaf_base + i, 0},
+                  Compiled::model::chosen.trained[i]};
   }
   for (int i = 0; i < s.carry_count; ++i) {
     const auto [before, after, leaf, moment, key] = s.carries[i];
     if (moment != graphs::none)
       out[n++] = {name_of(leaf),
                   graphs::rules_of<typename Compiled::model>.all[Compiled::model::rules.of[leaf]].moment_names[moment],
-                  g.leaf_op(leaf).results[0].extents, dtype::real, Compiled::layout.of[before]};
+                  g.leaf_op(leaf).results[0].extents,
+                  dtype::real,
+                  Compiled::layout.of[before],
+                  true};
   }
   return out;
 }();

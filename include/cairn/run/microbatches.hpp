@@ -330,20 +330,22 @@ class divided_step {
   }
   void at_part(int part, auto use, const parts&, const auto& callback) { at_part(part, use, callback); }
 
-  /// Throws program_error if the callback gave other arrays for this microbatch when the counts were computed.
+  /// Adds the arrays of a microbatch to the hash of the batch. The callback is called for the microbatches in the same
+  /// order both times, so one hash serves all of them. At the last microbatch of this process, throws program_error if
+  /// the callback gave other arrays when the counts were computed. No parameter is updated before that.
   template <class... Bound>
   void compare(int part, const Bound&... arrays) {
-    std::uint64_t hash = 0;
+    if (part == first_shard_ * each_) hash_ = 0;
     const auto add = [&](std::span<const std::byte> bytes) {
-      hash = hash64_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, hash);
+      hash_ = hash64_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, hash_);
     };
     (add(arrays.bytes(input_of<Compiled, Bound>::shape)), ...);
-    std::uint64_t& before = hashes_[static_cast<std::size_t>(part)];
-    if (is_counted_ && hash != before)
-      refuse(program_error(
-          text_of({"cairn: microbatch ", text_of(part),
-                   ": expected the arrays that the callback gave when labels were counted, got others"})));
-    before = hash;
+    if (part + 1 < (first_shard_ + own_shards_) * each_) return;
+    if (is_counted_ && hash_ != counted_hash_)
+      refuse(
+          program_error("cairn: the callback gave other arrays for the microbatches of this step than when labels were "
+                        "counted; return the same arrays both times"));
+    counted_hash_ = hash_;
   }
 
   /// Computes the means of the arguments of `over_parts` over all microbatches.
@@ -457,7 +459,7 @@ class divided_step {
   const std::uint32_t first_draw_;
   int each_ = 0, count_ = 0;  // microbatches of a shard, and of the batch
   bool is_done_ = false, is_counted_ = false;
-  std::array<std::uint64_t, compares_arrays ? division.count() : 0> hashes_{};
+  std::uint64_t hash_ = 0, counted_hash_ = 0;  // of the arrays of a callback, in a debug build
   std::array<real, static_cast<std::size_t>(count_count) + 1> numbers_{};
   std::byte* homes_[machine::leaf_count + 1] = {};
 };

@@ -42,9 +42,9 @@ class predictor {
     static_assert(lang::report_of<sharing_with<program<Trained, TrainedOptions...>>>{}.shown);
   }
   /// Uses the first memory().peak_bytes + memory().cache_bytes bytes of the caller's memory, and allocates nothing.
-  /// Throws memory_error if the memory is too small or not aligned, or if the program has parameters, states, moments
-  /// or gradients in it. If the program is in the caller's memory, too, the program must outlive the predictor,
-  /// because the predictor does not notice the end of the program.
+  /// Throws memory_error if the memory is too small or not aligned, or if the program, or a program that shares its
+  /// memory, has parameters, states, moments or gradients in it. If the program is in the caller's memory, too,
+  /// the program must outlive the predictor, because the predictor does not notice the end of the program.
   template <auto Trained, class... TrainedOptions>
     requires detail::runs<Trained, true, TrainedOptions...>
   predictor(program<Trained, TrainedOptions...>& trained, std::span<std::byte> given)
@@ -64,9 +64,10 @@ class predictor {
     set_addresses();
     machine_.set_leaf_addresses(memory_.data() + bytes_needed);
     found_written_ = true;
-    if constexpr (std::same_as<problem, lang::sound>)
-      detail::kept_files<Path>::load({detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), nullptr},
-                                     path);
+    if constexpr (std::same_as<problem, lang::sound>) {
+      detail::kept_run run{detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), nullptr, {}};
+      detail::kept_files<Path>::load(run, path);
+    }
   }
 
   /// Places the snapshots of scans in the caller's memory. See program::keep_snapshots_in. A predictor needs snapshots
@@ -114,9 +115,9 @@ class predictor {
     using problem = decltype(detail::problem_of_inputs<compiled, Bound...>());
     static_assert(lang::report_of<problem>{}.shown);
     memory_.check();
-    program_share_.check();
-    if (!found_written_ && !program_share_.is_written())
-      detail::check_written(machine::all_leaves(), machine_.leaf_bases(), {});
+    const detail::parameter_status status = program_share_.check();
+    if (!found_written_ && status != detail::parameter_status::written)
+      detail::check_written(machine::all_leaves(), machine_.leaf_bases(), {}, status);
     found_written_ = true;
     if (caches_half_updated_)
       refuse(
@@ -142,13 +143,15 @@ class predictor {
  private:
   static constexpr std::size_t bytes_needed = static_cast<std::size_t>(memory().peak_bytes + memory().cache_bytes);
 
-  /// Returns `given`. Throws memory_error if the program uses parts of the memory that the predictor needs.
+  /// Returns `given`. Throws memory_error if the program, or a program that shares its memory, uses parts of the memory
+  /// that the predictor needs.
   template <class Program>
   static std::span<std::byte> checked_memory(Program& trained, std::span<std::byte> given) {
     using contents = typename Program::machine::contents;
+    const std::span<std::byte> used = given.first(std::min(given.size(), bytes_needed));
     detail::refuse_shared_bytes(trained.checked_machine().shared_bytes(
-        given.first(std::min(given.size(), bytes_needed)),
-        [](contents what) { return what == contents::unchanging || what == contents::updated_by_step; }));
+        used, [](contents what) { return what == contents::unchanging || what == contents::updated_by_step; }));
+    detail::refuse_shared_bytes(trained.memory_.family_bytes(used, false));
     return given;
   }
   void set_addresses() {

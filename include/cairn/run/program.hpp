@@ -5,9 +5,10 @@
 #include "cairn/run/arena.hpp"
 #include "cairn/run/bind.hpp"
 #include "cairn/run/finite.hpp"
-#include "cairn/run/kept.hpp"
+#include "cairn/run/kept_calls.hpp"
 #include "cairn/run/machine.hpp"
 #include "cairn/run/microbatches.hpp"
+#include "cairn/run/rule_numbers.hpp"
 #include "cairn/run/sharing.hpp"
 #include "cairn/run/stand_in.hpp"
 #include "cairn/run/static_view.hpp"
@@ -128,12 +129,13 @@ class program {
   /// Shares the memory of another program, the lender: `program<loss<64>> shorter{longest}`. The programs then share
   /// - the arena. A view of an output is valid until the next training step of either program.
   /// - parameters and states with the same name.
-  /// - moments, steps(), random(), gradient_norm() and exchanged moments, if both programs train the same parameters,
-  ///   with rules that keep the same moments.
+  /// - moments, steps(), random() and gradient_norm(), if both programs train the same parameters, with rules that keep
+  ///   the same moments.
   /// - the block of gradients, if both programs also keep gradients, and name their parameters in the same order.
   ///   run/sharing.hpp has the exceptions.
   ///
-  /// Allocates own_memory<Lender>().total_bytes() bytes for everything else, and 64 bytes in front of them. If the
+  /// Allocates own_memory<Lender>().total_bytes() bytes for everything else, and 64 bytes in front of them. Also
+  /// allocates the list of addresses by which other programs learn what this program does to their parameters. If the
   /// lender is in the caller's memory, its first predictor or sharing program allocates 64 more bytes.
   ///
   /// The program follows the memory when the lender is moved. Calls throw program_error after the lender was destroyed
@@ -144,16 +146,27 @@ class program {
   /// - a lender that has no leaf in common with this program, or is of the same type.
   template <auto Other, class... Others>
     requires detail::runs<Other, true, Others...>
-  explicit program(program<Other, Others...>& lender) : program(lender, sharing_with<program<Other, Others...>>{}) {
-    static_assert(lang::report_of<sharing_with<program<Other, Others...>>>{}.shown);
+  explicit program(program<Other, Others...>& lender) : program(sharing_with<program<Other, Others...>>{}, lender) {
+    static_assert(lang::report_of<typename sharing_with<program<Other, Others...>>::type>{}.shown);
+  }
+  /// Uses the first own_memory<Lender>().total_bytes() bytes of the caller's memory for everything that is not shared.
+  /// Only allocates the record of 64 bytes and the list of addresses. Throws memory_error if the memory is too small or
+  /// not aligned, or if the lender or another program that shares its memory already uses the memory.
+  template <auto Other, class... Others>
+    requires detail::runs<Other, true, Others...>
+  program(program<Other, Others...>& lender, std::span<std::byte> given)
+      : program(sharing_with<program<Other, Others...>>{}, lender, given) {
+    static_assert(lang::report_of<typename sharing_with<program<Other, Others...>>::type>{}.shown);
   }
   // A program that ends at once has no memory to lend, and a program that is const is not written.
   template <auto Other, class... Others>
   explicit program(const program<Other, Others...>&) = delete;
+  template <auto Other, class... Others>
+  program(const program<Other, Others...>&, std::span<std::byte>) = delete;
   /// Accepts a lender that did not compile. The mistake of the lender was already reported. No second error follows.
   template <auto Other, class... Others>
     requires(!detail::runs<Other, true, Others...>)
-  explicit program(program<Other, Others...>&) : program() {}
+  explicit program(program<Other, Others...>&, std::span<std::byte> = {}) : program() {}
   /// The bytes that the program allocates if it shares the memory of a program of type `Lender`. memory() still says
   /// what the program would need alone.
   template <class Lender>
@@ -161,8 +174,8 @@ class program {
     if constexpr (!std::same_as<decltype(Lender::memory()), memory_plan>) {
       return detail::unknown_memory{};
     } else {
-      static_assert(lang::report_of<sharing_with<Lender>>{}.shown);
-      return detail::sharing<compiled, typename Lender::compiled>::memory;
+      static_assert(lang::report_of<typename sharing_with<Lender>::type>{}.shown);
+      return sharing<Lender>::memory;
     }
   }
 
@@ -170,16 +183,24 @@ class program {
   /// memory().elsewhere_bytes bytes of the caller's memory. The memory may be a mapped file. Each training step writes
   /// the snapshots before it reads them, and needs no snapshot of an earlier training step. Throws memory_error if the
   /// memory is too small, not aligned, or already in use. The program then goes on with the memory it had before.
-  void keep_snapshots_in(std::span<std::byte> given) { checked_machine().keep_snapshots_in(given); }
+  void keep_snapshots_in(std::span<std::byte> given) {
+    memory_.check();
+    const std::span<std::byte> used = given.first(std::min(given.size(), machine::elsewhere_bytes));
+    detail::refuse_shared_bytes(memory_.family_bytes(used, true));
+    machine_.keep_snapshots_in(given);
+  }
 
   /// Draws all parameters, and sets states to their initial values. The numbers of a parameter depend only on the seed
   /// and on the parameter's name. Random operations draw from the same seed: after two calls with the same seed, the
-  /// following training steps draw the same numbers. Sets moments and accumulated gradients to zero.
+  /// following training steps draw the same numbers. Sets moments and accumulated gradients to zero, also the moments
+  /// that other programs with the same memory keep of these parameters. Throws program_error if another program has
+  /// exchanged moments that this program does not have.
   void init(seed s) {
     memory_.check();
+    memory_.check_not_exchanged("before init");
     const kernels::default_float_mode mode;
     position() = {{s, 0}, 0};
-    memory_.set_status(detail::parameter_status::written);
+    memory_.note_all_set();
     if constexpr (accumulates) zero_grad();
     for (const detail::runtime_moment& one : machine::moments)
       std::fill_n(machine_.base(one.base), one.bytes, std::byte{});
@@ -236,7 +257,8 @@ class program {
   /// Throws
   /// - extent_error, label_error and program_error for the same reasons as value_and_grad;
   /// - std::invalid_argument if the learning rate is negative or not finite;
-  /// - program_error between a call of exchange(m) and the second call of exchange(m), which puts the parameters back;
+  /// - program_error between a call of exchange(m) and the second call of exchange(m), which puts the parameters back.
+  ///   The call may be one of a program that shares the memory;
   /// - with check_finite: loss_error before any parameter is changed. If clip<...> keeps the gradients, also
   ///   gradient_error before any parameter is changed.
   ///
@@ -248,7 +270,7 @@ class program {
     static_assert(lang::report_of<problem>{}.shown);
     const kernels::default_float_mode mode;
     detail::check_settings("train", std::array{setting::not_negative("lr", given.lr.value_or(0))});
-    if (!position().exchanged.empty()) refuse_exchanged("before training goes on");
+    detail::check_trains_parameters(memory_);
     if constexpr (divides) {
       return step_in_parts<problem>(given, inputs...);
     } else {
@@ -366,6 +388,7 @@ class program {
            arrays.bytes(machine::extents_of(detail::written_leaf<compiled, Bound>))),
        ...);
       (write(detail::written_leaf<compiled, Bound>, arrays.data), ...);
+      memory_.note_written();
     }
   }
 
@@ -427,38 +450,22 @@ class program {
   }
   /// Returns true if an update rule keeps a moment of this name.
   static constexpr bool has_moment(std::string_view name) {
-    return std::ranges::any_of(detail::kept_tensors<compiled>,
-                               [=](const detail::kept_tensor& t) { return t.moment == name && !name.empty(); });
+    return detail::has_moment(detail::kept_tensors<compiled>, name);
   }
   /// Throws program_error if `exchange` can never exchange this moment: because no update rule keeps it, or because
   /// parameters are stored as bf16.
   static void check_exchange(std::string_view moment) {
-    if (!std::same_as<parameter_type, real_type>)
-      refuse(program_error("cairn: moments are floats, and have no room among parameters that are stored as bf16"));
-    if (!has_moment(moment))
-      refuse(program_error(detail::text_of({"cairn: no rule of this program keeps a moment '", moment, "'"})));
+    detail::check_exchange(detail::kept_tensors<compiled>, !std::same_as<parameter_type, real_type>, moment);
   }
   /// Exchanges the moments of this name with their parameters, for all update rules that keep such a moment. A program
   /// can thus run with averages of the parameters, and then with the parameters again. Moments are zero before the
   /// first training step. Files store whether a moment is exchanged. Throws program_error
   /// - if no update rule keeps such a moment,
   /// - if parameters are stored as bf16 and therefore cannot hold moments,
-  /// - or if another moment is exchanged.
+  /// - or if another moment is exchanged, in this program or in one that shares its memory.
   void exchange(std::string_view moment) {
     check_exchange(moment);
-    if (!position().exchanged.empty() && position().exchanged != moment)
-      refuse_exchanged(detail::text_of({"before exchange(\"", moment, "\")"}));
-    for (const detail::kept_tensor& one : detail::kept_tensors<compiled>) {
-      if (one.moment != moment) continue;
-      const auto count = static_cast<std::size_t>(one.extents.count());
-      real_type* const numbers = reinterpret_cast<real_type*>(checked_machine().at(one.at));
-      const detail::kept_tensor& parameter =
-          detail::kept_tensors<compiled>[detail::index_of_kept<compiled>(one.name, {})];
-      std::swap_ranges(numbers, numbers + count, reinterpret_cast<real_type*>(machine_.at(parameter.at)));
-    }
-    position().exchanged = position().exchanged.empty()
-                               ? detail::kept_run::moment_in(detail::kept_tensors<compiled>, moment)
-                               : std::string_view{};
+    detail::exchange_moment<real_type>(memory_, kept(), moment);
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
@@ -537,14 +544,15 @@ class program {
   /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
   /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
   /// file::write_error. An older file of this name is then unchanged. If there are several processes, rank 0
-  /// writes the file, and all processes wait until it is written.
+  /// writes the file, and all processes wait until it is written. Throws program_error if a program that shares the
+  /// memory has exchanged moments that this program does not have.
   template <class Path>
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());
     static_assert(lang::report_of<problem>{}.shown);
     check_usable();
     if constexpr (std::same_as<problem, lang::sound>) {
-      const auto write = [&] { detail::kept_files<Path>::save(kept(), path, texts...); };
+      const auto write = [&] { detail::save_program(memory_, kept(), path, texts...); };
       if (among() == nullptr) return write();
       if (among()->rank() == 0) among()->guarded(write);
       among()->agree(0, "what they saved");
@@ -552,18 +560,16 @@ class program {
   }
   /// Reads a file that `save` wrote, and returns the texts in the file. Also reads parameters and states from a file
   /// that PyTorch wrote. With partly{"encoder"}, reads only the parameters and states of this block. Throws
-  /// file::file_error. If tensors do not fit, throws mismatch_error, which names all of them. After an exception
-  /// nothing has changed.
+  /// file::file_error. If tensors do not fit, throws mismatch_error, which names all of them. Throws
+  /// program_error if a program that shares the memory has exchanged moments that this program does not have. After an
+  /// exception nothing has changed.
   template <class Path>
   auto load(const Path& path, const auto&... part) {
     using problem = decltype(detail::problem_of_files<Path>());
     static_assert(lang::report_of<problem>{}.shown);
     memory_.check();
     if constexpr (std::same_as<problem, lang::sound>) {
-      const kernels::default_float_mode mode;
-      auto texts = detail::kept_files<Path>::load(kept(), path, part...);
-      if constexpr (sizeof...(part) == 0) memory_.set_status(detail::parameter_status::written);
-      else note_all_written();
+      auto texts = detail::load_program(memory_, kept(), path, part...);
       if constexpr (accumulates) zero_grad();
       return texts;
     }
@@ -587,7 +593,6 @@ class program {
   static constexpr std::size_t padded_count =
       static_cast<std::size_t>(compiled::addresses.trained_bytes) / sizeof(parameter_type);
 
-  static constexpr const auto& rules = graphs::rules_of<typename compiled::model>;
   static constexpr bool checks_finite = lang::request<Options...>::template has<check_finite>;
 
   template <class Problem, class... Bound>
@@ -627,55 +632,24 @@ class program {
   /// Updates the parameters, after all gradients were computed or as they are computed.
   void update_parameters() {
     if constexpr (clip.how == lang::clipping::norm) set_clip_factor();
-    memory_.set_status(detail::parameter_status::half_updated);
+    memory_.set_half_updated(true);
     machine_.run(machine::first_update_step, machine::step_count);
-    memory_.set_status(detail::parameter_status::written);
+    memory_.set_half_updated(false);
     ++position().steps;
     machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plans::gradient_base; });
   }
-  /// Writes the numbers that are the same for all parameters in this training step: the numbers of each update rule,
-  /// followed by one number for clipping. With clip_value<...> it is the limit of each number of a gradient. With
-  /// clip<...> it is the common factor of all gradients, which is 1 until their norm is known.
-  void set_rule_numbers(const train_options& given) {
-    std::size_t at = 0;
-    for_each_rule([&](const auto& rule) {
-      for (const double number : rule.numbers(given.lr.value_or(rule.lr), position().steps + 1))
-        rule_numbers_[at++] = static_cast<real_type>(number);
-    });
-    rule_numbers_[at] = static_cast<real_type>(clip.how == lang::clipping::norm ? 1 : clip.at);
-    machine_.base(plans::number_base) = reinterpret_cast<std::byte*>(rule_numbers_.data());
-    if constexpr (!std::same_as<parameter_type, real_type>) draw_keys();
-  }
-  /// Draws the keys for stochastic rounding in this training step, one for each parameter. A key depends on the
-  /// parameter's name.
-  void draw_keys() {
-    const auto& [from, next] = position().random;
-    for (int i = 0; i < machine::leaf_count; ++i) {
-      // The number of this training step is next - 1, because begin_step has already counted the step.
-      const random_stream stream{from, cairn::detail::hash64_of(".rounding", machine::leaf(i).long_hash), next - 1};
-      const auto words = stream(0);
-      std::copy_n(words.begin(), 2, keys_.begin() + 2 * i);
-    }
-    machine_.base(plans::key_base) = reinterpret_cast<std::byte*>(keys_.data());
-  }
+  /// Writes the numbers that update rules read in this training step.
+  void set_rule_numbers(const train_options& given) { rule_numbers_.set(machine_, given.lr, position()); }
   /// Computes the norm of all gradients, and sets the factor by which updates multiply the gradients, as PyTorch's
   /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
   void set_clip_factor() {
     const double norm = position().gradient_norm = norm_of_gradients();
     if constexpr (checks_finite) check_gradients();
-    // If the norm is NaN, the comparison is false, so the factor is NaN, too, as in PyTorch. With the
-    // comparison length > clip.at, NaN would count as a small norm.
-    const double length = norm + 1e-6;
-    rule_numbers_[rules.numbers - 1] = static_cast<real_type>(length <= clip.at ? 1 : clip.at / length);
+    rule_numbers_.set_clip_factor(norm);
   }
   double norm_of_gradients() const {
     return kernels::length_of(gradients().data(), static_cast<std::int64_t>(padded_count),
                               kernels::threads_at_hand(threads));
-  }
-  static void for_each_rule(auto visit) {
-    []<class... Names, auto... Rule>(lang::rule_list<lang::named_rule<Names, Rule>...>, auto& each) {
-      (each(Rule), ...);
-    }(typename compiled::model::purpose::updates{}, visit);
   }
   void check_loss(auto numbers) const {
     for (const auto number : numbers) {
@@ -687,13 +661,9 @@ class program {
       detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
     });
   }
-  [[noreturn, gnu::cold]] void refuse_exchanged(std::string_view before) const {
-    refuse(program_error(detail::text_of({"cairn: the moment '", position().exchanged,
-                                          "' stands in the place of the parameters, since exchange(\"",
-                                          position().exchanged, "\") or a file that was saved then; call exchange(\"",
-                                          position().exchanged, "\") once more ", before})));
+  detail::kept_run kept() {
+    return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &position(), memory_.own_exchanged()};
   }
-  detail::kept_run kept() { return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &position()}; }
   machine& checked_machine() {
     memory_.check();
     return machine_;
@@ -742,7 +712,6 @@ class program {
       std::transform(numbers, numbers + machine::leaf(leaf).count, leaf_numbers<parameter_type>(leaf),
                      [](Number x) { return static_cast<parameter_type>(x); });
     else std::memmove(leaf_numbers<Number>(leaf), numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
-    memory_.note_write(machine_.leaf_base(leaf));
   }
   /// Throws program_error
   /// - if the program was moved from,
@@ -750,10 +719,11 @@ class program {
   /// - or if an exception left a training step while it updated parameters.
   void check_usable() {
     memory_.check();
-    if (!found_written_ && !memory_.is_written())
-      detail::check_written(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
+    const detail::parameter_status status = memory_.status();
+    detail::check_status(status);
+    if (!found_written_ && status != detail::parameter_status::written)
+      detail::check_written(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes(), status);
     found_written_ = true;
-    memory_.check_status();
   }
   /// Calls `visit` with the index of each leaf as a std::integral_constant.
   static void for_each_leaf_index(auto visit) {
@@ -778,8 +748,7 @@ class program {
     if (all.size() == 1) return;
     if constexpr (updates_parameters) set_rule_numbers({});
     among_ = detail::divided_step<compiled, detail::is_debug_build>::prepare_exchange(
-        all, machine_.base(plans::gradient_base),
-        detail::hash64_of({reinterpret_cast<const char*>(rule_numbers_.data()), sizeof rule_numbers_}));
+        all, machine_.base(plans::gradient_base), rule_numbers_.hash());
   }
   explicit program(detail::memory_block block) : program(std::move(block), memory()) {}
   program(detail::memory_block block, const memory_plan& plan) : memory_(std::move(block)) {
@@ -794,33 +763,27 @@ class program {
   }
 
   template <class Lender>
-  using sharing_with = decltype(detail::problem_of_sharing_memory<compiled, typename Lender::compiled>());
+  using sharing = detail::sharing<compiled, typename Lender::compiled>;
   template <class Lender>
-  program(Lender& lender, lang::sound)
-      : memory_(static_cast<std::size_t>(own_memory<Lender>().total_bytes()), lender.memory_,
-                detail::sharing<compiled, typename Lender::compiled>::shared) {
+  using sharing_with =
+      std::type_identity<decltype(detail::problem_of_sharing_memory<compiled, typename Lender::compiled>())>;
+  template <class Lender, class... Given>
+  program(std::type_identity<lang::sound>, Lender& lender, Given... given)
+      : memory_(sharing<Lender>::make_block(lender.machine_, lender.memory_, given...)) {
     if (divides && lender.among() != nullptr)
       refuse(
           program_error("cairn: this program divides its batch, and shares the memory of a program of several "
                         "processes; make it a program of its own"));
-    detail::sharing<compiled, typename Lender::compiled>::set_addresses(machine_, lender.machine_, memory_.data());
-    detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
+    sharing<Lender>::begin(machine_, memory_, lender.machine_, lender.memory_);
   }
-  template <class Lender, class Problem>
-  program(Lender&, Problem) : program() {}
-
-  void note_all_written() {
-    for (int i = 0; i < machine::leaf_count; ++i) {
-      if (machine::leaf(i).what == graphs::role::parameter) memory_.note_write(machine_.leaf_base(i));
-    }
-  }
+  template <class Problem, class Lender, class... Given>
+  program(std::type_identity<Problem>, Lender&, Given...) : program() {}
   detail::training_position& position() { return memory_.position(); }
   const detail::training_position& position() const { return memory_.position(); }
 
   detail::memory_block memory_;
   machine machine_;
-  std::array<real_type, static_cast<std::size_t>(rules.numbers) + 1> rule_numbers_{};
-  std::array<std::uint32_t, std::same_as<parameter_type, real_type> ? 0 : 2 * machine::leaf_count> keys_;
+  detail::rule_numbers<compiled> rule_numbers_;
   // A program without shards has no exchange.
   [[no_unique_address]] std::conditional_t<shards_batch, std::unique_ptr<detail::exchange>, lang::sound> among_;
   bool found_written_ = false;  // true after the first check that parameters are written

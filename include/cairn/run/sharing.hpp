@@ -1,11 +1,33 @@
 // Decides what a program shares with its lender: `program<loss<64>, ...> shorter{longest}`. The lender is the program
-// that has the memory. All of this is decided while the program compiles.
+// that has the memory. All of this is decided while the program compiles. run/family.hpp has what the programs tell one
+// another at run time.
 #pragma once
 
+#include "cairn/run/family.hpp"
 #include "cairn/run/kept.hpp"
 #include "cairn/run/machine.hpp"
+#include "cairn/run/unwritten.hpp"
+
+#include <algorithm>
+#include <memory>
 
 namespace cairn::detail {
+
+/// The bytes of the block of gradients, and of the sums behind it.
+template <class Compiled>
+inline constexpr std::int64_t bytes_of_sums =
+    block_of_sums<Compiled>::gradient_bytes + block_of_sums<Compiled>::bytes_behind_gradients;
+
+/// Returns the entry of a program in the list of programs that share its memory.
+template <class Compiled>
+std::unique_ptr<family_member> make_member(machine<Compiled>& of) {
+  auto made = std::make_unique<family_entry<typename Compiled::real>>();
+  made->tensors = kept_tensors<Compiled>;
+  for (const kept_tensor& one : made->tensors) made->addresses.push_back(of.at(one.at));
+  made->gradients = {of.base(plans::gradient_base), static_cast<std::size_t>(bytes_of_sums<Compiled>)};
+  made->arena = {of.base(plans::arena_base), static_cast<std::size_t>(arena_bytes<Compiled>())};
+  return made;
+}
 
 /// Compares the program of `Compiled` with its lender, the program of `Lender`.
 template <class Compiled, class Lender>
@@ -16,16 +38,13 @@ struct sharing {
   using purpose = typename Compiled::model::purpose;
   using lent_purpose = typename Lender::model::purpose;
 
-  static constexpr bool is_leaf(const kept_tensor& t) { return t.moment.empty(); }
+  static constexpr bool is_leaf(const kept_tensor& t) { return t.is_leaf(); }
   static constexpr auto moment_count(const auto& tensors) {
     return std::ranges::count_if(tensors, [](const kept_tensor& t) { return !is_leaf(t); });
   }
+  static constexpr bool is_trained(const kept_tensor& t) { return t.is_leaf() && t.is_trained; }
   template <class C>
-  static constexpr bool is_trained(const kept_tensor& t) {
-    return is_leaf(t) && C::model::chosen.trained[t.at.base - plans::leaf_base];
-  }
-  template <class C>
-  static constexpr auto trained_count = std::ranges::count_if(kept_tensors<C>, is_trained<C>);
+  static constexpr auto trained_count = std::ranges::count_if(kept_tensors<C>, is_trained);
 
   template <class C>
   static constexpr bool wants_inputs = [] {
@@ -67,8 +86,7 @@ struct sharing {
     bool same = trained_count<Compiled> == trained_count<Lender>;
     if (purpose::updates_parameters && lent_purpose::updates_parameters) same = same && keeps_same_moments;
     for (std::size_t i = 0; i < count; ++i) {
-      if (is_trained<Compiled>(own[i]))
-        same = same && namesake[i] != graphs::none && is_trained<Lender>(namesake_of(i));
+      if (is_trained(own[i])) same = same && namesake[i] != graphs::none && is_trained(namesake_of(i));
     }
     return same;
   }();
@@ -94,9 +112,6 @@ struct sharing {
     return false;
   }();
 
-  template <class C>
-  static constexpr std::int64_t bytes_of_sums =
-      block_of_sums<C>::gradient_bytes + block_of_sums<C>::bytes_behind_gradients;
   /// True if both programs have one block of gradients. An optimizer of either program can then use the gradients of
   /// both. There are exceptions for programs that train the same parameters:
   /// - The block has the order of the parameters. If the orders differ, each program has a block of its own.
@@ -108,9 +123,8 @@ struct sharing {
     if (!trains_same || !purpose::keeps_gradients || !lent_purpose::keeps_gradients) return false;
     if (purpose::accumulates != lent_purpose::accumulates) return false;
     for (std::size_t i = 0; i < count; ++i) {
-      if (is_trained<Compiled>(own[i]) &&
-          Compiled::addresses.gradient_offset[own[i].at.base - plans::leaf_base] !=
-              Lender::addresses.gradient_offset[namesake_of(i).at.base - plans::leaf_base])
+      if (is_trained(own[i]) && Compiled::addresses.gradient_offset[own[i].at.base - plans::leaf_base] !=
+                                    Lender::addresses.gradient_offset[namesake_of(i).at.base - plans::leaf_base])
         return false;
     }
     if (purpose::division.divides() && bytes_of_sums<Compiled> > bytes_of_sums<Lender>) return false;
@@ -147,15 +161,36 @@ struct sharing {
       .elsewhere_bytes = Compiled::addresses.elsewhere_bytes,
       .division_bytes = shares_gradients ? 0 : block_of_sums<Compiled>::bytes_behind_gradients,
   };
-  static constexpr shared_with_lender shared{.position = trains_same, .all_parameters = block.parameter_bytes == 0};
-
-  /// Sets the addresses of the program. `at` is the program's own block.
-  static void set_addresses(machine<Compiled>& to, machine<Lender>& from, std::byte* at) {
+  /// Returns a block for everything that is not shared. Throws program_error if the lender has no memory.
+  static memory_block make_block(machine<Lender>& from, memory_block& lent) {
+    begin_family(from, lent);
+    return memory_block(bytes_of_own);
+  }
+  /// Returns such a block in memory of the caller. Throws memory_error if a program that shares memory uses the memory.
+  static memory_block make_block(machine<Lender>& from, memory_block& lent, std::span<std::byte> given) {
+    begin_family(from, lent);
+    const std::span<std::byte> used = given.first(std::min(given.size(), bytes_of_own));
+    refuse_shared_bytes(lent.family_bytes(used, true));
+    refuse_shared_bytes(from.shared_bytes(used, [](auto) { return true; }));
+    return memory_block(given, bytes_of_own);
+  }
+  /// Sets the addresses of the program, whose block is `block_of_own`, and makes the program a member of the family.
+  static void begin(machine<Compiled>& to, memory_block& block_of_own, machine<Lender>& from, memory_block& lent) {
+    std::byte* const at = block_of_own.data();
     for (std::size_t i = 0; i < count; ++i)
       to.base(own[i].at.base) = is_shared(i) ? from.at(namesake_of(i).at) : at + block.offset[i];
     to.base(plans::gradient_base) =
         shares_gradients ? from.base(plans::gradient_base) : at + block.parameter_bytes + block.moment_bytes;
     to.base(plans::arena_base) = from.base(plans::arena_base);
+    mark_unwritten(machine<Compiled>::all_leaves(), to.leaf_bases(), block_of_own.bytes());
+    block_of_own.join(make_member<Compiled>(to), &lent, trains_same);
+  }
+
+ private:
+  static constexpr auto bytes_of_own = static_cast<std::size_t>(memory.total_bytes());
+  static void begin_family(machine<Lender>& from, memory_block& lent) {
+    lent.check();
+    if (!lent.is_in_family()) lent.join(make_member<Lender>(from), nullptr, false);
   }
 };
 

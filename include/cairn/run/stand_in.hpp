@@ -170,8 +170,7 @@ class program_stand_in {
 
   program_stand_in() = default;
   explicit program_stand_in(std::span<std::byte>) {}
-  explicit program_stand_in(auto&) {}
-  program_stand_in(auto&, std::span<std::byte>) {}
+  explicit program_stand_in(auto&, std::span<std::byte> = {}) {}
   template <class>
   static constexpr unknown_memory own_memory() {
     return {};

@@ -45,17 +45,20 @@ inline void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* cons
   }
 }
 /// Throws program_error if there are parameters in the block and none of their numbers was written. The same holds for
-/// the parameters outside of the block.
-inline void check_written(std::span<const runtime_leaf> leaves, std::byte* const* at,
-                          std::span<const std::byte> block) {
-  bool any[2] = {}, any_written[2] = {};
+/// the parameters outside of the block. With status `partly_written`, throws program_error if there is a parameter of
+/// which no number was written.
+inline void check_written(std::span<const runtime_leaf> leaves, std::byte* const* at, std::span<const std::byte> block,
+                          parameter_status status) {
+  bool any[2] = {}, any_written[2] = {}, all_written = true;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].what != graphs::role::parameter) continue;
-    const bool inside = contains(block, at[i]);
+    const bool inside = contains(block, at[i]), written = stored_numbers(leaves[i], at[i]).any_written();
     any[inside] = true;
-    any_written[inside] = any_written[inside] || stored_numbers(leaves[i], at[i]).any_written();
+    any_written[inside] = any_written[inside] || written;
+    all_written = all_written && written;
   }
-  if (any[0] != any_written[0] || any[1] != any_written[1])
+  if (any[0] != any_written[0] || any[1] != any_written[1] ||
+      (status == parameter_status::partly_written && !all_written))
     refuse(program_error("cairn: the parameters were neither initialized nor written; call init(seed{1})"));
 }
 

@@ -169,9 +169,11 @@ class rule_optimizer {
   }
 
   /// Changes the parameters by one step of the rule. Allocates nothing. Throws program_error if the program was
-  /// destroyed or assigned over, and then nothing has changed.
+  /// destroyed or assigned over, or if a moment of a program that shares its memory stands in the place of parameters.
+  /// Then nothing has changed.
   void update() {
     of_.memory.check();
+    of_.memory.check_not_exchanged();
     const kernels::default_float_mode mode;
     const auto numbers = rule_.numbers(rule_.lr, ++steps_);
     constexpr std::size_t most = Rule::moments.size();

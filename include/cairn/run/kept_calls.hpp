@@ -1,0 +1,77 @@
+// Implements `save`, `load` and `exchange` of a program. This code does not depend on the model.
+#pragma once
+
+#include "cairn/kernel/float_mode.hpp"
+#include "cairn/run/arena.hpp"
+#include "cairn/run/kept.hpp"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace cairn::detail {
+
+/// Returns true if an update rule keeps a moment of this name.
+constexpr bool has_moment(std::span<const kept_tensor> tensors, std::string_view name) {
+  return !moment_in(tensors, name).empty();
+}
+/// Throws program_error if `exchange` can never exchange this moment.
+inline void check_exchange(std::span<const kept_tensor> tensors, bool rounds_parameters, std::string_view moment) {
+  if (rounds_parameters)
+    refuse(program_error("cairn: moments are floats, and have no room among parameters that are stored as bf16"));
+  if (!has_moment(tensors, moment))
+    refuse(program_error(text_of({"cairn: no rule of this program keeps a moment '", moment, "'"})));
+}
+
+/// Throws program_error because a moment of this program, `exchanged`, stands in the place of the parameters. `before`
+/// says what is refused.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_exchanged(std::string_view exchanged,
+                                                                    std::string_view before) {
+  refuse(program_error(text_of(
+      {"cairn: the moment '", exchanged, "' stands in the place of the parameters, since exchange(\"", exchanged,
+       "\") or a file that was saved then; call exchange(\"", exchanged, "\") once more ", before})));
+}
+/// Throws program_error if a moment stands in the place of parameters, which training would change.
+inline void check_trains_parameters(memory_block& memory) {
+  constexpr std::string_view before = "before training goes on";
+  memory.check_not_exchanged(before);
+  if (const std::string_view exchanged = memory.own_exchanged(); !exchanged.empty())
+    refuse_exchanged(exchanged, before);
+}
+/// Exchanges the moments of this name with their parameters, which are numbers of type `Real`.
+template <class Real>
+void exchange_moment(memory_block& memory, const kept_run& run, std::string_view moment) {
+  memory.check();
+  const std::string before = text_of({"before exchange(\"", moment, "\")"});
+  std::string_view& exchanged = memory.own_exchanged();
+  if (!exchanged.empty() && exchanged != moment) refuse_exchanged(exchanged, before);
+  if (exchanged.empty()) memory.check_not_exchanged(before, moment);
+  for_each_exchanged(
+      run.tensors, [&](std::size_t i) { return run.at(run.tensors[i]); }, sizeof(Real), moment, swap_bytes);
+  exchanged = exchanged.empty() ? moment_in(run.tensors, moment) : std::string_view{};
+}
+
+template <class Path, class... Texts>
+void save_program(memory_block& memory, const kept_run& run, const Path& path, const Texts&... texts) {
+  memory.check_not_exchanged("before save");
+  kept_files<Path>::save(run, path, texts...);
+}
+/// Loads a file and returns its texts. If `part` is not given, all parameters and states of the program are set.
+template <class Path, class... Part>
+auto load_program(memory_block& memory, kept_run run, const Path& path, const Part&... part) {
+  memory.check_not_exchanged("before load");
+  const kernels::default_float_mode mode;
+  constexpr bool loads_all = sizeof...(part) == 0;
+  const values_before before(run, loads_all && memory.is_in_family());
+  auto texts = kept_files<Path>::load(run, path, part...);
+  if constexpr (loads_all) {
+    memory.note_all_set(before.unchanged());
+    memory.own_exchanged() = run.exchanged;
+  } else {
+    memory.note_written();
+  }
+  return texts;
+}
+
+}  // namespace cairn::detail

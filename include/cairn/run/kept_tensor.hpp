@@ -1,0 +1,99 @@
+// The numbers of a program that outlive a training step, in a form that is the same for all models.
+#pragma once
+
+#include "cairn/base/element.hpp"
+#include "cairn/base/philox.hpp"
+#include "cairn/base/shape.hpp"
+#include "cairn/plan/places.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace cairn::detail {
+
+/// How far the training of a program has come:
+/// - `random`: which random numbers the next training step draws,
+/// - `steps`: how many training steps changed the parameters,
+/// - `gradient_norm`: the norm of all gradients of the last training step, if the program computes the norm.
+struct training_position {
+  random_state random;
+  std::int64_t steps = 0;
+  double gradient_norm = 0;
+};
+
+/// One tensor that a program or predictor keeps between training steps: a parameter, a state, or a moment of a
+/// parameter.
+struct kept_tensor {
+  std::string_view name;    ///< name of the parameter or state
+  std::string_view moment;  ///< name of the moment; empty for a parameter or state
+  shape extents;
+  dtype type;  ///< bf16, or the type of the program's real numbers
+  plans::address at;
+  bool is_trained;  ///< true for a parameter that the program trains, and for its moments
+
+  constexpr bool is_leaf() const { return moment.empty(); }
+  constexpr std::size_t count() const { return static_cast<std::size_t>(extents.count()); }
+  constexpr std::size_t bytes(std::size_t real_bytes) const {
+    return count() * (type == dtype::bf16 ? sizeof(bf16) : real_bytes);
+  }
+};
+
+/// Returns the program's own copy of a moment's name, which lives as long as the process. Returns an empty name if no
+/// update rule keeps such a moment.
+constexpr std::string_view moment_in(std::span<const kept_tensor> tensors, std::string_view name) {
+  for (const kept_tensor& one : tensors) {
+    if (one.moment == name) return one.moment;
+  }
+  return {};
+}
+
+/// The kept tensors of a program or predictor, and their memory.
+struct kept_run {
+  std::span<const kept_tensor> tensors;
+  std::byte* const* bases;
+  std::size_t real_bytes;       ///< bytes of one real number of the program, a float or a double
+  training_position* position;  ///< null for a predictor, which does not train
+  std::string_view exchanged;   ///< the name of the moment that has changed places with the parameters, or empty
+
+  std::byte* at(const kept_tensor& one) const { return bases[one.at.base] + one.at.offset; }
+  std::size_t count(const kept_tensor& one) const { return one.count(); }
+  std::size_t bytes(const kept_tensor& one) const { return one.bytes(real_bytes); }
+};
+
+/// The values of parameters and states before a file is loaded. Programs that share the parameters ask which values the
+/// file has changed.
+template <class Run>
+class values_before {
+ public:
+  /// Copies the values if `is_asked` is true.
+  values_before(const Run& run, bool is_asked) : run_(run) {
+    if (is_asked)
+      for_each_leaf([this](std::byte* at, std::size_t size) { bytes_.insert(bytes_.end(), at, at + size); });
+  }
+  /// Returns the addresses of the parameters and states that have the bits that they had before.
+  std::vector<const std::byte*> unchanged() const {
+    std::vector<const std::byte*> same;
+    if (bytes_.empty()) return same;
+    const std::byte* before = bytes_.data();
+    for_each_leaf([&](std::byte* at, std::size_t size) {
+      if (std::memcmp(at, before, size) == 0) same.push_back(at);
+      before += size;
+    });
+    return same;
+  }
+
+ private:
+  void for_each_leaf(auto visit) const {
+    for (const kept_tensor& one : run_.tensors) {
+      if (one.is_leaf()) visit(run_.at(one), run_.bytes(one));
+    }
+  }
+  const Run& run_;
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace cairn::detail
