@@ -27,6 +27,18 @@ using allowed = fit<1_KiB>;  // wrong
 using allowed = fit<3840>;   // right
 static_assert(detail::checked<loss, allowed>());
 
+// case: over-budget-fit-in-groups
+// says: fit<\.\.\.> found no segments
+// shows: budget_bytes<1024L?>.*least_bytes<\d+L?>
+#include "cairn/check/scan.hpp"
+#include "cairn/op/reduce.hpp"
+#include "cairn/run/scan.hpp"
+constexpr auto wide = nn::tiled<up_to<8>>(nn::linear<"fc", 64> | nn::tanh | nn::linear<"fc2", 4>);
+constexpr auto loss = sum(input<"x", 64, 4> | nn::linear<"in", 4> | wide);
+using allowed = fit<1_KiB>;   // wrong
+using allowed = fit<12_KiB>;  // right
+static_assert(detail::checked<loss, allowed>());
+
 // case: over-budget-in-report
 // says: fit<\.\.\.> found no segments
 #include <cairn/report/tables.hpp>

@@ -72,6 +72,9 @@ class program {
   static constexpr loop_counts loops() { return detail::loops_in<compiled>; }
   /// The segments, in the order of the forward pass.
   static constexpr auto segments() { return detail::segments_in<compiled>; }
+  /// The number of groups of rows that fit<...> chose for the layers in nn::tiled<up_to<N>>. A layer with a smaller N
+  /// runs on as many groups as its N allows. 1: The layers are applied as they are.
+  static constexpr int row_groups() { return compiled::model::purpose::groups; }
 
   /// The plan step at which the arena is fullest, and whether segments make the arena larger than the arena of the same
   /// program with `plain`.
