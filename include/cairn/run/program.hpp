@@ -794,8 +794,8 @@ struct divided_program<LossOf, Rows, 1, Options...> {
 /// A program that runs a batch of `Rows` rows in as few microbatches as fit into fit<...> or budget<...>:
 /// `program_in_parts<[](auto rows) { return loss<rows>; }, 512, fit<4_MiB>>`. With N microbatches, this is
 /// `program<loss<512 / N>, fit<4_MiB>, microbatch<N, of<loss<512>>>>`. With one microbatch, it is
-/// `program<loss<512>, fit<4_MiB>>`. `parts_that_fit` is the number N. If no number fits, the error has the fewest bytes
-/// that were found.
+/// `program<loss<512>, fit<4_MiB>>`. `parts_that_fit` is the number N. If no number fits, the error has the fewest
+/// bytes that were found.
 template <auto LossOf, int Rows, class... Options>
   requires(Rows > 0 && a_loss_of_rows<decltype(LossOf)>)
 using program_in_parts =
