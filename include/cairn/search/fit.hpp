@@ -81,7 +81,7 @@ struct candidates : model_blocks<Model, BlockLevels, Threads> {
   using model_blocks<Model, BlockLevels, Threads>::blocks;
   template <int Number>
   static constexpr auto single_block_costs =
-      measure_single_blocks<plans::compiled<Model, BlockLevels, Threads, candidate<Number>>, blocks>();
+      measure_single_blocks<unplaced, plans::compiled<Model, BlockLevels, Threads, candidate<Number>>, blocks>();
   template <const auto& Measured>
   static constexpr auto with_single_block_costs() {
     if constexpr (Measured.count > fine_chain) return Measured;
