@@ -143,7 +143,7 @@ struct call_form<tiled_mark<Given>, F> : free_form<"tiled", misuse::not_callable
       else if constexpr (is_fixed) return results_of_scan<made>();
       else if constexpr (std::same_as<decltype(problem_of_call<stage_mark, F>(x...)), sound>)
         return results_of_scan<tiled_up_to<N, F, X...>>();
-      else return call_form<stage_mark, F>::of(x...);
+      else return call_form<stage_mark, F>::of(x...);  // F does not fit all rows at once
     }
   }
 };
