@@ -51,12 +51,12 @@ template <int Vocabulary>
 constexpr auto head_without_logits = nn::tied_linear_cross_entropy<"/wte.weight", Vocabulary>;
 
 /// Mean loss in nats of a batch of windows, where each token is predicted from the tokens before it.
-template <int Vocabulary, int Batch, int Length, auto Head = head<Vocabulary>>
+template <int Vocabulary, int Batch, int Length, auto Head = head<Vocabulary>, auto Trunk = trunk>
 constexpr auto loss = [] {
   const auto text = indices<"text", Vocabulary, Batch, Length>;
   const auto of_text = text | nn::embedding<"wte", width, nn::embedding_options{.start = start}>;
   const auto of_positions = gather<0>(param_from<"wpe.weight", start, positions, width>, arange<Length>);
-  const auto x = (of_text + of_positions) | trunk | nn::layer_norm<"ln_f">;
+  const auto x = (of_text + of_positions) | Trunk | nn::layer_norm<"ln_f">;
   return Head(x, labels<"next", Vocabulary, Batch, Length>);
 }();
 

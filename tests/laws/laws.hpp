@@ -136,8 +136,7 @@ constexpr int kept_inside = [] {
   for (int v = 0; v < s.turn; ++v) {
     const graphs::node& n = s.nodes[v];
     const int origin = s.origin[v];
-    const bool inside =
-        Plan::segments.shared_depth[origin] >= Plan::segments.depth_of(origin) && s.segment[v] != 0;
+    const bool inside = Plan::segments.shared_depth[origin] >= Plan::segments.depth_of(origin) && s.segment[v] != 0;
     count += s.stored[v] && inside && !Plan::segments.stored_by_segment[origin] && !result[v] && !test::is_leaf(n) &&
              !test::is_view(n);
   }
@@ -222,11 +221,12 @@ using plain_program = program<Model, plain, typename plainly<Options>::type...>;
 template <auto Model, class... Options>
 using plain_step = test::step_of<Model, plain, typename plainly<Options>::type...>;
 
-/// Compares three training steps, because small differences would grow from step to step.
-template <auto Model, class... Options>
+/// Compares a program of `Model` with a plain program of `Reference`. Compares three training steps, because small
+/// differences would grow from step to step.
+template <auto Model, auto Reference, class... Options>
 void checkpointed_equals_plain() {
   program<Model, Options...> checkpointed;
-  plain_program<Model, Options...> stored;
+  plain_program<Reference, Options...> stored;
   checkpointed.init(seed{1});
   stored.init(seed{1});
   beside first_optimizer{checkpointed};
@@ -321,11 +321,12 @@ void same_in_parts() {
 }
 
 /// Checks the laws that hold for every model, including models with scans. A scan may have workspace that it does not
-/// use, for the gradient of a state.
-template <auto Model, class... Options>
-void laws_of_loops() {
+/// use, for the gradient of a state. `Reference` is the model itself, or the same model with the number of groups that
+/// `fit` chose for the layers in nn::tiled<up_to<N>>.
+template <auto Model, auto Reference, class... Options>
+void laws_next_to() {
   using checkpointed = test::step_of<Model, Options...>;
-  using stored = plain_step<Model, Options...>;
+  using stored = plain_step<Reference, Options...>;
   BOOST_TEST((at_run_time(test::judged<checkpointed>) == test::fault::none));
   BOOST_TEST((at_run_time(test::judged<stored>) == test::fault::none));
   BOOST_TEST((at_run_time(adds_up<checkpointed>) && at_run_time(adds_up<stored>)));
@@ -335,8 +336,12 @@ void laws_of_loops() {
   BOOST_TEST(work.forward == least.forward);
   BOOST_TEST(work.backward == least.backward);
   BOOST_TEST(test::stored<checkpointed> <= test::stored<stored> + kept_for_segments<checkpointed>);
-  checkpointed_equals_plain<Model, Options...>();
+  checkpointed_equals_plain<Model, Reference, Options...>();
   BOOST_TEST((touched_bytes<Model, Options...>()) <= at_run_time(test::covered<checkpointed>));
+}
+template <auto Model, class... Options>
+void laws_of_loops() {
+  laws_next_to<Model, Model, Options...>();
 }
 /// Checks the laws that hold for random models, and for every model in which scans use all of their workspace. The
 /// packing of the arena may leave holes.

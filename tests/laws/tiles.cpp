@@ -2,6 +2,20 @@
 
 #include "laws.hpp"
 
+namespace {
+
+/// Checks the laws under the smallest budget, for which `fit` runs the layers on groups.
+template <class... Options>
+void laws_in_chosen_groups() {
+  constexpr auto model = models::tiled_by<up_to<4>, up_to<3>>;
+  using least = fit<test::peak<test::step_of<model, fit<1>, Options...>>>;
+  constexpr int groups = program<model, least, Options...>::row_groups();
+  static_assert(groups > 1);
+  laws_next_to<model, models::tiled_by<groups, 2>, least, Options...>();
+}
+
+}  // namespace
+
 BOOST_AUTO_TEST_SUITE(laws_of_tiles)
 
 BOOST_AUTO_TEST_CASE(tiled_blocks) { laws<models::tiled_blocks>(); }
@@ -16,6 +30,15 @@ BOOST_AUTO_TEST_CASE(on_two_threads) { laws_of_loops<models::tiled_everywhere, t
 #endif
 BOOST_AUTO_TEST_CASE(stored_as_bf16) { laws_of_loops<models::tiled_everywhere, mixed<bf16>>(); }
 BOOST_AUTO_TEST_CASE(next_to_placed_segments) { laws_of_loops<models::tiled_blocks, fit<4_KiB>>(); }
+BOOST_AUTO_TEST_CASE(groups_that_are_not_chosen) {
+  laws<models::tiled_by<up_to<4>, up_to<8>>>();
+  laws<models::tiled_by<up_to<4>, up_to<8>>, fit<1_MiB>>();
+}
+BOOST_AUTO_TEST_CASE(groups_that_are_chosen) {
+  laws_in_chosen_groups<>();
+  laws_in_chosen_groups<update<adamw_options{}>>();
+  laws_in_chosen_groups<mixed<bf16>>();
+}
 BOOST_AUTO_TEST_CASE(gradients_of_tiles_follow_differences) {
   follows_differences<models::tiled_blocks>();
   follows_differences<models::tiled_in_roles>();

@@ -8,6 +8,16 @@ namespace models {
 constexpr auto tiled_blocks =
     classify(x | repeat<3, "block">([](auto) { return nn::residual(nn::layer_norm<"norm"> | nn::tiled<4>(mlp)); }));
 
+/// Layers on a number of groups that is given, or that `fit` chooses: `tiled_by<4, 2>` or `tiled_by<up_to<4>, up_to<2>>`.
+template <auto N, auto Other>
+constexpr auto tiled_by =
+    cross_entropy(input<"x", 64, 12> | repeat<3, "block">([](auto) {
+                    return nn::residual(nn::layer_norm<"norm"> | nn::tiled<N>(mlp)) |
+                           nn::residual(nn::linear<"fc3", 16> | nn::tanh | nn::linear<"fc4", 12>);
+                  }) | nn::tiled<Other>(nn::dropout<"drop", 0.2> | nn::linear<"fc", 12> | nn::gelu) |
+                      nn::linear<"head", 5>,
+                  labels<"y", 5, 64>);
+
 /// Tiled layers in a segment, around a segment, in a tiled layer, and in the body of a scan.
 constexpr auto tiled_everywhere = [] {
   constexpr auto dropping = nn::linear<"fc1", 20> | nn::dropout<"drop", 0.2> | nn::gelu | nn::linear<"fc2", 12>;

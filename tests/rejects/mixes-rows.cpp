@@ -38,6 +38,14 @@ constexpr auto layers = nn::linear<"fc1", 32> | nn::layer_norm<"norm"> | nn::gel
 constexpr auto loss = mean(square(input<"x", 64, 8> | nn::tiled<4>(layers)));
 static_assert(detail::checked<loss>());
 
+// case: mixes-rows-up-to
+// says: this operation in a tiled layer may compute a row from other rows or from its position
+// shows: fact::operation<cairn::fixed_string<8>\{"moments"\}, float ?\[16\]\[32\]>, cairn::fact::groups<4>
+constexpr auto layers = nn::linear<"fc1", 32> | nn::batch_norm<"norm"> | nn::gelu | nn::linear<"fc2", 8>;  // wrong
+constexpr auto layers = nn::linear<"fc1", 32> | nn::layer_norm<"norm"> | nn::gelu | nn::linear<"fc2", 8>;  // right
+constexpr auto loss = mean(square(input<"x", 64, 8> | nn::tiled<up_to<4>>(layers)));
+static_assert(detail::checked<loss>());
+
 // case: mixes-rows-softmax
 // says: this operation in a tiled layer may compute a row from other rows
 // shows: fact::operation<cairn::fixed_string<8>\{"softmax"\}, float ?\[4\]\[16\]\[16\]>

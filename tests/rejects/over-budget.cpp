@@ -27,6 +27,42 @@ using allowed = fit<1_KiB>;  // wrong
 using allowed = fit<3840>;   // right
 static_assert(detail::checked<loss, allowed>());
 
+// case: over-budget-fit-in-groups
+// says: fit<\.\.\.> found no segments
+// shows: budget_bytes<1024L?>.*least_bytes<\d+L?>
+#include "cairn/check/scan.hpp"
+#include "cairn/op/reduce.hpp"
+#include "cairn/run/scan.hpp"
+constexpr auto wide = nn::tiled<up_to<8>>(nn::linear<"fc", 64> | nn::tanh | nn::linear<"fc2", 4>);
+constexpr auto loss = sum(input<"x", 64, 4> | nn::linear<"in", 4> | wide);
+using allowed = fit<1_KiB>;   // wrong
+using allowed = fit<12_KiB>;  // right
+static_assert(detail::checked<loss, allowed>());
+
+// case: over-budget-in-parts
+// says: the arena of this program is larger than its budget
+// shows: budget_bytes<1024L?>.*peak_bytes<\d+L?>
+#include "cairn/op/reduce.hpp"
+#include "cairn/run/program.hpp"
+constexpr auto loss_of = [](auto rows) {
+  return mean(input<"x", rows, 4> | nn::linear<"fc", 40> | nn::tanh | nn::linear<"fc2", 40> | nn::tanh);
+};
+using step = program_in_parts<loss_of, 64, budget<1_KiB>>;  // wrong
+using step = program_in_parts<loss_of, 64, budget<8_KiB>>;  // right
+static_assert(step::memory().peak_bytes <= 8_KiB);
+
+// case: over-budget-fit-in-parts
+// says: fit<\.\.\.> found no segments
+// shows: budget_bytes<512L?>.*least_bytes<\d+L?>
+#include "cairn/op/reduce.hpp"
+#include "cairn/run/program.hpp"
+constexpr auto loss_of = [](auto rows) {
+  return mean(input<"x", rows, 4> | nn::linear<"fc", 40> | nn::tanh | nn::linear<"fc2", 40> | nn::tanh);
+};
+using step = program_in_parts<loss_of, 8, fit<512>>;    // wrong
+using step = program_in_parts<loss_of, 8, fit<4_KiB>>;  // right
+static_assert(step::memory().peak_bytes <= 4_KiB);
+
 // case: over-budget-in-report
 // says: fit<\.\.\.> found no segments
 #include <cairn/report/tables.hpp>

@@ -255,6 +255,14 @@ constexpr auto tiled = nn::tiled<4>(feed_forward);  // wrong
 constexpr auto tiled = nn::tiled<5>(feed_forward);  // right
 [[maybe_unused]] constexpr auto h = input<"x", 30, 8> | tiled;
 
+// case: shape-mismatch-tiled-up-to
+// says: nn::tiled<N> divides the first axis of each argument into N equal groups of rows
+// shows: fact::operation<cairn::fixed_string<6>\{"tiled"\}, float ?\[30\]\[8\]>, cairn::fact::groups<4>
+constexpr auto feed_forward = nn::linear<"fc1", 32> | nn::relu | nn::linear<"fc2", 8>;
+constexpr auto tiled = nn::tiled<up_to<4>>(feed_forward);  // wrong
+constexpr auto tiled = nn::tiled<up_to<2>>(feed_forward);  // right
+[[maybe_unused]] constexpr auto h = input<"x", 30, 8> | tiled;
+
 // case: shape-mismatch-tiled-arguments
 // says: nn::tiled<N> divides the first axis of each argument .* which has the same extent in all arguments
 // shows: fact::operation<cairn::fixed_string<6>\{"tiled"\}, float ?\[32\]\[8\], float ?\[16\]\[8\]>, cairn::fact::groups<4>

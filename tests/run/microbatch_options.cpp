@@ -97,6 +97,30 @@ BOOST_AUTO_TEST_CASE(frozen_parameters_and_segments) {
   static_assert(least < detail::compiled_of<unmarked, true, microbatch<3>, rule>::layout.peak_bytes);
   compare<unmarked, 3, adamw_options{.lr = 0.01}>(as_they_are, fit<least>{});
 }
+BOOST_AUTO_TEST_CASE(as_few_parts_as_fit) {
+  using rule = update<adamw_options{.lr = 0.01}>;
+  constexpr auto loss_of = [](auto rows) {
+    return cross_entropy(input<"x", rows, features> | nn::linear<"fc1", 64> | nn::tanh | nn::linear<"fc2", classes>,
+                         labels<"y", classes, rows>);
+  };
+  constexpr auto part = loss_of(std::integral_constant<int, 16>{});
+  constexpr auto whole = loss_of(std::integral_constant<int, 48>{});
+  using one = program<whole, rule>;
+  using limit = budget<one::memory().peak_bytes / 2>;
+  using three = program_in_parts<loss_of, 48, limit, rule>;
+  static_assert(parts_that_fit<loss_of, 48, limit, rule> == 3);
+  static_assert(std::same_as<three, program<part, limit, rule, microbatch<3, of<whole>>>>);
+  static_assert(std::same_as<program_in_parts<loss_of, 48, rule>, one>);
+  one a;
+  three b;
+  a.init(seed{3});
+  b.init(seed{3});
+  for (int step = 0; step < 3; ++step) {
+    const batch<float> all(8, step);
+    BOOST_TEST(a.train(bind<"x">(all.x), bind<"y">(all.y)) == b.train(bind<"x">(all.x), bind<"y">(all.y)),
+               boost::test_tools::tolerance(1e-4F));
+  }
+}
 BOOST_AUTO_TEST_CASE(loops) {
   compare<looped<revolve<2>>>();
   compare<looped<store_all>, real<double>>();

@@ -75,6 +75,7 @@ class accounted {
     const range* segment = nullptr;
     std::int64_t before = 0;     ///< bytes in memory before this item
     bool after_segment = false;  ///< the item stands behind a segment, and outside of all segments
+    bool is_unheld = false;      ///< nothing holds the results of the segment for its backward pass
 
     bool saves() const { return segment != nullptr && segment->saves; }
   };
@@ -101,13 +102,13 @@ class accounted {
       total.flops += saving.flops;
     } else {
       use(i.before + c.of[i.end - 1].peak_before_recomputation);
-      computed_again(i.segment->inside, i.begin, i.end, i.before);
+      computed_again(i.segment->inside, i.begin, i.end, i.before, i.is_unheld);
     }
   }
   /// Adds the backward pass of blocks [begin, end) of a segment, which recomputes them. The last block is not
   /// recomputed before its own backward pass. Therefore it makes no difference whether a segment of this block alone
   /// saves values.
-  void computed_again(const ranges& segments, int begin, int end, std::int64_t bytes) {
+  void computed_again(const ranges& segments, int begin, int end, std::int64_t bytes, bool is_unheld = false) {
     const std::int64_t gradient = c.gradient_bytes[end];
     std::vector<item> all = items(segments, begin, end);
     const item* before = nullptr;
@@ -118,7 +119,8 @@ class accounted {
       const std::int64_t released = released_by(std::exchange(before, &i), i);
       i.before = bytes;
       if (i.segment == nullptr) {
-        use(bytes + (last ? b.peak_as_last : gradient + b.peak_in_segment.forward));
+        use(bytes +
+            (last ? (is_unheld ? b.peak_as_last_unheld : b.peak_as_last) : gradient + b.peak_in_segment.forward));
         total.flops += last ? b.reading_flops : b.both_flops;
         if (!last) i.before = bytes -= released;
         bytes += b.stored_bytes_in_segment;
@@ -149,11 +151,14 @@ class accounted {
   accounted(const plans::search::block_chain<Count>& costs, const ranges& segments) : c(costs) {
     std::int64_t bytes = 0;
     bool after_segment = false;
-    const item* before = nullptr;
+    item* before = nullptr;
     std::vector<item> all = items(segments, 0, Count);
     for (item& i : all) {
       const plans::search::block_costs& b = c.of[i.begin];
-      const std::int64_t released = released_by(std::exchange(before, &i), i);
+      const std::int64_t released = released_by(before, i);
+      // The estimate for a segment with segments inside does not use that the results are freed.
+      if (released > 0 && i.segment == nullptr) before->is_unheld = before->segment->inside.empty();
+      before = &i;
       i.after_segment = after_segment;
       after_segment = i.segment != nullptr;
       if (i.segment != nullptr && !i.after_segment) {
@@ -213,6 +218,7 @@ constexpr auto random_chain = [] {
     of.peak_in_segment = {of.stored_bytes_in_segment + draw(20), of.stored_bytes_in_segment + draw(50)};
     of.peak_before_recomputation = draw(60);
     of.peak_as_last = of.stored_bytes_in_segment + draw(50);
+    of.peak_as_last_unheld = of.peak_as_last - draw(40);
     of.result_flops = 1 + draw(100);
     of.reading_flops = draw(100);
     of.both_flops = of.result_flops + draw(100);

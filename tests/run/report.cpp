@@ -23,6 +23,7 @@ struct with_segments {
   static constexpr memory_plan memory() { return {1536, 4096, 8192, 8192}; }
   static constexpr flop_counts flops() { return {1'000'000, 2'000'000, 500'000}; }
   static constexpr loop_counts loops() { return {}; }
+  static constexpr int row_groups() { return 1; }
   static constexpr peak_plan peak() { return {4096, 16384, "block.9.ff", true}; }
   static constexpr auto segments() {
     return std::array{segment_plan{"block.8.ff", 128, 1024, 3, 1000},  segment_plan{"block.8.ff.in", 64, 512, 1, 500},
@@ -222,6 +223,23 @@ BOOST_AUTO_TEST_CASE(segments_placed_by_fit_do_not_count_as_marked) {
   BOOST_TEST(count_of("by fit", free.str()) > 1);
   BOOST_TEST(limited.str() == free.str());
   BOOST_TEST(count_of("as marked", free.str()) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(groups_of_rows_that_fit_chooses_are_reported) {
+  constexpr auto model =
+      mean(square(input<"x", 512, 16> | repeat<3, "block">([](auto) {
+                    return nn::residual(nn::tiled<up_to<4>>(nn::linear<"a", 128> | nn::tanh | nn::linear<"b", 16>));
+                  })));
+  using smallest = program<model, fit<frontier<model>.front().peak_bytes>>;
+  static_assert(smallest::row_groups() == 4);
+  std::ostringstream segments, step, places;
+  report::segment_table<smallest>(segments);
+  report::step_table<smallest, program<model, plain>>(step);
+  report::frontier<model>(places);
+  BOOST_TEST(segments.str().ends_with("\ntiled layers run on 4 groups of rows\n"));
+  BOOST_TEST(count_of("groups of rows                 4            1\n", step.str()) == 1);
+  BOOST_TEST(places.str().starts_with("segments      groups "));
+  BOOST_TEST(count_of("by fit             4 ", places.str()) > 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_model_without_layers_has_nothing_to_place) {

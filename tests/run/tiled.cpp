@@ -54,6 +54,27 @@ BOOST_AUTO_TEST_CASE(several_arguments_are_divided) {
   });
   is_like_whole<x<12, 5>, one_tiled, one_result>();
 }
+BOOST_AUTO_TEST_CASE(groups_that_nothing_chooses) {
+  const auto same = []<auto X, auto UpTo, auto Whole>() {
+    BOOST_TEST((third_step<X | UpTo>() == third_step<X | Whole>()));
+  };
+  constexpr auto dropping = nn::dropout<"d"> | feed_forward;
+  same.operator()<x<24, 7>, nn::tiled<up_to<8>>(dropping), dropping>();
+  same.operator()<x<24, 7>, ckpt<"s">(nn::tiled<up_to<2>>(feed_forward)) | nn::linear<"last", 3>,
+                  feed_forward | nn::linear<"last", 3>>();
+  same.operator()<x<24, 7>, nn::tiled<2>(nn::tiled<up_to<4>>(feed_forward)), nn::tiled<2>(feed_forward)>();
+  constexpr auto whole = layer([](auto h) { return weighed(h, h | nn::linear<"b", 5>, argmax<-1>(h)); });
+  constexpr auto up_to_four = layer([](auto h) {
+    const auto [a, b] =
+        nn::tiled<up_to<4>>(two, nn::tiled<up_to<4>>(weighed, h, h | nn::linear<"b", 5>, argmax<-1>(h)));
+    return a + b;
+  });
+  constexpr auto twice = layer([](auto h) {
+    const auto [a, b] = two(h);
+    return a + b;
+  });
+  same.operator()<x<12, 5>, up_to_four, whole | twice>();
+}
 BOOST_AUTO_TEST_CASE(within_other_parts) {
   is_like_whole<x<8, 7>, ckpt<"s">(block_of<true>) | nn::linear<"last", 3>, block_of<false> | nn::linear<"last", 3>>();
   is_like_whole<x<8, 7>, repeat<3, "block">([](auto) { return ckpt<"s">(block_of<true>); }),
@@ -72,9 +93,11 @@ BOOST_AUTO_TEST_CASE(predictors) {
   step.init(seed{1});
   predictor<data | nn::tiled<3>(feed_forward)> tiled(step);
   predictor<data | feed_forward> whole(step);
+  predictor<data | nn::tiled<up_to<4>>(feed_forward)> up_to_four(step);
   const auto numbers = some(12 * 7, 2);
   const auto a = tiled(bind<"x">(numbers)), b = whole(bind<"x">(numbers));
   BOOST_TEST(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+  BOOST_TEST(std::memcmp(a.data(), up_to_four(bind<"x">(numbers)).data(), a.size() * sizeof(float)) == 0);
 }
 BOOST_AUTO_TEST_CASE(plain_has_the_same_bits) {
   constexpr auto y = x<24, 7> | nn::tiled<4>(normed);

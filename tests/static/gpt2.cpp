@@ -71,6 +71,11 @@ static_assert(memory.parameter_bytes == 124'439'808 * std::int64_t{4});
 static_assert(memory.gradient_bytes == 0 && memory.moment_bytes == 2 * memory.parameter_bytes);
 static_assert(peak<with_segments> == by_registers(405'089'344, 405'107'776, 405'132'352));     // 386 MiB
 static_assert(peak<without_segments> == by_registers(746'204'224, 746'222'656, 746'247'232));  // 712 MiB
+// Four windows in one batch, and in four microbatches. The arena of microbatches is that of one window.
+using four_windows = step_of<gpt2::loss<gpt2::tokens, 4, 1024>, adamw_in_step>;
+constexpr memory_plan in_parts = detail::memory_in<step_of<loss, adamw_in_step, microbatch<4>>>;
+static_assert(peak<four_windows> == by_registers(1'154'792'512, 1'154'810'944, 1'154'835'520));  // 1,101 MiB
+static_assert(in_parts.peak_bytes == memory.peak_bytes && in_parts.gradient_bytes == memory.parameter_bytes);
 // Stored are the arguments of the blocks and of the last norm, two moments of the last norm, and the logits.
 static_assert(stored<with_segments> == 4 * 1024 * (13 * 768 + 2 + 50257));
 

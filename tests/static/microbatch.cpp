@@ -1,5 +1,7 @@
 // Programs that divide their batch: their memory, their work and their plans. The plan is that of one part. It adds to
 // the gradients of the parts before it, and its updates come behind it.
+#include "cairn/check/frontier.hpp"
+#include "cairn/check/parts_that_fit.hpp"
 #include "cairn/check/scan.hpp"
 #include "cairn/lang/scan.hpp"
 #include "cairn/nn/activation.hpp"
@@ -118,5 +120,32 @@ constexpr auto rows =
     cross_entropy(input<"x", Rows, 8> | nn::linear<"a", 256> | nn::relu | nn::linear<"b", 4>, labels<"y", 4, Rows>);
 static_assert(detail::checked<rows<64>, microbatch<4, of<rows<256>>>, adam>());
 static_assert(detail::checked<rows<64>, microbatch<2, of<rows<256>>>, shards<2>, adam>());
+
+// ---- The fewest microbatches that fit.
+constexpr auto loss_of = [](auto count) { return rows<count>; };
+template <int Parts>
+constexpr std::int64_t arena = bytes<step_of<rows<360 / Parts>, adam, microbatch<Parts>>>.peak_bytes;
+template <std::int64_t Bytes>
+constexpr int fewest = parts_that_fit<loss_of, 360, budget<Bytes>, adam>;
+constexpr std::int64_t undivided = bytes<step_of<rows<360>, adam>>.peak_bytes;
+static_assert(undivided > arena<2> && arena<2> > arena<3> && arena<3> > arena<5> && arena<5> > arena<6>);
+static_assert(fewest<undivided> == 1 && fewest<undivided - 1> == 2 && fewest<arena<2> - 1> == 3);
+static_assert(fewest<arena<5>> == 5 && fewest<arena<5> - 1> == 6);
+static_assert(parts_that_fit<loss_of, 7, budget<arena<360>>, adam> == 7 && parts_that_fit<loss_of, 360, adam> == 1);
+// If none fits, this is the number of microbatches with the smallest arena.
+static_assert(arena<fewest<1>> <= arena<180> && arena<fewest<1>> <= arena<360>);
+// With fit<...>, each program has the segments that the compiler places.
+constexpr auto deep_of = [](auto count) {
+  return mean(square(input<"x", count, 32> | repeat<4, "block">([](auto) {
+                       return nn::residual(nn::linear<"fc", 64> | nn::tanh | nn::linear<"gc", 32>);
+                     })));
+};
+template <int Rows>
+constexpr auto deep = deep_of(std::integral_constant<int, Rows>{});
+constexpr std::int64_t least_deep = frontier<deep<48>>[0].peak_bytes;
+static_assert(parts_that_fit<deep_of, 48, fit<least_deep>> == 1 &&
+              parts_that_fit<deep_of, 48, fit<least_deep - 1>> == 2);
+static_assert(parts_that_fit<deep_of, 48, budget<least_deep>> > 1);
+static_assert(frontier<deep<24>, microbatch<2>>[0].peak_bytes < least_deep);
 
 }  // namespace

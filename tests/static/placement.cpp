@@ -228,4 +228,28 @@ using placed_far = plans::search::candidates<typename step_of<reading_far<Far>>:
 static_assert(placed_far<3>::far == 3 && placed_far<3>::exact && placed_far<3>::complete);
 static_assert(placed_far<4>::far == 4 && !placed_far<4>::exact && !placed_far<4>::complete);
 
+// ---- Convolutions, batch norms and max pools. The segments with the smallest arena end before the pools. Then the
+// result of a segment is freed as soon as the pool has read it, and the gradient of relu recomputes it in a fused loop. In
+// a segment of convolution, norm, relu and pool, it lives until the gradient of relu has read it.
+constexpr nn::window same_size{.padding = 1};
+template <fixed_string Convolution, fixed_string Norm, int Channels>
+constexpr auto convolved =
+    nn::conv2d_without_bias<Convolution, Channels, 3, same_size> | nn::batch_norm<Norm> | nn::relu;
+constexpr auto first = convolved<"conv1", "bn1", 16>;
+constexpr auto second = convolved<"conv2", "bn2", 32>;
+template <class Layers>
+constexpr auto pooled(Layers layers) {
+  return cross_entropy(input<"photos", 64, 28, 28, 1> | layers | nn::flatten | nn::linear<"head", 10>,
+                       labels<"kinds", 10, 64>);
+}
+constexpr auto unmarked = pooled(first | nn::max_pool2d<2> | second | nn::max_pool2d<2>);
+constexpr auto before_pools = pooled(ckpt<"a">(first) | nn::max_pool2d<2> | ckpt<"b">(second) | nn::max_pool2d<2>);
+constexpr auto around_pools = pooled(ckpt<"a">(first | nn::max_pool2d<2>) | ckpt<"b">(second | nn::max_pool2d<2>));
+using adam = update<adamw_options{}>;
+constexpr std::int64_t of_plain = peak<step_of<unmarked, adam>>;
+static_assert(peak<step_of<around_pools, adam>> > of_plain * 5 / 4);
+static_assert(peak<step_of<before_pools, adam>> < of_plain * 17 / 20);
+static_assert(peak<step_of<unmarked, adam, fit<of_plain * 17 / 20>>> <= peak<step_of<before_pools, adam>>);
+static_assert(peak<step_of<unmarked, fit<unplaced_bytes<unmarked> * 17 / 20>>> <= peak<step_of<before_pools>>);
+
 }  // namespace

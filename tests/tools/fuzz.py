@@ -15,6 +15,7 @@ import copy
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -42,7 +43,13 @@ using in_less = decltype([] {
     constexpr std::int64_t least = test::peak<test::step_of<Model, fit<1>, Options...>>;
     return fit<std::max(least, test::peak<unplaced> * 3 / 4)>{};
   }
-}());"""
+}());
+// The groups of nn::tiled<up_to<N>> if at most `Groups` groups are chosen. With one group, the layer stays as it is.
+template <int N, int Groups>
+constexpr auto chosen = [] {
+  if constexpr (Groups > 1) return std::min(N, Groups);
+  else return up_to<N>;
+}();"""
 extents = [1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 31, 33]
 most_elements = 1500
 most_bound = 8  # largest magnitude of a number; a value that may be larger is scaled
@@ -105,6 +112,7 @@ class model:
         self.left = self.draw.randint(operations // 3, operations)
         self.functions, self.shared, self.made, self.slopes = [], {}, 0, 0
         self.loops = False  # true if a body is planned once
+        self.chooses = False  # true if `fit` chooses the groups of tiled layers
         # kinds of values with several roles; "loop" means several roles in one loop, "shared" means a shared layer
         self.roles = set()
         self.text = []
@@ -520,6 +528,8 @@ class body:
         self.names += names
         self.of.slopes, self.of.loops = most_slopes, True  # a body that is planned once, without a second gradient
         groups = draw.choice([n for n in range(1, v.shape[0] + 1) if v.shape[0] % n == 0])
+        if groups in (2, 4, 8) and self.of.chance(0.5):
+            self.of.chooses, groups = True, f"up_to<{groups}>"
         return self.add(f"({v.text} | nn::tiled<{groups}>({' | '.join(layers)}))", shape, bound, v)
 
     def tied(self):
@@ -1077,11 +1087,19 @@ def written(models, counted=True, gradients=False):
         stepping += rounding
         within = f", in_less<{stepping}>" * m.placed
         text += [f"namespace seed_{seed} {{", *m.text, f"}}  // namespace seed_{seed}"]
+        if m.chooses and m.placed:
+            # the same model with the groups that `fit` chose
+            fixed = [re.sub(r"up_to<(\d)>>\(", r"chosen<\1, groups>>(", line) for line in m.text]
+            text += [f"namespace fixed_{seed} {{",
+                     f"constexpr int groups = program<{stepping}{within}>::row_groups();", *fixed, "}"]
         if not m.detaches:  # otherwise difference quotients are not the gradient
             text.append(f"BOOST_AUTO_TEST_CASE(differences_of_{seed}) {{ follows_differences<{options}>(); }}")
         if gradients:
             continue
         laws = f"laws_of_{'loops' if m.loops else 'any'}<{stepping}{within}>"
+        if m.chooses and m.placed:
+            model_and_options = stepping.replace("::loss", f"::loss, fixed_{seed}::loss", 1)
+            laws = f"laws_next_to<{model_and_options}{within}>"
         text.append(f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ {laws}(); }}")
         if m.updates and not m.accumulates and not m.drawn:
             text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}{rounding}>(); }}")

@@ -13,10 +13,14 @@ constexpr auto blocks = repeat<6, "block">([](auto) {
   return ckpt<"block">(nn::residual(nn::layer_norm<"ln_1"> | nn::self_attention<"attn", heads, nn::causal>) |
                        nn::residual(nn::layer_norm<"ln_2"> | mlp));
 });
-constexpr auto embedded = (indices<"tokens", vocabulary, batch, length> | nn::embedding<"wte", width>) +
-                          (arange<length> | nn::embedding<"wpe", width>);
-constexpr auto logits = embedded | blocks | nn::layer_norm<"ln_f"> | nn::tied_linear<"/wte.weight", vocabulary>;
-constexpr auto loss = cross_entropy(logits, labels<"next", vocabulary, batch, length>);
+constexpr auto model = blocks | nn::layer_norm<"ln_f"> | nn::tied_linear<"/wte.weight", vocabulary>;
+constexpr auto places = arange<length> | nn::embedding<"wpe", width>;
+constexpr auto table = nn::embedding<"wte", width>;
+/// The loss of some windows of a text.
+template <int Windows>
+constexpr auto loss_of = cross_entropy(((indices<"tokens", vocabulary, Windows, length> | table) + places) | model,
+                                       labels<"next", vocabulary, Windows, length>);
+constexpr auto loss = loss_of<batch>;
 
 constexpr adamw_options by_adamw{.lr = 3e-4};
 constexpr auto feed = [](const contestant::arguments& given, auto steps_of) {

@@ -25,5 +25,6 @@ for i in range(blocks):
     linear(f"block.{i}.fc1", width, 4 * width)
     linear(f"block.{i}.fc2", 4 * width, width)
 norm("ln_f")
+more = [("cairn.microbatch4", form) for form in ("plain", "ckpt")]  # the same batch in four microbatches
 # For the labels: the number of tokens, then the extents.
 labels = {"tokens": (vocabulary, batch, time), "next": (vocabulary, batch, time)}

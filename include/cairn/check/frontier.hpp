@@ -17,12 +17,29 @@ struct frontier_of {
   static constexpr frontier_point point =
       plans::search::figures_of<plans::compiled<model, BlockLevels, options::threads, Placed>>;
 
-  static constexpr auto all = []<int... I>(std::integer_sequence<int, I...>) {
-    plans::search::pareto_front<frontier_point, 1 + placed::count> out;
-    out.add(plans::search::figures_of<typename placed::unplaced>);
-    (out.add(plans::search::figures_of<typename placed::template planned<I>>), ...);
+  /// Calls `visit` with the candidates for each number of groups of rows on which tiled layers may run.
+  template <int Groups = 1>
+  static constexpr void for_each_candidates(auto visit) {
+    using on = plans::search::candidates<typename model::template with_groups<Groups>, blocks_in<Options...>,
+                                         options::threads>;
+    visit(std::type_identity<on>{});
+    if constexpr (2 * Groups <= model::most_groups) for_each_candidates<2 * Groups>(visit);
+  }
+  static constexpr int most_points = [] {
+    int n = 0;
+    for_each_candidates([&]<class On>(std::type_identity<On>) { n += 1 + On::count; });
+    return n;
+  }();
+  static constexpr auto all = [] {
+    plans::search::pareto_front<frontier_point, most_points> out;
+    for_each_candidates([&]<class On>(std::type_identity<On>) {
+      [&]<int... I>(std::integer_sequence<int, I...>) {
+        out.add(plans::search::figures_of<typename On::unplaced>);
+        (out.add(plans::search::figures_of<typename On::template planned<I>>), ...);
+      }(std::make_integer_sequence<int, On::count>{});
+    });
     return out;
-  }(std::make_integer_sequence<int, placed::count>{});
+  }();
   static constexpr auto points = [] {
     std::array<frontier_point, static_cast<std::size_t>(all.count)> out{};
     std::copy_n(all.of, all.count, out.begin());

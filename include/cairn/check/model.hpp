@@ -68,7 +68,7 @@ struct planned {
 };
 template <class Model, int BlockLevels, class Request>
 struct planned<Model, BlockLevels, Request, true> {
-  using type = typename plans::search::fitted<Model, BlockLevels, Request::threads, Request::fit>::type;
+  using type = typename plans::search::fitted_in_groups<Model, BlockLevels, Request::threads, Request::fit>::type;
 };
 template <auto Output, bool Trains, class... Options>
 using compiled_of =
@@ -148,7 +148,7 @@ constexpr auto problem_of_updates() {
 /// Returns the mistake of requesting a placement, or sound.
 template <class Fitted, std::int64_t Bytes>
 constexpr auto problem_of_fit() {
-  if constexpr (Fitted::all::placeable == 0) return mistake<misuse::nothing_to_place, top_scope>{};
+  if constexpr (Fitted::placeable == 0) return mistake<misuse::nothing_to_place, top_scope>{};
   else if constexpr (arena_bytes<typename Fitted::type>() > Bytes)
     return mistake<misuse::over_least, top_scope, fact::budget_bytes<Bytes>,
                    fact::least_bytes<Fitted::least_bytes()>>{};
@@ -213,7 +213,7 @@ constexpr auto problem_of_plan() {
   if constexpr (!std::same_as<problem_in<marked>, sound>) {
     return problem_in<marked>{};
   } else if constexpr (options::fits) {
-    return problem_of_fit<plans::search::fitted<model, blocks_in<Options...>, options::threads, options::fit>,
+    return problem_of_fit<plans::search::fitted_in_groups<model, blocks_in<Options...>, options::threads, options::fit>,
                           options::fit>();
   } else if constexpr (options::budget == default_settings::budget) {
     return sound{};

@@ -81,6 +81,7 @@ constexpr void finish(auto& g, const builder& b) {
   g.stored_value_count = b.stored_value_count;
   g.tag_count = b.tag_count;
   g.character_count = b.character_count;
+  g.most_groups = b.most_groups;
   g.wrong = b.wrong;
   for (int i = 0; i < b.gradient_pairs.count(); ++i) g.gradient_pairs[g.gradient_pair_count++] = b.gradient_pairs[i];
   for (int i = 0; i < g.leaf_count; ++i) {

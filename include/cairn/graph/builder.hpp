@@ -47,6 +47,7 @@ struct builder {
   stack<gradient_pair> gradient_pairs;
   int shared_count = 0;     ///< applications of shared layers so far
   int top_level_depth = 0;  ///< how many expressions of the top level are being lowered inside of a region
+  int most_groups = 1;      ///< as in the graph
   mistakes wrong = {};
 
   stack<int> bindings;

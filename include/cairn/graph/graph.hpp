@@ -325,6 +325,7 @@ struct graph : values<Size.nodes + 1, Size.arguments + 1> {
   gradient_pair gradient_pairs[Size.rounds ? 2 * Size.arguments + 1 : 1] = {};
   int gradient_pair_count = 0;
   int cotangent = none;  ///< the leaf that is the gradient of the first output; none if the gradient is 1
+  int most_groups = 1;   ///< the largest N of the layers in nn::tiled<up_to<N>>, or 1
   mistakes wrong = {};
 
   constexpr std::string_view name(const auto& named) const {

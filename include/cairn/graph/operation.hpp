@@ -69,14 +69,16 @@ inline constexpr operation rounding_to_bf16 =
 
 /// The purpose of a graph. `Numbers` is the program's element type, or floats_rounded and its like. `Order` is how many
 /// times the graph will be differentiated. `Training` is true for a program and false for a predictor. `Inputs` is true
-/// if a gradient by an input may be wanted. `Divides` is true if the program divides its batch.
-template <class Numbers, int Order, bool Training, bool Inputs = false, bool Divides = false>
+/// if a gradient by an input may be wanted. `Divides` is true if the program divides its batch. `Groups` is the most
+/// groups of rows on which a layer in nn::tiled<up_to<N>> runs.
+template <class Numbers, int Order, bool Training, bool Inputs = false, bool Divides = false, int Groups = 1>
 struct target {
   using numbers = Numbers;
   using real = cairn::detail::real_type_of<Numbers>;
   static constexpr bool rounds = !std::is_same_v<Numbers, real>;  ///< computed values are stored as bf16
   static constexpr int order = Order;
   static constexpr bool training = Training, inputs = Inputs, divides = Divides;
+  static constexpr int groups = Groups;
 };
 
 /// Returns the room that a graph of size `s` needs after the pass that decides what is stored as bf16 (plan/store.hpp).

@@ -320,6 +320,7 @@ struct scan_lowering {
     const top_level_expression here{b, std::same_as<typename type::owner, lang::top_scope>};
     constexpr const mixed_rows* fault = mixed_rows_in<fitting, within>;
     if (!cairn::detail::same_address(fault, nullptr)) b.wrong.rows = fault;
+    b.most_groups = std::max(b.most_groups, g.most_groups);
     stack<int> arguments;
     (arguments.push(lowering<A>::template into<Target>(b)), ...);
     int leaves[operations::facts::arguments + 1] = {};
@@ -353,5 +354,33 @@ struct lowering<lang::scanned<T, Name, Policy, F, lang::carried_values<C...>, la
                     C..., E..., Same...> {};
 template <int N, class F, class... X>
 struct lowering<lang::tiled_call<N, F, X...>> : scan_lowering<lang::tiled_call<N, F, X...>, X...> {};
+
+/// A layer on at most N groups of rows is lowered to the layer as it is, or to a tiled layer. The target has the number
+/// of groups. A layer that mixes rows is a mistake even if the layer stays as it is, so that a smaller budget causes no
+/// new mistake.
+template <int N, class F, class... X>
+struct lowering<lang::tiled_up_to<N, F, X...>> {
+  using whole = lowering<lang::call<lang::stage_mark, F, X...>>;
+  template <int Groups>
+  using tiled = lang::tiled_call<Groups, F, X...>;
+
+  static constexpr void count(counter& c) {
+    whole::count(c);
+    lowering<tiled<N>>::count(c);
+  }
+  template <class Target, int Which>
+  static constexpr int result(builder& b) {
+    constexpr int groups = std::min(N, Target::groups);
+    constexpr const mixed_rows* fault = mixed_rows_in<tiled<N>, body_target<tiled<N>, Target>>;
+    if (!cairn::detail::same_address(fault, nullptr)) b.wrong.rows = fault;
+    b.most_groups = std::max(b.most_groups, N);
+    if constexpr (groups > 1) return lowering<tiled<groups>>::template result<Target, Which>(b);
+    else return whole::template result<Target, Which>(b);
+  }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return result<Target, 0>(b);
+  }
+};
 
 }  // namespace cairn::graphs

@@ -4,11 +4,13 @@
 
 #include "cairn/lang/scan.hpp"
 
+#include <bit>
+
 namespace cairn::lang {
 
-/// The mark of a layer that is applied to N groups of rows. Each group is a segment. The segment may be useless,
-/// because the groups also save bytes in the forward pass.
-template <int N>
+/// The mark of a layer that is applied to N groups of rows, or to at most as many groups as `up_to<...>` says. Each
+/// group is a segment. The segment may be useless, because the groups also save bytes in the forward pass.
+template <auto N>
 struct tiled_mark : segment_mark<"tiled", allow_useless> {
   static constexpr fixed_string function = "tiled";
 };
@@ -48,6 +50,17 @@ struct tiled_call : expression {
       traits_of_call(merged_traits({X::traits...}, false, (captured<owner, X> || ...)), body::inside, 1);
 };
 
+/// F applied to the arguments as it is or, if `fit<Bytes>` so chooses, to 2, 4, ... or N groups of rows. N is a power
+/// of two.
+template <int N, class F, an_expression... X>
+struct tiled_up_to : call<stage_mark, F, X...> {
+  static constexpr int result_count = static_cast<int>(call<stage_mark, F, X...>::results.size());
+};
+
+template <class Owner, int N, class F, class... X>
+struct subexpressions_of<Owner, tiled_up_to<N, F, X...>> : subexpressions_of<Owner, call<stage_mark, F, X...>> {};
+template <int N, class F, class... X>
+inline constexpr auto known_as<tiled_up_to<N, F, X...>> = known_as<F>;
 template <class Owner, int N, class F, class... X>
 struct subexpressions_of<Owner, tiled_call<N, F, X...>> {
   using type = std::tuple<seen_from<Owner, X>..., seen_from<Owner, typename tiled_call<N, F, X...>::body>>;
@@ -96,8 +109,18 @@ constexpr auto problem_of_groups(Once once) {
   }
 }
 
-template <int N, class F>
-struct call_form<tiled_mark<N>, F> : free_form<"tiled", misuse::not_callable> {
+/// Returns the largest number of groups of `nn::tiled<N>`. For `up_to<N>`, it is the largest power of two that is at
+/// most N.
+constexpr int most_groups_of(std::integral auto groups) { return static_cast<int>(groups); }
+constexpr int most_groups_of(std::same_as<up_to_number> auto groups) {
+  return static_cast<int>(std::bit_floor(static_cast<unsigned>(std::max(groups.most, 0))));
+}
+
+template <auto Given, class F>
+struct call_form<tiled_mark<Given>, F> : free_form<"tiled", misuse::not_callable> {
+  static constexpr int N = most_groups_of(Given);
+  static constexpr bool is_fixed = std::integral<decltype(Given)>;
+
   template <an_expression... X>
   static constexpr auto of(X... x) {
     using owner = owner_of<X...>;
@@ -115,8 +138,12 @@ struct call_form<tiled_mark<N>, F> : free_form<"tiled", misuse::not_callable> {
           call_form<segment_mark<"tiled", allow_useless>, F>::of(stage_input<level, row_group<N, X>>{}...);
       using made = tiled_call<N, F, X...>;
       using problem = decltype(problem_of_groups<made, rows / N, owner>(once));
-      if constexpr (std::same_as<problem, sound>) return results_of_scan<made>();
-      else return in_place_of_results<body_size<std::remove_const_t<decltype(once)>>>(problem{});
+      if constexpr (!std::same_as<problem, sound>)
+        return in_place_of_results<body_size<std::remove_const_t<decltype(once)>>>(problem{});
+      else if constexpr (is_fixed) return results_of_scan<made>();
+      else if constexpr (std::same_as<decltype(problem_of_call<stage_mark, F>(x...)), sound>)
+        return results_of_scan<tiled_up_to<N, F, X...>>();
+      else return call_form<stage_mark, F>::of(x...);  // F does not fit all rows at once
     }
   }
 };
@@ -135,15 +162,20 @@ namespace cairn::nn {
 ///
 /// If f takes several arguments, the rows of all of them are divided: `nn::tiled<4>(f, x, y)`.
 ///
+/// `nn::tiled<up_to<N>>(f)` lets `fit<Bytes>` choose the number of groups: 1, 2, 4, ... up to N. With 1 group, f is
+/// applied as it is, without a segment. The same holds in programs without `fit`, in predictors, and in models that
+/// contain gradients of their own.
+///
 /// Rejects: a first axis that N does not divide; first axes of different extents. A program rejects an operation that
 /// computes a row from other rows or from the row's position, or does not declare `keeps_rows`. It also rejects updates
 /// of states, and what a segment rejects.
-template <int N, class F, class... A>
-  requires(sizeof...(A) > 0)
+template <auto N, class F, class... A>
+  requires(sizeof...(A) > 0 && requires { lang::most_groups_of(N); })
 constexpr lang::applied<lang::block_form<lang::tiled_mark<N>>, F, A...> tiled(F, A...) {
   return {};
 }
-template <int N, class F>
+template <auto N, class F>
+  requires(requires { lang::most_groups_of(N); })
 constexpr lang::applied<lang::block_form<lang::tiled_mark<N>>, F> tiled(F) {
   return {};
 }

@@ -15,7 +15,7 @@ enum class result_bases : std::uint8_t { together, apart, apart_and_stored };
 
 /// The purpose for which a model is lowered.
 template <class Numbers, bool Trains, bool Accumulates, class Frozen, class Wanted, class Cotangent,
-          class Updates = lang::no_rules, class Division = lang::undivided>
+          class Updates = lang::no_rules, class Division = lang::undivided, int Groups = 1>
 struct purpose {
   using numbers = Numbers;
   using frozen = Frozen;
@@ -32,6 +32,10 @@ struct purpose {
   /// How a training step divides its batch. The plan is that of one microbatch. It adds to the gradients of the
   /// microbatches before it, and updates wait until the last microbatch has run.
   static constexpr lang::division division = Division::into;
+  /// The most groups of rows on which a layer in nn::tiled<up_to<N>> runs.
+  static constexpr int groups = Groups;
+  template <int Others>
+  using with_groups = purpose<Numbers, Trains, Accumulates, Frozen, Wanted, Cotangent, Updates, Division, Others>;
 };
 
 /// The leaf for the share of one microbatch in the loss, 1 / n, if their number n is given at run time.
@@ -141,13 +145,21 @@ struct model<Purpose, lang::output_list<First, Rest...>> {
   using outputs = lang::output_list<First, Rest...>;
   /// How many times the model itself differentiates: 0 without a gradient in the model, 2 for a gradient of a gradient.
   static constexpr int order = std::max({First::traits.order, Rest::traits.order...});
-  using target = graphs::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
-                                (Purpose::wanted::count > 0 || order > 0), Purpose::division.divides()>;
+  using target =
+      graphs::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
+                     (Purpose::wanted::count > 0 || order > 0), Purpose::division.divides(), Purpose::groups>;
   using cotangent = start_leaf<Purpose, First>;
   static constexpr result_bases bases_of_results = result_bases::together;
 
+  /// A model that differs only in the groups of rows on which layers in nn::tiled<up_to<N>> may run.
+  template <int Groups>
+  using with_groups = model<typename Purpose::template with_groups<Groups>, lang::output_list<First, Rest...>>;
+
   static constexpr auto lowered = graphs::build<target, Purpose::updates_parameters, cotangent, First, Rest...>();
   static constexpr auto chosen = choose_leaves<Purpose>(lowered);
+  /// The most groups of rows that can be chosen. A tiled layer has first gradients only, so in a model that
+  /// differentiates itself the layers stay as they are.
+  static constexpr int most_groups = order > 0 ? 1 : lowered.most_groups;
   static constexpr auto rules = choose_rules(lowered, chosen, typename Purpose::updates{});
   static constexpr auto differentiated = [] {
     constexpr const auto& graph = lowered;

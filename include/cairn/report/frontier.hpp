@@ -59,11 +59,16 @@ inline void print_frontier(std::ostream& out, const frontier_plot& plot) {
     out << "nothing to place: no layers that are applied by |, repeat or block\n";
     return;
   }
-  table t({"segments", "arena", "of plain", "recomputed", "of forward"});
+  const bool any_groups = std::ranges::any_of(plot.points, [](const frontier_point& p) { return p.row_groups > 1; });
+  std::vector<std::string> heading{"segments", "arena", "of plain", "recomputed", "of forward"};
+  if (any_groups) heading.insert(heading.begin() + 1, "groups");
+  table t(heading);
   const std::int64_t plain = plot.others[0].at.peak_bytes;
   const auto add = [&](std::string_view name, const frontier_point& p) {
-    t.add({std::string(name), bytes(p.peak_bytes), percent(p.peak_bytes, plain), flops(p.recomputed_flops),
-           percent(p.recomputed_flops, plot.forward)});
+    std::vector<std::string> row{std::string(name), bytes(p.peak_bytes), percent(p.peak_bytes, plain),
+                                 flops(p.recomputed_flops), percent(p.recomputed_flops, plot.forward)};
+    if (any_groups) row.insert(row.begin() + 1, std::to_string(p.row_groups));
+    t.add(row);
   };
   for (const frontier_point& p : plot.points) add("by fit", p);
   for (const named_point& p : plot.others) {
@@ -107,8 +112,9 @@ struct frontier_drawing : svg_plot {
 
 /// Prints the placements that fit<...> chooses from, sorted by the bytes of the arena. Each row shows the recomputed
 /// operations, also in percent of the forward pass. The rows below are the model without segments, with the user's
-/// segments, and with sqrt(n) segments of sqrt(n) blocks each (Chen's rule). If the model has nothing to place, prints
-/// a sentence that says so.
+/// segments, and with sqrt(n) segments of sqrt(n) blocks each (Chen's rule). If layers in nn::tiled<up_to<N>> run on
+/// groups of rows in some of the programs, a column shows the number of groups. If the model has nothing to place,
+/// prints a sentence that says so.
 template <auto Loss, class... Options>
 void frontier(std::ostream& out) {
   const detail::plain_numbers guard(out);

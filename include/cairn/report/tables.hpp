@@ -2,9 +2,9 @@
 // touches.
 #pragma once
 
-#include "cairn/check/figures.hpp"
 #include "cairn/base/decimal.hpp"
 #include "cairn/base/macros_aside.hpp"
+#include "cairn/check/figures.hpp"
 #include "cairn/report/stream.hpp"
 
 #include <algorithm>
@@ -195,15 +195,11 @@ struct timed {
 /// Writes the segments of a program as a table. Each segment has the bytes of its boundary, the bytes that it does not
 /// store but would store if it were a block, and the operations that are recomputed for this. Segments with equal
 /// figures share a line, which shows the figures of one of them. If there are no segments, writes a sentence that says
-/// so.
+/// so. If fit<...> chose groups of rows for tiled layers, the last line has their number.
 template <class Program>
 void segment_table(std::ostream& out) {
   const detail::plain_numbers guard(out);
   static constexpr auto segments = Program::segments();
-  if (segments.empty()) {
-    out << "no segments\n";
-    return;
-  }
   detail::table t({"segment", "", "boundary", "not stored", "", "recomputed"});
   for (const detail::alike& g : detail::folded(segments)) {
     const segment_plan& s = g.first;
@@ -211,7 +207,9 @@ void segment_table(std::ostream& out) {
            bytes(s.boundary_bytes), bytes(s.interior_bytes), detail::operations(s.recomputed_operations),
            flops(s.recomputed_flops)});
   }
-  t.print(out);
+  if (segments.empty()) out << "no segments\n";
+  else t.print(out);
+  if (Program::row_groups() > 1) out << "tiled layers run on " << Program::row_groups() << " groups of rows\n";
 }
 
 /// Writes the bytes and the operations of a training step with segments next to the same step without segments:
@@ -246,6 +244,8 @@ void step_table(std::ostream& out, std::optional<touched> measured = std::nullop
   if constexpr (constexpr loop_counts l = Checkpointed::loops(), k = Plain::loops(); l.evaluations + k.evaluations > 0)
     row("steps of loops", detail::grouped, l.evaluations, k.evaluations);
   row("work in all", flops, f.total(), q.total());
+  if (constexpr int g = Checkpointed::row_groups(), h = Plain::row_groups(); g + h > 2)
+    t.add({"groups of rows", std::to_string(g), std::to_string(h), ""});
   for (const timed& time : times) {
     const auto microseconds = [](double ms) { return std::llround(1000 * ms); };
     row(detail::on_threads(time.threads).c_str(), detail::milliseconds, microseconds(time.checkpointed),

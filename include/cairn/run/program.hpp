@@ -1,6 +1,7 @@
 // The program: a training step of a model.
 #pragma once
 
+#include "cairn/check/parts_that_fit.hpp"
 #include "cairn/kernel/float_mode.hpp"
 #include "cairn/run/arena.hpp"
 #include "cairn/run/bind.hpp"
@@ -90,6 +91,9 @@ class program {
   static constexpr loop_counts loops() { return detail::loops_in<compiled>; }
   /// The segments, in the order of the forward pass.
   static constexpr auto segments() { return detail::segments_in<compiled>; }
+  /// The number of groups of rows that fit<...> chose for the layers in nn::tiled<up_to<N>>. A layer with a smaller N
+  /// runs on as many groups as its N allows. 1: The layers are applied as they are.
+  static constexpr int row_groups() { return compiled::model::purpose::groups; }
 
   /// The plan step at which the arena is fullest, and whether segments make the arena larger than the arena of the same
   /// program with `plain`.
@@ -806,5 +810,27 @@ class program<Output, Options...> : public detail::program_stand_in<Output, Opti
   static_assert(lang::report_of<decltype(detail::problem_of_program<Output, true, Options...>())>{}.shown);
   using detail::program_stand_in<Output, Options...>::program_stand_in;
 };
+
+namespace detail {
+template <auto LossOf, int Rows, int Parts, class... Options>
+struct divided_program {
+  using type =
+      program<loss_of_rows<LossOf, Rows / Parts>, Options..., microbatch<Parts, of<loss_of_rows<LossOf, Rows>>>>;
+};
+template <auto LossOf, int Rows, class... Options>
+struct divided_program<LossOf, Rows, 1, Options...> {
+  using type = program<loss_of_rows<LossOf, Rows>, Options...>;
+};
+}  // namespace detail
+
+/// A program that runs a batch of `Rows` rows in as few microbatches as fit into fit<...> or budget<...>:
+/// `program_in_parts<[](auto rows) { return loss<rows>; }, 512, fit<4_MiB>>`. With N microbatches, this is
+/// `program<loss<512 / N>, fit<4_MiB>, microbatch<N, of<loss<512>>>>`. With one microbatch, it is
+/// `program<loss<512>, fit<4_MiB>>`. `parts_that_fit` is the number N. If no number fits, the error has the fewest
+/// bytes that were found.
+template <auto LossOf, int Rows, class... Options>
+  requires(Rows > 0 && a_loss_of_rows<decltype(LossOf)>)
+using program_in_parts =
+    typename detail::divided_program<LossOf, Rows, parts_that_fit<LossOf, Rows, Options...>, Options...>::type;
 
 }  // namespace cairn

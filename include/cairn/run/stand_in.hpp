@@ -163,6 +163,7 @@ class program_stand_in {
   static constexpr unknown_flops flops() { return {}; }
   static constexpr unknown_loops loops() { return {}; }
   static constexpr std::array<segment_plan, 0> segments() { return {}; }
+  static constexpr int row_groups() { return 1; }
   static constexpr unknown_peak peak() { return {}; }
   static constexpr bool updates_parameters = false;
   static constexpr bool keeps_gradients = false;

@@ -23,6 +23,8 @@ struct block_costs {
   /// peak bytes in the backward pass, before any value of its segment is recomputed
   std::int64_t peak_before_recomputation = 0;
   std::int64_t peak_as_last = 0;  ///< peak bytes from then on, if the block is the last of the segment
+  /// as `peak_as_last`, if nothing holds the block's results for the backward pass
+  std::int64_t peak_as_last_unheld = 0;
   /// Costs of the block as a segment by itself that stores its contractions, as `save_matmuls` does.
   struct saving_costs {
     std::int64_t stored_bytes = none, flops = 0;  ///< `stored_bytes` is none if storing contractions saves no work
@@ -404,6 +406,7 @@ inline constexpr auto measured_bytes = [] {
     block_costs& of = m.out.of[b];
     of.peak_as_last = std::max(m.out.gradient_bytes[b + 1] + of.peak_in_segment.forward, of.peak_in_segment.backward) -
                       of.result_bytes;
+    of.peak_as_last_unheld = of.peak_as_last;
   }
   return m;
 }();

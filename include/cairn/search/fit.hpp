@@ -9,9 +9,11 @@
 
 namespace cairn {
 
-/// The figures of a program with some segments: the bytes of its arena, and the work that it recomputes, in FLOP.
+/// The figures of a program with some segments: the bytes of its arena, the work that it recomputes, in FLOP, and the
+/// number of groups of rows on which layers in nn::tiled<up_to<N>> run.
 struct frontier_point {
   std::int64_t peak_bytes, recomputed_flops;
+  int row_groups = 1;
   bool operator==(const frontier_point&) const = default;
 };
 
@@ -40,7 +42,8 @@ struct pareto_front {
 };
 
 template <class Compiled>
-inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, work_of(Compiled::schedule).recomputed};
+inline constexpr frontier_point figures_of{Compiled::layout.peak_bytes, work_of(Compiled::schedule).recomputed,
+                                           Compiled::model::purpose::groups};
 
 /// The blocks of a model, and their costs if no segment is placed.
 template <class Model, int BlockLevels, int Threads>
@@ -78,7 +81,7 @@ struct candidates : model_blocks<Model, BlockLevels, Threads> {
   using model_blocks<Model, BlockLevels, Threads>::blocks;
   template <int Number>
   static constexpr auto single_block_costs =
-      measure_single_blocks<plans::compiled<Model, BlockLevels, Threads, candidate<Number>>, blocks>();
+      measure_single_blocks<unplaced, plans::compiled<Model, BlockLevels, Threads, candidate<Number>>, blocks>();
   template <const auto& Measured>
   static constexpr auto with_single_block_costs() {
     if constexpr (Measured.count > fine_chain) return Measured;
@@ -272,6 +275,51 @@ struct fitted {
       constexpr std::int64_t bytes = each ? here.peak_bytes : std::max(here.peak_bytes, least_budget(Candidate));
       return least_bytes < Candidate + 1, taken && bytes<Least ? bytes : Least>();
     }
+  }
+};
+
+/// Returns the best of the programs that `fitted` finds with layers in nn::tiled<up_to<N>> on 1, 2, 4, ... groups of
+/// rows. `Best` is the best program with at most `Groups` groups.
+///
+/// Among the programs that fit, the best one recomputes the least work, and then has the fewest groups. The search ends
+/// as soon as more groups cannot recompute less: at the first program that fits and recomputes no more than tiled
+/// layers do without any placed segment. This work does not depend on how many groups there are.
+template <class Model, int BlockLevels, int Threads, std::int64_t Bytes, int Groups, class Best>
+constexpr auto choose_groups() {
+  if constexpr (2 * Groups > Model::most_groups) {
+    return std::type_identity<Best>{};
+  } else {
+    using more = typename Model::template with_groups<2 * Groups>;
+    constexpr frontier_point best = figures_of<typename Best::type>,
+                             least = figures_of<plans::compiled<more, BlockLevels, Threads>>;
+    if constexpr (best.peak_bytes <= Bytes && best.recomputed_flops <= least.recomputed_flops) {
+      return std::type_identity<Best>{};
+    } else {
+      using next = fitted<more, BlockLevels, Threads, Bytes>;
+      constexpr frontier_point found = figures_of<typename next::type>;
+      constexpr bool is_better = best.peak_bytes > Bytes
+                                     ? found.peak_bytes < best.peak_bytes
+                                     : found.peak_bytes <= Bytes && found.recomputed_flops < best.recomputed_flops;
+      return choose_groups<Model, BlockLevels, Threads, Bytes, 2 * Groups, std::conditional_t<is_better, next, Best>>();
+    }
+  }
+}
+
+/// The placement, and the number of groups of rows, that `fit` chooses for a model with layers in nn::tiled<up_to<N>>.
+/// Without such layers, this is what `fitted` finds.
+template <class Model, int BlockLevels, int Threads, std::int64_t Bytes>
+struct fitted_in_groups {
+  template <int Groups>
+  using on = fitted<typename Model::template with_groups<Groups>, BlockLevels, Threads, Bytes>;
+  using type = typename decltype(choose_groups<Model, BlockLevels, Threads, Bytes, 1, on<1>>())::type::type;
+  /// Number of blocks of which segments can be made.
+  static constexpr int placeable = on<1>::all::placeable;
+
+  template <int Groups = 1>
+  static constexpr std::int64_t least_bytes() {
+    constexpr std::int64_t least = on<Groups>::least_bytes();
+    if constexpr (2 * Groups > Model::most_groups) return least;
+    else return std::min(least, least_bytes<2 * Groups>());
   }
 };
 

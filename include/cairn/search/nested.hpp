@@ -27,10 +27,10 @@ struct placements {
 /// - `saving`: the first block is a segment that stores its contractions.
 /// - Another number: that many blocks are a segment.
 /// - `then_stored` is added if the block behind the segment is stored.
-/// `rest` is the index of the placement of the remaining blocks, and `inside` is the index of the placement inside the
-/// segment.
+/// `rest` is the index of the placement of the remaining blocks. `inside` is the index of the placement inside the
+/// segment, or `all_stored`.
 struct choice {
-  static constexpr int saving = 1024, then_stored = 2048, most_placements = 256;
+  static constexpr int saving = 1024, then_stored = 2048, most_placements = 255, all_stored = 255;
   static_assert(long_chain < saving);
   int length, rest, inside;
   bool stores_next;
@@ -53,6 +53,7 @@ struct partial_choice {
   std::int64_t flops = 0;             ///< work that is recomputed for it, in addition to the work inside the segment
   std::int64_t held_with_rest = 0;    ///< bytes that are held in addition to the bytes of the rest
   std::int64_t held_with_inside = 0;  ///< bytes that are held in addition to the bytes inside the segment
+  bool stores_inside = false;         ///< the segment stores all of its interior
   constexpr std::int64_t need(std::int64_t rest, std::int64_t inside) const {
     const std::int64_t later =
         rest + held_with_rest > inside + held_with_inside ? rest + held_with_rest : inside + held_with_inside;
@@ -100,7 +101,7 @@ struct list_writer {
       if (work >= found.flops[k]) continue;
       found.flops[k] = work;
       found.bytes[k] = first.need(rest.bytes[r - 1], inside.bytes[i - 1]);
-      found.choice_number[k] = choice::encode(first.length, r - 1, i - 1);
+      found.choice_number[k] = choice::encode(first.length, r - 1, first.stores_inside ? choice::all_stored : i - 1);
     }
   }
   /// Returns the placements that take less work than all placements with fewer bytes.

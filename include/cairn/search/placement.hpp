@@ -132,9 +132,11 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
             const block_costs::peaks most = after_stored ? b.peak_in_program : b.peak_after_segment;
             visit(partial_choice{0, std::max(most.forward, most.backward), b.always_recomputed_flops, b.stored_bytes},
                   stored(i + 1), nothing);
-            // Blocks [i, j) as a segment; in addition, the same with the block behind the segment stored.
+            // Blocks [i, j) as a segment; in addition, the same with the block behind the segment stored. In the second
+            // case, the results of the segment may be freed before its backward pass. If the segment stores all of its
+            // interior, it then takes the bytes in `all_unheld`.
             const auto visit_segment = [&](int length, int j, std::int64_t least, std::int64_t work,
-                                           std::int64_t crossing, const auto& inside) {
+                                           std::int64_t crossing, const auto& inside, const placements<1>& all_unheld) {
               visit(partial_choice{length, held_only + least, work - saved_flops, held_only + crossing, held_only},
                     segment(j), inside);
               const std::int64_t after_forward = crossing - c.freed_after_forward[i][j];
@@ -142,15 +144,17 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
               const block_costs& next = c.of[j];
               const std::int64_t both = std::max({least, crossing + next.peak_after_segment.forward,
                                                   after_forward + next.peak_after_segment.backward});
-              visit(partial_choice{choice::then_stored + length, held_only + both,
-                                   work - saved_flops + next.always_recomputed_flops,
-                                   held_only + after_forward + next.stored_bytes, held_only},
-                    stored(j + 1), inside);
+              partial_choice with_next{choice::then_stored + length, held_only + both,
+                                       work - saved_flops + next.always_recomputed_flops,
+                                       held_only + after_forward + next.stored_bytes, held_only};
+              visit(with_next, stored(j + 1), inside);
+              with_next.stores_inside = true;
+              if (all_unheld.count > 0) visit(with_next, stored(j + 1), all_unheld);
             };
             if (b.saving.stored_bytes != none)
               visit_segment(choice::saving, i + 1,
                             std::max(c.bytes_read_between[i] + b.saving.peak.forward, b.saving.peak.backward),
-                            b.saving.flops, b.saving.stored_bytes, nothing);
+                            b.saving.flops, b.saving.stored_bytes, nothing, {});
             std::int64_t unstored_peak = 0, stored_so_far = 0, forward_peak = 0, backward_peak = 0;
             placements<1> all_stored = nothing;
             for (int j = i + 1; j <= count && !c.of[j - 1].between_regions; ++j) {
@@ -163,9 +167,15 @@ constexpr auto write_outer_placements(const outer_placements<Chain.count, Room>&
               all_stored.flops[0] += last.reading_flops;
               const std::int64_t least = std::max(unstored_peak, last.peak_before_recomputation),
                                  crossing = c.held_bytes[i][j];
+              placements<1> all_unheld;
+              if (last.peak_as_last_unheld < last.peak_as_last) {
+                all_unheld = all_stored;
+                all_unheld.bytes[0] =
+                    std::max({stored_so_far + last.peak_as_last_unheld, backward_peak, gradient + forward_peak});
+              }
               if (const auto* inside = inner::of(i, j - 1); inside != nullptr)
-                visit_segment(j - i, j, least, 0, crossing, *inside);
-              else visit_segment(j - i, j, least, 0, crossing, all_stored);
+                visit_segment(j - i, j, least, 0, crossing, *inside, all_unheld);
+              else visit_segment(j - i, j, least, 0, crossing, all_stored, all_unheld);
               all_stored.flops[0] += last.both_flops - last.reading_flops;
               forward_peak = std::max(forward_peak, stored_so_far + last.peak_in_segment.forward);
               backward_peak = std::max(backward_peak, stored_so_far + last.peak_in_segment.backward);
@@ -244,7 +254,7 @@ struct range_finder {
   constexpr void inside(int i, int l, int which, int parent) {
     while (i <= l) {
       const auto* found = inner::of(i, l);
-      if (found == nullptr) return;
+      if (found == nullptr || which == choice::all_stored) return;
       const choice c = choice::decode(found->choice_number[which]);
       first(i, c, parent);
       i += c.blocks();

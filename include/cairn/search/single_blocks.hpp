@@ -14,6 +14,9 @@ struct single_costs {
   /// peak in the backward pass, before any value of the block is read or recomputed
   std::int64_t peak_before_recomputation[Count + 1] = {};
   std::int64_t peak_as_last[Count + 1] = {};  ///< peak in the backward pass from then on
+  /// As `peak_as_last`, without results of the block that are stored for segments behind the block, and that are cheap
+  /// to recompute. If no segment behind the block holds them, the fused loops that read them recompute them.
+  std::int64_t peak_as_last_unheld[Count + 1] = {};
   /// Entry b: bytes of the gradients of the values of blocks before b, at the moment when the backward pass of block b
   /// - 1 begins to read or recompute values of the forward pass.
   std::int64_t gradient_bytes[Count + 1] = {};
@@ -50,7 +53,8 @@ constexpr std::int64_t saved_by_copies(int step) {
 }
 }  // namespace detail
 
-template <class Compiled, const auto& Blocks>
+/// `Unplaced` is the plan without placed segments.
+template <class Unplaced, class Compiled, const auto& Blocks>
 constexpr auto measure_single_blocks() {
   using of_plan = values_of_blocks<Compiled, Blocks>;
   constexpr int count = of_plan::count;
@@ -70,6 +74,13 @@ constexpr auto measure_single_blocks() {
   for (int b = 0; b < count; ++b) before[b + 1] = before[b] + out.stored_bytes[b];
   bool is_freed[of_plan::values] = {};
   std::int64_t gradients = 0;
+  std::int64_t cheap_results[count + 1] = {};  // by block: bytes of stored results that are cheap and not freed yet
+  const auto is_cheap_result = [&](int v) {
+    return v < s.turn && of_plan::is_stored(v) && block_of(v) != none && Unplaced::needs.cheap[s.origin[v]];
+  };
+  for (int v = 0; v < s.turn; ++v) {
+    if (is_cheap_result(v)) cheap_results[block_of(v)] += of_plan::bytes(v);
+  }
   int now = 0;
   bool begun = false;  // true if the backward pass of block `now` has read or recomputed a value of the forward pass
   for (int i = 0; i < f.step_count; ++i) {
@@ -77,6 +88,8 @@ constexpr auto measure_single_blocks() {
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       if (block_of(f.members[m]) != none) b = block_of(f.members[m]);
     }
+    // The update of a parameter may follow the backward pass of earlier blocks.
+    if (i > f.turn) b = std::min(b, now);
     begun &= b == now;
     now = b;
     const std::int64_t live = Compiled::slots.bytes_at_step[i] - before[b];
@@ -84,20 +97,23 @@ constexpr auto measure_single_blocks() {
       note(out.unstored_peak[b], live);
     } else if (begun) {
       note(out.peak_as_last[b], live);
+      note(out.peak_as_last_unheld[b], live - cheap_results[b]);
     } else {
       begun = detail::reads_forward<Compiled>(i);
       const std::int64_t saved = begun ? detail::saved_by_copies<Compiled>(i) : 0;
       out.gradient_bytes[b + 1] = gradients - saved;
       if (begun) note(out.peak_as_last[b], live - saved);
+      if (begun) note(out.peak_as_last_unheld[b], live - saved - cheap_results[b]);
       if (!begun || saved > 0) note(out.peak_before_recomputation[b], live);
     }
     for (int m = f.steps[i].begin; m < f.steps[i].end; ++m) {
       if (is_gradient(f.members[m])) gradients += of_plan::bytes(f.members[m]);
     }
     for_each_read(s, f, Compiled::loops, i, [&](int v) {
-      if (is_freed[v] || !is_gradient(v) || of_plan::live.last[v] != i) return;
+      if (is_freed[v] || of_plan::live.last[v] != i) return;
       is_freed[v] = true;
-      gradients -= of_plan::bytes(v);
+      if (is_gradient(v)) gradients -= of_plan::bytes(v);
+      if (is_cheap_result(v)) cheap_results[block_of(v)] -= of_plan::bytes(v);
     });
   }
   return out;
@@ -112,6 +128,7 @@ constexpr block_chain<Count> corrected(block_chain<Count> c, const single_costs<
     c.of[b].unstored_peak = single.unstored_peak[b];
     c.of[b].peak_before_recomputation = single.peak_before_recomputation[b];
     c.of[b].peak_as_last = single.peak_as_last[b];
+    c.of[b].peak_as_last_unheld = single.peak_as_last_unheld[b];
     c.gradient_bytes[b + 1] = single.gradient_bytes[b + 1];
     if (saving.flops[b] < single.flops[b] && !c.of[b].between_regions)
       c.of[b].saving = {
