@@ -1,7 +1,8 @@
 // Compares the ways to make a step fit, on one model: GPT-2 with 124 million parameters, a window of 1,024 tokens,
-// AdamW in the step, one thread. The last two forms train on four windows, in one batch and in four microbatches. The program prints the bytes and the work of each form, and the processor seconds of a
-// step, which other programs disturb less than they disturb a clock. The forms take turns. Each turn begins with a new
-// program, so that only one program is in memory at a time.
+// AdamW in the step, one thread. The last two forms train on four windows, in one batch and in four microbatches. The
+// program prints the bytes and the work of each form, and the processor seconds of a step, which other programs disturb
+// less than they disturb a clock. The forms take turns. Each turn begins with a new program, so that only one program is
+// in memory at a time.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -21,7 +22,8 @@ constexpr auto loss = gpt2::loss<gpt2::tokens, 1, length>;
 constexpr auto no_logits = gpt2::head_without_logits<gpt2::tokens>;
 constexpr auto no_logits_in_backward =
     nn::tied_linear_cross_entropy<"/wte.weight", gpt2::tokens,
-                                  nn::linear_cross_entropy_options{.gradients_in = nn::pass::backward}>;
+                                  nn::linear_cross_entropy_options{.weight_gradient_in = nn::pass::backward,
+                                                                   .workspace = 8_MiB}>;
 /// The feed-forward layers run on four groups of rows. Attention is a segment.
 constexpr auto in_groups = repeat<gpt2::blocks, "h">([](auto) {
   constexpr auto feed_forward = layer([](auto x) {

@@ -813,8 +813,8 @@ BOOST_AUTO_TEST_CASE(a_move_to_itself_changes_nothing) {
 BOOST_AUTO_TEST_CASE(predictors_and_optimizers_that_outlive_their_program_throw) {
   const auto refused = [](const program_error& e) {
     return e.what() == std::string(
-                           "cairn: the program of this predictor or optimizer was destroyed or assigned over; "
-                           "make another one of a program that lives");
+                           "cairn: the program of this predictor or optimizer, or the program whose memory it shares, "
+                           "was destroyed or assigned over; make another one of a program that lives");
   };
   const auto ends = [&](auto end) {
     auto step = std::make_unique<train_step>();

@@ -129,8 +129,8 @@ constexpr std::string_view lost =
     "cairn: the program whose memory this program shares was destroyed or assigned over; make another one that shares "
     "the memory of a program that lives";
 constexpr std::string_view lost_by_predictor =
-    "cairn: the program of this predictor or optimizer was destroyed or assigned over; make another one of a program "
-    "that lives";
+    "cairn: the program of this predictor or optimizer, or the program whose memory it shares, was destroyed or "
+    "assigned over; make another one of a program that lives";
 
 }  // namespace
 

@@ -38,8 +38,8 @@ inline void check_status(parameter_status status) {
                       "it updated parameters: some are updated, others are not; call init(seed{1}), or load a file"));
   if (status == parameter_status::ownerless)
     refuse(
-        program_error("cairn: the program of this predictor or optimizer was destroyed or assigned over; make "
-                      "another one of a program that lives"));
+        program_error("cairn: the program of this predictor or optimizer, or the program whose memory it shares, was "
+                      "destroyed or assigned over; make another one of a program that lives"));
 }
 
 /// Throws program_error because a moment of another program stands in the place of parameters. `before` says what is
