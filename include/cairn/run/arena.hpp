@@ -118,7 +118,8 @@ class memory_block {
 
   /// Makes the program a member of the family of `lender`, or of a family of its own if `lender` is null. If there is
   /// no record, allocates one. See memory_record::join.
-  void join(std::unique_ptr<family_member> made, memory_block* lender, bool shares_position) {
+  template <class Member>
+  void join(std::unique_ptr<Member> made, memory_block* lender, bool shares_position) {
     record(true)->join(std::move(made), lender != nullptr ? lender->record(true) : nullptr, shares_position);
   }
   bool is_in_family() const { return record_ != nullptr && record_->is_in_family(); }

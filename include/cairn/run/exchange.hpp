@@ -28,23 +28,29 @@ namespace cairn::detail {
 /// shards.
 using join_function = void (*)(std::byte* own, const std::byte* received, std::int64_t bytes, bool is_later);
 
-/// Numbers of one kind that all processes have, and that are joined over the processes.
-struct shared_numbers {
-  std::byte *own, *received;  ///< numbers of this process, and memory in which numbers of a partner arrive
-  std::int64_t bytes;
-  bool is_cut;  ///< each process joins a slice of its own, and then all processes collect the slices
-  join_function join;
-  int ready;         ///< how many plan steps of the last microbatch must have run
-  std::string what;  ///< name in the message of a wait that takes too long
-};
-
 /// The exchange of a program with the other processes. In round j, the ranks of a process and of its partner
 /// differ in bit j. Numbers that are not cut go whole. The numbers that are cut are halved in each round: a process
 /// sends the half that its partner will own and joins the other half. Later rounds collect the joined slices. In both
 /// cases the shards of neighbours are joined first, as the binary tree of shards joins them, whatever the number of
 /// processes is.
+///
+/// `Group` is process_group. It is a parameter, so that a program of one process compiles nothing of this.
+template <class Group>
 class exchange {
+  using transfer = typename Group::transfer;
+  using transfer_list = typename Group::transfer_list;
+
  public:
+  /// Numbers of one kind that all processes have, and that are joined over the processes.
+  struct shared_numbers {
+    std::byte *own, *received;  ///< numbers of this process, and memory in which numbers of a partner arrive
+    std::int64_t bytes;
+    bool is_cut;  ///< each process joins a slice of its own, and then all processes collect the slices
+    join_function join;
+    int ready;         ///< how many plan steps of the last microbatch must have run
+    std::string what;  ///< name in the message of a wait that takes too long
+  };
+
   /// The numbers that a program exchanges, by their index. Buckets of gradients follow from `first_bucket` on, in the
   /// order in which they are ready.
   enum : int {
@@ -55,8 +61,7 @@ class exchange {
     first_bucket
   };
 
-  explicit exchange(process_group& group)
-      : group_(group), rounds_(std::countr_zero(static_cast<unsigned>(group.size()))) {
+  explicit exchange(Group& group) : group_(group), rounds_(std::countr_zero(static_cast<unsigned>(group.size()))) {
     add(sizeof(std::uint64_t), nullptr, "the settings of the step");
   }
   exchange(const exchange&) = delete;
@@ -65,10 +70,10 @@ class exchange {
   void add(shared_numbers numbers) { all_.push_back(std::move(numbers)); }
   /// Adds the next numbers, and allocates memory for them.
   void add(std::int64_t bytes, join_function join, std::string what) {
-    const auto words = static_cast<std::size_t>(bytes + 7) / 8;
-    memory_.push_back(std::make_unique<std::uint64_t[]>(2 * words));
-    auto* const at = reinterpret_cast<std::byte*>(memory_.back().get());
-    add({at, at + 8 * words, bytes, false, join, 0, std::move(what)});
+    const auto count = static_cast<std::size_t>(bytes + 7) / 8;
+    memory_.emplace_back(2 * count);
+    auto* const at = reinterpret_cast<std::byte*>(memory_.back().first.get());
+    add({at, at + 8 * count, bytes, false, join, 0, std::move(what)});
   }
   /// Prepares the transfers, after everything was added.
   void prepare() {
@@ -156,6 +161,10 @@ class exchange {
   struct slice {
     std::int64_t offset, bytes;
   };
+  struct words {
+    explicit words(std::size_t count) : first(new std::uint64_t[count]{}) {}
+    std::unique_ptr<std::uint64_t[]> first;
+  };
 
   int stage_count(const shared_numbers& numbers) const {
     if (numbers.bytes == 0) return 0;
@@ -229,11 +238,11 @@ class exchange {
     return digits;
   }
 
-  process_group& group_;
+  Group& group_;
   const int rounds_;
   std::vector<shared_numbers> all_;
   std::vector<state> states_;
-  std::vector<std::unique_ptr<std::uint64_t[]>> memory_;
+  std::vector<words> memory_;
   std::int64_t step_ = 0;
   bool has_stepped_ = false;
   std::string_view differs_;

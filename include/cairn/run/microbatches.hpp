@@ -33,6 +33,11 @@ constexpr bool is_debug_build = false;  // not inline: each file has its own
 constexpr bool is_debug_build = true;
 #endif
 
+/// The exchange of a program with other processes. The type depends on the program, so that compilers read the exchange
+/// only for programs that divide their batch.
+template <class Compiled>
+using exchange_of = exchange<std::conditional_t<(Compiled::model::purpose::division.shards > 1), process_group, void>>;
+
 /// Runs the microbatches of one training step, each forward and backward, and sums their gradients and their outputs.
 /// During its lifetime, the states of the program lie in a second copy. If `commit` is not called, because an exception
 /// left the training step, the states and the random state are as before.
@@ -48,6 +53,7 @@ constexpr bool is_debug_build = true;
 template <class Compiled, bool ComparesArrays>
 class divided_step {
   using machine = detail::machine<Compiled>;
+  using exchange = exchange_of<Compiled>;
   using real = typename Compiled::real;
   using sums = block_of_sums<Compiled>;
   static constexpr const auto& graph = Compiled::graph;
@@ -194,7 +200,7 @@ class divided_step {
   /// Launches the buckets that are complete after `steps` plan steps.
   void launch_buckets(int steps) {
     for (; next_bucket_ < among_->count() && (*among_)[next_bucket_].ready <= steps; ++next_bucket_) {
-      const shared_numbers& bucket = (*among_)[next_bucket_];
+      const auto& bucket = (*among_)[next_bucket_];
       add_waiting(bucket.own, bucket.bytes);
       among_->launch(next_bucket_);
     }

@@ -34,6 +34,9 @@ class transfer_list {
 /// A group of processes. Each has a rank from 0 to size() - 1, and runs the same program.
 class process_group {
  public:
+  using transfer = detail::transfer;
+  using transfer_list = detail::transfer_list;
+
   virtual ~process_group() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;

@@ -558,8 +558,10 @@ class program {
     if constexpr (std::same_as<problem, lang::sound>) {
       const auto write = [&] { detail::save_program(memory_, kept(), path, texts...); };
       if (among() == nullptr) return write();
-      if (among()->rank() == 0) among()->guarded(write);
-      among()->agree(0, "what they saved");
+      if constexpr (shards_batch) {
+        if (among()->rank() == 0) among()->guarded(write);
+        among()->agree(0, "what they saved");
+      }
     }
   }
   /// Reads a file that `save` wrote, and returns the texts in the file. Also reads parameters and states from a file
@@ -737,7 +739,7 @@ class program {
   }
 
   /// Returns the exchange with other processes, or null.
-  detail::exchange* among() const {
+  auto among() const {
     if constexpr (shards_batch) return among_.get();
     else return nullptr;
   }
@@ -789,7 +791,8 @@ class program {
   machine machine_;
   detail::rule_numbers<compiled> rule_numbers_;
   // A program without shards has no exchange.
-  [[no_unique_address]] std::conditional_t<shards_batch, std::unique_ptr<detail::exchange>, lang::sound> among_;
+  [[no_unique_address]] std::conditional_t<shards_batch, std::unique_ptr<detail::exchange_of<compiled>>, lang::sound>
+      among_;
   bool found_written_ = false;  // true after the first check that parameters are written
 };
 

@@ -116,7 +116,9 @@ class alignas(memory_alignment) memory_record {
   std::byte* bytes() { return reinterpret_cast<std::byte*>(this + 1); }
 
   /// Makes the program a member of the family of `lender`, or of a family of its own if `lender` is null.
-  void join(std::unique_ptr<family_member> made, memory_record* lender, bool shares_position) {
+  /// The member's type is a parameter, so that programs that share nothing compile no pointer to it.
+  template <class Member>
+  void join(std::unique_ptr<Member> made, memory_record* lender, bool shares_position) {
     made->lender = lender;
     made->link(*this, lender);
     if (lender != nullptr) lender->retain();

@@ -20,7 +20,7 @@ inline constexpr std::int64_t bytes_of_sums =
 
 /// Returns the entry of a program in the list of programs that share its memory.
 template <class Compiled>
-std::unique_ptr<family_member> make_member(machine<Compiled>& of) {
+auto make_member(machine<Compiled>& of) {
   auto made = std::make_unique<family_entry<typename Compiled::real>>();
   made->tensors = kept_tensors<Compiled>;
   for (const kept_tensor& one : made->tensors) made->addresses.push_back(of.at(one.at));
