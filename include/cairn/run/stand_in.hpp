@@ -210,7 +210,7 @@ class program_stand_in {
   template <class Path>
   auto load(const Path& path, const auto&... part) {
     if constexpr (std::same_as<decltype(problem_of_files<Path>()), sound>)
-      return decltype(kept_files<Path>::load(kept_run{}, path, part...)){};
+      return decltype(kept_files<Path>::load(std::declval<kept_run&>(), path, part...)){};
   }
   std::span<parameter_type> parameters() const { return {}; }
   std::span<real_type> gradients() const { return {}; }
