@@ -36,7 +36,7 @@ constexpr bool is_debug_build = true;
 /// The exchange of a program with other processes. The type depends on the program, so that compilers read the exchange
 /// only for programs that divide their batch.
 template <class Compiled>
-using exchange_of = exchange<std::conditional_t<(Compiled::model::purpose::division.shards > 1), process_group, void>>;
+using exchange_of = exchange<std::conditional_t<Compiled::model::purpose::division.divides(), process_group, void>>;
 
 /// Runs the microbatches of one training step, each forward and backward, and sums their gradients and their outputs.
 /// During its lifetime, the states of the program lie in a second copy. If `commit` is not called, because an exception
