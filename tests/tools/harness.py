@@ -620,7 +620,8 @@ class accepts_finds(unittest.TestCase):
         included = {"a": [], "b": ["a"], "c": ["b"], "d": ["a"], "e": []}
         self.assertEqual(list(accepts.chains(list(included), included.get)), [["a", "b", "c"], ["e"], ["d"]])
         self.assertEqual(sorted(" ".join(accepts.headers()).split()),
-                         sorted(str(file.relative_to(top / "include")) for file in (top / "include").rglob("*.hpp")))
+                         sorted(str(file.relative_to(top / "include")) for file in (top / "include").rglob("*.hpp")
+                                if file.name != "mpi.hpp"))
 
 
 class a_body_that_cairn_leaves_to_the_compiler(unittest.TestCase):
