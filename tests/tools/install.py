@@ -325,7 +325,7 @@ keywords = set("""alignas alignof auto bool break case catch char char8_t class 
     constexpr constinit continue decltype default delete do double else enum explicit extern false float for friend goto
     if inline int long mutable namespace new noexcept not nullptr operator or private protected public
     reinterpret_cast requires return short signed sizeof static static_assert static_cast struct switch template this
-    thread_local throw true try typedef typename union unsigned using void volatile while xor""".split())
+    thread_local throw true try typedef typename union unsigned using virtual void volatile while xor""".split())
 # Namespaces of libraries, and names that the system's headers define as macros or that are compiler built-ins.
 taken = {"boost", "cairn", "hana", "nlohmann", "std", "xsimd", "asm", "defined", "main"}
 

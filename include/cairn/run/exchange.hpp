@@ -103,10 +103,10 @@ class exchange {
     bool any = false;
     for (std::size_t i = 0; i < all_.size(); ++i) {
       state& now = states_[i];
-      while (now.stage < now.stages && transfers_->is_done(now.first_transfer + now.stage)) {
+      while (now.stages > now.stage && transfers_->is_done(now.first_transfer + now.stage)) {
         any = true;
         join_stage(all_[i], now.stage);
-        if (++now.stage < now.stages) transfers_->start(now.first_transfer + now.stage);
+        if (now.stages > ++now.stage) transfers_->start(now.first_transfer + now.stage);
       }
     }
     return any;
@@ -140,7 +140,7 @@ class exchange {
 
   /// Calls `use`, and ends all processes if it throws, because the other processes would wait for this one.
   auto guarded(auto use) {
-#if __cpp_exceptions
+#ifdef __cpp_exceptions
     try {
       return use();
     } catch (const std::exception& error) {
@@ -199,7 +199,7 @@ class exchange {
 
   const shared_numbers* first_open() const {
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      if (states_[i].stage < states_[i].stages) return &all_[i];
+      if (states_[i].stages > states_[i].stage) return &all_[i];
     }
     return nullptr;
   }

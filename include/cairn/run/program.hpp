@@ -71,7 +71,7 @@ class program {
   /// The bytes of memory that a training step needs in one of `ranks` processes. The processes share the shards of
   /// shards<L>. Throws std::invalid_argument if `ranks` is not a power of two up to L.
   static constexpr memory_plan memory(int ranks)
-    requires shards_batch
+    requires(shards_batch)
   {
     check_ranks(ranks);
     return detail::memory_among<compiled>(ranks);
@@ -79,7 +79,7 @@ class program {
   /// The bytes and messages that one of `ranks` processes sends in a training step. Throws std::invalid_argument if
   /// `ranks` is not a power of two up to the number of shards.
   static constexpr traffic_plan traffic(int ranks)
-    requires shards_batch
+    requires(shards_batch)
   {
     check_ranks(ranks);
     return detail::traffic_among<compiled>(ranks);
@@ -117,11 +117,11 @@ class program {
   /// memory(all.size()).total_bytes() bytes. Throws std::invalid_argument if the number of processes is not a power of
   /// two up to the number of shards.
   explicit program(detail::process_group& all)
-    requires shards_batch
+    requires(shards_batch)
       : program(detail::memory_block(bytes_among(all)), all) {}
   /// Uses the caller's memory, as above.
   program(detail::process_group& all, std::span<std::byte> given)
-    requires shards_batch
+    requires(shards_batch)
       : program(detail::memory_block(given, bytes_among(all)), all) {}
   /// Reports that a program without shards cannot be shared by processes.
   template <class Number = real_type, class... Memory>
