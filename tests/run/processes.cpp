@@ -271,6 +271,24 @@ BOOST_AUTO_TEST_CASE(processes_that_differ_end) {
     step.train(bind<"x">(b.x), bind<"y">(b.y));
   });
   BOOST_TEST(end.find("differ in seed, ") != std::string::npos);
+  // The learning rate of the rule is not the same as a learning rate of 0.
+  end = in_processes(2, [](process_group& group) {
+    small step{group};
+    step.init(seed{1});
+    const batch<float> b(8, 0);
+    if (group.rank() == 0) step.train(bind<"x">(b.x), bind<"y">(b.y));
+    else step.train({.lr = 0.0}, bind<"x">(b.x), bind<"y">(b.y));
+  });
+  BOOST_TEST(end.find("learning rate") != std::string::npos);
+  // Two programs of equal types take turns in different orders.
+  end = in_processes(2, [](process_group& group) {
+    small first{group}, second{group};
+    first.init(seed{1});
+    second.init(seed{1});
+    const batch<float> b(8, 0);
+    (group.rank() == 0 ? first : second).train(bind<"x">(b.x), bind<"y">(b.y));
+  });
+  BOOST_TEST(end.find("which program they train") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(an_exception_in_a_process_ends_all) {

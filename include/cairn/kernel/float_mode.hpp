@@ -13,15 +13,18 @@ namespace cairn::kernels {
 /// works on x86 with SSE and on AArch64. On other processors it leaves the mode alone.
 class default_float_mode {
  public:
-  default_float_mode() : before_(mode()) {
-    if (before_ != 0) [[unlikely]]
-      set_mode(0);
-  }
+  default_float_mode() : before_(mode()) { set(); }
   ~default_float_mode() {
     if (before_ != 0) [[unlikely]]
       set_mode(before_);
   }
   default_float_mode(const default_float_mode&) = delete;
+
+  /// Sets this mode again, after code of a user may have set another one.
+  static void set() {
+    if (mode() != 0) [[unlikely]]
+      set_mode(0);
+  }
 
  private:
 #if defined(__SSE__)

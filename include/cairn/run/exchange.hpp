@@ -2,6 +2,7 @@
 // are started and polled. No function of another library waits.
 #pragma once
 
+#include "cairn/base/hash.hpp"
 #include "cairn/base/refuse.hpp"
 #include "cairn/base/text.hpp"
 #include "cairn/run/processes.hpp"
@@ -61,7 +62,10 @@ class exchange {
     first_bucket
   };
 
-  explicit exchange(Group& group) : group_(group), rounds_(std::countr_zero(static_cast<unsigned>(group.size()))) {
+  explicit exchange(Group& group)
+      : group_(group),
+        rounds_(std::countr_zero(static_cast<unsigned>(group.size()))),
+        program_(group.number_program()) {
     add(sizeof(std::uint64_t), nullptr, "the settings of the step");
   }
   exchange(const exchange&) = delete;
@@ -124,7 +128,8 @@ class exchange {
   /// Begins training step `step`. Ends all processes, at the latest in `finish`, if their values of `settings` differ.
   void begin_step(std::int64_t step, std::uint64_t settings) {
     step_ = step;
-    compare(settings, "seed, steps(), random().step, learning rate or number of microbatches");
+    compare(settings,
+            "seed, steps(), random().step, learning rate, number of microbatches, or which program they train");
   }
   /// Waits for the end of a training step. Until the first step has ended, all waits are long, because processes start
   /// at different times.
@@ -218,6 +223,7 @@ class exchange {
                  text_of(partner_in(round_of(stage))), " in step ", text_of(step_), ", ", open.what}));
   }
   void compare(std::uint64_t value, std::string_view differs) {
+    value = hash64_of({reinterpret_cast<const char*>(&program_), sizeof program_}, value);
     std::memcpy(all_[word].own, &value, sizeof value);
     differs_ = differs;
     launch(word);
@@ -240,6 +246,7 @@ class exchange {
 
   Group& group_;
   const int rounds_;
+  const int program_;  // number of the program, so that processes notice if they train different programs
   std::vector<shared_numbers> all_;
   std::vector<state> states_;
   std::vector<words> memory_;

@@ -322,7 +322,7 @@ class divided_step {
           if constexpr (compares_arrays) compare(part, arrays...);
         },
         own.bound);
-    const kernels::default_float_mode mode;  // the callback may have set another one
+    kernels::default_float_mode::set();  // the callback may have set another one
     use();
   }
   /// Calls the callback. Meanwhile nothing else can use the program, because a training step is half done.

@@ -49,6 +49,13 @@ class process_group {
   virtual double now() = 0;
   /// Prints the text and ends all processes.
   [[noreturn]] virtual void end_all(std::string_view text) = 0;
+
+  /// Returns the number of the next program that is made of the group. All processes make the same programs in the same
+  /// order, so a program has the same number in all of them.
+  int number_program() { return programs_++; }
+
+ private:
+  int programs_ = 0;
 };
 
 }  // namespace cairn::detail

@@ -17,6 +17,8 @@
 #include "cairn/run/unwritten.hpp"
 
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <vector>
 
 namespace cairn {
@@ -622,7 +624,8 @@ class program {
     typename step::outputs means{};
     if constexpr (std::same_as<Problem, lang::sound>) {
       step parts(machine_, memory_, among());
-      means = parts.run(given.lr.value_or(0), inputs...);
+      // NaN: the rates of the update rules
+      means = parts.run(given.lr.value_or(std::numeric_limits<double>::quiet_NaN()), inputs...);
       if constexpr (checks_finite) {
         check_loss(std::span(means).first(1));
         check_gradients();
