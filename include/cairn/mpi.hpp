@@ -19,6 +19,7 @@
 #include <sched.h>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace cairn::mpi {
@@ -55,6 +56,10 @@ class ranks final : public detail::process_group {
   int size() const override { return size_; }
   double patience() const override { return options_.patience; }
   std::unique_ptr<detail::transfer_list> prepare(std::span<const detail::transfer> transfers) override {
+    int *most = nullptr, is_known = 0;
+    check(MPI_Comm_get_attr(communicator_, MPI_TAG_UB, static_cast<void*>(&most), &is_known));
+    if (is_known != 0 && std::cmp_greater(transfers.size(), *most))
+      end_all("the program exchanges more buckets of gradients than this MPI has tags");
     return std::make_unique<persistent>(*this, transfers);
   }
   double now() override {
@@ -113,7 +118,7 @@ class ranks final : public detail::process_group {
         : all_(all), requests_(2 * transfers.size(), MPI_REQUEST_NULL), open_(transfers.size(), 0) {
       for (std::size_t i = 0; i < transfers.size(); ++i) {
         const auto& [partner, sent, received, bytes] = transfers[i];
-        const auto count = static_cast<int>(bytes), tag = static_cast<int>(i);
+        const auto count = static_cast<int>(bytes), tag = tag_of_end + 1 + static_cast<int>(i);
         all_.check(MPI_Recv_init(received, count, MPI_BYTE, partner, tag, all_.communicator_, &requests_[2 * i]));
         all_.check(MPI_Send_init(const_cast<std::byte*>(sent), count, MPI_BYTE, partner, tag, all_.communicator_,
                                  &requests_[2 * i + 1]));
@@ -144,7 +149,7 @@ class ranks final : public detail::process_group {
     std::vector<int> open_;  // by transfer: how many of its messages are under way
   };
 
-  static constexpr int tag_of_end = 32767;  // transfers have tags from 0 on, and each MPI allows this one
+  static constexpr int tag_of_end = 0;  // transfers have the tags behind it
 
   MPI_Comm communicator_ = MPI_COMM_NULL;
   int rank_ = 0, size_ = 1;

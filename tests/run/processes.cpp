@@ -252,6 +252,20 @@ BOOST_AUTO_TEST_CASE(programs_that_share_memory_cannot_divide_batches_among_proc
       end.starts_with("thrown: cairn: this program divides its batch, and shares the memory of a program of several"));
 }
 
+// A program of four processes needs less memory than one of a single process. What lies behind it is free.
+BOOST_AUTO_TEST_CASE(memory_behind_a_program_of_several_processes_is_free) {
+  using beside = program<sum(x | nn::linear<"fc1", 7>)>;
+  constexpr auto used = (std::size_t(small::memory(4).total_bytes()) + 63) / 64 * 64;
+  constexpr auto more = std::size_t(beside::own_memory<small>().total_bytes());
+  const std::string end = in_processes(4, [](process_group& group) {
+    std::vector<std::byte> room(used + more + 64);
+    std::byte* const first = room.data() + (64 - reinterpret_cast<std::uintptr_t>(room.data()) % 64) % 64;
+    small step{group, std::span(first, used)};
+    beside other{step, std::span(first + used, more)};
+  });
+  BOOST_TEST(end == "");
+}
+
 BOOST_AUTO_TEST_CASE(processes_that_differ_end) {
   std::string end = in_processes(2, [](process_group& group) {
     if (group.rank() == 0) small{group};

@@ -197,6 +197,7 @@ class machine {
 
   /// Sets how many bytes the block of gradients and the sums behind it have.
   void set_bytes_of_sums(std::int64_t bytes) { bytes_of_sums_ = bytes; }
+  std::int64_t bytes_of_sums() const { return bytes_of_sums_; }
 
   /// Calls visit(bytes) with the memory of each parameter, each state and each moment, and with the block of gradients.
   void for_each_lasting(auto visit) const {

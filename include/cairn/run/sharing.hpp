@@ -24,7 +24,7 @@ auto make_member(machine<Compiled>& of) {
   auto made = std::make_unique<family_entry<typename Compiled::real>>();
   made->tensors = kept_tensors<Compiled>;
   for (const kept_tensor& one : made->tensors) made->addresses.push_back(of.at(one.at));
-  made->gradients = {of.base(plans::gradient_base), static_cast<std::size_t>(bytes_of_sums<Compiled>)};
+  made->gradients = {of.base(plans::gradient_base), static_cast<std::size_t>(of.bytes_of_sums())};
   made->arena = {of.base(plans::arena_base), static_cast<std::size_t>(arena_bytes<Compiled>())};
   return made;
 }
