@@ -29,10 +29,11 @@ template <class Real>
 void check_of(kernel_pointer moments, int rows, int columns, const workspace& working, Real distance) {
   auto x = numbers<Real>(std::int64_t{rows} * columns);
   for (Real& a : x) a += distance;
-  std::vector<Real> mean, scale, variance;
+  std::vector<long double> half_mean;  // not rounded, because the bound has room for the rounding of one mean
+  std::vector<Real> scale, variance;
   for (int j = 0; j < columns; ++j) {
     const exact_moments of(rows, [&](std::int64_t i) { return x[static_cast<std::size_t>(i * columns + j)]; });
-    mean.push_back(static_cast<Real>(of.mean / 2));
+    half_mean.push_back(of.mean / 2);
     scale.push_back(static_cast<Real>(2 / std::sqrt(of.variance + eps)));
     variance.push_back(static_cast<Real>(of.variance));
   }
@@ -40,13 +41,18 @@ void check_of(kernel_pointer moments, int rows, int columns, const workspace& wo
     guarded<Real> m(columns), s(columns), v(columns), scratch(working.numbers(threads));
     moments({m.data(), s.data(), v.data(), x.data(), scratch.data()}, threads);
     const double error = 32 * epsilon<Real>;
-    const auto mean_error = [&](auto) { return error / 2 + epsilon<Real> / 4 * std::abs(distance); };
+    const double mean_error = error / 2 + epsilon<Real> / 4 * std::abs(distance);
+    double worst_mean = 0;
+    for (int j = 0; j < columns; ++j) {
+      const long double difference = m.data()[j] - half_mean[static_cast<std::size_t>(j)];
+      worst_mean = worse(worst_mean, static_cast<double>(std::abs(difference)) / mean_error);
+    }
     const auto scale_error = [&](std::int64_t i) {
       const double of = scale[static_cast<std::size_t>(i)];
       return of * of * of / 8 * error + 2 * epsilon<Real> * of;
     };
     BOOST_TEST_CONTEXT("rows " << rows << " columns " << columns) {
-      BOOST_TEST(worst(m.data(), mean.data(), columns, mean_error) <= 1);
+      BOOST_TEST(worst_mean <= 1);
       BOOST_TEST(worst(s.data(), scale.data(), columns, scale_error) <= 1);
       BOOST_TEST(worst(v.data(), variance.data(), columns, [&](auto) { return error; }) <= 1);
       BOOST_TEST((m.intact() && s.intact() && v.intact() && scratch.intact()));
