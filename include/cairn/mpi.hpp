@@ -24,6 +24,7 @@
 
 namespace cairn::mpi {
 
+/// Options of ranks.
 struct ranks_options {
   /// How many seconds a process waits for another one without any progress, before all processes end. Until the first
   /// training step has ended, the time is ten times as long.
@@ -54,6 +55,8 @@ class ranks final : public detail::process_group {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
+
+ private:
   double patience() const override { return options_.patience; }
   std::unique_ptr<detail::transfer_list> prepare(std::span<const detail::transfer> transfers) override {
     int *most = nullptr, is_known = 0;
@@ -73,7 +76,6 @@ class ranks final : public detail::process_group {
     std::abort();
   }
 
- private:
   ranks(MPI_Comm communicator, ranks_options options, bool finalizes) : options_(options), finalizes_(finalizes) {
     check(MPI_Comm_dup(communicator, &communicator_));
     check(MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN));

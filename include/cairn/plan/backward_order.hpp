@@ -66,6 +66,7 @@ struct orderer {
 };
 }  // namespace detail
 
+/// Returns the order of the backward values that are needed. Each value comes behind its arguments.
 template <class Graph, class Gradient, class Segments, class Needs>
 constexpr auto order_backward(const Graph& g, const Gradient& d, const Segments& segments, const Needs& need) {
   detail::orderer<Graph, Gradient, Segments, Needs> all{g, d, segments, need};
