@@ -4,11 +4,9 @@
 #include "cairn/base/hash.hpp"
 #include "cairn/base/setting.hpp"
 #include "cairn/kernel/float_mode.hpp"
-#include "cairn/kernel/threads.hpp"
 #include "cairn/run/bind.hpp"
-#include "cairn/run/exchange.hpp"
-#include "cairn/run/kept.hpp"
 #include "cairn/run/machine.hpp"
+#include "cairn/run/shard_sums.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,25 +16,11 @@
 
 namespace cairn::detail {
 
-/// Adds the numbers of `more` to those of `sums`, element by element.
-template <class Real>
-void add_numbers(Real* sums, const Real* more, std::int64_t count, int threads) {
-  constexpr std::int64_t work_of_number = 3 * 40;  // three numbers are moved, and each counts as 40 operations
-  kernels::shares{work_of_number * count, count, 16}(threads, [=](costs::range range) {
-    for (std::int64_t i = range.begin; i < range.end; ++i) sums[i] += more[i];
-  });
-}
-
 #ifdef NDEBUG
 constexpr bool is_debug_build = false;  // not inline: each file has its own
 #else
 constexpr bool is_debug_build = true;
 #endif
-
-/// The exchange of a program with other processes. The type depends on the program, so that compilers read the exchange
-/// only for programs that divide their batch.
-template <class Compiled>
-using exchange_of = exchange<std::conditional_t<Compiled::model::purpose::division.divides(), process_group, void>>;
 
 /// Runs the microbatches of one training step, each forward and backward, and sums their gradients and their outputs.
 /// During its lifetime, the states of the program lie in a second copy. If `commit` is not called, because an exception
@@ -56,6 +40,7 @@ class divided_step {
   using exchange = exchange_of<Compiled>;
   using real = typename Compiled::real;
   using sums = block_of_sums<Compiled>;
+  using joined = shard_sums<Compiled>;
   static constexpr const auto& graph = Compiled::graph;
   static constexpr lang::division division = Compiled::model::purpose::division;
   static constexpr int count_count = plans::number_of_counts(graph);
@@ -74,7 +59,7 @@ class divided_step {
         first_shard_(own_shards_ * (among == nullptr ? 0 : among->rank())),
         random_(memory.position().random),
         first_draw_(random_.step) {
-    for_each_state([this](int leaf) { homes_[leaf] = machine_.leaf_base(leaf); });
+    joined::for_each_state([this](int leaf) { homes_[leaf] = machine_.leaf_base(leaf); });
     for (int i = 0, number = 0; i < graph.leaf_count; ++i) {
       if (machine::leaf(i).what == graphs::role::number)
         machine_.leaf_base(i) = reinterpret_cast<std::byte*>(&numbers_[static_cast<std::size_t>(number++)]);
@@ -82,7 +67,7 @@ class divided_step {
   }
   divided_step(const divided_step&) = delete;
   ~divided_step() {
-    for_each_state([this](int leaf) { machine_.leaf_base(leaf) = homes_[leaf]; });
+    joined::for_each_state([this](int leaf) { machine_.leaf_base(leaf) = homes_[leaf]; });
     if (!is_done_) random_.step = first_draw_;
   }
 
@@ -94,32 +79,6 @@ class divided_step {
     if (!is_among_others()) return run_all(rate, given...);
     return among_->guarded([&] { return run_all(rate, given...); });
   }
-  /// Prepares the exchange of a program. Its blocks of sums begin at `first_block`. `settings` is a hash of the numbers
-  /// of update rules.
-  static std::unique_ptr<exchange> prepare_exchange(process_group& group, std::byte* first_block,
-                                                    std::uint64_t settings) {
-    using all = exchanged<Compiled>;
-    constexpr const auto& buckets = all::buckets;
-    auto made = std::make_unique<exchange>(group);
-    std::byte* const received = first_block + sums::blocks_behind(group.size()) * sums::bytes;
-    made->add(all::count_bytes, add_counts, "the counts of the batch");
-    made->add(all::output_bytes, add, "the outputs");
-    made->add({first_block + buckets.bytes, received + buckets.bytes, all::rest_bytes, false, join_rest, 0,
-               "the states and the last gradients"});
-    int number = 0;
-    for (int ready = 0; ready <= machine::end_of_microbatch; ++ready) {
-      for (int i = buckets.count; i-- > 0;) {
-        const auto& [offset, bytes, leaf, at] = buckets.of[i];
-        if (at != ready) continue;
-        made->add({first_block + offset, received + offset, bytes, buckets.of[i].is_cut(), add, ready,
-                   text_of({"bucket ", text_of(++number), " of ", text_of(buckets.count), " (",
-                            machine::graph.name(machine::graph.leaves[leaf]), " ...)"})});
-      }
-    }
-    made->prepare();
-    made->agree(plan_hash(settings), "their models, their options, or how they are compiled");
-    return made;
-  }
   /// Makes the first microbatch the one that plan steps run on, and calls `use`.
   template <class... Given>
   void with_first(auto use, const Given&... given) {
@@ -130,9 +89,9 @@ class divided_step {
   }
   /// Gives the states the values that the microbatches left.
   void commit() {
-    for_each_state([this](int leaf) {
+    joined::for_each_state([this](int leaf) {
       real* const numbers = numbers_of(0, leaf);
-      if (division.shards > 1 && join_of(leaf) == shard_join::mean)
+      if (division.shards > 1 && joined::join_of(leaf) == shard_join::mean)
         for (std::int64_t i = 0; i < machine::leaf(leaf).count; ++i) numbers[i] /= static_cast<real>(division.shards);
       std::memcpy(homes_[leaf], numbers, static_cast<std::size_t>(machine::leaf(leaf).bytes));
     });
@@ -145,18 +104,6 @@ class divided_step {
   }
 
  private:
-  static constexpr auto joins = [] {
-    std::array<shard_join, static_cast<std::size_t>(graph.leaf_count) + 1> out{};
-    for (int i = 0; i < graph.leaf_count; ++i) out[static_cast<std::size_t>(i)] = graph.leaves[i].join;
-    return out;
-  }();
-  static constexpr shard_join join_of(int leaf) { return joins[static_cast<std::size_t>(leaf)]; }
-  static void for_each_state(auto visit) {
-    for (int i = 0; i < machine::leaf_count; ++i) {
-      if (machine::leaf(i).has_next) visit(i);
-    }
-  }
-
   /// Returns block number `which` of the sums. Block 0 is the one that plan steps write.
   std::byte* block(int which) { return machine_.base(plans::gradient_base) + which * sums::bytes; }
   real* numbers_of(int which, int leaf) {
@@ -208,70 +155,18 @@ class divided_step {
   /// Adds the sums that wait in this process to gradients of its last shard.
   void add_waiting(std::byte* gradients, std::int64_t bytes) {
     for (int shards = 2, level = 1; shards <= own_shards_; shards *= 2, ++level)
-      add(gradients, gradients + (block(level) - block(0)), bytes, true);
+      joined::add(gradients, gradients + (block(level) - block(0)), bytes, true);
   }
   void end_exchange(outputs& all) {
     const auto bytes = static_cast<std::size_t>(output_bytes);
-    add_waiting((*among_)[exchange::rest].own, gradient_bytes_of_rest);
+    add_waiting((*among_)[exchange::rest].own, joined::gradient_bytes_of_rest);
     std::memcpy((*among_)[exchange::outputs].own, all.data(), bytes);
     among_->launch(exchange::rest);
     among_->launch(exchange::outputs);
     among_->end_step();
     std::memcpy(all.data(), (*among_)[exchange::outputs].own, bytes);
   }
-  static void add(std::byte* own, const std::byte* received, std::int64_t bytes, bool) {
-    add_numbers(reinterpret_cast<real*>(own), reinterpret_cast<const real*>(received),
-                bytes / static_cast<std::int64_t>(sizeof(real)), threads());
-  }
-  static void add_counts(std::byte* own, const std::byte* received, std::int64_t bytes, bool) {
-    add_numbers(reinterpret_cast<double*>(own), reinterpret_cast<const double*>(received),
-                bytes / static_cast<std::int64_t>(sizeof(double)), 1);
-  }
-  static void join_rest(std::byte* own, const std::byte* received, std::int64_t, bool is_later) {
-    add(own, received, gradient_bytes_of_rest, is_later);
-    for_each_state([=](int leaf) {
-      const std::int64_t offset = gradient_bytes_of_rest + sums::states.offset[leaf];
-      join(leaf, reinterpret_cast<real*>(own + offset), reinterpret_cast<const real*>(received + offset), is_later);
-    });
-  }
-  static constexpr std::int64_t gradient_bytes_of_rest =
-      sums::gradient_bytes - plans::bytes_in_buckets(sums::gradient_bytes, division.shards);
   static constexpr std::int64_t output_bytes = sizeof(outputs);
-
-  /// Returns a hash of everything about the plan that must be equal in all processes.
-  static std::uint64_t plan_hash(std::uint64_t hash) {
-    const auto mix = [&](const auto& number) {
-      hash = hash64_of({reinterpret_cast<const char*>(&number), sizeof number}, hash);
-    };
-    hash = hash64_of(compiled_as, hash);
-    mix(sizeof(real));
-    mix(division.shards);
-    mix(division.microbatches);
-    mix(Compiled::model::purpose::clip.at);
-    for (const kept_tensor& one : kept_tensors<Compiled>) {
-      hash = hash64_of(one.moment, hash64_of(one.name, hash));
-      for (int axis = 0; axis < one.extents.rank; ++axis) mix(one.extents[axis]);
-      mix(one.type);
-    }
-    for (const runtime_leaf& one : machine::leaves) {
-      mix(one.what);
-      mix(one.count);
-      mix(one.bytes);
-      mix(one.long_hash);
-    }
-    for (const plans::address& one : executable<Compiled>::tables.operands) {
-      mix(one.base);
-      mix(one.offset);
-    }
-    static constexpr std::uint64_t operations = [] {
-      std::uint64_t all = 0;
-      for (int v = 0; v < Compiled::schedule.node_count; ++v)
-        all = (all ^ Compiled::schedule.op(v).hash) * 0x100000001b3;
-      return all;
-    }();
-    mix(operations);
-    return hash;
-  }
 
   /// Finds out how many microbatches there are.
   void find_count(const auto&... given) {
@@ -407,20 +302,9 @@ class divided_step {
     std::memcpy(block(level), block(0), static_cast<std::size_t>(sums::bytes));
     const outputs others = run_shards(first + shards / 2, shards / 2, is_last, given...);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] += others[i];
-    if (!is_last) add(block(0), block(level), sums::gradient_bytes, false);
-    for_each_state([&](int leaf) { join(leaf, numbers_of(0, leaf), numbers_of(level, leaf), false); });
+    if (!is_last) joined::add(block(0), block(level), sums::gradient_bytes, false);
+    joined::for_each_state([&](int leaf) { joined::join(leaf, numbers_of(0, leaf), numbers_of(level, leaf), false); });
     return all;
-  }
-  /// Joins the next values of a state that two groups of shards left. `is_later` is true if `other` belongs to
-  /// the later group.
-  static void join(int leaf, real* own, const real* other, bool is_later) {
-    for (std::int64_t i = 0; i < machine::leaf(leaf).count; ++i)
-      own[i] = is_later ? joined(join_of(leaf), own[i], other[i]) : joined(join_of(leaf), other[i], own[i]);
-  }
-  static real joined(shard_join how, real earlier, real later) {
-    if (how == shard_join::mean) return later + earlier;
-    if (how == shard_join::last) return later;
-    return !(earlier <= later) && later == later ? earlier : later;  // a NaN of either group stays
   }
   /// Runs the microbatches of one shard. Their gradients are added to zero, and their states follow from those of the
   /// program. If `is_last` is true, the exchange with other processes begins in the last microbatch.
@@ -428,7 +312,7 @@ class divided_step {
   outputs run_shard(int shard, bool is_last, const Given&... given) {
     outputs all{};
     std::fill_n(block(0), sums::gradient_bytes, std::byte{});
-    for_each_state([this](int leaf) {
+    joined::for_each_state([this](int leaf) {
       machine_.leaf_base(leaf) = reinterpret_cast<std::byte*>(numbers_of(0, leaf));
       std::memcpy(machine_.leaf_base(leaf), homes_[leaf], static_cast<std::size_t>(machine::leaf(leaf).bytes));
     });
@@ -454,7 +338,6 @@ class divided_step {
   static std::uint32_t draw_of(int shard, int microbatch) {
     return static_cast<std::uint32_t>(shard * division.microbatches + microbatch);
   }
-  static int threads() { return kernels::threads_at_hand(Compiled::threads); }
 
   machine& machine_;
   memory_block& memory_;

@@ -756,8 +756,8 @@ class program {
   program(detail::memory_block block, detail::process_group& all) : program(std::move(block), memory(all.size())) {
     if (all.size() == 1) return;
     if constexpr (updates_parameters) set_rule_numbers({});
-    among_ = detail::divided_step<compiled, detail::is_debug_build>::prepare_exchange(
-        all, machine_.base(plans::gradient_base), rule_numbers_.hash());
+    among_ =
+        detail::shard_sums<compiled>::prepare_exchange(all, machine_.base(plans::gradient_base), rule_numbers_.hash());
   }
   explicit program(detail::memory_block block) : program(std::move(block), memory()) {}
   program(detail::memory_block block, const memory_plan& plan) : memory_(std::move(block)) {

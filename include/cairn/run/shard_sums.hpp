@@ -1,0 +1,115 @@
+// The sums of the shards of a batch, and how they are joined.
+#pragma once
+
+#include "cairn/kernel/threads.hpp"
+#include "cairn/run/exchange.hpp"
+#include "cairn/run/kept.hpp"
+#include "cairn/run/plan_hash.hpp"
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace cairn::detail {
+
+/// Adds the numbers of `more` to those of `sums`, element by element.
+template <class Real>
+void add_numbers(Real* sums, const Real* more, std::int64_t count, int threads) {
+  constexpr std::int64_t work_of_number = 3 * 40;  // three numbers are moved, and each counts as 40 operations
+  kernels::shares{work_of_number * count, count, 16}(threads, [=](costs::range range) {
+    for (std::int64_t i = range.begin; i < range.end; ++i) sums[i] += more[i];
+  });
+}
+
+/// The exchange of a program with other processes. The type depends on the program, so that compilers read the exchange
+/// only for programs that divide their batch.
+template <class Compiled>
+using exchange_of = exchange<std::conditional_t<Compiled::model::purpose::division.divides(), process_group, void>>;
+
+/// How the sums and the states of two groups of shards are joined, in one process and between processes.
+template <class Compiled>
+class shard_sums {
+  using machine = detail::machine<Compiled>;
+  using exchange = exchange_of<Compiled>;
+  using real = typename Compiled::real;
+  using sums = block_of_sums<Compiled>;
+
+ public:
+  /// The bytes of the gradients that are in no bucket.
+  static constexpr std::int64_t gradient_bytes_of_rest =
+      sums::gradient_bytes - plans::bytes_in_buckets(sums::gradient_bytes, Compiled::model::purpose::division.shards);
+
+  /// Calls `visit` with each leaf that is a state.
+  static void for_each_state(auto visit) {
+    for (int i = 0; i < machine::leaf_count; ++i) {
+      if (machine::leaf(i).has_next) visit(i);
+    }
+  }
+
+  /// Returns how a state is joined.
+  static constexpr shard_join join_of(int leaf) { return joins[static_cast<std::size_t>(leaf)]; }
+  /// Joins the next values of a state that two groups of shards left. `is_later` is true if `other` belongs to
+  /// the later group.
+  static void join(int leaf, real* own, const real* other, bool is_later) {
+    for (std::int64_t i = 0; i < machine::leaf(leaf).count; ++i)
+      own[i] = is_later ? joined(join_of(leaf), own[i], other[i]) : joined(join_of(leaf), other[i], own[i]);
+  }
+  /// Adds the gradients of other shards.
+  static void add(std::byte* own, const std::byte* received, std::int64_t bytes, bool) {
+    add_numbers(reinterpret_cast<real*>(own), reinterpret_cast<const real*>(received),
+                bytes / static_cast<std::int64_t>(sizeof(real)), threads());
+  }
+  /// Prepares the exchange of a program with the processes of a group. The blocks of sums begin at `first_block`.
+  /// `settings` is a hash of the numbers of update rules.
+  static std::unique_ptr<exchange> prepare_exchange(process_group& group, std::byte* first_block,
+                                                    std::uint64_t settings) {
+    using all = exchanged<Compiled>;
+    constexpr const auto& buckets = all::buckets;
+    auto made = std::make_unique<exchange>(group);
+    std::byte* const received = first_block + sums::blocks_behind(group.size()) * sums::bytes;
+    made->add(all::count_bytes, add_counts, "the counts of the batch");
+    made->add(all::output_bytes, add, "the outputs");
+    made->add({first_block + buckets.bytes, received + buckets.bytes, all::rest_bytes, false, join_rest, 0,
+               "the states and the last gradients"});
+    int number = 0;
+    for (int ready = 0; ready <= machine::end_of_microbatch; ++ready) {
+      for (int i = buckets.count; i-- > 0;) {
+        const auto& [offset, bytes, leaf, at] = buckets.of[i];
+        if (at != ready) continue;
+        made->add({first_block + offset, received + offset, bytes, buckets.of[i].is_cut(), add, ready,
+                   text_of({"bucket ", text_of(++number), " of ", text_of(buckets.count), " (",
+                            machine::graph.name(machine::graph.leaves[leaf]), " ...)"})});
+      }
+    }
+    made->prepare();
+    made->agree(plan_hash<Compiled>(settings), "their models, their options, or how they are compiled");
+    return made;
+  }
+
+ private:
+  static constexpr auto joins = [] {
+    std::array<shard_join, static_cast<std::size_t>(machine::leaf_count) + 1> out{};
+    for (int i = 0; i < machine::leaf_count; ++i) out[static_cast<std::size_t>(i)] = machine::graph.leaves[i].join;
+    return out;
+  }();
+  static real joined(shard_join how, real earlier, real later) {
+    if (how == shard_join::mean) return later + earlier;
+    if (how == shard_join::last) return later;
+    return !(earlier <= later) && later == later ? earlier : later;  // a NaN of either group stays
+  }
+  static void add_counts(std::byte* own, const std::byte* received, std::int64_t bytes, bool) {
+    add_numbers(reinterpret_cast<double*>(own), reinterpret_cast<const double*>(received),
+                bytes / static_cast<std::int64_t>(sizeof(double)), 1);
+  }
+  static void join_rest(std::byte* own, const std::byte* received, std::int64_t, bool is_later) {
+    add(own, received, gradient_bytes_of_rest, is_later);
+    for_each_state([=](int leaf) {
+      const std::int64_t offset = gradient_bytes_of_rest + sums::states.offset[leaf];
+      join(leaf, reinterpret_cast<real*>(own + offset), reinterpret_cast<const real*>(received + offset), is_later);
+    });
+  }
+  static int threads() { return kernels::threads_at_hand(Compiled::threads); }
+};
+
+}  // namespace cairn::detail
