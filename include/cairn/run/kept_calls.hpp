@@ -58,8 +58,8 @@ void save_program(memory_block& memory, const kept_run& run, const Path& path, c
   memory.check_not_exchanged("before save");
   kept_files<Path>::save(run, path, texts...);
 }
-/// Loads a file and returns its texts. If `part` is not given, all parameters and states of the program are set. `Run` is
-/// kept_run. It is a parameter, so that a program that loads no file compiles nothing of this.
+/// Loads a file and returns its texts. If `part` is not given, all parameters and states of the program are set. `Run`
+/// is kept_run. It is a parameter, so that a program that loads no file compiles nothing of this.
 template <class Path, class Run, class... Part>
 auto load_program(memory_block& memory, Run run, const Path& path, const Part&... part) {
   memory.check_not_exchanged("before load");

@@ -144,8 +144,8 @@ class alignas(memory_alignment) memory_record {
     raise_status(parameter_status::written);
     if (is_in_family()) member()->note_written();
   }
-  /// Notes that the program set all its parameters and states. `before` knows which parameters have kept their values. If
-  /// it is null, none has. Other programs may have moments of the other parameters. These moments are set to zero.
+  /// Notes that the program set all its parameters and states. `before` knows which parameters have kept their values.
+  /// If it is null, none has. Other programs may have moments of the other parameters. These moments are set to zero.
   [[gnu::noinline]] void note_all_set(const earlier_values* before) {
     note_written();
     set_half_updated(false);
