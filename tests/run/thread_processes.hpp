@@ -89,9 +89,15 @@ class post_office {
     return both[0] && both[1];
   }
 
+  /// Tells that a process waits, and asks the others.
   void tell(int rank) {
     const std::lock_guard lock(mutex_);
     told_.insert(rank);
+  }
+  /// Returns true if a process asks which of them wait.
+  bool is_asked() {
+    const std::lock_guard lock(mutex_);
+    return !told_.empty();
   }
   bool has_told(int rank) {
     const std::lock_guard lock(mutex_);
@@ -145,8 +151,18 @@ class thread_process final : public process_group {
   }
   double now() override {
     office_.check_running();
+    if (office_.is_asked()) office_.tell(rank_);
     std::this_thread::yield();
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  }
+  std::vector<int> late_ranks() override {
+    office_.tell(rank_);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    std::vector<int> late;
+    for (int other = 0; other < size_; ++other) {
+      if (!office_.has_told(other)) late.push_back(other);
+    }
+    return late;
   }
   [[noreturn]] void end_all(std::string_view text) override {
     office_.end_all(text);
