@@ -173,7 +173,10 @@ class thread_process final : public process_group {
   class messages final : public transfer_list {
    public:
     messages(thread_process& of, std::vector<transfer> all) : of_(of), all_(std::move(all)), done_(all_.size()) {
-      for (std::size_t i = 0; i < all_.size(); ++i) of_.office_.prepare(line_to(i), std::size_t(all_[i].bytes));
+      for (std::size_t i = 0; i < all_.size(); ++i) {
+        of_.office_.prepare(line_to(i), std::size_t(all_[i].bytes));
+        started_with_.emplace_back(std::size_t(all_[i].bytes));
+      }
     }
     ~messages() override {
       if (!done_.empty()) of_.office_.withdraw(done_.front().both, done_.back().both + 2);
@@ -184,6 +187,7 @@ class thread_process final : public process_group {
       const auto bytes = std::size_t(one.bytes);
       bool(&both)[2] = done_[i].both;
       both[0] = both[1] = false;
+      std::memcpy(started_with_[i].data(), one.sent, bytes);
       of_.office_.await(line_from(i), {one.received, bytes, &both[0]});
       of_.office_.send(line_to(i), {const_cast<std::byte*>(one.sent), bytes, &both[1]}, of_.draw_.below(3) == 0);
       if (of_.draw_.below(3) == 0) of_.office_.deliver(line_to(i));
@@ -194,7 +198,10 @@ class thread_process final : public process_group {
       const auto i = std::size_t(index);
       if (of_.draw_.below(3) == 0) of_.office_.deliver(line_to(i));
       if (of_.draw_.below(3) == 0) of_.office_.deliver(line_from(i));
-      return of_.office_.are_done(done_[i].both);
+      if (!of_.office_.are_done(done_[i].both)) return false;
+      if (std::memcmp(started_with_[i].data(), all_[i].sent, started_with_[i].size()) != 0)
+        throw std::logic_error("a buffer was written while it was sent");
+      return true;
     }
 
    private:
@@ -207,6 +214,7 @@ class thread_process final : public process_group {
     thread_process& of_;
     const std::vector<transfer> all_;
     std::vector<ends> done_;
+    std::vector<std::vector<std::byte>> started_with_;  // what the buffers that are sent had at the start
   };
 
   post_office& office_;
