@@ -74,12 +74,13 @@ struct ranks_options {
 /// the other processes would wait for this one.
 class ranks final : public detail::process_group {
  public:
-  /// Takes all processes. Initializes MPI if MPI is not initialized. In this case, the destructor finalizes MPI. Throws
-  /// - std::invalid_argument if `.patience` is not above 0;
-  /// - std::runtime_error if several processes were started and MPI did not join them, because they were started by
-  ///   another MPI than the one that this program is linked with;
-  /// - std::runtime_error if MPI was initialized for programs without threads and this program has threads, or if this
-  ///   thread may not call MPI.
+  /// Takes all processes. Initializes MPI if MPI is not initialized. In this case, the destructor finalizes MPI.
+  ///
+  /// Throws std::invalid_argument if `.patience` is not above 0. Throws std::runtime_error in three cases:
+  /// - Several processes were started and MPI did not join them. The program is then linked with another MPI than the
+  ///   MPI of its starter.
+  /// - MPI was initialized for programs without threads, and this program is compiled with OpenMP.
+  /// - This thread may not call MPI.
   ranks(int& argument_count, char**& arguments, ranks_options options = {})
       : ranks(MPI_COMM_WORLD, options, initialize(argument_count, arguments, options)) {
     if (size_ == 1) check_is_alone();
@@ -176,8 +177,8 @@ class ranks final : public detail::process_group {
              "initialized MPI, or initialize MPI with MPI_THREAD_SERIALIZED";
     return nullptr;
   }
-  /// Throws std::runtime_error if several processes were started. A starter of MPI sets the first three variables,
-  /// which count more than those of Slurm, because Slurm may have started the starter.
+  /// Throws std::runtime_error if several processes were started. A starter of MPI sets one of the first three
+  /// variables. The variable of Slurm counts only without them, because Slurm may have started the starter.
   static void check_is_alone() {
     const char* variable = nullptr;
     for (const char* const one : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS", "SLURM_STEP_NUM_TASKS"}) {

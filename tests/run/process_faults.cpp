@@ -1,5 +1,5 @@
-// What processes compare, so that no process trains something else in silence, and what they say when one of them fails.
-// The processes are threads here.
+// Processes compare what they train, so that no process trains something else in silence, and they say which of them
+// fails. The processes are threads here.
 #include <cairn/file/saving.hpp>
 
 #include "divided.hpp"

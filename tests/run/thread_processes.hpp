@@ -1,4 +1,4 @@
-// Processes that are threads, for tests of programs whose shards are shared. The messages between them arrive late or
+// Processes that are threads, for tests of programs that share the shards of a batch. The messages between them arrive late or
 // early and in a random order. tests/tools/ranks.py has processes of MPI.
 #pragma once
 
@@ -89,7 +89,7 @@ class post_office {
     return both[0] && both[1];
   }
 
-  /// Tells that a process waits, and asks the others.
+  /// Tells that a process waits, and asks all other processes whether they wait.
   void tell(int rank) {
     const std::lock_guard lock(mutex_);
     told_.insert(rank);
@@ -206,7 +206,7 @@ class thread_process final : public process_group {
 
    private:
     struct ends {
-      bool both[2] = {true, true};  // the message that is awaited, and the one that is sent
+      bool both[2] = {true, true};  // by end of the transfer: the message that is awaited, the message that is sent
     };
     post_office::line_name line_to(std::size_t i) const { return {of_.rank_, all_[i].partner, int(i)}; }
     post_office::line_name line_from(std::size_t i) const { return {all_[i].partner, of_.rank_, int(i)}; }

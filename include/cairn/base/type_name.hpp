@@ -18,8 +18,8 @@ constexpr auto type_name() {
   return scope == text.npos ? text : text.substr(scope + 2);
 }
 
-/// Returns a hash of the name of a type with all its template arguments. It is equal in files that one compiler compiled
-/// from one source. The name itself is not in the program.
+/// Returns a hash of the name of a type with all its template arguments. Programs that one compiler made of one source
+/// have equal hashes. The name itself is not in the program.
 template <class T>
 consteval std::uint32_t hash_of_type() {
   return hash_of(__PRETTY_FUNCTION__);

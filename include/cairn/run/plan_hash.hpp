@@ -37,8 +37,8 @@ inline constexpr auto generated_arrays = [] {
 }();
 
 /// Returns a hash of everything about the plan that must be equal in all processes. `hash` is a hash of numbers that
-/// are not part of it. What functions compute that the user wrote is not in the hash, except for the first elements of
-/// generated arrays.
+/// are not part of it. The code of functions that the user wrote is not in the hash. Of generated arrays, the hash has
+/// the first elements.
 template <class Compiled>
 std::uint64_t plan_hash(std::uint64_t hash) {
   using purpose = typename Compiled::model::purpose;

@@ -552,9 +552,10 @@ class program {
   }
   /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
   /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
-  /// file::write_error. An older file of this name is then unchanged. If there are several processes, they first compare
-  /// what is saved, and end if it differs. Rank 0 then writes the file, and all processes wait until it is written. If
-  /// it cannot be written, all of them throw the exception of rank 0. Throws program_error if a program that shares the memory has exchanged moments that this program does not have.
+  /// file::write_error. An older file of this name is then unchanged. If there are several processes, they first
+  /// compare what is saved, and end if it differs. Rank 0 then writes the file, and all processes wait until it is
+  /// written. If it cannot be written, all of them throw the exception of rank 0. Throws program_error if a program
+  /// that shares the memory has exchanged moments that this program does not have.
   template <class Path>
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());
