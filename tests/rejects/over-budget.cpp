@@ -4,6 +4,7 @@
 // model into segments, make the batch smaller, or allow more bytes. The program's report shows how many bytes each
 // segment frees. The id also reports a `fit<...>` that finds no segments within its bytes. There `least_bytes` is the
 // size of the smallest arena that the search found, and you may ask for that size.
+// [When it does not fit](does-not-fit.md) has more ways.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"

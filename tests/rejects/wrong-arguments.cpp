@@ -690,8 +690,10 @@ const std::vector<float> x(8 * 4);
 int main() {
   program<loss, microbatch<4>> step;
   program<loss, microbatch<up_to<4>>> varied;
+  program<loss> whole;
   step.init(seed{1});
   varied.init(seed{1});
+  whole.init(seed{1});
   // here
   return value > 0 ? 0 : 1;
 }
@@ -732,6 +734,24 @@ int main() {
   const auto arrays = [](int) { return inputs(); };                                   // wrong
   const float value = step.value_and_grad(bind<"x">(x), arrays);                      // wrong
   const float value = step.value_and_grad([](int) { return inputs(bind<"x">(x)); });  // right
+
+// case: wrong-arguments-callback-of-nothing
+// says: a callback, not mutable, gets the number of a microbatch and returns inputs
+// shows: fact::arguments<
+  const float value = step.value_and_grad([] { return inputs(bind<"x">(x)); });       // wrong
+  const float value = step.value_and_grad([](int) { return inputs(bind<"x">(x)); });  // right
+
+// case: wrong-arguments-callback-of-whole
+// says: a callback or parts\{n\} gives a batch in parts, and this program takes the whole batch
+// shows: fact::arguments<
+  const float value = whole.value_and_grad([](int) { return inputs(bind<"x">(x)); });  // wrong
+  const float value = whole.value_and_grad(bind<"x">(x));                              // right
+
+// case: wrong-arguments-parts-of-whole
+// says: a callback or parts\{n\} gives a batch in parts, and this program takes the whole batch
+// shows: fact::arguments<
+  const float value = whole.value_and_grad(parts{4}, bind<"x">(x));  // wrong
+  const float value = whole.value_and_grad(bind<"x">(x));            // right
 
 // case: wrong-arguments-callback-mutable
 // says: a callback, not mutable, gets the number of a microbatch and returns inputs

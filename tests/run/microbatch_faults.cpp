@@ -104,6 +104,25 @@ BOOST_AUTO_TEST_CASE(a_label_that_is_none_in_one_part) {
   }
   BOOST_TEST((before == std::vector<std::byte>(step.bytes.begin(), step.bytes.end())));
 }
+BOOST_AUTO_TEST_CASE(an_array_of_a_callback_is_named_with_its_microbatch) {
+  batch<float> b(4, 2);
+  program<loss, microbatch<4>> step;
+  step.init(seed{3});
+  const auto message = [&](std::size_t rows_of_x) {
+    try {
+      step.value_and_grad([&](int part) {
+        return inputs(bind<"x">(std::span(b.x_of(part)).first(part == 2 ? rows_of_x * features : rows * features)),
+                      bind<"y">(b.y_of(part)));
+      });
+    } catch (const std::logic_error& error) {
+      return std::string(error.what());
+    }
+    return std::string("no exception");
+  };
+  BOOST_TEST(message(rows - 1) == "cairn: microbatch 2: input 'x': expected {6, 5}, got {25}");
+  b.y[std::size_t(3 * rows + 2)] = classes;
+  BOOST_TEST(message(rows) == "cairn: microbatch 3: input 'y': index number 2 is 4, expected 0 to 3");
+}
 BOOST_AUTO_TEST_CASE(a_gradient_that_is_not_finite_in_one_part) {
   // The square root of 0 has an infinite slope. All inputs of part 2 are zeros.
   constexpr auto rooted = mean(sqrt(sum<-1>(square(x * param<"w", features>)))) + 0_c * loss + 0_c * mean(as_real(y));

@@ -214,6 +214,10 @@ namespace cairn::detail {
 template <class F>
 concept a_callback = std::invocable<const F&, int>;
 
+/// A function object that stands where a callback may stand.
+template <class F>
+concept a_function = std::invocable<F&, int> || requires { &F::operator(); };
+
 /// True if a training step is given the arrays of its microbatches by a callback. The callback follows parts{n} if the
 /// number of microbatches varies.
 template <lang::division Division, class... Given>
@@ -245,8 +249,10 @@ constexpr auto problem_of_given() {
   if constexpr (gives_callback<division, Given...>) {
     using callback = std::tuple_element_t<sizeof...(Given) - 1, std::tuple<Given...>>;
     return callback_result<Compiled, std::remove_cvref_t<std::invoke_result_t<const callback&, int>>>::problem();
-  } else if constexpr (division.divides() && (std::invocable<Given&, int> || ...)) {
+  } else if constexpr (division.divides() && (a_function<Given> || ...)) {
     return mistake<misuse::callback_without_inputs, top_scope, fact::arguments<typename showing<Given>::type...>>{};
+  } else if constexpr (((a_function<Given> || std::same_as<Given, parts>) || ...)) {
+    return mistake<misuse::callback_of_whole_batch, top_scope, fact::arguments<typename showing<Given>::type...>>{};
   } else {
     return problem_of_inputs<Compiled, division, Given...>();
   }

@@ -537,6 +537,9 @@ struct other_whole { template <class Silent, class... Facts> struct found : Sile
 struct callback_without_inputs { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a callback, not mutable, gets the number of a microbatch and returns "
   "inputs(bind<\"x\">(x), ...); with microbatch<up_to<N>> it follows parts{n}"); } }; };
+struct callback_of_whole_batch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: a callback or parts{n} gives a batch in parts, and this program takes the whole batch; "
+  "bind its arrays, or add microbatch<N>, microbatch<up_to<N>> or shards<L> to the program"); } }; };
 struct missing_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [missing-input]: the model reads this input, but no bind<...> gives it; bind an array to it"); } }; };
 struct duplicate_input { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

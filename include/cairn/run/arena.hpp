@@ -140,8 +140,8 @@ class memory_block {
     else facts_.status = parameter_status::written;
   }
   /// Notes that all parameters and states were set. See memory_record::note_all_set.
-  [[gnu::noinline]] void note_all_set(std::span<const std::byte* const> same = {}) {
-    if (record_ != nullptr) return record_->note_all_set(same);
+  [[gnu::noinline]] void note_all_set(const earlier_values* before = nullptr) {
+    if (record_ != nullptr) return record_->note_all_set(before);
     facts_.status = parameter_status::written;
     facts_.half_updated = false;
     facts_.exchanged = {};

@@ -19,14 +19,27 @@
 
 namespace cairn {
 
+namespace detail {
+/// What an array is given for: the words before its name in messages.
+struct array_role {
+  std::string_view kind = "input";
+  int microbatch = -1;  ///< number of the microbatch, if a callback gives the array
+};
+[[gnu::cold]] inline std::string text_of(const array_role& role) {
+  if (role.microbatch < 0) return std::string(role.kind);
+  return text_of({"microbatch ", text_of(role.microbatch), ": ", role.kind});
+}
+}  // namespace detail
+
 /// Thrown if an array
 /// - has other extents than the input or the parameter of its name,
 /// - is not aligned,
 /// - or lies in memory that the training step writes.
 struct extent_error : std::invalid_argument {
   [[gnu::cold]] extent_error(std::string_view name, std::string_view wanted, std::string_view given,
-                             std::string_view what = "input")
-      : std::invalid_argument(detail::text_of({"cairn: ", what, " '", name, "': expected ", wanted, ", got ", given})),
+                             const detail::array_role& role = {})
+      : std::invalid_argument(
+            detail::text_of({"cairn: ", text_of(role), " '", name, "': expected ", wanted, ", got ", given})),
         input(name),
         expected(wanted),
         actual(given) {}
@@ -36,10 +49,11 @@ struct extent_error : std::invalid_argument {
 
 /// Thrown if an index or label is outside [0, bound).
 struct label_error : std::out_of_range {
-  [[gnu::cold]] label_error(std::string_view name, std::size_t at, int bound, int label)
-      : std::out_of_range(
-            detail::text_of({"cairn: input '", name, "': index number ", detail::text_of(static_cast<std::int64_t>(at)),
-                             " is ", detail::text_of(label), ", expected 0 to ", detail::text_of(bound - 1)})),
+  [[gnu::cold]] label_error(std::string_view name, std::size_t at, int bound, int label,
+                            const detail::array_role& role = {})
+      : std::out_of_range(detail::text_of({"cairn: ", text_of(role), " '", name, "': index number ",
+                                           detail::text_of(static_cast<std::int64_t>(at)), " is ",
+                                           detail::text_of(label), ", expected 0 to ", detail::text_of(bound - 1)})),
         input(name),
         index(at),
         expected(bound),
@@ -62,19 +76,19 @@ namespace detail {
 }
 
 /// Throws extent_error if the extents differ from the wanted shape, or if the array is not contiguous and row-major.
-[[gnu::noinline]] inline void check_extents(std::string_view what, std::string_view name, const shape& wanted,
+[[gnu::noinline]] inline void check_extents(const array_role& role, std::string_view name, const shape& wanted,
                                             const array_extents& given, bool row_major) {
-  if (!extents_fit(given, wanted)) refuse(extent_error(name, text_of(wanted), text_of(given), what));
-  if (!row_major) refuse(extent_error(name, "a contiguous row-major array", "other strides", what));
+  if (!extents_fit(given, wanted)) refuse(extent_error(name, text_of(wanted), text_of(given), role));
+  if (!row_major) refuse(extent_error(name, "a contiguous row-major array", "other strides", role));
 }
 /// Throws extent_error if `data` is null or not a multiple of `size`, the size of one number in bytes.
-[[gnu::noinline]] inline void check_address(std::string_view what, std::string_view name, const void* data,
+[[gnu::noinline]] inline void check_address(const array_role& role, std::string_view name, const void* data,
                                             std::size_t size) {
-  if (data == nullptr) refuse(extent_error(name, "an address", "null", what));
+  if (data == nullptr) refuse(extent_error(name, "an address", "null", role));
   const auto off = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(data) % size);
   if (off == 0) return;
   refuse(extent_error(name, text_of({"an address that is a multiple of ", text_of(static_cast<std::int64_t>(size))}),
-                      text_of({text_of(off), " more"}), what));
+                      text_of({text_of(off), " more"}), role));
 }
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_overlap(std::string_view name) {
   refuse(extent_error(name, "an array that the step does not write",
@@ -82,13 +96,14 @@ namespace detail {
 }
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_also_set(std::string_view name) {
   refuse(extent_error(name, "an array that this call does not write", "another parameter that it sets; copy it first",
-                      "parameter"));
+                      {"parameter"}));
 }
 /// Throws label_error if an index is not in [0, bound).
-[[gnu::noinline]] inline void check_indices(std::string_view name, const std::int32_t* index, std::int64_t count,
-                                            int bound) {
+[[gnu::noinline]] inline void check_indices(const array_role& role, std::string_view name, const std::int32_t* index,
+                                            std::int64_t count, int bound) {
   for (std::int64_t i = 0; i < count; ++i) {
-    if (index[i] < 0 || index[i] >= bound) refuse(label_error(name, static_cast<std::size_t>(i), bound, index[i]));
+    if (index[i] < 0 || index[i] >= bound)
+      refuse(label_error(name, static_cast<std::size_t>(i), bound, index[i], role));
   }
 }
 
@@ -139,13 +154,13 @@ struct bound {
   std::span<const std::byte> bytes(const shape& wanted) const {
     return std::as_bytes(std::span(data, static_cast<std::size_t>(wanted.count())));
   }
-  /// Checks the extents, the address and the indices of the array against the leaf of this name. `what` names the kind
-  /// of leaf in messages. Indices must be less than `limit`, unless `limit` is 0.
-  void check(const shape& wanted, [[maybe_unused]] int limit = 0, std::string_view what = "input") const {
-    if constexpr (dynamic) detail::check_extents(what, Name, wanted, extents, row_major);
-    detail::check_address(what, Name, data, alignof(element));
+  /// Checks the extents, the address and the indices of the array against the leaf of this name. Indices must be less
+  /// than `limit`, unless `limit` is 0.
+  void check(const shape& wanted, [[maybe_unused]] int limit, const detail::array_role& role) const {
+    if constexpr (dynamic) detail::check_extents(role, Name, wanted, extents, row_major);
+    detail::check_address(role, Name, data, alignof(element));
     if constexpr (std::same_as<element, std::int32_t>) {
-      if (limit > 0) detail::check_indices(Name, data, wanted.count(), limit);
+      if (limit > 0) detail::check_indices(role, Name, data, wanted.count(), limit);
     }
   }
 };

@@ -67,10 +67,10 @@ class family_entry final : public family_member {
       other.record_->raise_status(other.lies_in(*this) ? parameter_status::written : parameter_status::partly_written);
     });
   }
-  void note_all_set(std::span<const std::byte* const> same) override {
+  void note_all_set(const earlier_values* before) override {
     const guard lock;
     set_at_ = ++root_->now_;
-    for_each_other([&](family_entry& other) { other.follow(*this, same); });
+    for_each_other([&](family_entry& other) { other.follow(*this, before); });
   }
   memory_record* find_exchange(bool is_own, std::string_view moment) const override {
     const guard lock;
@@ -148,7 +148,12 @@ class family_entry final : public family_member {
   void for_each_pair(std::string_view moment, auto visit) const {
     for_each_exchanged(tensors, [this](std::size_t i) { return addresses[i]; }, sizeof(Real), moment, visit);
   }
-  bool has(const std::byte* at) const { return std::ranges::find(addresses, at) != addresses.end(); }
+  bool has(const std::byte* at) const {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (addresses[i] == at) return true;
+    }
+    return false;
+  }
   /// Returns true if `other` has all parameters and states of this program. If `trained` is true, only parameters that
   /// this program trains count.
   bool lies_in(const family_entry& other, bool trained = false) const {
@@ -175,7 +180,7 @@ class family_entry final : public family_member {
     return all && more == 0;
   }
   /// Follows another program, `from`, which has set all its parameters. See memory_record::note_all_set.
-  void follow(const family_entry& from, std::span<const std::byte* const> same) {
+  void follow(const family_entry& from, const earlier_values* before) {
     const bool all_trained = lies_in(from, true) && trains_one_of(from);
     if (lies_in(from)) set_at_ = from.set_at_.load();
     const bool begins_anew = all_trained && record_->half_updated_;
@@ -183,7 +188,7 @@ class family_entry final : public family_member {
     bool any_new = begins_anew;
     for_each([&](const kept_tensor& one, std::byte* at) {
       if (!one.is_leaf() || !one.is_trained || !from.has(at)) return;
-      if (!begins_anew && std::ranges::find(same, at) != same.end()) return;
+      if (!begins_anew && before != nullptr && before->are_kept(at)) return;
       any_new = true;
       for_each([&](const kept_tensor& moment, std::byte* to) {
         if (!moment.is_leaf() && moment.name == one.name && !from.has(to))

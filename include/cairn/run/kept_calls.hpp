@@ -7,6 +7,7 @@
 #include "cairn/run/machine.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,16 +65,18 @@ void save_program(memory_block& memory, const kept_run& run, const Path& path, c
   memory.check_not_exchanged("before save");
   kept_files<Path>::save(run, path, texts...);
 }
-/// Loads a file and returns its texts. If `part` is not given, all parameters and states of the program are set.
-template <class Path, class... Part>
-auto load_program(memory_block& memory, kept_run run, const Path& path, const Part&... part) {
+/// Loads a file and returns its texts. If `part` is not given, all parameters and states of the program are set. `Run`
+/// is kept_run. It is a parameter, so that a program that loads no file compiles nothing of this.
+template <class Path, class Run, class... Part>
+auto load_program(memory_block& memory, Run run, const Path& path, const Part&... part) {
   memory.check_not_exchanged("before load");
   const kernels::default_float_mode mode;
   constexpr bool loads_all = sizeof...(part) == 0;
-  const values_before before(run, loads_all && memory.is_in_family());
+  std::optional<values_before<Run>> before;
+  if (loads_all && memory.is_in_family()) before.emplace(run);
   auto texts = kept_files<Path>::load(run, path, part...);
   if constexpr (loads_all) {
-    memory.note_all_set(before.unchanged());
+    memory.note_all_set(before ? &*before : nullptr);
     memory.own_exchanged() = run.exchanged;
   } else {
     memory.note_written();

@@ -64,26 +64,32 @@ struct kept_run {
   std::size_t bytes(const kept_tensor& one) const { return one.bytes(real_bytes); }
 };
 
-/// The values of parameters and states before a file is loaded. Programs that share the parameters ask which values the
-/// file has changed.
-template <class Run>
-class values_before {
+/// The values that parameters and states had before all of them were set.
+class earlier_values {
  public:
-  /// Copies the values if `is_asked` is true.
-  values_before(const Run& run, bool is_asked) : run_(run) {
-    if (is_asked)
-      for_each_leaf([this](std::byte* at, std::size_t size) { bytes_.insert(bytes_.end(), at, at + size); });
+  /// Returns true if the parameter or state at this address has the bits that it had before.
+  virtual bool are_kept(const std::byte* at) const = 0;
+
+ protected:
+  ~earlier_values() = default;
+};
+
+/// The values of parameters and states before a file is loaded. Programs that share the parameters ask which values the
+/// file has kept.
+template <class Run>
+class values_before final : public earlier_values {
+ public:
+  explicit values_before(const Run& run) : run_(run) {
+    for_each_leaf([this](std::byte* at, std::size_t size) { bytes_.insert(bytes_.end(), at, at + size); });
   }
-  /// Returns the addresses of the parameters and states that have the bits that they had before.
-  std::vector<const std::byte*> unchanged() const {
-    std::vector<const std::byte*> same;
-    if (bytes_.empty()) return same;
+  bool are_kept(const std::byte* at) const override {
+    bool kept = false;
     const std::byte* before = bytes_.data();
-    for_each_leaf([&](std::byte* at, std::size_t size) {
-      if (std::memcmp(at, before, size) == 0) same.push_back(at);
+    for_each_leaf([&](std::byte* now, std::size_t size) {
+      if (now == at) kept = std::memcmp(now, before, size) == 0;
       before += size;
     });
-    return same;
+    return kept;
   }
 
  private:

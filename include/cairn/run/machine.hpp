@@ -228,19 +228,20 @@ class machine {
 
   /// Makes the next runs read the given inputs. All inputs are checked before any input is used.
   template <class... Bound>
-  void bind_inputs(const Bound&... bound) {
-    check_inputs(1, bound...);
+  void bind_inputs(const array_role& role, const Bound&... bound) {
+    check_inputs(role, 1, bound...);
     place_inputs(0, bound...);
   }
   /// Throws extent_error or label_error if one of the arrays does not hold `count` microbatches of its input.
   template <class... Bound>
-  void check_inputs([[maybe_unused]] int count, const Bound&... bound) const {
+  void check_inputs(const array_role& role, [[maybe_unused]] int count, const Bound&... bound) const {
     // The compiler has checked static extents, but not that all arrays hold the same number of microbatches.
     if constexpr (Compiled::model::purpose::division.varies)
-      (check_extents("input", Bound::name, whole_batch_of(input_of<Compiled, Bound>::shape, count), bound.extents,
+      (check_extents(role, Bound::name, whole_batch_of(input_of<Compiled, Bound>::shape, count), bound.extents,
                      bound.row_major),
        ...);
-    (bound.check(whole_batch_of(input_of<Compiled, Bound>::shape, count), input_of<Compiled, Bound>::element.bound),
+    (bound.check(whole_batch_of(input_of<Compiled, Bound>::shape, count), input_of<Compiled, Bound>::element.bound,
+                 role),
      ...);
     (check_unwritten(bound, whole_batch_of(input_of<Compiled, Bound>::shape, count)), ...);
   }

@@ -184,7 +184,7 @@ class divided_step {
   /// over the microbatches of this process for those of the batch.
   template <class... Given>
   void prepare(bool asks_others, const Given&... given) {
-    if constexpr ((a_binding<Given> && ...)) machine_.check_inputs(count_, given...);
+    if constexpr ((a_binding<Given> && ...)) machine_.check_inputs({}, count_, given...);
     // The share of a microbatch is the last number, if it is given at run time.
     numbers_[static_cast<std::size_t>(count_count)] = real{1} / static_cast<real>(count_);
     random_.step = first_draw_ + static_cast<std::uint32_t>(division.count());
@@ -221,7 +221,7 @@ class divided_step {
     const auto own = called(callback, part);
     std::apply(
         [&](const auto&... arrays) {
-          machine_.bind_inputs(arrays...);
+          machine_.bind_inputs({.microbatch = part}, arrays...);
           if constexpr (compares_arrays) compare(part, arrays...);
         },
         own.bound);

@@ -126,7 +126,7 @@ class predictor {
     machine_.check_snapshots();
     const kernels::default_float_mode mode;
     if constexpr (std::same_as<problem, lang::sound>) {
-      machine_.bind_inputs(inputs...);
+      machine_.bind_inputs({}, inputs...);
       caches_half_updated_ = memory().cache_bytes > 0;
       machine_.run(0, machine::step_count);
       machine_.copy_to_final_addresses([](int) { return true; });

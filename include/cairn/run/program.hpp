@@ -391,7 +391,7 @@ class program {
     if constexpr (std::same_as<problem, lang::sound>) {
       memory_.check();
       const kernels::default_float_mode mode;
-      (arrays.check(machine::extents_of(detail::written_leaf<compiled, Bound>), 0, "parameter"), ...);
+      (arrays.check(machine::extents_of(detail::written_leaf<compiled, Bound>), 0, {"parameter"}), ...);
       (check_disjoint<Bound::name, detail::written_leaf<compiled, Bound>...>(
            arrays.bytes(machine::extents_of(detail::written_leaf<compiled, Bound>))),
        ...);
@@ -619,7 +619,7 @@ class program {
   }
   template <class... Bound>
   void bind_step(const Bound&... inputs) {
-    machine_.bind_inputs(inputs...);
+    machine_.bind_inputs({}, inputs...);
     machine_.set_random_streams(position().random.from, position().random.step++);
   }
   /// Runs a training step of a program that divides its batch: all microbatches, and then the updates, if there are

@@ -93,7 +93,7 @@ class family_member {
   virtual void note_update(bool begins, bool was_half_updated) = 0;
   virtual bool reads_half_updated() const = 0;
   virtual void note_written() = 0;
-  virtual void note_all_set(std::span<const std::byte* const> same) = 0;
+  virtual void note_all_set(const earlier_values* before) = 0;
   virtual memory_record* find_exchange(bool is_own, std::string_view moment) const = 0;
   virtual std::size_t common_bytes(std::span<const std::byte> memory, bool with_arena) const = 0;
   virtual void leave() = 0;
@@ -144,13 +144,13 @@ class alignas(memory_alignment) memory_record {
     raise_status(parameter_status::written);
     if (is_in_family()) member()->note_written();
   }
-  /// Notes that the program set all its parameters and states. `same` has the addresses of parameters that have kept
-  /// their values. Other programs may have moments of the other parameters. These moments are set to zero.
-  [[gnu::noinline]] void note_all_set(std::span<const std::byte* const> same) {
+  /// Notes that the program set all its parameters and states. `before` knows which parameters have kept their values.
+  /// If it is null, none has. Other programs may have moments of the other parameters. These moments are set to zero.
+  [[gnu::noinline]] void note_all_set(const earlier_values* before) {
     note_written();
     set_half_updated(false);
     exchanged_ = {};
-    if (is_in_family()) member()->note_all_set(same);
+    if (is_in_family()) member()->note_all_set(before);
   }
 
   /// The name of the moment of this program that has changed places with the parameters. It is empty if no moment has.

@@ -12,7 +12,7 @@ template <shape S, std::ranges::contiguous_range Range>
   requires std::ranges::borrowed_range<Range> && std::ranges::sized_range<Range>
 auto static_view_of(Range&& numbers) {
   const detail::array_extents given{1, {static_cast<std::int64_t>(std::ranges::size(numbers))}};
-  detail::check_extents("argument of", "static_view_of", S, given, true);
+  detail::check_extents({"argument of"}, "static_view_of", S, given, true);
   return static_view<std::remove_reference_t<std::ranges::range_reference_t<Range>>, S>(std::ranges::data(numbers));
 }
 

@@ -24,7 +24,7 @@ class value_runner {
     const kernels::default_float_mode mode;
     machine_.base(plans::arena_base) = arena_.data();
     machine_.base(plans::elsewhere_base) = snapshots_.data();
-    machine_.bind_inputs();
+    machine_.bind_inputs({});
     machine_.set_random_streams(s, 0);
     for (int i = 0; i < machine::leaf_count; ++i) {
       const runtime_leaf& leaf = machine::leaf(i);
