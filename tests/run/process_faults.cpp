@@ -17,6 +17,9 @@ constexpr auto loss_with =
         x | nn::linear<"fc1", 7> | nn::batch_norm<"bn", local> | nn::dropout<"d", Rate> | nn::linear<"fc2", classes>,
         y) +
     constant<Scale> * sum(square(param_from<"w", Start, 3>));
+/// A generated array is a function, and its elements are compared.
+template <double First>
+constexpr auto weighted = sum(generated<3>([](int i) { return First + i; }) * square(param<"w", 3>));
 using trainer = program<loss_with<>, shards<8>, update<adamw_options{}>, clip<0.5>>;
 
 /// Trains one step of batch number `number`.
@@ -118,13 +121,14 @@ BOOST_AUTO_TEST_CASE(a_view_that_is_written_later_is_noticed) {
 }
 
 BOOST_AUTO_TEST_CASE(other_numbers_in_a_model_are_noticed) {
-  const auto differs = []<class Other>(std::type_identity<Other>) {
+  const auto differ = []<class One, class Other>(std::type_identity<One>, std::type_identity<Other>) {
     const std::string end = in_processes(2, [](process_group& group) {
-      if (group.rank() == 0) trainer{group};
+      if (group.rank() == 0) One{group};
       else Other{group};
     });
     return end.find("differ in their models") != std::string::npos;
   };
+  const auto differs = [&](auto other) { return differ(std::type_identity<trainer>{}, other); };
   const auto with = []<auto Loss>() {
     return std::type_identity<program<Loss, shards<8>, update<adamw_options{}>, clip<0.5>>>{};
   };
@@ -140,6 +144,8 @@ BOOST_AUTO_TEST_CASE(other_numbers_in_a_model_are_noticed) {
       differs(std::type_identity<program<loss_with<>, shards<8>, update<adamw_options{.beta2 = 0.99}>, clip<0.5>>>{}));
   BOOST_TEST(differs(
       std::type_identity<program<loss_with<>, shards<8>, update<adamw_options{}>, clip<0.5>, freeze<"fc1">>>{}));
+  BOOST_TEST(differ(std::type_identity<program<weighted<0.5>, shards<2>>>{},
+                    std::type_identity<program<weighted<0.75>, shards<2>>>{}));
 }
 
 // One process can profile its program alone.

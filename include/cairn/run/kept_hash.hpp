@@ -19,19 +19,19 @@ std::uint64_t hash_of_numbers(const std::byte* at, std::size_t count, Word infin
   constexpr std::size_t lanes = 8;
   std::uint64_t hashes[lanes];
   for (std::size_t lane = 0; lane < lanes; ++lane) hashes[lane] = lane + 1;
-  const auto mix = [&](std::size_t lane, std::size_t i) {
+  const auto mix = [infinity](std::uint64_t hash, const std::byte* from) {
     Word bits;
-    std::memcpy(&bits, at + i * sizeof bits, sizeof bits);
+    std::memcpy(&bits, from, sizeof bits);
     if (static_cast<Word>(bits << 1) > static_cast<Word>(infinity << 1)) bits = static_cast<Word>(~Word{});
     // The shift lets the sign of a number change other bits than the highest one, so two signs do not cancel out.
-    const std::uint64_t product = (hashes[lane] ^ bits) * factor;
-    hashes[lane] = product ^ product >> 32;
+    const std::uint64_t product = (hash ^ bits) * factor;
+    return product ^ product >> 32;
   };
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) mix(lane, i + lane);
+  for (; count >= lanes; count -= lanes, at += lanes * sizeof(Word)) {
+#pragma GCC unroll 8
+    for (std::size_t lane = 0; lane < lanes; ++lane) hashes[lane] = mix(hashes[lane], at + lane * sizeof(Word));
   }
-  for (std::size_t lane = 0; i < count; ++i, ++lane) mix(lane, i);
+  for (std::uint64_t* hash = hashes; count > 0; --count, at += sizeof(Word), ++hash) *hash = mix(*hash, at);
   return hash64_of({reinterpret_cast<const char*>(hashes), sizeof hashes});
 }
 
