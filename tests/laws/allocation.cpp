@@ -5,6 +5,7 @@
 #include "../models/nesting.hpp"
 #include "../models/random.hpp"
 #include "../models/tensors.hpp"
+#include "../run/thread_processes.hpp"
 #include "laws.hpp"
 
 BOOST_AUTO_TEST_SUITE(allocation)
@@ -65,6 +66,35 @@ BOOST_AUTO_TEST_CASE(steps_of_programs_that_share_memory_allocate_nothing) {
   };
   once();
   BOOST_TEST(counted(once) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_of_several_processes_allocates_nothing) {
+  using namespace cairn;
+  // The labels are counted, a state is joined, and there are gradients that are cut and others that are not.
+  constexpr auto y = labels<"y", 5, 4>;
+  constexpr auto loss = cross_entropy<nn::cross_entropy_options{.ignore_index = 0}>(
+      input<"x", 4, 60> | nn::linear<"fc1", 300> |
+          nn::batch_norm<"bn", nn::batch_norm_options{.statistics = nn::batch_statistics::local}> |
+          nn::dropout<"drop", 0.1> | nn::linear<"fc2", 5>,
+      y);
+  const std::vector<float> x(4 * 4 * 60, 0.25F);
+  const std::vector<std::int32_t> labels(4 * 4, 3);
+  for (const int size : {2, 4}) {
+    const std::string end = divided::in_processes(size, [&](detail::process_group& group) {
+      program<loss, shards<4>, update<adamw_options{}>, clip<1>> step{group};
+      step.init(seed{1});
+      const auto once = [&] {
+        static_cast<void>(step.train(bind<"x">(x), bind<"y">(labels)));
+        static_cast<void>(step.train([&](int part) {
+          const auto at = static_cast<std::size_t>(part * 4);
+          return inputs(bind<"x">(std::span(x).subspan(at * 60, 4 * 60)), bind<"y">(std::span(labels).subspan(at, 4)));
+        }));
+      };
+      once();
+      if (const long count = counted(once); count != 0) throw std::logic_error(std::to_string(count) + " allocations");
+    });
+    BOOST_TEST(end == "");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(an_epoch_of_shuffled_batches_allocates_nothing) {

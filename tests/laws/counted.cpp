@@ -6,7 +6,7 @@
 #include <new>
 
 namespace {
-long allocated = 0;
+thread_local long allocated = 0;
 }  // namespace
 long allocations() { return allocated; }
 

@@ -1,7 +1,7 @@
 // Counts how often memory is allocated, in programs that are linked with counted.cpp.
 #pragma once
 
-/// Returns the number of calls of operator new, malloc and similar functions since the program began. The function is
+/// Returns the number of calls of operator new, malloc and similar functions since this thread began. The function is
 /// defined in another source file, because compilers assume that malloc changes no variable of the program.
 long allocations();
 

@@ -8,7 +8,12 @@
 // steps     how many training steps there are in the end
 // patience  seconds
 // alone     1: makes a program of one process
-// fault     what goes wrong in the last process: `model`, `throw`, `throw-outside`, `nan` or `sleep`
+// begin     who initializes MPI: `single` for a program without threads, or `thread` in another thread
+// fault     what goes wrong in the last process: `model`, `throw`, `throw-outside`, `nan`, `set` or `sleep`
+//
+// A file that cannot be written must not change the run, so the run first tries that.
+#include <algorithm>
+#include <bit>
 #include <cairn/cairn.hpp>
 #include <cairn/file/saving.hpp>
 #include <cairn/mpi.hpp>
@@ -17,6 +22,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -86,12 +92,17 @@ void train(Trainer& step, int rank, int size, words given) {
   step.init(seed{42});
   if (given.contains("from")) step.load(given["from"]);
   const int steps = given.contains("steps") ? std::stoi(given["steps"]) : 6;
+  bool is_first = true;
+  int tensors = 0;
+  step.for_each_parameter([&](std::string_view, auto) { ++tensors; });
+  step.for_each_gradient([&](std::string_view, auto) { tensors += 2; });
   while (step.steps() < steps) {
     batch b(step.steps());
     sent = {};
     if (step.steps() == 2) {
       if (fault == "throw-outside") throw std::runtime_error("a disk is full");
       if (fault == "sleep") sleep(60);
+      if (fault == "set") step.template param<"bn.running_mean">()(7) += 1;
       if (fault == "nan") b.x.back() = std::numeric_limits<float>::quiet_NaN();
     }
     // Even steps give arrays of the whole batch, and odd steps a callback.
@@ -102,7 +113,13 @@ void train(Trainer& step, int rank, int size, words given) {
           return inputs(bind<"x">(std::span(b.x).subspan(at * features, rows * features)),
                         bind<"y">(std::span(b.y).subspan(at, rows)));
         });
-    const traffic_plan planned = Trainer::traffic(size);
+    traffic_plan planned = Trainer::traffic(size);
+    if (is_first) {
+      // The first step compares a hash of each tensor, and of the position of the training.
+      planned.messages += std::countr_zero(static_cast<unsigned>(size));
+      planned.bytes += std::countr_zero(static_cast<unsigned>(size)) * 8 * (tensors + 1);
+    }
+    is_first = false;
     if (sent.bytes != planned.bytes || sent.messages != planned.messages)
       throw std::logic_error("sent " + std::to_string(sent.bytes) + " bytes in " + std::to_string(sent.messages) +
                              " messages, planned " + std::to_string(planned.bytes) + " in " +
@@ -113,12 +130,34 @@ void train(Trainer& step, int rank, int size, words given) {
       std::fflush(stdout);
     }
   }
+  bool has_thrown = false;
+  try {
+    step.save("no/such/folder");
+  } catch (const file::write_error&) {
+    has_thrown = true;
+  }
+  if (!has_thrown) throw std::logic_error("a file was written in a folder that does not exist");
   step.save(given["file"]);
   if (rank == 0) {
     std::puts("saved");
     std::fflush(stdout);
   }
 }
+/// Sends messages of this process to itself that are longer than MPI could count if `most` bytes were the limit.
+void send_long_messages() {
+  constexpr int most = 1000;
+  for (const int bytes : {1, most, most + 1, 2 * most, 1000 * most + 3}) {
+    std::vector<char> sent(static_cast<std::size_t>(bytes)), received(sent.size() + 1);
+    for (std::size_t i = 0; i < sent.size(); ++i) sent[i] = static_cast<char>(1 + i % 100);
+    const detail::message_of_bytes message(bytes, most);
+    if (message.code != MPI_SUCCESS || message.count > most) throw std::logic_error("a message is too long");
+    MPI_Sendrecv(sent.data(), message.count, message.type, 0, 1, received.data(), message.count, message.type, 0, 1,
+                 MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    if (!std::equal(sent.begin(), sent.end(), received.begin()) || received.back() != 0)
+      throw std::logic_error("a long message does not arrive");
+  }
+}
+
 template <class Trainer>
 void train(mpi::ranks& all, const words& given) {
   Trainer step{all};
@@ -139,7 +178,22 @@ int main(int count, char** arguments) {
       return 0;
     }
     const double patience = given.contains("patience") ? std::stod(given["patience"]) : 60;
+    if (given["begin"] == "single") MPI_Init(&count, &arguments);
+    if (given["begin"] == "thread") {
+      int level = 0;
+      MPI_Init_thread(&count, &arguments, MPI_THREAD_FUNNELED, &level);
+      std::string wrong;
+      std::thread([&] {
+        try {
+          mpi::ranks{count, arguments};
+        } catch (const std::exception& error) {
+          wrong = error.what();
+        }
+      }).join();
+      throw std::runtime_error(wrong);
+    }
     mpi::ranks all{count, arguments, {.patience = patience}};
+    send_long_messages();
     const bool differs = given["fault"] == "model" && all.rank() == all.size() - 1;
     if ((given["model"] == "float") != differs) train<in_float>(all, given);
     else train<in_bf16>(all, given);

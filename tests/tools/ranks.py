@@ -53,12 +53,13 @@ class runs:
             printed += done.stdout + done.stderr
         return printed
 
-    def start(self, library, processes, model, file, *words, threads=1, transport="memory"):
-        command = [starters[library], "-n", str(processes)] if processes else []
+    def start(self, library, processes, model, file, *words, threads=1, transport="memory", starter=None,
+              variables={}):
+        command = [starters[starter or library], "-n", str(processes)] if processes else []
         words = [str(word) for word in words]
         return subprocess.Popen(
             [*command, self.folder / library, model, str(file), *words], text=True, errors="replace",
-            env=os.environ | settings | transports[library, transport] | {"OMP_NUM_THREADS": str(threads)},
+            env=os.environ | settings | transports[library, transport] | {"OMP_NUM_THREADS": str(threads)} | variables,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def hash(self, *arguments, **options):
@@ -137,6 +138,11 @@ def faults(run, folder):
             4, ["fault", "throw-outside"], 20, "cairn: rank 3 of 4: an exception left the scope of mpi::ranks"),
         "a process that sleeps": (2, ["fault", "sleep", "patience", 2], 30,
                                   "cairn: rank 0 has waited 2 s for rank 1 in step 3, "),
+        "one of four that sleeps": (4, ["fault", "sleep", "patience", 2], 30, "; rank 3 is late"),
+        "a process that writes alone": (4, ["fault", "set"], 20, " differ in 'bn.running_mean'"),
+        "no patience": (1, ["patience", 0], 20, "cairn: mpi::ranks_options.patience: expected a number above 0, got 0"),
+        "MPI for programs without threads": (2, ["begin", "single"], 20, "cairn: MPI was initialized for programs"),
+        "a thread that may not call MPI": (2, ["begin", "thread"], 20, "cairn: mpi::ranks is made by a thread"),
         "a process of another program": (2, ["fault", "model"], 20, "differ in their models, their options"),
         "three processes": (3, [], 20, "expected 1, 2, 4 or 8, got 3"),
         "a loss that is not a number": (4, ["fault", "nan"], 20, "cairn: the loss is nan, expected a finite number"),
@@ -146,6 +152,16 @@ def faults(run, folder):
             seconds, printed = run.ended(run.start(library, processes, "float", file, *words), library)
             wrong = "" if says in printed else f"does not say {says!r}: {printed}"
             yield f"{library}: {what}", wrong if seconds < limit else f"took {seconds:.1f} s: {printed}"
+        # Processes that MPI does not join must not train alone.
+        other = "mpich" if library == "open" else "open"
+        slurm = {"SLURM_STEP_NUM_TASKS": "4"}
+        for what, processes, options, says in [
+                ("the starter of another MPI", 2, {"starter": other}, "2 processes were started ("),
+                ("srun without PMIx", 0, {"variables": slurm}, "4 processes were started (SLURM_STEP_NUM_TASKS)"),
+                ("a starter in a step of Slurm", 1, {"variables": slurm}, "saved"),
+                ("a shell of Slurm", 0, {"variables": {"SLURM_NTASKS": "4"}}, "saved")]:
+            printed = run.ended(run.start(library, processes, "float", file, **options), library)[1]
+            yield f"{library}: {what}", "" if says in printed else f"does not say {says!r}: {printed}"
         process = run.start(library, 4, "float", file, "steps", 100000)
         for line in process.stdout:
             if line.startswith("step 3:"):

@@ -1,8 +1,9 @@
-// The names of types, for messages.
+// The names of types, for messages and hashes.
 #pragma once
 
-#include "cairn/base/compiler.hpp"
+#include "cairn/base/hash.hpp"
 
+#include <cstdint>
 #include <string_view>
 
 namespace cairn::detail {
@@ -15,6 +16,13 @@ constexpr auto type_name() {
   text.remove_suffix(1);
   const auto scope = text.substr(0, text.find('<')).rfind("::");
   return scope == text.npos ? text : text.substr(scope + 2);
+}
+
+/// Returns a hash of the name of a type with all its template arguments. Programs that one compiler made of one source
+/// have equal hashes. The name itself is not in the program.
+template <class T>
+consteval std::uint32_t hash_of_type() {
+  return hash_of(__PRETTY_FUNCTION__);
 }
 
 }  // namespace cairn::detail

@@ -16,6 +16,7 @@
 #include "cairn/file/safetensors.hpp"
 #include "cairn/run/predictor.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -303,8 +304,47 @@ class run_loader {
   std::vector<tensor_fault> faults_;
 };
 
+/// Calls `save`. Returns an empty text, or a text from which throw_saved_fault makes the exception that `save` threw. A
+/// process that did not save thereby throws the exception of the process that did.
+std::string fault_in_saving(auto save) {
+#ifdef __cpp_exceptions
+  const auto text = [](char kind, int reason, const file::file_error& error) {
+    std::string all = text_of({std::string_view(&kind, 1), std::to_string(reason)});
+    for (const std::string_view part : {error.path, error.expected, error.actual})
+      all += text_of({std::string_view("\0", 1), part});
+    return all;
+  };
+  try {
+    save();
+  } catch (const file::write_error& error) {
+    return text('w', error.reason, error);
+  } catch (const file::format_error& error) {
+    return text('f', 0, error);
+  }
+#else
+  save();
+#endif
+  return {};
+}
+inline void throw_saved_fault(std::string_view text) {
+  if (text.empty()) return;
+  const bool is_write_error = text.front() == 'w';
+  std::string_view parts[4];
+  for (std::string_view& part : parts) {
+    part = text.substr(0, text.find('\0'));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+  }
+  const auto& [reason, path, expected, actual] = parts;
+  int number = 0;
+  std::from_chars(reason.data() + 1, reason.data() + reason.size(), number);
+  if (is_write_error) refuse(file::write_error(path, expected, number, actual));
+  refuse(file::format_error(path, expected, actual));
+}
+
 template <class Path>
 struct kept_files {
+  static std::string fault_in(auto save) { return fault_in_saving(save); }
+  static void throw_again(std::string_view fault) { throw_saved_fault(fault); }
   static void save(const kept_run& run, const std::string& path, file::metadata texts = {}) {
     save_run(run, path, std::move(texts));
   }

@@ -8,6 +8,8 @@
 #include "cairn/lang/leaf.hpp"
 #include "cairn/lang/outputs.hpp"
 
+#include <bit>
+#include <cstdint>
 #include <string_view>
 
 namespace cairn::graphs {
@@ -98,7 +100,7 @@ struct operation {
   int argument_count = 0, result_count = 1;
   const result_info* results = nullptr;  ///< by result
   std::int64_t flops = 0;
-  std::uint32_t hash = 0;
+  std::uint32_t hash = 0;  ///< of the operation's type, with the numbers that are part of it; 0 for leaves
 
   // Properties that the operation's type declares. lang/operation.hpp explains them.
   const reading* readings = nullptr;  ///< by argument; null if all are the default
@@ -307,6 +309,33 @@ struct values {
     return v;
   }
 };
+
+/// Returns a hash of the values of a graph or of a schedule: their operations, arguments and shapes, and the numbers of
+/// constants and of initial laws. Two models with equal hashes compute the same, apart from functions that the user
+/// wrote.
+constexpr std::uint64_t hash_of_values(const auto& values) {
+  std::uint64_t hash = 0;
+  const auto mix = [&hash](auto number) {
+    hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x100000001b3;
+    hash ^= hash >> 32;
+  };
+  for (int v = 0; v < values.node_count; ++v) {
+    const operation& op = values.op(v);
+    const result_info& result = values.result(v);
+    mix(op.hash);
+    mix(std::uint64_t{static_cast<std::uint32_t>(result.element.bound)} << 32 |
+        static_cast<std::uint32_t>(static_cast<int>(result.element.type) << 16 | result.extents.rank << 8 |
+                                   static_cast<int>(op.what)));
+    if (op.argument_count == 0) {
+      for (const double number : {op.value, op.start.fill, op.start.width}) mix(std::bit_cast<std::uint64_t>(number));
+      mix(static_cast<int>(op.start.drawn) << 1 | int{op.trainable});
+      mix(op.start.zero_row);
+    }
+    for (int axis = 0; axis < result.extents.rank; ++axis) mix(result.extents[axis]);
+    for (int i = 0; i < op.argument_count; ++i) mix(values.argument(v, i));
+  }
+  return hash;
+}
 
 /// A model as tables.
 template <sizes Size>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cairn/base/philox.hpp"
+#include "cairn/base/type_name.hpp"
 #include "cairn/graph/builder.hpp"
 #include "cairn/graph/storage.hpp"
 #include "cairn/lang/convert.hpp"
@@ -201,7 +202,7 @@ template <class Op>
 inline constexpr operation properties_of = [] {
   operation o;
   o.name = Op::name;
-  o.hash = cairn::detail::hash_of(Op::name);
+  o.hash = cairn::detail::hash_of_type<Op>();
   o.what = Op::view ? role::view : Op::mapped ? role::map : Op::elementwise ? role::elementwise : role::kernel;
   o.contraction = Op::contraction;
   return o;

@@ -149,7 +149,7 @@ struct scan_operations {
   static constexpr operation common(std::string_view name, bool backward) {
     operation o;
     o.name = name;
-    o.hash = cairn::detail::hash_of(name);
+    o.hash = cairn::detail::mix(cairn::detail::hash_of(name), static_cast<std::uint32_t>(hash_of_values(g)));
     o.flops = backward ? figures.backward_flops : figures.forward_flops;
     o.counts = backward ? figures.backward : figures.forward;
     o.bf16_handling = Target::rounds ? rounding::reads_bf16 : rounding::as_typed;

@@ -5,6 +5,7 @@
 #include "cairn/base/hash.hpp"
 #include "cairn/base/refuse.hpp"
 #include "cairn/base/text.hpp"
+#include "cairn/run/kept_hash.hpp"
 #include "cairn/run/processes.hpp"
 
 #include <algorithm>
@@ -12,7 +13,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +32,19 @@ namespace cairn::detail {
 /// Joins numbers of this process with numbers that a partner sent. `is_later` is true if the partner has the later
 /// shards.
 using join_function = void (*)(std::byte* own, const std::byte* received, std::int64_t bytes, bool is_later);
+
+/// A call in which processes wait for one another, in the words of messages: `where` it happens, `what` is waited for
+/// at its begin, and in what the processes `differ` if it ends them.
+struct shared_call {
+  std::string_view where, what, differ;
+};
+inline constexpr shared_call training_step{
+    "", "the settings of the step",
+    "seed, steps(), random().step, learning rate, number of microbatches, or which function of which program they "
+    "call"};
+inline constexpr shared_call construction{"while a program is made", "the hash of its plan",
+                                          "their models, their options, or how they are compiled"};
+inline constexpr shared_call saving{"in save", "the call of save", "which function of which program they call"};
 
 /// The exchange of a program with the other processes. In round j, the ranks of a process and of its partner
 /// differ in bit j. Numbers that are not cut go whole. The numbers that are cut are halved in each round: a process
@@ -55,18 +72,24 @@ class exchange {
   /// The numbers that a program exchanges, by their index. Buckets of gradients follow from `first_bucket` on, in the
   /// order in which they are ready.
   enum : int {
-    word,     ///< a hash that all processes compare
+    word,     ///< a hash that all processes compare. The lowest bit says whether a process asks to compare what is kept
+    kept,     ///< hashes of all tensors that outlive a training step, and of the position of the training
+    text,     ///< a piece of a text of rank 0
     counts,   ///< the counts of the batch
     outputs,  ///< the outputs of the model
     rest,     ///< gradients that are in no bucket, and states
     first_bucket
   };
 
-  explicit exchange(Group& group)
+  /// `tensors` has the tensors that outlive a training step.
+  exchange(Group& group, std::span<const kept_tensor> tensors)
       : group_(group),
         rounds_(std::countr_zero(static_cast<unsigned>(group.size()))),
-        program_(group.number_program()) {
-    add(sizeof(std::uint64_t), nullptr, "the settings of the step");
+        program_(group.number_program()),
+        tensors_(tensors) {
+    add(sizeof(std::uint64_t), nullptr, {});
+    add((std::ssize(tensors) + 1) * word_bytes, nullptr, "the hashes of parameters, states and moments");
+    add(sizeof(piece), join_pieces, "the end of the call in rank 0");
   }
   exchange(const exchange&) = delete;
 
@@ -128,19 +151,48 @@ class exchange {
   /// Begins training step `step`. Ends all processes, at the latest in `finish`, if their values of `settings` differ.
   void begin_step(std::int64_t step, std::uint64_t settings) {
     step_ = step;
-    compare(settings,
-            "seed, steps(), random().step, learning rate, number of microbatches, or which program they train");
+    compare(settings, training_step);
   }
-  /// Waits for the end of a training step. Until the first step has ended, all waits are long, because processes start
-  /// at different times.
-  void end_step() {
+  /// Waits for the end of the exchange of a training step. Until the first step has ended, all waits are long, because
+  /// processes start at different times. Then compares the tensors of `run`, if a process asks for it.
+  void end_step(const kept_run& run) {
     finish();
     has_stepped_ = true;
+    if ((word_in(word, 0) & 1) != 0) compare_kept(run);
+    else ++steps_since_comparison_;
   }
   /// Waits for all processes, if need be long. Ends all of them if their values differ.
-  void agree(std::uint64_t value, std::string_view differs) {
-    compare(value, differs);
+  void agree(std::uint64_t value, const shared_call& call) {
+    compare(value, call);
     finish(true);
+  }
+  /// Notes that this process may have written parameters, states or moments. The next training step compares them.
+  void note_written() { may_differ_ = true; }
+  /// Ends all processes if their tensors or the positions of their trainings differ.
+  void compare_kept(const kept_run& run) {
+    for (std::size_t i = 0; i < tensors_.size(); ++i) set_word(kept, i, hash_of(run, tensors_[i]));
+    set_word(kept, tensors_.size(), hash_of_position(run));
+    launch(kept);
+    finish();
+    may_differ_ = false;
+    steps_since_comparison_ = 0;
+  }
+  /// Returns, in all processes, the text that `make` returns in rank 0. The others wait for it, if need be long.
+  std::string text_of_first(auto make) {
+    const std::string own = rank() == 0 ? guarded(make) : std::string();
+    std::string all;
+    piece now;
+    do {
+      const std::string_view next = std::string_view(own).substr(std::min(all.size(), own.size()), sizeof now.text);
+      now = {.left = own.size() - std::min(all.size(), own.size())};
+      std::ranges::copy(next, now.text);
+      std::memcpy(all_[text].own, &now, sizeof now);
+      launch(text);
+      finish(true);
+      std::memcpy(&now, all_[text].own, sizeof now);
+      all.append(now.text, std::min<std::size_t>(now.left, sizeof now.text));
+    } while (now.left > sizeof now.text);
+    return all;
   }
 
   /// Calls `use`, and ends all processes if it throws, because the other processes would wait for this one.
@@ -166,6 +218,16 @@ class exchange {
   struct slice {
     std::int64_t offset, bytes;
   };
+  /// A piece of a text: how many bytes are left, and the next ones.
+  struct piece {
+    std::uint64_t left = 0;
+    char text[248] = {};
+  };
+  static constexpr std::int64_t word_bytes = sizeof(std::uint64_t);
+  /// After this number of training steps without a comparison, the next step compares what is kept. Views can be
+  /// written at any time, and processors or libraries may compute other bits.
+  static constexpr int steps_without_comparison = 1000;
+
   struct words {
     explicit words(std::size_t count) : first(new std::uint64_t[count]{}) {}
     std::unique_ptr<std::uint64_t[]> first;
@@ -197,7 +259,8 @@ class exchange {
   void join_stage(const shared_numbers& numbers, int stage) {
     if (stage >= rounds_) return;  // a joined slice came to its place
     const int partner = partner_in(stage);
-    if (numbers.join == nullptr) return check_word(partner);
+    if (&numbers == &all_[word]) return check_word(partner);
+    if (&numbers == &all_[kept]) return check_kept(partner);
     const slice own = numbers.is_cut ? slice_of(rank(), stage, numbers.bytes) : slice{0, numbers.bytes};
     numbers.join(numbers.own + own.offset, numbers.received + own.offset, own.bytes, partner > rank());
   }
@@ -218,25 +281,67 @@ class exchange {
   }
   [[noreturn, gnu::cold, gnu::noinline]] void end_wait(const shared_numbers& open, double seconds) {
     const int stage = states_[static_cast<std::size_t>(&open - all_.data())].stage;
-    end_all(
-        text_of({"rank ", text_of(rank()), " has waited ", text_of(static_cast<std::int64_t>(seconds)), " s for rank ",
-                 text_of(partner_in(round_of(stage))), " in step ", text_of(step_), ", ", open.what}));
+    const std::string where = call_->where.empty() ? text_of({"in step ", text_of(step_)}) : std::string(call_->where);
+    end_all(text_of({"rank ", text_of(rank()), " has waited ", text_of(static_cast<std::int64_t>(seconds)),
+                     " s for rank ", text_of(partner_in(round_of(stage))), " ", where, ", ",
+                     &open == &all_[word] ? call_->what : open.what, told_late(group_.late_ranks())}));
   }
-  void compare(std::uint64_t value, std::string_view differs) {
+  /// Returns the end of the message of a wait. `late` has the ranks that wait for no other rank.
+  static std::string told_late(const std::vector<int>& late) {
+    constexpr std::size_t most = 8;
+    if (late.empty()) return "; all ranks wait, so they are in calls that do not fit together";
+    std::string ranks = late.size() == 1 ? "; rank " : "; ranks ";
+    for (std::size_t i = 0; i < std::min(late.size(), most); ++i)
+      ranks += (i == 0 ? "" : i + 1 == late.size() ? " and " : ", ") + text_of(late[i]);
+    if (late.size() > most) ranks += text_of({" and ", text_of(std::ssize(late) - std::ptrdiff_t{most}), " more"});
+    return ranks + (late.size() == 1 ? " is late" : " are late");
+  }
+  void compare(std::uint64_t value, const shared_call& call) {
+    call_ = &call;
     value = hash64_of({reinterpret_cast<const char*>(&program_), sizeof program_}, value);
-    std::memcpy(all_[word].own, &value, sizeof value);
-    differs_ = differs;
+    const bool asks = may_differ_ || steps_since_comparison_ >= steps_without_comparison;
+    set_word(word, 0, (value & ~std::uint64_t{1}) | std::uint64_t{asks});
     launch(word);
   }
   void check_word(int partner) {
-    std::uint64_t own, received;
-    std::memcpy(&own, all_[word].own, sizeof own);
-    std::memcpy(&received, all_[word].received, sizeof received);
-    if (own != received) end_difference(partner, own, received);
+    const std::uint64_t own = word_in(word, 0), received = received_word(word, 0);
+    if ((own ^ received) > 1) end_difference(partner, call_->differ, own, received);
+    set_word(word, 0, own | received);
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void end_difference(int partner, std::uint64_t own, std::uint64_t received) {
-    end_all(text_of({"ranks ", text_of(rank()), " and ", text_of(partner), " differ in ", differs_,
-                     ": their hashes are ", hexadecimal(own), " and ", hexadecimal(received)}));
+  void check_kept(int partner) {
+    for (std::size_t i = 0; i <= tensors_.size(); ++i) {
+      const std::uint64_t own = word_in(kept, i), received = received_word(kept, i);
+      if (own == received) continue;
+      if (i == tensors_.size())
+        end_difference(partner, "steps(), random(), or which moment is exchanged", own, received);
+      const auto& [name, moment] = std::pair(tensors_[i].name, tensors_[i].moment);
+      end_difference(
+          partner, moment.empty() ? text_of({"'", name, "'"}) : text_of({"the moment '", moment, "' of '", name, "'"}),
+          own, received);
+    }
+  }
+  std::uint64_t word_in(int numbers, std::size_t i) const {
+    return word_at(all_[static_cast<std::size_t>(numbers)].own, i);
+  }
+  std::uint64_t received_word(int numbers, std::size_t i) const {
+    return word_at(all_[static_cast<std::size_t>(numbers)].received, i);
+  }
+  static std::uint64_t word_at(const std::byte* words, std::size_t i) {
+    std::uint64_t one;
+    std::memcpy(&one, words + i * sizeof one, sizeof one);
+    return one;
+  }
+  void set_word(int numbers, std::size_t i, std::uint64_t value) {
+    std::memcpy(all_[static_cast<std::size_t>(numbers)].own + i * sizeof value, &value, sizeof value);
+  }
+  /// Joins pieces of a text. All processes but rank 0 have empty pieces.
+  static void join_pieces(std::byte* own, const std::byte* received, std::int64_t bytes, bool) {
+    for (std::int64_t i = 0; i < bytes; ++i) own[i] |= received[i];
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void end_difference(int partner, std::string_view differ, std::uint64_t own,
+                                                             std::uint64_t received) {
+    end_all(text_of({"ranks ", text_of(rank()), " and ", text_of(partner), " differ in ", differ, ": their hashes are ",
+                     hexadecimal(own), " and ", hexadecimal(received)}));
   }
   static std::string hexadecimal(std::uint64_t number) {
     std::string digits;
@@ -252,7 +357,10 @@ class exchange {
   std::vector<words> memory_;
   std::int64_t step_ = 0;
   bool has_stepped_ = false;
-  std::string_view differs_;
+  const std::span<const kept_tensor> tensors_;
+  bool may_differ_ = true;  // this process may have written tensors since they were compared
+  int steps_since_comparison_ = 0;
+  const shared_call* call_ = nullptr;
   std::unique_ptr<transfer_list> transfers_;  // ends before the memory that it reads and writes
 };
 

@@ -1,9 +1,10 @@
-// Implements `save`, `load` and `exchange` of a program. This code does not depend on the model.
+// Implements `save`, `load` and `exchange` of a program. Most of this code does not depend on the model.
 #pragma once
 
 #include "cairn/kernel/float_mode.hpp"
 #include "cairn/run/arena.hpp"
 #include "cairn/run/kept.hpp"
+#include "cairn/run/machine.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -53,6 +54,12 @@ void exchange_moment(memory_block& memory, const kept_run& run, std::string_view
   exchanged = exchanged.empty() ? moment_in(run.tensors, moment) : std::string_view{};
 }
 
+/// Returns the tensors that a program keeps.
+template <class Compiled>
+kept_run kept_in(machine<Compiled>& of, memory_block& memory) {
+  return {kept_tensors<Compiled>, of.bases(), sizeof(typename Compiled::real), &memory.position(),
+          memory.own_exchanged()};
+}
 template <class Path, class... Texts>
 void save_program(memory_block& memory, const kept_run& run, const Path& path, const Texts&... texts) {
   memory.check_not_exchanged("before save");

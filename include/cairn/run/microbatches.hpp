@@ -5,6 +5,7 @@
 #include "cairn/base/setting.hpp"
 #include "cairn/kernel/float_mode.hpp"
 #include "cairn/run/bind.hpp"
+#include "cairn/run/kept_calls.hpp"
 #include "cairn/run/machine.hpp"
 #include "cairn/run/shard_sums.hpp"
 
@@ -79,11 +80,11 @@ class divided_step {
     if (!is_among_others()) return run_all(rate, given...);
     return among_->guarded([&] { return run_all(rate, given...); });
   }
-  /// Makes the first microbatch the one that plan steps run on, and calls `use`.
+  /// Makes the first microbatch the one that plan steps run on, and calls `use`. Other processes do not take part.
   template <class... Given>
   void with_first(auto use, const Given&... given) {
     find_count(given...);
-    prepare(given...);
+    prepare(false, given...);
     machine_.set_random_streams(random_.from, first_draw_ + draw_of(first_shard_, 0));
     at_part(first_shard_ * each_, use, given...);
   }
@@ -114,7 +115,7 @@ class divided_step {
   outputs run_all(double rate, const Given&... given) {
     find_count(given...);
     if (is_among_others()) begin_exchange(rate);
-    prepare(given...);
+    prepare(is_among_others(), given...);
     outputs all = run_shards(first_shard_, own_shards_, is_among_others(), given...);
     if (is_among_others()) end_exchange(all);
     for (real& one : all) one /= static_cast<real>(count_);
@@ -163,8 +164,14 @@ class divided_step {
     std::memcpy((*among_)[exchange::outputs].own, all.data(), bytes);
     among_->launch(exchange::rest);
     among_->launch(exchange::outputs);
-    among_->end_step();
+    exchange_states();
+    among_->end_step(kept_in<Compiled>(machine_, memory_));
+    exchange_states();
     std::memcpy(all.data(), (*among_)[exchange::outputs].own, bytes);
+  }
+  /// Exchanges the addresses of the states in this step with those of the states before it.
+  void exchange_states() {
+    joined::for_each_state([this](int leaf) { std::swap(machine_.leaf_base(leaf), homes_[leaf]); });
   }
   static constexpr std::int64_t output_bytes = sizeof(outputs);
 
@@ -173,14 +180,15 @@ class divided_step {
     each_ = microbatches_of(given...);
     count_ = each_ * division.shards;
   }
-  /// Checks arrays of the whole batch, and computes the counts of the batch.
+  /// Checks arrays of the whole batch, and computes the counts of the batch. If `asks_others` is false, takes the means
+  /// over the microbatches of this process for those of the batch.
   template <class... Given>
-  void prepare(const Given&... given) {
+  void prepare(bool asks_others, const Given&... given) {
     if constexpr ((a_binding<Given> && ...)) machine_.check_inputs({}, count_, given...);
     // The share of a microbatch is the last number, if it is given at run time.
     numbers_[static_cast<std::size_t>(count_count)] = real{1} / static_cast<real>(count_);
     random_.step = first_draw_ + static_cast<std::uint32_t>(division.count());
-    if constexpr (count_count > 0) count(given...);
+    if constexpr (count_count > 0) count(asks_others, given...);
   }
   int microbatches_of(const auto&...) { return division.microbatches; }
   int microbatches_of(const parts& n, const auto&) {
@@ -251,9 +259,11 @@ class divided_step {
 
   /// Computes the means of the arguments of `over_parts` over all microbatches.
   template <class... Given>
-  void count(const Given&... given) {
+  void count(bool asks_others, const Given&... given) {
     totals all = count_shards(first_shard_, own_shards_, given...);
-    if (is_among_others()) {
+    int counted = own_shards_ * each_;
+    if (asks_others) {
+      counted = count_;
       std::byte* const shared = (*among_)[exchange::counts].own;
       std::memcpy(shared, all.data(), sizeof all);
       among_->launch(exchange::counts);
@@ -261,7 +271,7 @@ class divided_step {
       std::memcpy(all.data(), shared, sizeof all);
     }
     is_counted_ = true;
-    for (std::size_t i = 0; i < all.size(); ++i) numbers_[i] = static_cast<real>(all[i] / count_);
+    for (std::size_t i = 0; i < all.size(); ++i) numbers_[i] = static_cast<real>(all[i] / counted);
   }
   using totals = std::array<double, static_cast<std::size_t>(count_count)>;
   /// Returns the sums of the counts over some shards, which are added in the order of the binary tree.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace cairn::detail {
 
@@ -45,8 +46,11 @@ class process_group {
   /// Prepares the transfers of a program, which must end before the group does.
   virtual std::unique_ptr<transfer_list> prepare(std::span<const transfer> transfers) = 0;
   /// Returns a time in seconds. A process that waits calls this function again and again, so the function may let other
-  /// threads run.
+  /// threads run. It also answers `late_ranks` of other processes.
   virtual double now() = 0;
+  /// Asks the other processes whether they wait, too. Returns the ranks of those that do not answer within a second.
+  /// Afterwards all processes must end.
+  virtual std::vector<int> late_ranks() = 0;
   /// Prints the text and ends all processes.
   [[noreturn]] virtual void end_all(std::string_view text) = 0;
 

@@ -204,6 +204,7 @@ class program {
   void init(seed s) {
     memory_.check();
     memory_.check_not_exchanged("before init");
+    note_written();
     const kernels::default_float_mode mode;
     position() = {{s, 0}, 0};
     memory_.note_all_set();
@@ -308,7 +309,8 @@ class program {
   /// step i. report::profile is built on this function. `use` must run plan steps 0 to n - 1 in order, and may repeat
   /// this round as often as it likes. Only the first round computes the values of a training step, because plan steps
   /// write over values that they read. All rounds draw the random numbers of the next training step. In a program that
-  /// divides its batch, they run on the first microbatch. The function
+  /// divides its batch, they run on the first microbatch. One of several processes can call this function alone: it
+  /// runs on the first microbatch of this process, and counts labels in its own microbatches only. The function
   /// allocates memory for a copy of parameters, states, moments and gradients. Afterwards they are as they were before
   /// the call.
   template <class Use, class... Bound>
@@ -395,17 +397,15 @@ class program {
        ...);
       (write(detail::written_leaf<compiled, Bound>, arrays.data), ...);
       memory_.note_written();
+      note_written();
     }
   }
 
   /// Returns a parameter or a state as a view through which it can be written. Numbers that were never written are -0.
   template <fixed_string Name>
   auto param() & {
-    using problem = decltype(detail::problem_of_parameter<compiled, Name>());
-    static_assert(lang::report_of<problem>{}.shown);
-    constexpr int i = compiled::graph.find(graphs::role::parameter, Name);
-    if constexpr (std::same_as<problem, lang::sound>) return detail::view_of<machine::extents_of(i)>(numbers_at<i>());
-    else return detail::view_stand_in<real_type>{};
+    note_written();
+    return view_of<Name>();
   }
   /// Returns the gradient of a trained parameter or of an input in wrt<...>. It is the gradient of the last training
   /// step. With accumulate_gradients, it is the sum over all training steps since zero_grad.
@@ -420,7 +420,7 @@ class program {
   /// Returns the same view as `param` of a program that is not const, for reading only.
   template <fixed_string Name>
   auto param() const& {
-    return detail::read_only(const_cast<program&>(*this).template param<Name>());
+    return detail::read_only(const_cast<program&>(*this).template view_of<Name>());
   }
   /// Returns the same view as `grad` of a program that is not const, for reading only.
   template <fixed_string Name>
@@ -445,6 +445,7 @@ class program {
     if constexpr (std::same_as<problem, lang::sound>) {
       constexpr const detail::kept_tensor& found =
           detail::kept_tensors<compiled>[detail::index_of_kept<compiled>(Name, Moment)];
+      note_written();
       return detail::view_of<found.extents>(reinterpret_cast<real_type*>(checked_machine().at(found.at)));
     } else {
       return detail::view_stand_in<real_type>{};
@@ -471,6 +472,7 @@ class program {
   /// - or if another moment is exchanged, in this program or in one that shares its memory.
   void exchange(std::string_view moment) {
     check_exchange(moment);
+    note_written();
     detail::exchange_moment<real_type>(memory_, kept(), moment);
   }
 
@@ -478,6 +480,7 @@ class program {
   /// them: `[](std::string_view name, auto view) {...}`. The views are the same as those of `param`.
   template <class Visit>
   void for_each_parameter(Visit visit) {
+    note_written();
     for_each_leaf_index([&]<int I>(std::integral_constant<int, I>) {
       if constexpr (machine::leaf(I).what == graphs::role::parameter) {
         visit(std::string_view(detail::leaf_name<compiled, I>),
@@ -501,10 +504,10 @@ class program {
   /// bytes. The padding between parameters is zero. Throws program_error if the program shares the memory of a program
   /// in which they do not lie next to one another in this order.
   std::span<parameter_type> parameters() & {
-    memory_.check();
-    return {reinterpret_cast<parameter_type*>(machine_.trained_block(memory_.data())), padded_count};
+    note_written();
+    return block_of_parameters();
   }
-  std::span<const parameter_type> parameters() const& { return const_cast<program&>(*this).parameters(); }
+  std::span<const parameter_type> parameters() const& { return const_cast<program&>(*this).block_of_parameters(); }
   auto parameters() && { return detail::reject_views(parameters()); }
   /// Calls visit(i) for the index i of each number in parameters(), without the padding.
   void for_each_trained(auto visit) const {
@@ -549,9 +552,10 @@ class program {
   }
   /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
   /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
-  /// file::write_error. An older file of this name is then unchanged. If there are several processes, rank 0
-  /// writes the file, and all processes wait until it is written. If it cannot be written, all processes end. Throws
-  /// program_error if a program that shares the memory has exchanged moments that this program does not have.
+  /// file::write_error. An older file of this name is then unchanged. If there are several processes, they first
+  /// compare what is saved, and end if it differs. Rank 0 then writes the file, and all processes wait until it is
+  /// written. If it cannot be written, all of them throw the exception of rank 0. Throws program_error if a program
+  /// that shares the memory has exchanged moments that this program does not have.
   template <class Path>
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());
@@ -561,8 +565,11 @@ class program {
       const auto write = [&] { detail::save_program(memory_, kept(), path, texts...); };
       if (among() == nullptr) return write();
       if constexpr (shards_batch) {
-        if (among()->rank() == 0) among()->guarded(write);
-        among()->agree(0, "what they saved");
+        memory_.check_not_exchanged("before save");
+        among()->agree(0, detail::saving);
+        among()->compare_kept(kept());
+        using files = detail::kept_files<Path>;
+        files::throw_again(among()->text_of_first([&] { return files::fault_in(write); }));
       }
     }
   }
@@ -577,6 +584,7 @@ class program {
     static_assert(lang::report_of<problem>{}.shown);
     memory_.check();
     if constexpr (std::same_as<problem, lang::sound>) {
+      note_written();
       auto texts = detail::load_program(memory_, kept(), path, part...);
       if constexpr (accumulates) zero_grad();
       return texts;
@@ -670,8 +678,26 @@ class program {
       detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
     });
   }
-  detail::kept_run kept() {
-    return {detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), &position(), memory_.own_exchanged()};
+  detail::kept_run kept() { return detail::kept_in<compiled>(machine_, memory_); }
+  /// Notes that parameters, states or moments were written, or can be written through a view, in this process and
+  /// perhaps in no other. The next training step, if there are several processes, compares them.
+  void note_written() {
+    if constexpr (shards_batch) {
+      if (among_ != nullptr) among_->note_written();
+    }
+  }
+  /// Returns a parameter or a state as a view.
+  template <fixed_string Name>
+  auto view_of() {
+    using problem = decltype(detail::problem_of_parameter<compiled, Name>());
+    static_assert(lang::report_of<problem>{}.shown);
+    constexpr int i = compiled::graph.find(graphs::role::parameter, Name);
+    if constexpr (std::same_as<problem, lang::sound>) return detail::view_of<machine::extents_of(i)>(numbers_at<i>());
+    else return detail::view_stand_in<real_type>{};
+  }
+  std::span<parameter_type> block_of_parameters() {
+    memory_.check();
+    return {reinterpret_cast<parameter_type*>(machine_.trained_block(memory_.data())), padded_count};
   }
   machine& checked_machine() {
     memory_.check();
@@ -756,8 +782,8 @@ class program {
   program(detail::memory_block block, detail::process_group& all) : program(std::move(block), memory(all.size())) {
     if (all.size() == 1) return;
     if constexpr (updates_parameters) set_rule_numbers({});
-    among_ =
-        detail::shard_sums<compiled>::prepare_exchange(all, machine_.base(plans::gradient_base), rule_numbers_.hash());
+    among_ = detail::shard_sums<compiled>::prepare_exchange(all, machine_.base(plans::gradient_base),
+                                                            rule_numbers_.hash() ^ std::uint64_t{checks_finite});
   }
   explicit program(detail::memory_block block) : program(std::move(block), memory()) {}
   program(detail::memory_block block, const memory_plan& plan) : memory_(std::move(block)) {

@@ -61,12 +61,13 @@ class shard_sums {
                 bytes / static_cast<std::int64_t>(sizeof(real)), threads());
   }
   /// Prepares the exchange of a program with the processes of a group. The blocks of sums begin at `first_block`.
-  /// `settings` is a hash of the numbers of update rules.
+  /// `settings` is a hash of what the plan does not have: the
+  /// numbers of update rules, and whether results are checked.
   static std::unique_ptr<exchange> prepare_exchange(process_group& group, std::byte* first_block,
                                                     std::uint64_t settings) {
     using all = exchanged<Compiled>;
     constexpr const auto& buckets = all::buckets;
-    auto made = std::make_unique<exchange>(group);
+    auto made = std::make_unique<exchange>(group, kept_tensors<Compiled>);
     std::byte* const received = first_block + sums::blocks_behind(group.size()) * sums::bytes;
     made->add(all::count_bytes, add_counts, "the counts of the batch");
     made->add(all::output_bytes, add, "the outputs");
@@ -83,7 +84,7 @@ class shard_sums {
       }
     }
     made->prepare();
-    made->agree(plan_hash<Compiled>(settings), "their models, their options, or how they are compiled");
+    made->agree(plan_hash<Compiled>(settings), construction);
     return made;
   }
 
