@@ -81,7 +81,11 @@ inline void save_run(const kept_run& run, const std::string& path, file::metadat
   texts.erase(std::string(exchanged_text));
   if (!run.exchanged.empty()) texts.emplace(exchanged_text, run.exchanged);
   texts.try_emplace("format", "pt");  // by convention, this says that the layouts are PyTorch's
-  file::write(path, tensors, texts);
+  const auto collect = [&](const file::tensor& one) {
+    run.collect(run.tensors[static_cast<std::size_t>(&one - tensors.data())]);
+  };
+  if (run.writes_files()) return file::detail::write(path, tensors, texts, collect);
+  for (const file::tensor* const one : file::detail::sorted_for_file(tensors)) collect(*one);
 }
 
 /// A set of names that can be searched.
@@ -126,7 +130,9 @@ class run_loader {
     copy();
     // If the file has no moments, the moments of the program begin anew at 0.
     for (const kept_tensor& entry : run_.tensors) {
-      if (!entry.moment.empty() && !moments) std::fill_n(run_.at(entry), run_.bytes(entry), std::byte{});
+      if (entry.moment.empty() || moments) continue;
+      std::fill_n(run_.at(entry), run_.bytes(entry), std::byte{});
+      run_.keep(entry);
     }
     if (run_.position != nullptr) *run_.position = position;
     run_.exchanged = exchanged;
@@ -286,6 +292,7 @@ class run_loader {
       with_number_of(*entry.to, [&]<class Number>(Number) {
         file::copy_numbers(entry.read, std::span(reinterpret_cast<Number*>(run_.at(*entry.to)), run_.count(*entry.to)));
       });
+      run_.keep(*entry.to);
     }
   }
   /// Calls `use` with a number of the type in which the program stores the tensor.

@@ -19,6 +19,7 @@ std::uint64_t plan_hash(std::uint64_t hash) {
   mix(sizeof(typename Compiled::real));
   mix(Compiled::model::purpose::division.shards);
   mix(Compiled::model::purpose::division.microbatches);
+  mix(Compiled::model::purpose::division.shards_moments);
   mix(Compiled::model::purpose::clip.at);
   for (const kept_tensor& one : kept_tensors<Compiled>) {
     hash = hash64_of(one.moment, hash64_of(one.name, hash));
