@@ -63,22 +63,23 @@ int main() {
   const float value = step.train({.lr = 1e-3}, bind<"x">(x));  // right
 
 // case: updates-itself-in-parts
-// says: with sharded_moments a process keeps a part of the moments and sums a part of the gradients, and shows neither
+// says: with sharded_moments a process has a part of the moments and gradients, and shows neither
 // shows: fact::operation<cairn::fixed_string<10>\{"gradients"\}, float>
   program<loss, shards<2>, update<adamw_options{}>, sharded_moments> step;  // wrong
   program<loss, shards<2>, update<adamw_options{}>> step;                   // right
   const float value = step.gradients()[0];
 
 // case: updates-itself-in-parts-grad
-// says: with sharded_moments a process keeps a part of the moments and sums a part of the gradients, and shows neither
-// shows: fact::parameter<cairn::fixed_string<7>\{"fc.bias"\}>
+// says: with sharded_moments a process has a part of the moments and gradients, and shows neither
+// shows: fact::parameter<cairn::fixed_string<8>\{"fc.bias"\}>
   program<loss, shards<2>, update<adamw_options{}>, sharded_moments> step;  // wrong
   program<loss, shards<2>, update<adamw_options{}>> step;                   // right
   const float value = step.grad<"fc.bias">()(0);
 
 // case: updates-itself-in-parts-moment
-// says: with sharded_moments a process keeps a part of the moments and sums a part of the gradients, and shows neither
-// shows: fact::operation<cairn::fixed_string<7>\{"exp_avg"\}>
-  program<loss, shards<2>, update<adamw_options{}>, sharded_moments> step;  // wrong
-  program<loss, shards<2>, update<adamw_options{}>> step;                   // right
-  const float value = step.moment<"fc.bias", "exp_avg">()(0);
+// says: with sharded_moments a process has a part of the moments and gradients, and shows neither
+// shows: fact::operation<cairn::fixed_string<16>\{"momentum_buffer"\}>
+  constexpr sgd_options rule{.lr = 0, .momentum = 0.5, .nesterov = true};
+  program<loss, shards<2>, update<rule>, sharded_moments> step;  // wrong
+  program<loss, shards<2>, update<rule>> step;                   // right
+  const float value = step.moment<"fc.bias", "momentum_buffer">()(0);

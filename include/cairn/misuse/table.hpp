@@ -437,8 +437,8 @@ struct updates_itself { template <class Silent, class... Facts> struct found : S
   "cairn [updates-itself]: a program with update<...> changes its parameters itself, by train, and shows no gradients; "
   "call train, add clip<1e9> to see them, or leave update<...> or the optimizer out"); } }; };
 struct moments_in_parts { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [updates-itself]: with sharded_moments a process keeps a part of the moments and sums a part of the gradients, and "
-  "shows neither; save the program, or leave sharded_moments out"); } }; };
+  "cairn [updates-itself]: with sharded_moments a process has a part of the moments and gradients, and shows neither; save "
+  "the program, or leave sharded_moments out"); } }; };
 struct moments_without_shards { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [contradicting-options]: sharded_moments divides the moments of update<...> among the processes that share the "
   "shards of shards<L>; add both options, or leave sharded_moments out"); } }; };
