@@ -63,7 +63,7 @@ auto named_parameters(program<Output, Options...>& step) {
 template <auto Output, class... Options>
 auto named_gradients(program<Output, Options...>& step) {
   using compiled = detail::compiled_of<Output, true, Options...>;
-  constexpr bool kept = compiled::model::purpose::keeps_gradients;
+  constexpr bool kept = compiled::model::purpose::shows_gradients;
   return detail::views_by_name<compiled>(
       [](int i) { return compiled::model::chosen.wanted[i] && (kept || !compiled::model::chosen.trained[i]); },
       [&]<fixed_string Name> { return step.template grad<Name>(); });

@@ -8,6 +8,7 @@
 // steps     how many training steps there are in the end
 // patience  seconds
 // alone     1: makes a program of one process
+// moments   `parts`: each process keeps a part of the moments
 // begin     who initializes MPI: `single` for a program without threads, or `thread` in another thread
 // fault     what goes wrong in the last process: `model`, `throw`, `throw-outside`, `nan`, `set` or `sleep`
 //
@@ -72,6 +73,8 @@ using trainer = program<loss, update<adamw_options{.lr = 0.01}>, clip<0.5>, shar
                         threads<2>, More...>;
 using in_float = trainer<>;
 using in_bf16 = trainer<mixed<bf16, stochastic_rounding>>;
+using in_float_in_parts = trainer<sharded_moments>;
+using in_bf16_in_parts = trainer<mixed<bf16, stochastic_rounding>, sharded_moments>;
 
 struct batch {
   std::vector<float> x = std::vector<float>(parts * rows * features);
@@ -163,6 +166,11 @@ void train(mpi::ranks& all, const words& given) {
   Trainer step{all};
   train(step, all.rank(), all.size(), given);
 }
+template <class Whole, class InParts>
+void train(mpi::ranks& all, words given) {
+  if (given["moments"] == "parts") train<InParts>(all, given);
+  else train<Whole>(all, given);
+}
 
 }  // namespace
 
@@ -195,8 +203,8 @@ int main(int count, char** arguments) {
     mpi::ranks all{count, arguments, {.patience = patience}};
     send_long_messages();
     const bool differs = given["fault"] == "model" && all.rank() == all.size() - 1;
-    if ((given["model"] == "float") != differs) train<in_float>(all, given);
-    else train<in_bf16>(all, given);
+    if ((given["model"] == "float") != differs) train<in_float, in_float_in_parts>(all, given);
+    else train<in_bf16, in_bf16_in_parts>(all, given);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 3;

@@ -3,7 +3,8 @@
 // Two options contradict each other. Gradients cannot be summed over steps if each step uses them up. For a batch in
 // parts, write `program<loss, microbatch<4>, update<...>>`, or `program<loss, accumulate_gradients>` with an optimizer.
 // A program that divides its batch has no gradients of inputs, no given cotangent, and no sums over steps. Other pairs
-// have sentences of their own.
+// have sentences of their own. `sharded_moments` divides the moments of `update<...>` among processes, which share the
+// shards of `shards<L>`, so it needs both of these options.
 // `fit<...>` and `budget<...>`, for example, are two limits of one arena.
 
 #include "cairn/check/model.hpp"
@@ -40,6 +41,20 @@ static_assert(detail::checked<loss, shards<2>>());            // right
 constexpr auto result = input<"x", 4> * param<"w", 4>;
 static_assert(detail::checked<result, cotangent<"v">, microbatch<2>>());  // wrong
 static_assert(detail::checked<sum(result), microbatch<2>>());             // right
+
+// case: contradicting-options-moments
+// says: sharded_moments divides the moments of update<\.\.\.> among the processes that share the shards of shards<L>
+// shows: fact::given<cairn::sharded_moments>
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4> + param<"b", 4>));
+static_assert(detail::checked<loss, update<adamw_options{}>, sharded_moments>());             // wrong
+static_assert(detail::checked<loss, update<adamw_options{}>, shards<4>, sharded_moments>());  // right
+
+// case: contradicting-options-moments-without-update
+// says: sharded_moments divides the moments of update<\.\.\.> among the processes that share the shards of shards<L>
+// shows: fact::given<cairn::sharded_moments>
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4> + param<"b", 4>));
+static_assert(detail::checked<loss, shards<4>, sharded_moments>());                          // wrong
+static_assert(detail::checked<loss, shards<4>, update<adamw_options{}>, sharded_moments>());  // right
 
 // case: contradicting-options-fit
 // says: fit<\.\.\.> is a limit of the arena itself

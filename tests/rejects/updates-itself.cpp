@@ -4,6 +4,10 @@
 // and nothing is left for an optimizer to do. Call `train`, or leave `update<...>` or the optimizer out. With
 // `clip<...>` the program keeps its gradients, and `grad` and `gradients()` show them as they were before clipping. The
 // gradients of inputs in `wrt<...>` are always available.
+//
+// With `sharded_moments`, each of several processes has the sums of a part of the gradients, and keeps the moments of a
+// part of the parameters. Gradients and moments are therefore hidden even if there is a single process. Files have all
+// moments.
 
 #include "cairn/cairn.hpp"
 
@@ -57,3 +61,25 @@ int main() {
   const float value = step.train(bind<"x">(x));                // wrong
   optimizer.update();                                          // wrong
   const float value = step.train({.lr = 1e-3}, bind<"x">(x));  // right
+
+// case: updates-itself-in-parts
+// says: with sharded_moments a process has a part of the moments and gradients, and shows neither
+// shows: fact::operation<cairn::fixed_string<10>\{"gradients"\}, float>
+  program<loss, shards<2>, update<adamw_options{}>, sharded_moments> step;  // wrong
+  program<loss, shards<2>, update<adamw_options{}>> step;                   // right
+  const float value = step.gradients()[0];
+
+// case: updates-itself-in-parts-grad
+// says: with sharded_moments a process has a part of the moments and gradients, and shows neither
+// shows: fact::parameter<cairn::fixed_string<8>\{"fc.bias"\}>
+  program<loss, shards<2>, update<adamw_options{}>, sharded_moments> step;  // wrong
+  program<loss, shards<2>, update<adamw_options{}>> step;                   // right
+  const float value = step.grad<"fc.bias">()(0);
+
+// case: updates-itself-in-parts-moment
+// says: with sharded_moments a process has a part of the moments and gradients, and shows neither
+// shows: fact::operation<cairn::fixed_string<16>\{"momentum_buffer"\}>
+  constexpr sgd_options rule{.lr = 0, .momentum = 0.5, .nesterov = true};
+  program<loss, shards<2>, update<rule>, sharded_moments> step;  // wrong
+  program<loss, shards<2>, update<rule>> step;                   // right
+  const float value = step.moment<"fc.bias", "momentum_buffer">()(0);

@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(a_process_uses_the_bytes_of_its_memory_and_no_others) {
       // Of a bucket that is cut, a process receives at most half of the bytes.
       std::size_t half_of_cut = 0;
       for (const plans::bucket& one : detail::exchanged<compiled_large>::buckets.of)
-        half_of_cut += group.size() > 1 && one.is_cut() ? std::size_t(one.bytes) / 2 : 0;
+        half_of_cut += group.size() > 1 && one.is_cut ? std::size_t(one.bytes) / 2 : 0;
       if (untouched != half_of_cut / 64)
         throw std::logic_error(std::to_string(untouched) + " cache lines are untouched, expected " +
                                std::to_string(half_of_cut / 64));

@@ -2,9 +2,9 @@
 """Trains in several processes of MPI: ranks.py [PART OF A NAME]
 
 A run must save the same file for any number of processes and threads, with Open MPI and MPICH, over shared memory and
-TCP. It must also do so if another number of processes goes on with it. A process that is killed, that throws, that
-waits for ever, or that runs another program must end all processes, within seconds. tests/ranks/train.cpp is the run.
-In addition, the program of docs/processes.md must compile.
+TCP. It must also do so if another number of processes goes on with it, or if each process keeps a part of the moments.
+A process that is killed, that throws, that waits for ever, or that runs another program must end all processes, within
+seconds. tests/ranks/train.cpp is the run. In addition, the program of docs/processes.md must compile.
 """
 
 import hashlib
@@ -121,9 +121,22 @@ def same_bits(run, folder):
                     found = run.hash(library, processes, model, file, threads=threads, transport=transport)
                     yield (f"{model}: {processes} processes of {threads} threads, {library}, {transport}",
                            "" if found == wanted else f"{found}, alone {wanted}")
+        parts = ["moments", "parts"]
+        for library, transport in transports:
+            for processes in 2, 4, 8:
+                found = run.hash(library, processes, model, file, *parts, threads=2, transport=transport)
+                yield (f"{model}: {processes} processes with parts of the moments, {library}, {transport}",
+                       "" if found == wanted else f"{found}, alone {wanted}")
         run.hash("open", 4, model, half, "steps", 3)
         found = run.hash("mpich", 2, model, file, "from", half)
         yield f"{model}: saved by 4 processes, resumed by 2", "" if found == wanted else f"{found}, alone {wanted}"
+        found = run.hash("open", 8, model, file, "from", half, *parts)
+        yield (f"{model}: saved by 4 processes, resumed by 8 with parts of the moments",
+               "" if found == wanted else f"{found}, alone {wanted}")
+        run.hash("open", 2, model, half, "steps", 3, *parts)
+        found = run.hash("open", 4, model, file, "from", half, *parts)
+        yield (f"{model}: saved by 2 processes, resumed by 4, with parts of the moments",
+               "" if found == wanted else f"{found}, alone {wanted}")
         found = run.hash("open", 0, model, file, "alone", 1, "from", half)
         yield f"{model}: saved by 4 processes, resumed by 1", "" if found == wanted else f"{found}, alone {wanted}"
 

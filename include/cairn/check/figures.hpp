@@ -31,7 +31,8 @@ struct memory_plan {
 /// Messages that one of several processes sends in a training step. All processes send equally much.
 struct traffic_plan {
   std::int64_t bytes = 0, messages = 0;
-  std::int64_t gradient_bytes = 0;  ///< the part of `bytes` that are gradients
+  std::int64_t gradient_bytes = 0;   ///< the part of `bytes` that are gradients
+  std::int64_t parameter_bytes = 0;  ///< the part of `bytes` that are updated parameters, with sharded_moments
 };
 
 /// Floating-point operations of a training step. A product of {m, k} and {k, n} counts 2 m n k.
@@ -112,12 +113,25 @@ inline constexpr memory_plan memory_in{
     Compiled::addresses.moment_bytes,    Compiled::addresses.cache_bytes,
     Compiled::addresses.elsewhere_bytes, block_of_sums<Compiled>::bytes_behind_gradients};
 
-/// Returns the bytes of a program in one of `processes` processes.
+/// Returns the largest number of moments that an update rule of a program keeps of a parameter.
+template <class Compiled>
+constexpr int most_moments_in() {
+  int most = 0;
+  for (int i = 0; i < Compiled::schedule.carry_count; ++i)
+    most = std::max(most, Compiled::schedule.carries[i].moment + 1);
+  return most;
+}
+
+/// Returns the bytes of a program in one of `processes` processes. With sharded_moments, each process keeps the same
+/// number of moments for each number of its part of the parameters.
 template <class Compiled>
 constexpr memory_plan memory_among(int processes) {
   using sums = block_of_sums<Compiled>;
   memory_plan out = memory_in<Compiled>;
   out.division_bytes = sums::states.bytes + sums::blocks_behind(processes) * sums::bytes;
+  if (sums::division.shards_moments && processes > 1)
+    out.moment_bytes =
+        most_moments_in<Compiled>() * plans::bytes_of_own_sums(sums::gradient_bytes, sums::division.shards, processes);
   return out;
 }
 
@@ -134,6 +148,14 @@ struct exchanged {
       plans::number_of_counts(Compiled::graph) * static_cast<std::int64_t>(sizeof(double));
   /// a hash that all processes compare
   static constexpr std::int64_t word_bytes = sizeof(std::uint64_t);
+  /// with sharded_moments: the norms of all blocks of the gradients
+  static constexpr std::int64_t norm_bytes =
+      sums::division.shards_moments ? buckets.count * sums::division.shards * static_cast<std::int64_t>(sizeof(double))
+                                    : 0;
+  /// Returns the bytes of the parameters whose gradients have `gradient_bytes` bytes.
+  static constexpr std::int64_t parameter_bytes(std::int64_t gradient_bytes) {
+    return gradient_bytes / (sums::gradient_bytes / Compiled::addresses.trained_bytes);
+  }
 };
 
 template <class Compiled>
@@ -143,11 +165,18 @@ constexpr traffic_plan traffic_among(int processes) {
   traffic_plan out;
   for (int i = 0; i < all::buckets.count; ++i) {
     const plans::bucket& one = all::buckets.of[i];
-    out.messages += one.is_cut() ? 2 * rounds : rounds;
-    out.gradient_bytes += one.is_cut() ? 2 * (one.bytes - one.bytes / processes) : rounds * one.bytes;
+    const std::int64_t of_others = one.bytes - one.bytes / processes;
+    out.messages += one.is_cut ? 2 * rounds : rounds;
+    if (all::sums::division.shards_moments) {
+      out.gradient_bytes += of_others;
+      out.parameter_bytes += all::parameter_bytes(of_others);
+    } else {
+      out.gradient_bytes += one.is_cut ? 2 * of_others : rounds * one.bytes;
+    }
   }
-  out.bytes = out.gradient_bytes;
-  for (const std::int64_t whole : {all::rest_bytes, all::output_bytes, all::count_bytes, all::word_bytes}) {
+  out.bytes = out.gradient_bytes + out.parameter_bytes;
+  for (const std::int64_t whole :
+       {all::rest_bytes, all::output_bytes, all::count_bytes, all::word_bytes, all::norm_bytes}) {
     out.messages += whole > 0 ? rounds : 0;
     out.bytes += rounds * whole;
   }

@@ -275,6 +275,9 @@ constexpr auto problem_of_program() {
     return mistake<misuse::repeated_option, top_scope, fact::given<repeated_option_of<Options...>>>{};
   } else if constexpr (options::division.divides() && !std::is_void_v<undivided_option_of<Options...>>) {
     return mistake<misuse::divided_with, top_scope, fact::given<undivided_option_of<Options...>>>{};
+  } else if constexpr (options::division.shards_moments &&
+                       (options::division.shards == 1 || options::updates::count == 0)) {
+    return mistake<misuse::moments_without_shards, top_scope, fact::given<sharded_moments>>{};
   } else if constexpr (options::fits && options::budget != default_settings::budget) {
     return mistake<misuse::fit_and_budget, top_scope>{};
   } else if constexpr (options::mixes && std::same_as<typename options::numbers, typename options::real>) {

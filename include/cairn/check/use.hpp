@@ -48,6 +48,11 @@ inline constexpr int gradient_leaf = [] {
   return parameter != graphs::none ? parameter : Compiled::graph.find(graphs::role::input, Name);
 }();
 
+/// The sentence for requesting gradients of a program that updates its parameters and does not show the gradients.
+template <class Compiled>
+using hidden_gradients = std::conditional_t<Compiled::model::purpose::division.shards_moments, misuse::moments_in_parts,
+                                            misuse::updates_itself>;
+
 /// Returns the mistake of requesting a gradient that does not exist, or sound.
 template <class Compiled, fixed_string Name>
 constexpr auto problem_of_gradient() {
@@ -55,8 +60,8 @@ constexpr auto problem_of_gradient() {
   using purpose = typename Compiled::model::purpose;
   if constexpr (i == graphs::none) {
     return problem_of_parameter<Compiled, Name>();
-  } else if constexpr (Compiled::model::chosen.trained[i] && !purpose::keeps_gradients) {
-    return mistake<misuse::updates_itself, top_scope, about<fact::parameter, Name>>{};
+  } else if constexpr (Compiled::model::chosen.trained[i] && !purpose::shows_gradients) {
+    return mistake<hidden_gradients<Compiled>, top_scope, about<fact::parameter, Name>>{};
   } else if constexpr (Compiled::model::chosen.wanted[i]) {
     return sound{};
   } else if constexpr (Compiled::graph.find(graphs::role::parameter, Name) != graphs::none) {

@@ -120,27 +120,42 @@ class reader {
   file::metadata metadata_;
 };
 
-/// Writes a safetensors file, as a whole or not at all (see replace). The bytes of the file depend only on its
-/// contents, and not on the order of `tensors`. Throws write_error. Throws format_error for what no reader would
-/// accept: two tensors with one name, a name that is not UTF-8, or a number of bytes that does not fit a tensor's
-/// shape.
-inline void write(const std::string& path, std::span<const tensor> tensors, const metadata& texts = {}) {
+namespace detail {
+/// Returns the tensors in the order in which a file has them.
+inline std::vector<const tensor*> sorted_for_file(std::span<const tensor> tensors) {
   std::vector<const tensor*> sorted;
   for (const tensor& one : tensors) sorted.push_back(&one);
   std::sort(sorted.begin(), sorted.end(), [](const tensor* a, const tensor* b) {
     return a->type != b->type ? a->type > b->type : a->name < b->name;
   });
-  const std::string header = detail::header_of(sorted, texts);
+  return sorted;
+}
+/// Writes a file as `write` does. Calls prepare(tensor) just before the bytes of a tensor are read. Tensors may
+/// therefore share memory.
+inline void write(const std::string& path, std::span<const tensor> tensors, const metadata& texts, auto prepare) {
+  const std::vector<const tensor*> sorted = sorted_for_file(tensors);
+  const std::string header = header_of(sorted, texts);
   const std::uint64_t length = header.size();
-  std::vector<std::span<const std::byte>> pieces = {std::as_bytes(std::span(&length, 1)),
-                                                    std::as_bytes(std::span(header))};
   std::uint64_t data_size = 0;
+  for (const tensor* const one : sorted) data_size += one->bytes.size();
+  checked_header(path, header, data_size);
+  replacement file(path);
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(std::as_bytes(std::span(header)));
   for (const tensor* const one : sorted) {
-    pieces.push_back(one->bytes);
-    data_size += one->bytes.size();
+    prepare(*one);
+    file.write(one->bytes);
   }
-  detail::checked_header(path, header, data_size);
-  detail::replace(path, pieces);
+  file.take_place();
+}
+}  // namespace detail
+
+/// Writes a safetensors file, as a whole or not at all (see replace). The bytes of the file depend only on its
+/// contents, and not on the order of `tensors`. Throws write_error. Throws format_error for what no reader would
+/// accept: two tensors with one name, a name that is not UTF-8, or a number of bytes that does not fit a tensor's
+/// shape.
+inline void write(const std::string& path, std::span<const tensor> tensors, const metadata& texts = {}) {
+  detail::write(path, tensors, texts, [](const tensor&) {});
 }
 
 }  // namespace cairn::file

@@ -66,6 +66,29 @@ inline std::string text_of(const std::vector<std::int64_t>& extents) {
   return text += '}';
 }
 
+/// Collects the tensors of a run from all processes, in the order of a file. Collects the rest of them at its end, even
+/// if the file cannot be written, because the other processes wait for that.
+class tensor_collector {
+ public:
+  tensor_collector(const kept_run& run, const std::vector<file::tensor>& tensors)
+      : run_(run), first_(tensors.data()), sorted_(file::detail::sorted_for_file(tensors)) {}
+  tensor_collector(const tensor_collector&) = delete;
+  ~tensor_collector() {
+    while (collected_ < sorted_.size()) (*this)(*sorted_[collected_]);
+  }
+  /// Collects the next tensor.
+  void operator()(const file::tensor& next) {
+    ++collected_;
+    run_.collect(run_.tensors[static_cast<std::size_t>(&next - first_)]);
+  }
+
+ private:
+  const kept_run& run_;
+  const file::tensor* first_;
+  std::vector<const file::tensor*> sorted_;
+  std::size_t collected_ = 0;
+};
+
 inline void save_run(const kept_run& run, const std::string& path, file::metadata texts) {
   std::vector<file::tensor> tensors;
   const auto real = run.real_bytes == sizeof(double) ? file::dtype::f64 : file::dtype::f32;
@@ -82,7 +105,8 @@ inline void save_run(const kept_run& run, const std::string& path, file::metadat
   texts.erase(std::string(exchanged_text));
   if (!run.exchanged.empty()) texts.emplace(exchanged_text, run.exchanged);
   texts.try_emplace("format", "pt");  // by convention, this says that the layouts are PyTorch's
-  file::write(path, tensors, texts);
+  tensor_collector collect(run, tensors);
+  if (run.writes_files()) file::detail::write(path, tensors, texts, [&](const file::tensor& next) { collect(next); });
 }
 
 /// A set of names that can be searched.
@@ -127,7 +151,9 @@ class run_loader {
     copy();
     // If the file has no moments, the moments of the program begin anew at 0.
     for (const kept_tensor& entry : run_.tensors) {
-      if (!entry.moment.empty() && !moments) std::fill_n(run_.at(entry), run_.bytes(entry), std::byte{});
+      if (entry.moment.empty() || moments) continue;
+      std::fill_n(run_.at(entry), run_.bytes(entry), std::byte{});
+      run_.keep(entry);
     }
     if (run_.position != nullptr) *run_.position = position;
     run_.exchanged = exchanged;
@@ -287,6 +313,7 @@ class run_loader {
       with_number_of(*entry.to, [&]<class Number>(Number) {
         file::copy_numbers(entry.read, std::span(reinterpret_cast<Number*>(run_.at(*entry.to)), run_.count(*entry.to)));
       });
+      run_.keep(*entry.to);
     }
   }
   /// Calls `use` with a number of the type in which the program stores the tensor.

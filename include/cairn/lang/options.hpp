@@ -95,6 +95,11 @@ struct microbatch {};
 /// microbatches, and the model is written for one of them.
 template <int L>
 struct shards {};
+/// With `update` and `shards<L>`: each of R processes keeps 1/R of the moments, and updates 1/R of each bucket of
+/// parameters, as ZeRO does in its first stage: Rajbhandari et al., ZeRO: memory optimizations toward training trillion
+/// parameter models (2020). The processes then collect the updated parameters instead of the summed gradients. The
+/// option changes no bit of a result and no byte of a file.
+struct sharded_moments {};
 
 /// With `update`: limits the norm of all gradients together, as torch.nn.utils.clip_grad_norm_. All gradients are
 /// stored until the last one is complete, because the norm is known only then.
@@ -175,7 +180,8 @@ struct no_rules : updating<rule_list<>, clip_limit{}> {};
 struct division {
   int microbatches = 1;  ///< of each shard; the most of them, if `varies`
   int shards = 1;
-  bool varies = false;  ///< the number of microbatches is given at run time
+  bool varies = false;          ///< the number of microbatches is given at run time
+  bool shards_moments = false;  ///< each of several processes keeps a part of the moments
   constexpr std::int64_t parts() const { return std::int64_t{microbatches} * shards; }
   /// Returns parts() as an int. A program in which it is larger does not compile (check/part_checks.hpp).
   constexpr int count() const {
@@ -191,7 +197,8 @@ struct divided {
 };
 struct undivided : divided<division{}> {};
 constexpr division operator+(division a, division b) {
-  return {a.microbatches * b.microbatches, a.shards * b.shards, a.varies || b.varies};
+  return {a.microbatches * b.microbatches, a.shards * b.shards, a.varies || b.varies,
+          a.shards_moments || b.shards_moments};
 }
 constexpr division division_into(std::same_as<int> auto microbatches) { return {microbatches}; }
 constexpr division division_into(std::same_as<up_to_number> auto microbatches) { return {microbatches.most, 1, true}; }
@@ -319,6 +326,10 @@ struct option_settings<shards<L>> : default_settings {
   static constexpr lang::division division{1, L};
   static constexpr unsigned single = 128;
   using reported = misuse::not_a_power_of_two;
+};
+template <>
+struct option_settings<sharded_moments> : default_settings {
+  static constexpr lang::division division{1, 1, false, true};
 };
 
 /// The type `Last`, or `Given` if Last is void.

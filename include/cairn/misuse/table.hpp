@@ -436,6 +436,12 @@ struct no_update { template <class Silent, class... Facts> struct found : Silent
 struct updates_itself { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [updates-itself]: a program with update<...> changes its parameters itself, by train, and shows no gradients; "
   "call train, add clip<1e9> to see them, or leave update<...> or the optimizer out"); } }; };
+struct moments_in_parts { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [updates-itself]: with sharded_moments a process has a part of the moments and gradients, and shows neither; save "
+  "the program, or leave sharded_moments out"); } }; };
+struct moments_without_shards { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [contradicting-options]: sharded_moments divides the moments of update<...> among the processes that share the "
+  "shards of shards<L>; add both options, or leave sharded_moments out"); } }; };
 struct rounded_beside { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an optimizer changes floats, and parameters of mixed<bf16, stochastic_rounding> are rounded by "
   "the step; write update<...>"); } }; };
@@ -460,7 +466,7 @@ struct clip_without_update { template <class Silent, class... Facts> struct foun
   "cairn [no-update]: gradients are clipped where the step uses them: clip<...> goes with update<...>"); } }; };
 struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: this is no option of a program: real<...>, freeze<...>, wrt<...>, "
-  "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, microbatch<...>, shards<...>, budget<...>, "
+  "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, microbatch<...>, shards<...>, sharded_moments, budget<...>, "
   "fit<...>, threads<...>, mixed<...>, plain, check_finite and any_size"); } }; };
 struct other_numbers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: the numbers of a program are real<float> or real<double>; half the bytes of floats takes "

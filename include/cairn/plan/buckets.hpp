@@ -13,9 +13,9 @@ inline constexpr std::int64_t least_cut_bytes = 64 << 10;
 /// A range of the block of gradients.
 struct bucket {
   std::int64_t offset = 0, bytes = 0;
-  int leaf = none;  ///< the first parameter with a gradient in the bucket
-  int ready = 0;    ///< how many plan steps must have run before the gradients are complete
-  constexpr bool is_cut() const { return bytes >= least_cut_bytes; }
+  int leaf = none;      ///< the first parameter with a gradient in the bucket
+  int ready = 0;        ///< how many plan steps must have run before the gradients are complete
+  bool is_cut = false;  ///< the processes share the bucket in slices
 };
 
 /// The buckets of a program, in the order of their offsets.
@@ -32,6 +32,15 @@ constexpr std::int64_t bytes_in_buckets(std::int64_t gradient_bytes, int shards)
   return gradient_bytes - gradient_bytes % (shards * alignment);
 }
 
+/// Returns the number of buckets that have `bytes` bytes together.
+constexpr int bucket_count(std::int64_t bytes) { return static_cast<int>((bytes + bucket_bytes - 1) / bucket_bytes); }
+/// Returns the bytes of the block of gradients of which one of `processes` processes has the sums, if the processes do
+/// not collect the slices of other processes: a slice of each bucket, and everything that is in no bucket.
+constexpr std::int64_t bytes_of_own_sums(std::int64_t gradient_bytes, int shards, int processes) {
+  const std::int64_t in_buckets = bytes_in_buckets(gradient_bytes, shards);
+  return in_buckets / processes + gradient_bytes - in_buckets;
+}
+
 /// Finds the buckets, which follow one another in the block of gradients. A bucket is ready after the last plan step of
 /// a microbatch that reads or writes a byte of it. If a gradient is copied to or from the bucket at the end of the
 /// microbatch, the bucket is ready then.
@@ -41,12 +50,14 @@ constexpr auto find_buckets() {
   constexpr const auto& f = Compiled::steps;
   constexpr const auto& a = Compiled::addresses;
   constexpr int end = s.first_update == none ? f.step_count : f.first_update_step;
-  constexpr std::int64_t bytes = bytes_in_buckets(a.gradient_bytes, Compiled::model::purpose::division.shards);
-  bucket_list<static_cast<int>((bytes + bucket_bytes - 1) / bucket_bytes)> out;
+  constexpr lang::division division = Compiled::model::purpose::division;
+  constexpr std::int64_t bytes = bytes_in_buckets(a.gradient_bytes, division.shards);
+  bucket_list<bucket_count(bytes)> out;
   out.bytes = bytes;
   for (int b = 0; b < out.count; ++b) {
     out.of[b].offset = b * bucket_bytes;
     out.of[b].bytes = std::min(bucket_bytes, bytes - out.of[b].offset);
+    out.of[b].is_cut = division.shards_moments || out.of[b].bytes >= least_cut_bytes;
   }
   const auto note = [&](const address& at, std::int64_t size, int ready) {
     if (at.base != gradient_base) return;

@@ -404,7 +404,10 @@ struct fuser {
     for (int v = s.turn; v < updates; ++v) add(v);
     close();
     out.first_update_step = s.first_update == none ? out.turn : out.step_count;
-    for (int v = updates; v < s.node_count; ++v) add(v);
+    for (int v = updates; v < s.node_count; ++v) {
+      if (s.updates_apart) close();
+      add(v);
+    }
     close();
   }
 };

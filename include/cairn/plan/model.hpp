@@ -28,6 +28,8 @@ struct purpose {
   /// True if the gradients of parameters are still in memory after a training step.
   static constexpr bool keeps_gradients =
       !updates_parameters || clip.how == lang::clipping::norm || Division::into.divides();
+  /// True if the user of a program can read these gradients. With sharded_moments, a process has the sums of a part.
+  static constexpr bool shows_gradients = keeps_gradients && !Division::into.shards_moments;
   static constexpr bool trains = Trains, accumulates = Accumulates;
   /// How a training step divides its batch. The plan is that of one microbatch. It adds to the gradients of the
   /// microbatches before it, and updates wait until the last microbatch has run.

@@ -54,6 +54,7 @@ struct schedule : graphs::values<Nodes, Arguments> {
   int first_number = none, number_count = 0;  ///< range of the values that are numbers of update rules
   /// first value of the updates, if updates wait until all gradients are complete; otherwise none
   int first_update = none;
+  bool updates_apart = false;  ///< each update is a plan step of its own, so that it can run on a part of its parameter
   /// by the segment whose backward pass needs the recomputation; 0 is the program outside
   recomputation recomputed[Segments] = {};
 

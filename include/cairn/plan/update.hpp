@@ -139,6 +139,7 @@ struct update_writer {
   constexpr void copy_tables() {
     const auto at = [&](int v) { return v == none ? none : new_index[v]; };
     out.turn = s.turn;
+    out.updates_apart = Model::purpose::division.shards_moments;
     for (int i = 0; i <= g.leaf_count; ++i) {
       out.leaf_value[i] = at(s.leaf_value[i]);
       out.earlier[i] = at(s.earlier[i]);

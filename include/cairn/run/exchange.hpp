@@ -64,6 +64,7 @@ class exchange {
     std::byte *own, *received;  ///< numbers of this process, and memory in which numbers of a partner arrive
     std::int64_t bytes;
     bool is_cut;  ///< each process joins a slice of its own, and then all processes collect the slices
+    /// null if nothing is joined: the word is compared, and numbers that are cut are only collected
     join_function join;
     int ready;         ///< how many plan steps of the last microbatch must have run
     std::string what;  ///< name in the message of a wait that takes too long
@@ -96,19 +97,19 @@ class exchange {
   /// Adds the next numbers.
   void add(shared_numbers numbers) { all_.push_back(std::move(numbers)); }
   /// Adds the next numbers, and allocates memory for them.
-  void add(std::int64_t bytes, join_function join, std::string what) {
+  void add(std::int64_t bytes, join_function join, std::string what, int ready = 0) {
     const auto count = static_cast<std::size_t>(bytes + 7) / 8;
     memory_.emplace_back(2 * count);
     auto* const at = reinterpret_cast<std::byte*>(memory_.back().first.get());
-    add({at, at + 8 * count, bytes, false, join, 0, std::move(what)});
+    add({at, at + 8 * count, bytes, false, join, ready, std::move(what)});
   }
   /// Prepares the transfers, after everything was added.
   void prepare() {
     std::vector<transfer> transfers;
     for (const shared_numbers& numbers : all_) {
-      const int stages = stage_count(numbers);
-      states_.push_back({static_cast<int>(transfers.size()), stages, stages});
-      for (int stage = 0; stage < stages; ++stage) transfers.push_back(transfer_of(numbers, stage));
+      const int first = first_stage(numbers), stages = stage_count(numbers);
+      states_.push_back({static_cast<int>(transfers.size()) - first, stages, stages});
+      for (int stage = first; stage < stages; ++stage) transfers.push_back(transfer_of(numbers, stage));
     }
     transfers_ = group_.prepare(transfers);
   }
@@ -118,22 +119,28 @@ class exchange {
   int count() const { return static_cast<int>(all_.size()); }
   const shared_numbers& operator[](int i) const { return all_[static_cast<std::size_t>(i)]; }
 
+  /// A range of numbers that are cut, in bytes.
+  struct slice {
+    std::int64_t offset, bytes;
+  };
+  /// Returns the slice of `bytes` bytes that this process joins.
+  slice own_slice(std::int64_t bytes) const { return slice_of(rank(), rounds_ - 1, bytes); }
+
   /// Starts the exchange of numbers `i`, which are complete in this process. They must not be touched until it ends.
-  void launch(int i) {
-    state& now = states_[static_cast<std::size_t>(i)];
-    if (now.stages == 0) return;
-    now.stage = 0;
-    transfers_->start(now.first_transfer);
-  }
+  void launch(int i) { launch(i, first_stage((*this)[i]), stage_count((*this)[i])); }
+  /// Starts to join numbers `i`, which are cut. Afterwards each process has the joined numbers of its own slice.
+  void launch_joining(int i) { launch(i, 0, std::min(rounds_, stage_count((*this)[i]))); }
+  /// Starts to collect the slices of numbers `i`, which are cut and joined.
+  void launch_collecting(int i) { launch(i, std::min(rounds_, stage_count((*this)[i])), stage_count((*this)[i])); }
   /// Goes on with everything that was launched, without waiting. Returns true if a transfer has ended.
   bool poll() {
     bool any = false;
     for (std::size_t i = 0; i < all_.size(); ++i) {
       state& now = states_[i];
-      while (now.stages > now.stage && transfers_->is_done(now.first_transfer + now.stage)) {
+      while (now.end > now.stage && transfers_->is_done(now.stage_0 + now.stage)) {
         any = true;
         join_stage(all_[i], now.stage);
-        if (now.stages > ++now.stage) transfers_->start(now.first_transfer + now.stage);
+        if (now.end > ++now.stage) transfers_->start(now.stage_0 + now.stage);
       }
     }
     return any;
@@ -213,10 +220,9 @@ class exchange {
  private:
   /// How far the exchange of some numbers is. Each stage is one transfer.
   struct state {
-    int first_transfer, stages, stage;
-  };
-  struct slice {
-    std::int64_t offset, bytes;
+    int stage_0;  ///< index of the transfer of stage 0, if there is a stage 0
+    int end;      ///< the stage at which the exchange ends that was launched last
+    int stage;
   };
   /// A piece of a text: how many bytes are left, and the next ones.
   struct piece {
@@ -233,9 +239,19 @@ class exchange {
     std::unique_ptr<std::uint64_t[]> first;
   };
 
+  /// Returns the number of the last stage, plus 1.
   int stage_count(const shared_numbers& numbers) const {
     if (numbers.bytes == 0) return 0;
     return numbers.is_cut ? 2 * rounds_ : rounds_;
+  }
+  int first_stage(const shared_numbers& numbers) const {
+    return numbers.is_cut && numbers.join == nullptr ? std::min(rounds_, stage_count(numbers)) : 0;
+  }
+  void launch(int i, int stage, int end) {
+    state& now = states_[static_cast<std::size_t>(i)];
+    now.stage = stage;
+    now.end = end;
+    if (stage < end) transfers_->start(now.stage_0 + stage);
   }
   /// Returns the round of a stage. The stages that collect slices go through the rounds backwards.
   int round_of(int stage) const { return stage < rounds_ ? stage : 2 * rounds_ - 1 - stage; }
@@ -267,7 +283,7 @@ class exchange {
 
   const shared_numbers* first_open() const {
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      if (states_[i].stages > states_[i].stage) return &all_[i];
+      if (states_[i].end > states_[i].stage) return &all_[i];
     }
     return nullptr;
   }

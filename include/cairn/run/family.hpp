@@ -146,7 +146,9 @@ class family_entry final : public family_member {
   }
   /// Calls visit(parameter, moment, bytes) for each parameter with a moment of this name.
   void for_each_pair(std::string_view moment, auto visit) const {
-    for_each_exchanged(tensors, [this](std::size_t i) { return addresses[i]; }, sizeof(Real), moment, visit);
+    for_each_exchanged(tensors, moment, [&](std::size_t parameter, std::size_t i) {
+      visit(addresses[parameter], addresses[i], tensors[i].bytes(sizeof(Real)));
+    });
   }
   bool has(const std::byte* at) const {
     for (std::size_t i = 0; i < tensors.size(); ++i) {

@@ -65,7 +65,10 @@ constexpr std::size_t index_of_kept(std::string_view name, std::string_view mome
 /// Returns the mistake that the program has no moment `Moment` of the parameter `Name`, or sound.
 template <class Compiled, fixed_string Name, fixed_string Moment>
 constexpr auto problem_of_moment() {
-  if constexpr (index_of_kept<Compiled>(Name, Moment) < kept_tensors<Compiled>.size()) return sound{};
+  constexpr bool is_kept = index_of_kept<Compiled>(Name, Moment) < kept_tensors<Compiled>.size();
+  if constexpr (is_kept && !Compiled::model::purpose::division.shards_moments) return sound{};
+  else if constexpr (is_kept)
+    return mistake<misuse::moments_in_parts, top_scope, about<fact::parameter, Name>, fact::operation<Moment>>{};
   else if constexpr (!std::same_as<decltype(problem_of_parameter<Compiled, Name>()), sound>)
     return problem_of_parameter<Compiled, Name>();
   else return mistake<misuse::no_moment, top_scope, about<fact::parameter, Name>, fact::operation<Moment>>{};

@@ -49,8 +49,12 @@ void exchange_moment(memory_block& memory, const kept_run& run, std::string_view
   std::string_view& exchanged = memory.own_exchanged();
   if (!exchanged.empty() && exchanged != moment) refuse_exchanged(exchanged, before);
   if (exchanged.empty()) memory.check_not_exchanged(before, moment);
-  for_each_exchanged(
-      run.tensors, [&](std::size_t i) { return run.at(run.tensors[i]); }, sizeof(Real), moment, swap_bytes);
+  for_each_exchanged(run.tensors, moment, [&](std::size_t parameter, std::size_t i) {
+    const kept_tensor& one = run.tensors[i];
+    run.collect(one);
+    swap_bytes(run.at(run.tensors[parameter]), run.at(one), one.bytes(sizeof(Real)));
+    run.keep(one);
+  });
   exchanged = exchanged.empty() ? moment_in(run.tensors, moment) : std::string_view{};
 }
 

@@ -51,15 +51,44 @@ constexpr std::string_view moment_in(std::span<const kept_tensor> tensors, std::
   return {};
 }
 
+/// The moments of a program that keeps only a part of each moment, because other processes keep the other parts. All
+/// processes call the same functions in the same order.
+class moment_parts {
+ public:
+  virtual ~moment_parts() = default;
+  /// Returns true in the process that writes files.
+  virtual bool writes_files() const = 0;
+  /// Returns memory for a whole moment. Other moments of the program may use the same memory.
+  virtual std::byte* whole(const kept_tensor& moment) const = 0;
+  /// Fills the memory of a whole moment from the parts of all processes.
+  virtual void collect(const kept_tensor& moment) = 0;
+  /// Takes the part of this process from the memory of a whole moment.
+  virtual void keep(const kept_tensor& moment) = 0;
+};
+
 /// The kept tensors of a program or predictor, and their memory.
 struct kept_run {
   std::span<const kept_tensor> tensors;
   std::byte* const* bases;
-  std::size_t real_bytes;       ///< bytes of one real number of the program, a float or a double
-  training_position* position;  ///< null for a predictor, which does not train
-  std::string_view exchanged;   ///< the name of the moment that has changed places with the parameters, or empty
+  std::size_t real_bytes;         ///< bytes of one real number of the program, a float or a double
+  training_position* position;    ///< null for a predictor, which does not train
+  std::string_view exchanged;     ///< the name of the moment that has changed places with the parameters, or empty
+  moment_parts* parts = nullptr;  ///< null if the program keeps whole moments
 
-  std::byte* at(const kept_tensor& one) const { return bases[one.at.base] + one.at.offset; }
+  bool is_in_parts(const kept_tensor& one) const { return parts != nullptr && !one.is_leaf(); }
+  std::byte* at(const kept_tensor& one) const {
+    return is_in_parts(one) ? parts->whole(one) : bases[one.at.base] + one.at.offset;
+  }
+  /// Returns true in the process that writes files.
+  bool writes_files() const { return parts == nullptr || parts->writes_files(); }
+  /// Prepares the memory `at(one)` for reading.
+  void collect(const kept_tensor& one) const {
+    if (is_in_parts(one)) parts->collect(one);
+  }
+  /// Takes over what was written to the memory `at(one)`.
+  void keep(const kept_tensor& one) const {
+    if (is_in_parts(one)) parts->keep(one);
+  }
   std::size_t count(const kept_tensor& one) const { return one.count(); }
   std::size_t bytes(const kept_tensor& one) const { return one.bytes(real_bytes); }
 };

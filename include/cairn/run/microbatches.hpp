@@ -150,7 +150,8 @@ class divided_step {
     for (; next_bucket_ < among_->count() && (*among_)[next_bucket_].ready <= steps; ++next_bucket_) {
       const auto& bucket = (*among_)[next_bucket_];
       add_waiting(bucket.own, bucket.bytes);
-      among_->launch(next_bucket_);
+      if constexpr (division.shards_moments) among_->launch_joining(next_bucket_);
+      else among_->launch(next_bucket_);
     }
   }
   /// Adds the sums that wait in this process to gradients of its last shard.

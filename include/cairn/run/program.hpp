@@ -10,6 +10,7 @@
 #include "cairn/run/machine.hpp"
 #include "cairn/run/microbatches.hpp"
 #include "cairn/run/rule_numbers.hpp"
+#include "cairn/run/sharded_moments.hpp"
 #include "cairn/run/sharing.hpp"
 #include "cairn/run/stand_in.hpp"
 #include "cairn/run/static_view.hpp"
@@ -41,7 +42,7 @@ constexpr auto problem_of_threads() {
 /// `Output` is a scalar expression or outputs(loss, ...). Options: real<double>, freeze<"name">, wrt<"name">,
 /// cotangent<"name">, accumulate_gradients, plain, check_finite, budget<4_MiB>, fit<4_MiB>, threads<4>, mixed<bf16>,
 /// mixed<bf16, stochastic_rounding>, update<adamw_options{}>, clip<1.0>, clip_value<0.5>, microbatch<4>, shards<2>,
-/// any_size.
+/// sharded_moments, any_size.
 ///
 /// Rejects:
 /// - a loss that is not a scalar and has no cotangent, or that depends on nothing that can be trained;
@@ -58,6 +59,7 @@ class program {
   static constexpr auto clip = compiled::model::purpose::clip;
   static constexpr bool divides = compiled::model::purpose::division.divides();
   static constexpr bool shards_batch = compiled::model::purpose::division.shards > 1;
+  static constexpr bool shards_moments = compiled::model::purpose::division.shards_moments;
   static_assert(lang::report_of<decltype(detail::problem_of_threads<compiled::threads>())>{}.shown);
 
  public:
@@ -104,7 +106,7 @@ class program {
   /// True if the program has `train`, which changes the parameters.
   static constexpr bool updates_parameters = compiled::model::purpose::updates_parameters;
   /// True if the gradients of parameters can be read after a training step.
-  static constexpr bool keeps_gradients = compiled::model::purpose::keeps_gradients;
+  static constexpr bool keeps_gradients = compiled::model::purpose::shows_gradients;
   /// Returns true if the program contains random operations.
   static constexpr bool is_random() { return machine::random_count > 0; }
 
@@ -209,8 +211,12 @@ class program {
     position() = {{s, 0}, 0};
     memory_.note_all_set();
     if constexpr (accumulates) zero_grad();
-    for (const detail::runtime_moment& one : machine::moments)
-      std::fill_n(machine_.base(one.base), one.bytes, std::byte{});
+    std::int64_t parts = 0;
+    if constexpr (shards_moments) parts = moment_bytes_in_parts();
+    if (parts > 0) std::fill_n(memory_.data() + memory().parameter_bytes, parts, std::byte{});
+    else
+      for (const detail::runtime_moment& one : machine::moments)
+        std::fill_n(machine_.base(one.base), one.bytes, std::byte{});
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
       if (leaf.what != graphs::role::parameter) continue;
@@ -368,10 +374,10 @@ class program {
   /// The Euclidean norm of the gradients of all trained parameters. With clip<...>, it is the norm before the gradients
   /// of the last training step were clipped.
   double gradient_norm() const
-    requires keeps_gradients
+    requires(keeps_gradients || shards_moments)
   {
     memory_.check();
-    return clip.how == lang::clipping::norm ? position().gradient_norm : norm_of_gradients();
+    return clip.how == lang::clipping::norm || shards_moments ? position().gradient_norm : norm_of_gradients();
   }
 
   /// Sets all gradients to zero.
@@ -473,7 +479,7 @@ class program {
   void exchange(std::string_view moment) {
     check_exchange(moment);
     note_written();
-    detail::exchange_moment<real_type>(memory_, kept(), moment);
+    with_kept([&](const detail::kept_run& run) { detail::exchange_moment<real_type>(memory_, run, moment); });
   }
 
   /// Calls visit(name, view) for each parameter and each state, trained or not, in the order in which the model names
@@ -540,7 +546,8 @@ class program {
   auto gradients()
     requires(!keeps_gradients)
   {
-    using problem = lang::mistake<misuse::updates_itself, lang::top_scope, fact::operation<"gradients", Number>>;
+    using problem =
+        lang::mistake<detail::hidden_gradients<compiled>, lang::top_scope, fact::operation<"gradients", Number>>;
     static_assert(lang::report_of<problem>{}.shown);
     return std::span<Number>{};
   }
@@ -562,13 +569,16 @@ class program {
     static_assert(lang::report_of<problem>{}.shown);
     check_usable();
     if constexpr (std::same_as<problem, lang::sound>) {
-      const auto write = [&] { detail::save_program(memory_, kept(), path, texts...); };
+      const auto write = [&] {
+        with_kept([&](const detail::kept_run& run) { detail::save_program(memory_, run, path, texts...); });
+      };
       if (among() == nullptr) return write();
       if constexpr (shards_batch) {
         memory_.check_not_exchanged("before save");
         among()->agree(0, detail::saving);
-        among()->compare_kept(kept());
+        among()->compare_kept(detail::kept_in<compiled>(machine_, memory_));
         using files = detail::kept_files<Path>;
+        if (shards_moments && among()->rank() > 0) among()->guarded(write);
         files::throw_again(among()->text_of_first([&] { return files::fault_in(write); }));
       }
     }
@@ -585,7 +595,8 @@ class program {
     memory_.check();
     if constexpr (std::same_as<problem, lang::sound>) {
       note_written();
-      auto texts = detail::load_program(memory_, kept(), path, part...);
+      auto texts =
+          with_kept([&](const detail::kept_run& run) { return detail::load_program(memory_, run, path, part...); });
       if constexpr (accumulates) zero_grad();
       return texts;
     }
@@ -634,10 +645,9 @@ class program {
       step parts(machine_, memory_, among());
       // NaN: the rates of the update rules
       means = parts.run(given.lr.value_or(std::numeric_limits<double>::quiet_NaN()), inputs...);
-      if constexpr (checks_finite) {
-        check_loss(std::span(means).first(1));
-        check_gradients();
-      }
+      if constexpr (checks_finite) check_loss(std::span(means).first(1));
+      if constexpr (shards_moments) position().gradient_norm = norm_of_shared_gradients();
+      if constexpr (checks_finite) check_gradients();
       if constexpr (updates_parameters) {
         set_rule_numbers(given);
         update_parameters();
@@ -650,23 +660,33 @@ class program {
   void update_parameters() {
     if constexpr (clip.how == lang::clipping::norm) set_clip_factor();
     memory_.set_half_updated(true);
-    machine_.run(machine::first_update_step, machine::step_count);
+    run_updates();
     memory_.set_half_updated(false);
     ++position().steps;
-    machine_.copy_to_final_addresses([](int base) { return !keeps_gradients || base != plans::gradient_base; });
+  }
+  void run_updates() {
+    if constexpr (shards_moments) {
+      if (among_ != nullptr) return moments_in_parts().update();
+    }
+    machine_.run(machine::first_update_step, machine::step_count);
+    machine_.copy_to_final_addresses(
+        [](int base) { return !compiled::model::purpose::keeps_gradients || base != plans::gradient_base; });
   }
   /// Writes the numbers that update rules read in this training step.
   void set_rule_numbers(const train_options& given) { rule_numbers_.set(machine_, given.lr, position()); }
   /// Computes the norm of all gradients, and sets the factor by which updates multiply the gradients, as PyTorch's
   /// clip_grad_norm_ does. The function is called when all gradients are computed and no parameter is updated yet.
   void set_clip_factor() {
-    const double norm = position().gradient_norm = norm_of_gradients();
+    const double norm = shards_moments ? position().gradient_norm : norm_of_gradients();
+    position().gradient_norm = norm;
     if constexpr (checks_finite) check_gradients();
     rule_numbers_.set_clip_factor(norm);
   }
   double norm_of_gradients() const {
-    return kernels::length_of(gradients().data(), static_cast<std::int64_t>(padded_count),
-                              kernels::threads_at_hand(threads));
+    const auto* const first = reinterpret_cast<const real_type*>(machine_.bases()[plans::gradient_base]);
+    const int most = kernels::threads_at_hand(threads);
+    if constexpr (shards_batch) return detail::norm_of_sums<compiled>::of_all(first, most);
+    else return kernels::length_of(first, static_cast<std::int64_t>(padded_count), most);
   }
   void check_loss(auto numbers) const {
     for (const auto number : numbers) {
@@ -674,11 +694,17 @@ class program {
     }
   }
   void check_gradients() {
-    for_each_gradient([](std::string_view name, auto gradient) {
-      detail::check_gradient<real_type>(name, {gradient.data(), gradient.size()});
+    if constexpr (shards_moments) {
+      if (std::isfinite(position().gradient_norm)) return;
+      if (among_ != nullptr) moments_in_parts().collect_gradients();
+    }
+    for_each_leaf_index([&]<int I>(std::integral_constant<int, I>) {
+      constexpr bool is_kept = compiled::model::purpose::keeps_gradients || !compiled::model::chosen.trained[I];
+      if constexpr (compiled::model::chosen.wanted[I] && is_kept)
+        detail::check_gradient<real_type>(std::string_view(detail::leaf_name<compiled, I>),
+                                          {gradient_at(I), static_cast<std::size_t>(machine::leaf(I).count)});
     });
   }
-  detail::kept_run kept() { return detail::kept_in<compiled>(machine_, memory_); }
   /// Notes that parameters, states or moments were written, or can be written through a view, in this process and
   /// perhaps in no other. The next training step, if there are several processes, compares them.
   void note_written() {
@@ -698,6 +724,28 @@ class program {
   std::span<parameter_type> block_of_parameters() {
     memory_.check();
     return {reinterpret_cast<parameter_type*>(machine_.trained_block(memory_.data())), padded_count};
+  }
+
+  // With sharded_moments.
+
+  auto moments_in_parts() { return detail::sharded_moments_of<compiled>(machine_, *among_); }
+  /// Returns the bytes of the moments of this process, or 0 if it has all moments.
+  std::int64_t moment_bytes_in_parts() const { return among_ == nullptr ? 0 : memory(among_->size()).moment_bytes; }
+  double norm_of_shared_gradients() {
+    return among_ == nullptr ? norm_of_gradients() : moments_in_parts().norm_of_gradients();
+  }
+
+  /// Calls use(run) with the numbers that outlive a training step.
+  auto with_kept(auto use) {
+    detail::kept_run run = detail::kept_in<compiled>(machine_, memory_);
+    if constexpr (shards_moments) {
+      if (among_ != nullptr) {
+        auto parts = moments_in_parts();
+        run.parts = &parts;
+        return use(run);
+      }
+    }
+    return use(run);
   }
   machine& checked_machine() {
     memory_.check();
@@ -782,7 +830,10 @@ class program {
   program(detail::memory_block block, detail::process_group& all) : program(std::move(block), memory(all.size())) {
     if (all.size() == 1) return;
     if constexpr (updates_parameters) set_rule_numbers({});
-    among_ = detail::shard_sums<compiled>::prepare_exchange(all, machine_.base(plans::gradient_base),
+    if constexpr (shards_moments)
+      detail::sharded_moments_of<compiled>::place_moments(machine_, memory_.data() + memory().parameter_bytes,
+                                                          all.size());
+    among_ = detail::shard_sums<compiled>::prepare_exchange(all, memory_.data(), machine_.base(plans::gradient_base),
                                                             rule_numbers_.hash() ^ std::uint64_t{checks_finite});
   }
   explicit program(detail::memory_block block) : program(std::move(block), memory()) {}
@@ -791,7 +842,7 @@ class program {
     std::byte* const moments = at + memory().parameter_bytes;
     machine_.set_leaf_addresses(at);
     machine_.set_moment_addresses(moments);
-    machine_.base(plans::gradient_base) = moments + memory().moment_bytes;
+    machine_.base(plans::gradient_base) = moments + plan.moment_bytes;
     machine_.base(plans::arena_base) = machine_.base(plans::gradient_base) + plan.gradient_bytes + plan.division_bytes;
     machine_.set_bytes_of_sums(plan.gradient_bytes + plan.division_bytes);
     detail::mark_unwritten(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes());
@@ -805,10 +856,12 @@ class program {
   template <class Lender, class... Given>
   program(std::type_identity<lang::sound>, Lender& lender, Given... given)
       : memory_(sharing<Lender>::make_block(lender.machine_, lender.memory_, given...)) {
-    if (divides && lender.among() != nullptr)
-      refuse(
-          program_error("cairn: this program divides its batch, and shares the memory of a program of several "
-                        "processes; make it a program of its own"));
+    if ((divides || Lender::shards_moments) && lender.among() != nullptr)
+      refuse(program_error(divides
+                               ? "cairn: this program divides its batch, and shares the memory of a program of several "
+                                 "processes; make it a program of its own"
+                               : "cairn: this program shares the memory of a program of several processes with "
+                                 "sharded_moments; make it a program of its own, or a predictor"));
     sharing<Lender>::begin(machine_, memory_, lender.machine_, lender.memory_);
   }
   template <class Problem, class Lender, class... Given>

@@ -63,14 +63,13 @@ inline bool contains(std::span<const std::byte> memory, const std::byte* at) {
   return common_bytes(memory, {at, 1}) > 0;
 }
 
-/// Calls visit(parameter, moment, bytes) with the addresses of each parameter and of its moment of this name.
-inline void for_each_exchanged(std::span<const kept_tensor> tensors, auto address_of, std::size_t real_bytes,
-                               std::string_view moment, auto visit) {
+/// Calls visit(parameter, moment) with the indices of each parameter and of its moment of this name.
+inline void for_each_exchanged(std::span<const kept_tensor> tensors, std::string_view moment, auto visit) {
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (moment.empty() || tensors[i].moment != moment) continue;
     std::size_t parameter = 0;
     while (!tensors[parameter].is_leaf() || tensors[parameter].name != tensors[i].name) ++parameter;
-    visit(address_of(parameter), address_of(i), tensors[i].bytes(real_bytes));
+    visit(parameter, i);
   }
 }
 

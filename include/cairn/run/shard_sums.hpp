@@ -1,15 +1,20 @@
 // The sums of the shards of a batch, and how they are joined.
 #pragma once
 
+#include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/threads.hpp"
 #include "cairn/run/exchange.hpp"
 #include "cairn/run/kept.hpp"
 #include "cairn/run/plan_hash.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace cairn::detail {
 
@@ -26,6 +31,51 @@ void add_numbers(Real* sums, const Real* more, std::int64_t count, int threads) 
 /// only for programs that divide their batch.
 template <class Compiled>
 using exchange_of = exchange<std::conditional_t<Compiled::model::purpose::division.divides(), process_group, void>>;
+
+/// Computes the norm of the gradients of a program with shards<L>. Each bucket consists of L blocks. The norm of a
+/// bucket is computed from the norms of its blocks, and the norm of all gradients from the norms of the buckets. Processes can
+/// share the blocks, because the bits of the norm do not depend on who computes the norm of a block.
+template <class Compiled>
+struct norm_of_sums {
+  using real = typename Compiled::real;
+  static constexpr int shards = Compiled::model::purpose::division.shards;
+  static constexpr std::int64_t bytes = plans::bytes_in_buckets(Compiled::addresses.gradient_bytes, shards);
+  static constexpr int buckets = plans::bucket_count(bytes), blocks = buckets * shards;
+
+  /// Returns the norm of block number `block` of the gradients that begin at `first`.
+  static double of_block(const real* first, std::int64_t block) {
+    const std::int64_t offset = block / shards * plans::bucket_bytes;
+    const std::int64_t size = count_in(std::min(plans::bucket_bytes, bytes - offset)) / shards;
+    return kernels::length_of(first + count_in(offset) + block % shards * size, size, 1);
+  }
+  /// Calls visit(bucket) for each bucket.
+  static void for_each_bucket(int threads, auto visit) {
+    if constexpr (buckets > 0) {
+      kernels::shares{work, buckets}(threads, [&](costs::range own) {
+        for (std::int64_t bucket = own.begin; bucket < own.end; ++bucket) visit(bucket);
+      });
+    }
+  }
+  /// Returns the norm of all gradients. `norm_of_block(block)` returns the norm of a block.
+  static double of_all(const real* first, auto norm_of_block, int threads) {
+    double of_buckets[buckets + 1];
+    for_each_bucket(threads, [&](std::int64_t bucket) {
+      double of_blocks[shards];
+      for (int i = 0; i < shards; ++i) of_blocks[i] = norm_of_block(bucket * shards + i);
+      of_buckets[bucket] = kernels::length_of(of_blocks, shards, 1);
+    });
+    of_buckets[buckets] =
+        kernels::length_of(first + count_in(bytes), count_in(Compiled::addresses.gradient_bytes - bytes), 1);
+    return kernels::length_of(of_buckets, buckets + 1, 1);
+  }
+  static double of_all(const real* first, int threads) {
+    return of_all(first, [first](std::int64_t block) { return of_block(first, block); }, threads);
+  }
+
+ private:
+  static constexpr std::int64_t count_in(std::int64_t size) { return size / static_cast<std::int64_t>(sizeof(real)); }
+  static constexpr std::int64_t work = 40 * (bytes / static_cast<std::int64_t>(sizeof(real)));
+};
 
 /// How the sums and the states of two groups of shards are joined, in one process and between processes.
 template <class Compiled>
@@ -60,14 +110,19 @@ class shard_sums {
     add_numbers(reinterpret_cast<real*>(own), reinterpret_cast<const real*>(received),
                 bytes / static_cast<std::int64_t>(sizeof(real)), threads());
   }
-  /// Prepares the exchange of a program with the processes of a group. The blocks of sums begin at `first_block`.
-  /// `settings` is a hash of what the plan does not have: the
-  /// numbers of update rules, and whether results are checked.
-  static std::unique_ptr<exchange> prepare_exchange(process_group& group, std::byte* first_block,
+  // With sharded_moments, the norms of blocks of gradients and the buckets of parameters follow the buckets of
+  // gradients in the exchange. The buckets of parameters have the order of their offsets.
+  static constexpr int norms = exchange::first_bucket + exchanged<Compiled>::buckets.count;
+  static constexpr int first_parameters = norms + 1;
+
+  /// Prepares the exchange of a program with the processes of a group. The parameters begin at `parameters`, and the
+  /// blocks of sums at `first_block`. `settings` is a hash of what the plan does not have: the numbers of update rules,
+  /// and whether results are checked.
+  static std::unique_ptr<exchange> prepare_exchange(process_group& group, std::byte* parameters, std::byte* first_block,
                                                     std::uint64_t settings) {
     using all = exchanged<Compiled>;
     constexpr const auto& buckets = all::buckets;
-    auto made = std::make_unique<exchange>(group, kept_tensors<Compiled>);
+    auto made = std::make_unique<exchange>(group, kept_by_all);
     std::byte* const received = first_block + sums::blocks_behind(group.size()) * sums::bytes;
     made->add(all::count_bytes, add_counts, "the counts of the batch");
     made->add(all::output_bytes, add, "the outputs");
@@ -76,11 +131,19 @@ class shard_sums {
     int number = 0;
     for (int ready = 0; ready <= machine::end_of_microbatch; ++ready) {
       for (int i = buckets.count; i-- > 0;) {
-        const auto& [offset, bytes, leaf, at] = buckets.of[i];
+        const auto& [offset, bytes, leaf, at, is_cut] = buckets.of[i];
         if (at != ready) continue;
-        made->add({first_block + offset, received + offset, bytes, buckets.of[i].is_cut(), add, ready,
-                   text_of({"bucket ", text_of(++number), " of ", text_of(buckets.count), " (",
-                            machine::graph.name(machine::graph.leaves[leaf]), " ...)"})});
+        made->add({first_block + offset, received + offset, bytes, is_cut, add, ready,
+                   name_of_bucket("bucket ", ++number, leaf)});
+      }
+    }
+    if constexpr (Compiled::model::purpose::division.shards_moments) {
+      constexpr int later = std::numeric_limits<int>::max();  // behind all plan steps of microbatches
+      made->add(all::norm_bytes, add_counts, "the norms of the gradients", later);
+      for (int i = 0; i < buckets.count; ++i) {
+        const plans::bucket& one = buckets.of[i];
+        made->add({parameters + all::parameter_bytes(one.offset), nullptr, all::parameter_bytes(one.bytes), true,
+                   nullptr, later, name_of_bucket("updated bucket ", i + 1, one.leaf)});
       }
     }
     made->prepare();
@@ -89,6 +152,16 @@ class shard_sums {
   }
 
  private:
+  /// The tensors that all processes keep. They are the first ones in the table of kept tensors if moments are sharded.
+  static constexpr std::span<const kept_tensor> kept_by_all = [] {
+    const std::span<const kept_tensor> all(kept_tensors<Compiled>);
+    if (!Compiled::model::purpose::division.shards_moments) return all;
+    return all.first(static_cast<std::size_t>(std::ranges::count_if(all, &kept_tensor::is_leaf)));
+  }();
+  static std::string name_of_bucket(std::string_view what, int number, int leaf) {
+    return text_of({what, text_of(number), " of ", text_of(exchanged<Compiled>::buckets.count), " (",
+                    machine::graph.name(machine::graph.leaves[leaf]), " ...)"});
+  }
   static constexpr auto joins = [] {
     std::array<shard_join, static_cast<std::size_t>(machine::leaf_count) + 1> out{};
     for (int i = 0; i < machine::leaf_count; ++i) out[static_cast<std::size_t>(i)] = machine::graph.leaves[i].join;

@@ -117,10 +117,11 @@ struct sharing {
   /// - The block has the order of the parameters. If the orders differ, each program has a block of its own.
   /// - A program that sums gradients over its steps shares no block with a program that overwrites them.
   /// - A block in which gradients of inputs are summed is not shared, because inputs have other shapes there.
+  /// - With sharded_moments, a program writes its block of gradients while it saves, too.
   /// - A program that divides its batch has more sums behind its gradients. Its block is shared if the lender's is as
   ///   large.
   static constexpr bool shares_gradients = [] {
-    if (!trains_same || !purpose::keeps_gradients || !lent_purpose::keeps_gradients) return false;
+    if (!trains_same || !purpose::shows_gradients || !lent_purpose::shows_gradients) return false;
     if (purpose::accumulates != lent_purpose::accumulates) return false;
     for (std::size_t i = 0; i < count; ++i) {
       if (is_trained(own[i]) && Compiled::addresses.gradient_offset[own[i].at.base - plans::leaf_base] !=
