@@ -211,12 +211,7 @@ class program {
     position() = {{s, 0}, 0};
     memory_.note_all_set();
     if constexpr (accumulates) zero_grad();
-    std::int64_t parts = 0;
-    if constexpr (shards_moments) parts = moment_bytes_in_parts();
-    if (parts > 0) std::fill_n(memory_.data() + memory().parameter_bytes, parts, std::byte{});
-    else
-      for (const detail::runtime_moment& one : machine::moments)
-        std::fill_n(machine_.base(one.base), one.bytes, std::byte{});
+    clear_moments();
     for (int i = 0; i < machine::leaf_count; ++i) {
       const detail::runtime_leaf& leaf = machine::leaf(i);
       if (leaf.what != graphs::role::parameter) continue;
@@ -726,15 +721,22 @@ class program {
     return {reinterpret_cast<parameter_type*>(machine_.trained_block(memory_.data())), padded_count};
   }
 
-  // With sharded_moments.
-
+  /// Returns the part of the moments that this process has with sharded_moments, if there are several processes.
   auto moments_in_parts() { return detail::sharded_moments_of<compiled>(machine_, *among_); }
-  /// Returns the bytes of the moments of this process, or 0 if it has all moments.
-  std::int64_t moment_bytes_in_parts() const { return among_ == nullptr ? 0 : memory(among_->size()).moment_bytes; }
   double norm_of_shared_gradients() {
     return among_ == nullptr ? norm_of_gradients() : moments_in_parts().norm_of_gradients();
   }
 
+  void clear_moments() {
+    if constexpr (shards_moments) {
+      if (among_ != nullptr) {
+        std::fill_n(memory_.data() + memory().parameter_bytes, memory(among_->size()).moment_bytes, std::byte{});
+        return;
+      }
+    }
+    for (const detail::runtime_moment& one : machine::moments)
+      std::fill_n(machine_.base(one.base), one.bytes, std::byte{});
+  }
   /// Calls use(run) with the numbers that outlive a training step.
   auto with_kept(auto use) {
     detail::kept_run run = detail::kept_in<compiled>(machine_, memory_);

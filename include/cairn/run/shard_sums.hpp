@@ -33,8 +33,8 @@ template <class Compiled>
 using exchange_of = exchange<std::conditional_t<Compiled::model::purpose::division.divides(), process_group, void>>;
 
 /// Computes the norm of the gradients of a program with shards<L>. Each bucket consists of L blocks. The norm of a
-/// bucket is computed from the norms of its blocks, and the norm of all gradients from the norms of the buckets. Processes can
-/// share the blocks, because the bits of the norm do not depend on who computes the norm of a block.
+/// bucket is computed from the norms of its blocks, and the norm of all gradients from the norms of the buckets.
+/// Processes can share the blocks, because the bits of the norm do not depend on who computes the norm of a block.
 template <class Compiled>
 struct norm_of_sums {
   using real = typename Compiled::real;

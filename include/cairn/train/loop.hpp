@@ -354,7 +354,7 @@ class loop {
     program_.save(folder_->best(), texts());
   }
   double gradient_norm() {
-    if constexpr (Program::keeps_gradients) return program_.gradient_norm();
+    if constexpr (requires { program_.gradient_norm(); }) return program_.gradient_norm();
     else return not_a_number;
   }
   void write_row(double loss, double validation) {
