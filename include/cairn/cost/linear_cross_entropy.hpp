@@ -129,6 +129,10 @@ struct linear_loss_blocks {
   constexpr std::int64_t logit_numbers(const linear_loss_block& b) const {
     return (b.logit_numbers() + line - 1) / line * line;
   }
+  /// Returns how many numbers a thread has for the gradient of the logits of a chunk.
+  constexpr std::int64_t chunk_numbers(const linear_loss_block& b) const {
+    return (std::min(chunk, classes) * b.apart + line - 1) / line * line;
+  }
   constexpr std::int64_t row_numbers(const linear_loss_block& b) const {
     return std::int64_t{2 * chunks_of(b.section) + arrays} * padded(b.rows);
   }
@@ -139,7 +143,7 @@ struct linear_loss_blocks {
       all.shared = std::max(all.shared, logit_numbers(b) + row_numbers(b));
       const linear_loss_products of(b.rows, classes, features);
       for (const blocking& cut : {of.logits_blocking(bytes), of.weight_gradient_blocking(bytes)})
-        all.each = std::max(all.each, cut.needed_workspace.each);
+        all.each = std::max(all.each, chunk_numbers(b) + cut.needed_workspace.each);
       const int columns = blocking_of(of.row_gradient, bytes).tile_columns;
       all.each =
           std::max(all.each, std::int64_t{std::min(chunk, classes)} * filled(std::min(features, packed_columns)));

@@ -22,6 +22,9 @@ inline constexpr linear_loss_plans<Real> linear_loss_plans_of = [] {
                                 shared_plan_of<Real, P.row_gradient>};
   plans.logits.cut = P.logits_blocking(sizeof(Real));
   plans.weight_gradient.cut = P.weight_gradient_blocking(sizeof(Real));
+  using tiles = tile_extents<Real, P.row_gradient>;
+  plans.row_gradient.packing[0] = &pack_tile<Real, tiles::rows>;
+  plans.row_gradient.packing[1] = &pack_tile<Real, tiles::last_rows>;
   return plans;
 }();
 
@@ -101,7 +104,7 @@ struct linear_cross_entropy {
       std::fill_n(largest_logit, padded, minus_infinity<Real>);
       in_sections([this](costs::range chunks) {
         in_chunks(chunks, [this](int chunk, Real* part) {
-          compute_logits(chunk, part);
+          compute_logits(chunk, logits_of(chunk), part);
           measure(chunk);
         });
         join_chunks(chunks);
@@ -110,9 +113,12 @@ struct linear_cross_entropy {
       if (of.weight_gradient == nullptr && of.h_gradient == nullptr) return;
       in_sections([this](costs::range chunks) {
         in_chunks(chunks, [this](int chunk, Real* part) {
-          if (computes_twice) compute_logits(chunk, part);
-          make_gradient(chunk);
-          if (of.weight_gradient != nullptr) add_weight_gradient(chunk, part);
+          const logit_matrix gradient{part, own.apart};
+          part += cut.chunk_numbers(own);
+          if (computes_twice) compute_logits(chunk, gradient, part);
+          make_gradient(chunk, computes_twice ? gradient : logits_of(chunk), gradient);
+          if (of.weight_gradient != nullptr) add_weight_gradient(chunk, gradient, part);
+          if (of.h_gradient != nullptr) pack_gradient(chunk, gradient);
         });
         if (of.h_gradient != nullptr)
           in_columns([this, chunks](costs::range columns, Real* part) {
@@ -124,14 +130,19 @@ struct linear_cross_entropy {
    private:
     int begin(int chunk) const { return chunk * cut.chunk; }
     int end(int chunk) const { return std::min(cut.classes, begin(chunk) + cut.chunk); }
-    /// Return the logits of class c, or where they are until the gradient takes their place, and the distance to the
-    /// logits of the next class.
-    Real* logits_of(int c) const {
-      return in_gradient ? of.weight_gradient + std::int64_t{c} * cut.features : gradient_of(c);
+    /// Logits or gradients of a chunk {classes, rows}.
+    struct logit_matrix {
+      Real* from;
+      std::int64_t apart;
+      Real* row(int k) const { return from + k * apart; }
+    };
+    /// Returns the logits of a chunk, which stay between the sweeps, or at least while the section is handled.
+    logit_matrix logits_of(int chunk) const {
+      if (!in_gradient) return {section_part(chunk), own.apart};
+      return {of.weight_gradient + std::int64_t{begin(chunk)} * cut.features, cut.features};
     }
-    std::int64_t logits_apart() const { return in_gradient ? cut.features : own.apart; }
-    /// Returns the gradient of the logits of class c, while the section of c is handled.
-    Real* gradient_of(int c) const { return shared + c % own.section * own.apart; }
+    /// Returns the numbers of a chunk in the workspace for a section. There, the packed gradient replaces the logits.
+    Real* section_part(int chunk) const { return shared + begin(chunk) % own.section * own.apart; }
     Real* of_chunk(Real* numbers, std::int64_t chunk) const {
       return numbers + chunk % cut.chunks_of(own.section) * padded;
     }
@@ -165,33 +176,28 @@ struct linear_cross_entropy {
       });
     }
 
-    void compute_logits(int chunk, Real* part) const {
-      const int top = begin(chunk);
-      multiplication(plans.logits, of.weight + std::int64_t{top} * cut.features, of.h + first * cut.features,
-                     logits_of(top))
-          .run_rows(top, end(chunk), false, logits_apart(), part);
+    void compute_logits(int chunk, logit_matrix to, Real* part) const {
+      const std::int64_t top = begin(chunk);
+      multiplication(plans.logits, of.weight + top * cut.features, of.h + first * cut.features, to.from)
+          .run_rows(begin(chunk), end(chunk), false, to.apart, part);
     }
 
     /// Moves the logits at the labels to `at_label`, and finds the largest of the chunk's other logits and the total of
     /// their exponentials.
     void measure(int chunk) const {
-      const int top = begin(chunk), bottom = end(chunk);
-      for (int i = 0; i < rows; ++i) {
-        if (labels[i] < top || labels[i] >= bottom) continue;
-        Real& here = logits_of(static_cast<int>(labels[i]))[i];
-        at_label[i] = std::exchange(here, minus_infinity<Real>);
-      }
+      const logit_matrix logits = logits_of(chunk);
+      const int top = begin(chunk), classes = end(chunk) - top;
+      for (int i = 0; i < rows; ++i)
+        if (labels[i] >= top && labels[i] < top + classes)
+          at_label[i] = std::exchange(logits.row(static_cast<int>(labels[i]) - top)[i], minus_infinity<Real>);
       for (int j = 0; j < rows; j += vec::width) {
-        const Real* const at = logits_of(top) + j;
-        const auto logits = [this, at, j](std::int64_t k) {
-          return load_row(at + k * logits_apart() - j, j, rows, minus_infinity<Real>);
-        };
-        vec most = logits(0);
-        for (int k = 1; k < bottom - top; ++k) most = max(logits(k), most);
+        const auto load = [logits, j, this](int k) { return load_row(logits.row(k), j, rows, minus_infinity<Real>); };
+        vec most = load(0);
+        for (int k = 1; k < classes; ++k) most = max(load(k), most);
         most.store(of_chunk(chunk_largest, chunk) + j);
         const vec base = finite_base(most);
-        sum_in_sections<vec>(bottom - top, [&logits, base](std::int64_t k) {
-          return exp(logits(k) - base);
+        sum_in_sections<vec>(classes, [&load, base](std::int64_t k) {
+          return exp(load(static_cast<int>(k)) - base);
         }).store(of_chunk(chunk_totals, chunk) + j);
       }
     }
@@ -241,29 +247,37 @@ struct linear_cross_entropy {
       }
     }
 
-    /// Turns the logits of a chunk into their gradient.
-    void make_gradient(int chunk) const {
-      const int top = begin(chunk), bottom = end(chunk);
-      for (int c = top; c < bottom; ++c) {
-        const Real* const logits = logits_of(c);
-        Real* const gradient = gradient_of(c);
+    /// Computes the gradient of the logits of a chunk. The gradient may take the place of the logits.
+    void make_gradient(int chunk, logit_matrix logits, logit_matrix gradient) const {
+      const int top = begin(chunk), classes = end(chunk) - top;
+      for (int k = 0; k < classes; ++k)
         for (int j = 0; j < rows; j += vec::width) {
-          const vec e = exp(load_row(logits, j, rows, minus_infinity<Real>) - vec::load(largest_logit + j));
-          store_row(e * vec::load(scale + j), gradient, j, rows);
+          const vec e = exp(load_row(logits.row(k), j, rows, minus_infinity<Real>) - vec::load(largest_logit + j));
+          store_row(e * vec::load(scale + j), gradient.row(k), j, rows);
         }
-      }
       for (int i = 0; i < rows; ++i)
-        if (labels[i] >= top && labels[i] < bottom) gradient_of(static_cast<int>(labels[i]))[i] = label_gradient[i];
+        if (labels[i] >= top && labels[i] < top + classes)
+          gradient.row(static_cast<int>(labels[i]) - top)[i] = label_gradient[i];
     }
 
     /// Adds the product of a chunk's gradient of the logits with h to the gradient of the weight. The first block writes
     /// the gradient, over its logits if these are there.
-    void add_weight_gradient(int chunk, Real* part) const {
-      const std::int64_t features = cut.features;
-      const int top = begin(chunk);
-      multiplication(plans.weight_gradient, gradient_of(top), of.h + first * features,
-                     of.weight_gradient + top * features, nullptr, own.apart)
-          .run_rows(top, end(chunk), first > 0, features, part);
+    void add_weight_gradient(int chunk, logit_matrix gradient, Real* part) const {
+      const std::int64_t features = cut.features, top = begin(chunk);
+      multiplication(plans.weight_gradient, gradient.from, of.h + first * features, of.weight_gradient + top * features,
+                     nullptr, gradient.apart)
+          .run_rows(begin(chunk), end(chunk), first > 0, features, part);
+    }
+
+    /// Packs a chunk's gradient of the logits as strips of rows, as the tiles of the gradient of h read them.
+    void pack_gradient(int chunk, logit_matrix gradient) const {
+      constexpr int few = 8;  // classes at a time, so that few cache lines are written by turns
+      const int steps = end(chunk) - begin(chunk), tile_rows = plans.row_gradient.cut.tile_rows;
+      Real* const to = section_part(chunk);
+      for (int p = 0; p < steps; p += few)
+        for (int i = 0; i < rows; i += tile_rows)
+          plans.row_gradient.pack(i + tile_rows > rows, gradient.from + i, gradient.apart, p, std::min(p + few, steps),
+                                  steps, to + std::int64_t{i} * steps);
     }
 
     /// Adds the product of a chunk's gradient of the logits with the chunk of the weight to the gradient of h, in some
@@ -284,14 +298,17 @@ struct linear_cross_entropy {
             pack_columns(row + j, cut.features, width, std::min(few, steps - p), filled, panel);
           }
         }
-        const Real* const gradient = gradient_of(top);
+        const Real* const gradient = section_part(chunk);
         for (int j = left; j < right; j += unit) {
           const int width = std::min(unit, right - j);
           const Real* const panel = packed + (j - left) * steps;
-          const tile_source from{own.apart, plan.cut.tile_rows, cut.filled(width), steps};
+          const int tile_rows = plan.cut.tile_rows;
+          const tile_source from{tile_rows, std::int64_t{tile_rows} * steps, cut.filled(width), steps},
+              rest{plan.rows_left, 0, cut.filled(width), steps};
           if (whole > 0) plan.tiles(false, width < unit, gradient, panel, from, to, 0, j, width, whole);
           if (whole < rows)
-            plan.tiles(true, width < unit, gradient + whole, panel, from, to, whole, j, width, plan.rows_left);
+            plan.tiles(true, width < unit, gradient + std::int64_t{whole} * steps, panel, rest, to, whole, j, width,
+                       plan.rows_left);
         }
       }
     }
