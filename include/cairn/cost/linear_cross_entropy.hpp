@@ -6,9 +6,10 @@
 
 namespace cairn::costs {
 
-/// The most classes of a chunk. A packed column of tiles with this number of steps is no multiple of 4 KiB, because
-/// columns at such a distance would share few sets of the first-level cache.
-inline constexpr int most_chunk = 168;
+/// Returns the most classes of a chunk. Longer chunks read and write the gradient of h less often. Few classes are cut
+/// into shorter chunks, which threads share more evenly. A packed column of tiles with this number of steps is no
+/// multiple of 4 KiB, because columns at such a distance would share few sets of the first-level cache.
+constexpr int most_chunk(int classes) { return classes < 16 * 336 ? 168 : 336; }
 
 /// The three products of a block of `rows` rows. Logits are stored transposed, {classes, rows}, for two reasons: the
 /// product that makes them reads the weight {classes, features} where it lies, and rows of the transposed logits are
@@ -19,7 +20,7 @@ struct linear_loss_products {
   constexpr linear_loss_products(int rows, int classes, int features)
       : logits{classes, rows, features, false, true},
         weight_gradient{classes, features, rows, false, false},
-        row_gradient{rows, features, most_chunk, true, false} {}
+        row_gradient{rows, features, most_chunk(classes), true, false} {}
 
   /// The first operands are read from a near cache or once for each block of rows, so copies of them would not pay.
   constexpr blocking logits_blocking(int bytes) const { return without_copy(logits, bytes); }
@@ -39,18 +40,16 @@ struct linear_loss_products {
   }
 };
 
-/// A block of rows. The logits of `section` classes at a time are in the workspace. `apart` is the distance between the
-/// logits of two classes, in numbers.
+/// A block of rows. The workspace has the logits of `section` classes at a time. The logits of one class lie `apart`
+/// numbers after those of the class before it.
 struct linear_loss_block {
   int rows = 0, section = 0;
   std::int64_t apart = 0;
-
-  constexpr std::int64_t logit_numbers() const { return section * apart; }
 };
 
 /// Describes how {rows, features} times {classes, features} is cut into blocks of rows. The classes of a block are
-/// handled in chunks of `chunk` classes, so that what one product has read or written is still in the second-level cache
-/// when the next product reads it.
+/// handled in chunks, so that what one product has read or written is still in the second-level cache when the next
+/// product reads it.
 ///
 /// Gradients need the logits of a block a second time, after the totals of all classes are known. There are three kinds
 /// of blocks:
@@ -67,7 +66,7 @@ struct linear_loss_blocks {
   std::int64_t rows;
   int classes, features;
   int width, line;     ///< numbers of a register, and of a cache line
-  int chunk;           ///< a whole number of chunks, or all classes, are a section
+  int chunk;           ///< a section is a whole number of chunks, or all classes
   int packed_columns;  ///< columns of the weight that are packed together for the gradient of h
   bool first_in_gradient = false;
   linear_loss_block first, other, last;  ///< the first block, the last block, and all blocks between them
@@ -78,7 +77,8 @@ struct linear_loss_blocks {
                                bool has_gradient)
       : rows(of_rows), classes(of_classes), features(of_features), width(register_bytes / bytes), line(64 / bytes) {
     const linear_loss_products of(1, classes, features);
-    chunk = most_chunk / blocking_of(of.logits, bytes).tile_rows * blocking_of(of.logits, bytes).tile_rows;
+    const int tile_rows = blocking_of(of.logits, bytes).tile_rows;
+    chunk = most_chunk(classes) / tile_rows * tile_rows;
     const int columns = blocking_of(of.row_gradient, bytes).tile_columns;
     packed_columns = std::min((features + columns - 1) / columns, 256 * 1024 / bytes / chunk / columns) * columns;
 
@@ -88,7 +88,7 @@ struct linear_loss_blocks {
       return fitting >= rows ? rows : fitting / width * width;
     };
     const auto block = [&](std::int64_t some_rows) {
-      const std::int64_t distance = apart(some_rows), chunks = std::max<std::int64_t>(room / distance / chunk, 1);
+      const std::int64_t distance = apart(some_rows), chunks = std::max<std::int64_t>(room / distance / chunk - 1, 1);
       const bool keeps = some_rows * classes <= room || chunks * chunk >= classes;
       return linear_loss_block{static_cast<int>(some_rows), keeps ? classes : static_cast<int>(chunks * chunk),
                                distance};
@@ -121,20 +121,18 @@ struct linear_loss_blocks {
   /// Rounds a number of columns up to whole registers.
   constexpr int filled(int columns) const { return (columns + width - 1) / width * width; }
   constexpr int chunks_of(int some_classes) const { return (some_classes + chunk - 1) / chunk; }
-  /// Returns the number of rows of a block, rounded up to whole cache lines.
-  constexpr int padded(int some_rows) const { return (some_rows + line - 1) / line * line; }
+  /// Rounds a number up to whole cache lines.
+  constexpr std::int64_t padded(std::int64_t numbers) const { return (numbers + line - 1) / line * line; }
   /// Return how many numbers all threads share: the logits of a section, and after them two numbers for each row and
   /// chunk and `arrays` numbers for each row.
   static constexpr int arrays = 6;
-  constexpr std::int64_t logit_numbers(const linear_loss_block& b) const {
-    return (b.logit_numbers() + line - 1) / line * line;
+  constexpr std::int64_t logit_numbers(const linear_loss_block& b) const { return padded(b.section * b.apart); }
+  constexpr std::int64_t row_numbers(const linear_loss_block& b) const {
+    return (2 * chunks_of(b.section) + arrays) * padded(b.rows);
   }
   /// Returns how many numbers a thread has for the gradient of the logits of a chunk.
   constexpr std::int64_t chunk_numbers(const linear_loss_block& b) const {
-    return (std::min(chunk, classes) * b.apart + line - 1) / line * line;
-  }
-  constexpr std::int64_t row_numbers(const linear_loss_block& b) const {
-    return std::int64_t{2 * chunks_of(b.section) + arrays} * padded(b.rows);
+    return padded(std::min(chunk, classes) * b.apart);
   }
 
   constexpr workspace needed(int bytes) const {

@@ -85,13 +85,14 @@ struct linear_cross_entropy {
     const workspace& given;
     int threads;
     const costs::linear_loss_blocks& cut = of.all.blocks;
-    const int rows = own.rows, padded = cut.padded(rows);
+    const int rows = own.rows;
+    const std::int64_t padded = cut.padded(rows);
     const bool in_gradient = first == 0 && cut.first_in_gradient,
                computes_twice = !in_gradient && own.section < cut.classes;
     Real* const scratch = shared + given.shared;
     Real* const chunk_largest = shared + cut.logit_numbers(own);
-    Real* const chunk_totals = chunk_largest + std::int64_t{cut.chunks_of(own.section)} * padded;
-    Real* const at_label = chunk_totals + std::int64_t{cut.chunks_of(own.section)} * padded;
+    Real* const chunk_totals = chunk_largest + cut.chunks_of(own.section) * padded;
+    Real* const at_label = chunk_totals + cut.chunks_of(own.section) * padded;
     Real* const largest_logit = at_label + padded;
     Real* const totals = largest_logit + padded;
     Real* const lost = totals + padded;
@@ -287,7 +288,8 @@ struct linear_cross_entropy {
       const int top = begin(chunk), steps = end(chunk) - top, last_column = static_cast<int>(columns.end);
       const shared_plan<Real>& plan = plans.row_gradient;
       const int unit = plan.cut.tile_columns, whole = rows - plan.rows_left;
-      const tile_target<Real> to{of.h_gradient + first * cut.features, cut.features, chunk > 0, false, nullptr};
+      const tile_target<Real> to{of.h_gradient + first * cut.features, cut.features, chunk > 0,
+                                 plan.cut.c_exceeds_cache, nullptr};
       for (int left = static_cast<int>(columns.begin); left < last_column; left += cut.packed_columns) {
         const int right = std::min(left + cut.packed_columns, last_column);
         for (int p = 0; p < steps; p += few) {
