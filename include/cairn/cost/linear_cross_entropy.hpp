@@ -87,31 +87,26 @@ struct linear_loss_blocks {
       const std::int64_t fitting = room / some_classes;
       return fitting >= rows ? rows : fitting / width * width;
     };
-    const auto block = [&](std::int64_t some_rows) {
-      const std::int64_t distance = apart(some_rows), chunks = std::max<std::int64_t>(room / distance / chunk - 1, 1);
-      const bool keeps = some_rows * classes <= room || chunks * chunk >= classes;
-      return linear_loss_block{static_cast<int>(some_rows), keeps ? classes : static_cast<int>(chunks * chunk),
-                               distance};
-    };
     const std::int64_t whole = most_with(classes), in_sections = most_with(std::min(chunk, classes));
     const std::int64_t in_gradient = std::min<std::int64_t>(in_sections, features / width * width);
-    std::int64_t rest = rows;
     first_in_gradient = has_gradient && whole < rows && in_gradient > whole;
-    if (first_in_gradient) {
-      first = block(in_gradient);
-      rest -= in_gradient;
-    }
-    if (rest > 0) {
-      const bool keeps = whole >= std::min<std::int64_t>(rest, least_registers * width);
-      const std::int64_t most = std::min<std::int64_t>(keeps ? whole : in_sections, most_rows);
-      const std::int64_t blocks = (rest + most - 1) / most, even = (rest + blocks - 1) / blocks;
-      const std::int64_t each = std::min(rest, (even + width - 1) / width * width);
-      other = block(each);
-      last = block(rest - (rest - 1) / each * each);
-    } else {
-      other = last = first;
-    }
-    if (!first_in_gradient) first = rows > other.rows ? other : last;
+    const std::int64_t begin = first_in_gradient ? in_gradient : 0, rest = rows - begin;
+    const bool keeps = whole >= std::min<std::int64_t>(rest, least_registers * width);
+    const std::int64_t most = std::min<std::int64_t>(keeps ? whole : in_sections, most_rows);
+    const std::int64_t blocks = (rest + most - 1) / most, even = blocks == 0 ? 0 : (rest + blocks - 1) / blocks;
+    const std::int64_t each = std::min(rest, (even + width - 1) / width * width);
+
+    const std::int64_t room_of_thread = chunk * apart(std::max(begin, each));
+    const auto block = [&](std::int64_t some_rows) {
+      const std::int64_t distance = apart(some_rows);
+      const std::int64_t chunks = std::max<std::int64_t>((room - room_of_thread) / distance / chunk, 1);
+      const bool has_all = some_rows * classes <= room || chunks * chunk >= classes;
+      return linear_loss_block{static_cast<int>(some_rows), has_all ? classes : static_cast<int>(chunks * chunk),
+                               distance};
+    };
+    other = block(rest == 0 ? begin : each);
+    last = block(rest == 0 ? begin : rest - (rest - 1) / each * each);
+    first = first_in_gradient ? block(begin) : rows > each ? other : last;
   }
 
   /// Returns the block that begins at a row.
