@@ -21,7 +21,8 @@ constexpr auto dense = cross_entropy(h | nn::linear_without_bias<"head", classes
 template <std::int64_t Workspace, nn::pass Pass = nn::pass::forward>
 constexpr auto in_blocks =
     nn::linear_cross_entropy<"head", classes,
-                             nn::linear_cross_entropy_options{.weight_gradient_in = Pass, .workspace = Workspace}>(h, y);
+                             nn::linear_cross_entropy_options{.weight_gradient_in = Pass, .workspace = Workspace}>(h,
+                                                                                                                   y);
 
 double processor_seconds() {
   timespec now;

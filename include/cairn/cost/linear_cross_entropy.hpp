@@ -53,8 +53,8 @@ struct linear_loss_block {
 ///
 /// Gradients need the logits of a block a second time, after the totals of all classes are known. There are three kinds
 /// of blocks:
-/// - The logits of all classes stay in the workspace. Each such block reads and writes the whole gradient of the weight,
-///   so the block needs some rows.
+/// - The logits of all classes stay in the workspace. Each such block reads and writes the whole gradient of the
+///   weight, so the block needs some rows.
 /// - If the workspace is too small for this, the logits are computed a second time, a section of classes at a time.
 /// - The logits of the first block stay in the memory of the weight's gradient, which is unused until this block is
 ///   complete. There is room for as many rows as there are features.
@@ -71,8 +71,8 @@ struct linear_loss_blocks {
   bool first_in_gradient = false;
   linear_loss_block first, other, last;  ///< the first block, the last block, and all blocks between them
 
-  /// `wanted` is the workspace for the logits in bytes. The workspace has room for two registers of rows and a chunk, so
-  /// it may be larger. `has_gradient` says whether the gradient of the weight is made.
+  /// `wanted` is the workspace for the logits in bytes. The workspace has room for two registers of rows and a chunk,
+  /// so it may be larger. `has_gradient` says whether the gradient of the weight is made.
   constexpr linear_loss_blocks(std::int64_t of_rows, int of_classes, int of_features, int bytes, std::int64_t wanted,
                                bool has_gradient)
       : rows(of_rows), classes(of_classes), features(of_features), width(register_bytes / bytes), line(64 / bytes) {

@@ -160,8 +160,8 @@ class multiplication {
     });
   }
   /// Computes rows [begin, end) of C in the calling thread, and adds them to the numbers in C if `add` is true. A and C
-  /// were given from row `begin` on. The rows of C lie `rows_of_c_apart` numbers apart. Both bounds are multiples of the
-  /// rows of a tile, or the last row. The blocks along k are not summed in sections.
+  /// were given from row `begin` on. The rows of C lie `rows_of_c_apart` numbers apart. Both bounds are multiples of
+  /// the rows of a tile, or the last row. The blocks along k are not summed in sections.
   [[gnu::noinline]] void run_rows(int begin, int end, bool add, std::int64_t rows_of_c_apart, In* scratch) {
     adds = add;
     skipped = begin;

@@ -1,8 +1,8 @@
 // Computes the cross entropy of a linear layer and its gradients without storing all logits. A block of rows is handled
 // in two sweeps over the classes. The first sweep finds the largest logit of each row and the total of the exponentials
-// relative to it (M. Milakov and N. Gimelshein, Online normalizer calculation for softmax, 2018). The second sweep turns
-// the logits into their gradients, and multiplies these. costs::linear_loss_blocks says where the logits are between the
-// sweeps. Logits are transposed: {classes, rows}.
+// relative to it (M. Milakov and N. Gimelshein, Online normalizer calculation for softmax, 2018). The second sweep
+// turns the logits into their gradients, and multiplies these. costs::linear_loss_blocks says where the logits are
+// between the sweeps. Logits are transposed: {classes, rows}.
 #pragma once
 
 #include "cairn/kernel/gemm.hpp"
@@ -207,8 +207,8 @@ struct linear_cross_entropy {
       return select(equal(most, vec::fill(minus_infinity<Real>)), vec::fill(0), most);
     }
 
-    /// Joins the totals of the chunks of a section to the totals of the rows, one chunk after another. So the order does
-    /// not depend on the sections.
+    /// Joins the totals of the chunks of a section to the totals of the rows, one chunk after another. So the order
+    /// does not depend on the sections.
     void join_chunks(costs::range chunks) const {
       for (int j = 0; j < rows; j += vec::width) {
         vec most = vec::load(largest_logit + j), total = vec::load(totals + j), rest = vec::load(lost + j);
@@ -261,8 +261,8 @@ struct linear_cross_entropy {
           gradient.row(static_cast<int>(labels[i]) - top)[i] = label_gradient[i];
     }
 
-    /// Adds the product of a chunk's gradient of the logits with h to the gradient of the weight. The first block writes
-    /// the gradient, over its logits if these are there.
+    /// Adds the product of a chunk's gradient of the logits with h to the gradient of the weight. The first block
+    /// writes the gradient, over its logits if these are there.
     void add_weight_gradient(int chunk, logit_matrix gradient, Real* part) const {
       const std::int64_t features = cut.features, top = begin(chunk);
       multiplication(plans.weight_gradient, gradient.from, of.h + first * features, of.weight_gradient + top * features,
