@@ -50,8 +50,10 @@ double difference(Real scale, const Bound&... inputs) {
 }
 
 /// The bound is for sums of up to Rows, Classes and Features terms.
-template <class Real, int Rows, int Classes, int Features>
+template <class Real, int Rows, int Classes, int Features, std::int64_t Workspace = 1>
 void compare_with_dense() {
+  constexpr options in_forward{.workspace = Workspace},
+      in_backward{.weight_gradient_in = nn::pass::backward, .workspace = Workspace};
   constexpr auto h = param<"h", Rows, Features>;
   constexpr auto y = labels<"y", Classes, Rows>;
   constexpr auto dense = cross_entropy(h | nn::linear_without_bias<"head", Classes>, y);
@@ -81,6 +83,18 @@ BOOST_AUTO_TEST_CASE(blocks_compute_what_stored_logits_compute) {
   compare_with_dense<float, 33, 2, 5>();
   compare_with_dense<float, 67, 1009, 31>();
   compare_with_dense<float, 16, 48, 1>();
+}
+// Where the logits of a block are between the sweeps depends on the workspace and on the width of registers. So several
+// workspaces are tested: each kind of block occurs as the only kind, and next to blocks of another kind.
+BOOST_AUTO_TEST_CASE(all_kinds_of_blocks) {
+  compare_with_dense<float, 150, 61, 5>();    // all blocks are in the workspace
+  compare_with_dense<float, 75, 401, 100>();  // the first block is in the gradient, others are computed twice
+  compare_with_dense<float, 200, 401, 100,
+                     103 * 1024>();                      // the first block is in the gradient, others in the workspace
+  compare_with_dense<float, 40, 700, 64, 100 * 1024>();  // all rows are in the gradient
+  compare_with_dense<double, 60, 401, 1>();              // all blocks are computed twice
+  compare_with_dense<float, 400, 401, 260, 300 * 1024>();  // the distance between logits is larger than a block
+  compare_with_dense<float, 70, 6000, 24, 512 * 1024>();   // long chunks
 }
 
 // Logits are infinite, not numbers, very large or very small. The results are the same as with stored logits, where
@@ -190,16 +204,17 @@ BOOST_AUTO_TEST_CASE(labels_that_are_no_classes) {
 
 // A segment recomputes the operation for its gradients. Its forward pass computes the loss alone.
 BOOST_AUTO_TEST_CASE(segments_and_predictors_compute_the_same_bits) {
-  constexpr auto y = labels<"y", 101, 40>;
+  constexpr auto y = labels<"y", 401, 75>;
+  constexpr auto h = param<"h", 75, 40>;
   constexpr auto head = [](auto h, auto classes) {
-    return nn::linear_cross_entropy<"head", 101, in_forward>(tanh(h), classes);
+    return nn::linear_cross_entropy<"head", 401, in_forward>(tanh(h), classes);
   };
-  constexpr auto loss = ckpt<"head">(head, param<"h", 40, 6>, y);
+  constexpr auto loss = ckpt<"head">(head, h, y);
   program<loss> ckpted;
   program<loss, plain> kept;
   ckpted.init(seed{1});
   kept.init(seed{1});
-  const auto classes = labels_below<40>(101);
+  const auto classes = labels_below<75>(401);
   const float value = kept.value_and_grad(bind<"y">(classes));
   BOOST_TEST(ckpted.value_and_grad(bind<"y">(classes)) == value);
   const auto same = [](const auto& a, const auto& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); };
@@ -207,6 +222,9 @@ BOOST_AUTO_TEST_CASE(segments_and_predictors_compute_the_same_bits) {
   BOOST_TEST(same(ckpted.grad<"h">(), kept.grad<"h">()));
   predictor<loss> predict{kept};
   BOOST_TEST(predict(bind<"y">(classes)) == value);
+  // Without the gradient of the weight, the logits are at other places.
+  predictor<grad(loss, h)> without_weight{kept};
+  BOOST_TEST(same(without_weight(bind<"y">(classes)), kept.grad<"h">()));
 }
 
 // Numbers are read as floats where others are stored as bf16.

@@ -123,7 +123,9 @@ class multiplication {
   Sum* c;
   const tile_reader* reader;
   std::int64_t distance_a, distance_b;
+  std::int64_t distance_c = 0;
   bool adds = false;
+  int skipped = 0;  ///< rows of the product that lie before the first row of A and of C
 
  public:
   multiplication(const Plan& of_plan, const In* of_a, const In* of_b, Sum* to, const tile_reader* given_to = nullptr,
@@ -157,10 +159,13 @@ class multiplication {
       }
     });
   }
-  /// Computes rows [begin, end) of C in the calling thread, and adds them to the numbers in C if `add` is true. Both
-  /// bounds are multiples of the rows of a tile, or the last row. The blocks along k are not summed in sections.
-  [[gnu::noinline]] void run_rows(int begin, int end, bool add, In* scratch) {
+  /// Computes rows [begin, end) of C in the calling thread, and adds them to the numbers in C if `add` is true. A and C
+  /// were given from row `begin` on. The rows of C lie `rows_of_c_apart` numbers apart. Both bounds are multiples of
+  /// the rows of a tile, or the last row. The blocks along k are not summed in sections.
+  [[gnu::noinline]] void run_rows(int begin, int end, bool add, std::int64_t rows_of_c_apart, In* scratch) {
     adds = add;
+    skipped = begin;
+    distance_c = rows_of_c_apart;
     packed_number* const panel = numbers(scratch);
     block(panel, panel + plan.cut.panel_numbers, begin, end, 0, plan.of.n, nullptr);
   }
@@ -176,7 +181,7 @@ class multiplication {
   [[gnu::flatten]] void run_in_one(packed_number* panel, Sum* open) const {
     block(panel, panel + plan.cut.panel_numbers, 0, plan.of.m, 0, plan.of.n, open);
   }
-  /// Return the distances between neighbouring rows of A and of B. If the code is compiled for the product's own
+  /// Return the distances between neighbouring rows of A, of B and of C. If the code is compiled for the product's own
   /// extents, the rows are always side by side.
   std::int64_t rows_of_a() const {
     return Plan::shared && distance_a != 0 ? distance_a : plan.of.transpose_a ? plan.of.m : plan.of.k;
@@ -184,6 +189,7 @@ class multiplication {
   std::int64_t rows_of_b() const {
     return Plan::shared && distance_b != 0 ? distance_b : plan.of.transpose_b ? plan.of.k : plan.of.n;
   }
+  std::int64_t rows_of_c() const { return Plan::shared && distance_c != 0 ? distance_c : plan.of.n; }
   /// Computes rows [top, bottom) and columns [left, right) of C. If `open` is not null, the blocks along k are summed
   /// there, section by section.
   void block(packed_number* panel, packed_number* packed, int top, int bottom, int left, int right, Sum* open) const {
@@ -194,16 +200,17 @@ class multiplication {
     const std::int64_t apart_a = rows_of_a(), apart_b = rows_of_b();
     for (int i = top; i < bottom; i += cut.rows) {
       const int count = std::min(cut.rows, bottom - i), whole = i + count < of.m ? count : count - plan.rows_left;
+      const int row = i - skipped;
       for (int p = 0; p < of.k; p += cut.depth) {
         const int given = std::min(cut.depth, of.k - p), steps = cut.filled_depth(given);
         const tile_target<Sum> to{open == nullptr ? c : open,
-                                  of.n,
+                                  rows_of_c(),
                                   adds || p > 0,
                                   cut.c_exceeds_cache,
                                   p + given == of.k ? reader : nullptr,
                                   denormals_setting(as_instructions_want),
                                   cut.fetched_ahead};
-        const In* const in_a = a + (of.transpose_a ? p * apart_a + i : i * apart_a + p);
+        const In* const in_a = a + (of.transpose_a ? p * apart_a + row : row * apart_a + p);
         const packed_number* const block_a = cut.pack_a ? pack_a(in_a, count, given, steps, packed) : in_place(in_a);
         const std::int64_t row_a = cut.strips ? steps : of.transpose_a ? 1 : cut.pack_a ? cut.depth : apart_a;
         tile_source from{!of.transpose_a ? row_a : apart_a, row_a * tile_rows,
@@ -218,9 +225,9 @@ class multiplication {
           const In* const in_b = b + (of.transpose_b ? j * apart_b + p : p * apart_b + j);
           const packed_number* const block_b = cut.pack_b ? pack_b(in_b, columns, given, steps, panel) : in_place(in_b);
           const bool last = columns < tile_columns;
-          if (whole > 0) plan.tiles(false, last, block_a, block_b, from, to, i, j, columns, whole);
+          if (whole > 0) plan.tiles(false, last, block_a, block_b, from, to, row, j, columns, whole);
           if (whole < count)
-            plan.tiles(true, last, block_a + whole * row_a, block_b, rest, to, i + whole, j, columns, count - whole);
+            plan.tiles(true, last, block_a + whole * row_a, block_b, rest, to, row + whole, j, columns, count - whole);
         }
         if (open != nullptr) end_block(open, {i, i + count}, {left, right}, p, given);
       }

@@ -19,7 +19,8 @@ struct linear_cross_entropy_options {
   /// which computes the logits a second time, and nothing of its size is stored. The gradient of h is always made in
   /// the forward pass.
   pass weight_gradient_in = pass::forward;
-  /// Bytes of a block of logits. A smaller block reads the weight and its gradient more often.
+  /// Bytes of the logits in the workspace. The first block of rows keeps its logits in the gradient of the weight. Of
+  /// the other rows, a smaller workspace holds fewer, or computes the logits of a section of classes twice.
   std::int64_t workspace = 32_MiB;
 
   friend constexpr bool operator==(const linear_cross_entropy_options&, const linear_cross_entropy_options&) = default;

@@ -15,7 +15,7 @@ namespace cairn::lang {
 /// adds nothing to the loss. Two further results are needed for the gradients of w and v. They are {...}: for each row
 /// `logsumexp(x) - x[label]`, and `x[label]`.
 ///
-/// Workspace is the size of a block of logits in bytes.
+/// Workspace is the size of the logits in the workspace in bytes.
 template <std::int64_t Workspace>
 struct linear_cross_entropy_base : op {
   static constexpr fixed_string name = "linear_cross_entropy";
@@ -30,11 +30,14 @@ struct linear_cross_entropy_base : op {
            reduced(h, detail::axis_set{1} << (h.rank - 1), false) == labels && one_or_each(w) && one_or_each(v);
   }
   static constexpr std::int64_t product_flops(const shape& h, const shape& weight) { return 2 * h.count() * weight[0]; }
-  static constexpr costs::linear_loss_blocks blocks(int bytes, const shape& h, const shape& weight) {
-    return {h.count() / h[-1], weight[0], weight[1], bytes, Workspace};
+  /// The blocks differ if the gradient of the weight is not made.
+  static constexpr costs::linear_loss_blocks blocks(int bytes, const shape& h, const shape& weight, bool has_gradient) {
+    return {h.count() / h[-1], weight[0], weight[1], bytes, Workspace, has_gradient};
   }
   static constexpr workspace scratch(int bytes, const shape& h, const shape& weight, const auto&...) {
-    return blocks(bytes, h, weight).needed(bytes);
+    const workspace a = blocks(bytes, h, weight, true).needed(bytes), b = blocks(bytes, h, weight, false).needed(bytes);
+    return {
+        .each = std::max(a.each, b.each), .parts = std::max(a.parts, b.parts), .shared = std::max(a.shared, b.shared)};
   }
 };
 
