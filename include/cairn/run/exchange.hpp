@@ -92,6 +92,7 @@ class exchange {
 
   int rank() const { return group_.rank(); }
   int size() const { return group_.size(); }
+  Group& group() const { return group_; }
   int count() const { return static_cast<int>(all_.size()); }
   const shared_numbers& operator[](int i) const { return all_[static_cast<std::size_t>(i)]; }
 
@@ -115,19 +116,24 @@ class exchange {
     }
     return any;
   }
-  /// Waits until everything that was launched has ended. Ends all processes if there is no progress for too long. A
-  /// long wait may take ten times as long as others.
+  /// Waits until everything that was launched has ended. Ends all processes if there is no progress for too long, or if
+  /// a request to stop that forbids to wait comes meanwhile. A long wait may take ten times as long as others.
   void finish(bool is_long = false) {
-    double since = group_.now();
+    const double begin = group_.now();
     const double limit = group_.patience() * (is_long || !has_stepped_ ? 10 : 1);
+    const bool was_asked = group_.notes().must_not_wait();
+    double since = begin;
     while (const shared_numbers* open = first_open()) {
       if (poll()) since = group_.now();
-      else if (group_.now() - since > limit) end_wait(*open, limit);
+      else if (group_.now() - since > limit) end_wait(*open, " has waited ", limit);
+      else if (!was_asked && group_.notes().must_not_wait())
+        end_wait(*open, " got SIGTERM. It had waited ", since - begin);
     }
+    if (!is_long) group_.notes().seconds_waited += since - begin;
   }
   /// Begins training step `step`. Ends all processes, at the latest in `finish`, if their values of `settings` differ.
   void begin_step(std::int64_t step, std::uint64_t settings) {
-    step_ = step;
+    group_.notes().step = step;
     compare(settings,
             "seed, steps(), random().step, learning rate, number of microbatches, or which program they train");
   }
@@ -216,11 +222,12 @@ class exchange {
     if (text.starts_with("cairn: ")) text.remove_prefix(7);
     end_all(text_of({"rank ", text_of(rank()), " of ", text_of(size()), ": ", text}));
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void end_wait(const shared_numbers& open, double seconds) {
+  [[noreturn, gnu::cold, gnu::noinline]] void end_wait(const shared_numbers& open, std::string_view why,
+                                                       double seconds) {
     const int stage = states_[static_cast<std::size_t>(&open - all_.data())].stage;
     end_all(
-        text_of({"rank ", text_of(rank()), " has waited ", text_of(static_cast<std::int64_t>(seconds)), " s for rank ",
-                 text_of(partner_in(round_of(stage))), " in step ", text_of(step_), ", ", open.what}));
+        text_of({"rank ", text_of(rank()), why, text_of(static_cast<std::int64_t>(seconds)), " s for rank ",
+                 text_of(partner_in(round_of(stage))), " in step ", text_of(group_.notes().step), ", ", open.what}));
   }
   void compare(std::uint64_t value, std::string_view differs) {
     value = hash64_of({reinterpret_cast<const char*>(&program_), sizeof program_}, value);
@@ -250,7 +257,6 @@ class exchange {
   std::vector<shared_numbers> all_;
   std::vector<state> states_;
   std::vector<words> memory_;
-  std::int64_t step_ = 0;
   bool has_stepped_ = false;
   std::string_view differs_;
   std::unique_ptr<transfer_list> transfers_;  // ends before the memory that it reads and writes

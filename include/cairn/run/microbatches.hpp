@@ -211,13 +211,16 @@ class divided_step {
       add(gradients, gradients + (block(level) - block(0)), bytes, true);
   }
   void end_exchange(outputs& all) {
-    const auto bytes = static_cast<std::size_t>(output_bytes);
     add_waiting((*among_)[exchange::rest].own, gradient_bytes_of_rest);
-    std::memcpy((*among_)[exchange::outputs].own, all.data(), bytes);
+    group_notes& notes = among_->group().notes();
+    real* const shared = reinterpret_cast<real*>((*among_)[exchange::outputs].own);
+    std::ranges::copy(all, shared);
+    shared[all.size()] = notes.asks() ? real{1} : real{0};
     among_->launch(exchange::rest);
     among_->launch(exchange::outputs);
     among_->end_step();
-    std::memcpy(all.data(), (*among_)[exchange::outputs].own, bytes);
+    std::copy_n(shared, all.size(), all.begin());
+    if (shared[all.size()] > 0) notes.is_asked_to_stop = true;
   }
   static void add(std::byte* own, const std::byte* received, std::int64_t bytes, bool) {
     add_numbers(reinterpret_cast<real*>(own), reinterpret_cast<const real*>(received),
@@ -236,7 +239,6 @@ class divided_step {
   }
   static constexpr std::int64_t gradient_bytes_of_rest =
       sums::gradient_bytes - plans::bytes_in_buckets(sums::gradient_bytes, division.shards);
-  static constexpr std::int64_t output_bytes = sizeof(outputs);
 
   /// Returns a hash of everything about the plan that must be equal in all processes.
   static std::uint64_t plan_hash(std::uint64_t hash) {

@@ -3,6 +3,7 @@
 
 #include "cairn/check/parts_that_fit.hpp"
 #include "cairn/kernel/float_mode.hpp"
+#include "cairn/run/agreement.hpp"
 #include "cairn/run/arena.hpp"
 #include "cairn/run/bind.hpp"
 #include "cairn/run/finite.hpp"
@@ -550,8 +551,9 @@ class program {
   /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
   /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
   /// file::write_error. An older file of this name is then unchanged. If there are several processes, rank 0
-  /// writes the file, and all processes wait until it is written. If it cannot be written, all processes end. Throws
-  /// program_error if a program that shares the memory has exchanged moments that this program does not have.
+  /// writes the file, and all processes wait until it is written. If it cannot be written, the other processes throw
+  /// program_error with the message of rank 0. Throws program_error if a program that shares the memory has exchanged
+  /// moments that this program does not have.
   template <class Path>
   void save(const Path& path, const auto&... texts) {
     using problem = decltype(detail::problem_of_files<Path>());
@@ -559,11 +561,8 @@ class program {
     check_usable();
     if constexpr (std::same_as<problem, lang::sound>) {
       const auto write = [&] { detail::save_program(memory_, kept(), path, texts...); };
-      if (among() == nullptr) return write();
-      if constexpr (shards_batch) {
-        if (among()->rank() == 0) among()->guarded(write);
-        among()->agree(0, "what they saved");
-      }
+      if constexpr (!shards_batch) return write();
+      else detail::agreement(processes(), "a file that rank 0 saves").in_first(write);
     }
   }
   /// Reads a file that `save` wrote, and returns the texts in the file. Also reads parameters and states from a file
@@ -581,6 +580,13 @@ class program {
       if constexpr (accumulates) zero_grad();
       return texts;
     }
+  }
+
+  /// Returns the group of processes that share the shards, or null if there is one process.
+  detail::process_group* processes() const
+    requires(shards_batch)
+  {
+    return among_ == nullptr ? nullptr : &among_->group();
   }
 
   /// Returns the arena, the working memory of a training step. It can be inspected.
