@@ -125,9 +125,9 @@ class exchange {
     double since = begin;
     while (const shared_numbers* open = first_open()) {
       if (poll()) since = group_.now();
-      else if (group_.now() - since > limit) end_wait(*open, " has waited ", limit);
-      else if (!was_asked && group_.notes().must_not_wait())
-        end_wait(*open, " got SIGTERM. It had waited ", since - begin);
+      else if (group_.now() - since > limit)
+        end_wait(*open, text_of({"has waited ", text_of(static_cast<std::int64_t>(limit)), " s"}));
+      else if (!was_asked && group_.notes().must_not_wait()) end_wait(*open, "got SIGTERM while it waited");
     }
     if (!is_long) group_.notes().seconds_waited += since - begin;
   }
@@ -222,12 +222,10 @@ class exchange {
     if (text.starts_with("cairn: ")) text.remove_prefix(7);
     end_all(text_of({"rank ", text_of(rank()), " of ", text_of(size()), ": ", text}));
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void end_wait(const shared_numbers& open, std::string_view why,
-                                                       double seconds) {
+  [[noreturn, gnu::cold, gnu::noinline]] void end_wait(const shared_numbers& open, std::string_view what_happened) {
     const int stage = states_[static_cast<std::size_t>(&open - all_.data())].stage;
-    end_all(
-        text_of({"rank ", text_of(rank()), why, text_of(static_cast<std::int64_t>(seconds)), " s for rank ",
-                 text_of(partner_in(round_of(stage))), " in step ", text_of(group_.notes().step), ", ", open.what}));
+    end_all(text_of({"rank ", text_of(rank()), " ", what_happened, " for rank ", text_of(partner_in(round_of(stage))),
+                     " in step ", text_of(group_.notes().step), ", ", open.what}));
   }
   void compare(std::uint64_t value, std::string_view differs) {
     value = hash64_of({reinterpret_cast<const char*>(&program_), sizeof program_}, value);
