@@ -3,6 +3,9 @@
 #include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cairn/cairn.hpp>
+#include <cairn/data/ahead.hpp>
+#include <cairn/data/augment.hpp>
+#include <cairn/data/shards.hpp>
 #include <cairn/train/loop.hpp>
 #include <csignal>
 #include <cstdio>
@@ -154,6 +157,35 @@ BOOST_AUTO_TEST_CASE(any_number_of_processes_leaves_the_same_folder) {
   for (const int size : {1, 2, 4}) {
     const auto path = here.path / std::to_string(size);
     BOOST_TEST(run_among(size, options_of(path), {}, std::pair{end, state.step}) == "");
+    BOOST_TEST((files_of(path) == expected));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(data_in_shards_is_the_same_for_any_number_of_processes) {
+  const folder here;
+  const auto batches = [](int epoch) {
+    return data::batches<4>(examples(), seed{5}, epoch).changed([](auto images, random_sequence& random) {
+      data::mirror(images, {2, 3}, random);
+    });
+  };
+  const auto go = [&](auto& step, const std::filesystem::path& path, auto data) {
+    step.init(seed{1});
+    train::loop run{step, {.epochs = 2, .folder = path, .resume = true, .log_every = 1, .shows_progress = false}};
+    run(data, [&](double rate, const auto& batch) {
+      return step.train({.lr = rate},
+                        [&](int s) { return inputs(bind<"x">(batch[s].images), bind<"y">(batch[s].labels)); });
+    });
+    return files_of(path);
+  };
+  trainer alone;
+  const auto expected = go(alone, here.path / "alone", [&](int epoch) { return data::shards<4>(batches(epoch)); });
+  for (const int size : {2, 4}) {
+    const auto path = here.path / std::to_string(size);
+    const std::string end = in_processes(size, [&](process_group& group) {
+      trainer step{group};
+      go(step, path, [&](int epoch) { return data::ahead(data::shards<4>(batches(epoch), group)); });
+    });
+    BOOST_TEST(end == "");
     BOOST_TEST((files_of(path) == expected));
   }
 }
