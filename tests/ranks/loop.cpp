@@ -110,9 +110,13 @@ int main(int count, char** arguments) {
     }
     mpi::ranks all{count, arguments};
     trainer step{all};
-    run_all(step, &all, given);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
+    try {
+      run_all(step, &all, given);
+    } catch (const std::exception& error) {  // mpirun may end a process as soon as another one has left mpi::ranks
+      std::fprintf(stderr, "%s\n", error.what());
+      throw;
+    }
+  } catch (const std::exception&) {
     return 3;
   }
 }

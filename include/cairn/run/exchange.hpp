@@ -117,7 +117,7 @@ class exchange {
     return any;
   }
   /// Waits until everything that was launched has ended. Ends all processes if there is no progress for too long, or if
-  /// a request to stop that forbids to wait comes meanwhile. A long wait may take ten times as long as others.
+  /// SIGTERM comes meanwhile. A long wait may take ten times as long as others.
   void finish(bool is_long = false) {
     const double begin = group_.now();
     const double limit = group_.patience() * (is_long || !has_stepped_ ? 10 : 1);
