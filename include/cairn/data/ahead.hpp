@@ -23,8 +23,8 @@ struct ahead_options {
   std::array<setting, 1> settings() const { return {setting::at_least_one("threads", threads)}; }
 };
 
-/// The batches of a range, such as data::batches, prepared on threads of their own: while one batch is used, the threads
-/// gather the next ones. The range has size(), make_slot() and prepare(index, slot), as batch_range has.
+/// The batches of data::batches, or the steps of data::shards, prepared on threads of their own: while one batch is
+/// used, the threads gather the next ones.
 ///
 /// The batches have the order and the numbers of the range, for any number of threads. They can be iterated over once.
 /// The object may be moved at any time, also while its threads run. If a change of the batches throws, the iterator
@@ -153,10 +153,16 @@ class ahead_range {
 
 /// Has threads prepare batches: `for (auto [x, y] : data::ahead(data::batches<128>(set, seed{1}, epoch)))`. Throws
 /// std::invalid_argument if the number of threads is below 1.
-template <class Range>
-  requires requires { typename Range::slot; }
-ahead_range<Range> ahead(Range batches, ahead_options options = {}) {
-  return ahead_range<Range>(std::move(batches), options);
+template <int B, class Change, int Part>
+ahead_range<batch_range<B, Change, Part>> ahead(batch_range<B, Change, Part> batches, ahead_options options = {}) {
+  return ahead_range<batch_range<B, Change, Part>>(std::move(batches), options);
+}
+/// Has threads prepare the shards of this process:
+/// `for (auto batch : data::ahead(data::shards<8>(data::batches<128>(set, seed{1}, epoch), all)))`.
+template <int L, int B, class Change, int Part>
+ahead_range<shard_range<L, batch_range<B, Change, Part>>> ahead(shard_range<L, batch_range<B, Change, Part>> steps,
+                                                                ahead_options options = {}) {
+  return ahead_range<shard_range<L, batch_range<B, Change, Part>>>(std::move(steps), options);
 }
 
 }  // namespace cairn::data

@@ -43,6 +43,11 @@ struct batch_options {
 /// Stands for the change of batches that are not changed.
 struct unchanged {};
 
+template <int L, class Batches>
+class shard_range;
+template <class Range>
+class ahead_range;
+
 /// The batches of a data set. The data set must outlive them. All batches have B examples. If Part is less than B, the
 /// batches are made of microbatches of Part examples, and the last batch may have fewer of them. A program with
 /// microbatch<up_to<B / Part>> takes such batches.
@@ -117,6 +122,14 @@ class batch_range {
   iterator begin() { return {this, 0}; }
   iterator end() { return {this, size()}; }
 
+ private:
+  template <int, class, int>
+  friend class batch_range;
+  template <int, class>
+  friend class shard_range;
+  template <class>
+  friend class ahead_range;
+
   /// Memory in which a batch is prepared. Each thread of data::ahead has its own.
   struct slot {
     std::vector<float> images;
@@ -148,10 +161,6 @@ class batch_range {
     }
     return {view, labels_at(labels.data())};
   }
-
- private:
-  template <int, class, int>
-  friend class batch_range;
 
   batch_range(batch_range<B, unchanged, Part> from, Change change)
       : set_(from.set_),

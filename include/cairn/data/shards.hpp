@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
-#include "cairn/data/errors.hpp"
+#include "cairn/data/batches.hpp"
 #include "cairn/run/processes.hpp"
 
 #include <cstddef>
@@ -16,11 +16,11 @@
 namespace cairn::data {
 
 /// Training steps of L shards. Shard s of step t is batch t L + s of a range, such as data::batches or data::windows,
-/// which has size() and operator[]. The data of a shard is therefore a function of the seed, the epoch, the step and the
-/// shard, whatever the number of processes is. Batches that do not fill a step are left out.
+/// which has size() and operator[]. The data of a shard is therefore a function of the seed, the epoch, the step and
+/// the shard, whatever the number of processes is. Batches that do not fill a step are left out.
 ///
-/// Each step is indexed by a shard, for the callback of program::train. A batch is prepared when its shard is asked for.
-/// Its views are valid until another shard is asked for. An iterator is valid until the range is moved.
+/// Each step is indexed by a shard, for the callback of program::train. A batch is prepared when its shard is asked
+/// for. Its views are valid until another shard is asked for. An iterator is valid until the range is moved.
 template <int L, class Batches>
 class shard_range {
   static_assert(L > 0, "cairn: a step has one shard or more");
@@ -78,6 +78,10 @@ class shard_range {
   iterator begin() { return {this, 0}; }
   iterator end() { return {this, size()}; }
 
+ private:
+  template <class>
+  friend class ahead_range;
+
   /// Memory in which the own shards of a step are prepared. Each thread of data::ahead has its own.
   struct slot {
     std::vector<typename Batches::slot> memory;
@@ -109,7 +113,6 @@ class shard_range {
     return {*this, in};
   }
 
- private:
   /// Returns the index of a shard among the own ones.
   std::size_t own_index(int shard) const {
     if (shard < first_ || shard >= first_ + count_)

@@ -138,9 +138,9 @@ struct no_validation {};
 ///
 /// If several processes share the shards of the program, all of them make the training loop and call it. Rank 0 alone
 /// writes files and shows progress. All processes take the same decisions. They also take SIGUSR1 as a request to stop.
-/// A request in one process ends the run of all processes after the same training step. If something fails in a process,
-/// this process throws as below, and the others throw program_error with its message. `sum_over` shares a validation
-/// among the processes.
+/// A request in one process ends the run of all processes after the same training step. If the folder or a file fails
+/// in a process, this process throws as below, and the others throw program_error with its message. `sum_over` shares a
+/// validation among the processes.
 template <class Program>
 class loop {
  public:
@@ -178,7 +178,8 @@ class loop {
   /// `shows_progress` is false.
   ///
   /// `data(epoch)` returns the batches of an epoch, a range with size(). `go(rate, batch)` does one training step and
-  /// returns its loss. `validate()` returns how good the program is.
+  /// returns its loss. `validate()` returns how good the program is. If there are several processes, the result of
+  /// rank 0 counts.
   ///
   /// Throws std::invalid_argument if there is no `validate` and an option says what is done with validations, if an
   /// epoch has no batches, or if a learning rate is negative or not finite. Throws file::write_error if the run cannot

@@ -72,8 +72,8 @@ class team : public agreement<Group> {
     return stop_requests::received() != 0;
   }
 
-  /// Calls `use` in rank 0, without waiting. If there are other processes and `use` throws, rank 0 asks all processes to
-  /// stop, and the next call of `raise_failure` throws.
+  /// Calls `use` in rank 0, without waiting. If there are other processes and `use` throws, rank 0 asks all processes
+  /// to stop, and the next call of `raise_failure` throws.
   void try_in_first(auto use) {
     if (this->rank() > 0) return;
 #ifdef __cpp_exceptions
