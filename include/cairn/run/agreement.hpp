@@ -41,22 +41,22 @@ class agreement {
     std::vector<T> all(static_cast<std::size_t>(size()));
     std::memset(static_cast<void*>(all.data()), 0, all.size() * sizeof(T));
     std::memcpy(static_cast<void*>(&all[static_cast<std::size_t>(rank())]), &own, sizeof(T));
-    join_bits(std::as_writable_bytes(std::span(all)));
+    join_bits(all.data(), all.size() * sizeof(T));
     return all;
   }
-  /// Gives all processes the bitwise or of their bytes. Where all processes but one have zeros, the result is what
-  /// this one process has.
-  void join_bits(std::span<std::byte> bytes) const {
+  /// Gives all processes the bitwise or of their bytes at `data`. Where all processes but one have zeros, the result is
+  /// what this one process has.
+  void join_bits(void* data, std::size_t bytes) const {
     if constexpr (can_share) {
-      if (is_alone() || bytes.empty()) return;
+      if (is_alone() || bytes == 0) return;
       exchange<Group> all(*group_);
-      all.add(static_cast<std::int64_t>(bytes.size()), or_bits, about_);
+      all.add(static_cast<std::int64_t>(bytes), or_bits, about_);
       all.prepare();
       const auto& shared = all[all.count() - 1];
-      std::ranges::copy(bytes, shared.own);
+      std::memcpy(shared.own, data, bytes);
       all.launch(all.count() - 1);
       all.finish(true);
-      std::copy_n(shared.own, bytes.size(), bytes.begin());
+      std::memcpy(data, shared.own, bytes);
     }
   }
   /// Calls `use` in rank 0. If it throws, all processes throw.
@@ -69,15 +69,24 @@ class agreement {
   std::string text_of_first(std::string text) const {
     if (rank() > 0) text.clear();
     text.resize(all_of(text.size())[0]);  // appends zeros in the other processes
-    join_bits(std::as_writable_bytes(std::span(text)));
+    join_bits(text.data(), text.size());
     return text;
   }
   /// Calls `use` in each process. If it throws in some processes, all processes throw: a process in which `use` threw
   /// throws this exception, and the others throw program_error with the message of the first such process.
   void together(auto use) const {
-    if (is_alone()) return use();
-    std::string message;
+    if constexpr (can_share) {
+      if (!is_alone()) return together_with_others(use);
+    }
+    use();
+  }
+
+ private:
+  static constexpr bool can_share = !std::is_void_v<Group>;
+
+  void together_with_others(auto& use) const {
 #ifdef __cpp_exceptions
+    std::string message;
     std::exception_ptr thrown;
     try {
       use();
@@ -88,11 +97,11 @@ class agreement {
       thrown = std::current_exception();
       message = text_of({own_name(), ": an exception that is no std::exception"});
     }
-    const std::vector<std::size_t> lengths = all_of(message.size());
+    const auto lengths = all_of(message.size());
     for (std::size_t first = 0; first < lengths.size(); ++first) {
       if (lengths[first] == 0) continue;
-      if (std::cmp_not_equal(first, rank())) message.assign(lengths[first], '\0');
-      join_bits(std::as_writable_bytes(std::span(message)));
+      if (first != static_cast<std::size_t>(rank())) message.assign(lengths[first], '\0');
+      join_bits(message.data(), message.size());
       if (thrown) std::rethrow_exception(thrown);
       refuse(program_error(message));
     }
@@ -100,10 +109,6 @@ class agreement {
     use();
 #endif
   }
-
- private:
-  static constexpr bool can_share = !std::is_void_v<Group>;
-
   std::string own_name() const { return text_of({"cairn: rank ", text_of(rank()), " of ", text_of(size())}); }
   static std::string_view without_cairn(std::string_view message) {
     if (message.starts_with("cairn: ")) message.remove_prefix(7);

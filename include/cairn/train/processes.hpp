@@ -6,13 +6,11 @@
 #include "cairn/run/agreement.hpp"
 #include "cairn/train/stop.hpp"
 
-#include <algorithm>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -101,38 +99,48 @@ class team : public agreement<Group> {
   /// Throws program_error in all processes if the texts of two of them differ.
   void check_equal(std::string_view text, std::string_view what) const {
     const std::vector<std::uint64_t> all = this->all_of(cairn::detail::hash64_of(text));
-    const auto other = std::ranges::find_if(all, [&](std::uint64_t one) { return one != all[0]; });
-    if (other != all.end())
-      refuse(program_error(text_of({"cairn: ranks 0 and ", text_of(other - all.begin()), " differ in ", what})));
+    for (std::size_t other = 1; other < all.size(); ++other) {
+      if (all[other] == all[0]) continue;
+      refuse(program_error(
+          text_of({"cairn: ranks 0 and ", text_of(static_cast<std::int64_t>(other)), " differ in ", what})));
+    }
   }
 
   /// Ends an epoch. Returns the result that rank 0 has. If `shows` is true, rank 0 says for which process the others
   /// waited most: for the one that itself waited least.
   double end_epoch(double result, bool shows) {
     if constexpr (can_share) {
-      if (this->is_alone()) return result;
-      cairn::detail::group_notes& notes = group_->notes();
-      struct facts {
-        double result, waited;
-        bool asks;
-      };
-      const std::vector<facts> all = this->all_of(facts{result, notes.seconds_waited - waited_before_, notes.asks()});
-      waited_before_ = notes.seconds_waited;
-      notes.is_asked_to_stop = notes.is_asked_to_stop || std::ranges::any_of(all, &facts::asks);
-      const auto slowest = std::ranges::min_element(all, {}, &facts::waited);
-      double more = 0;
-      for (const facts& one : all) more += one.waited - slowest->waited;
-      if (shows)
-        std::fprintf(stderr, "the slowest process was rank %d: each of the others waited %s s longer, on average\n",
-                     static_cast<int>(slowest - all.begin()),
-                     cairn::detail::with_places(more / static_cast<double>(all.size() - 1), 1).c_str());
-      return all[0].result;
+      if (!this->is_alone()) return end_epoch_of_all(result, shows);
     }
     return result;
   }
 
  private:
   static constexpr bool can_share = !std::is_void_v<Group>;
+
+  struct end_of_epoch {
+    double result, waited;
+    std::uint64_t asks;  // not 0 if the process asks all processes to stop
+  };
+  double end_epoch_of_all(double result, bool shows) {
+    auto& notes = group_->notes();
+    const std::vector<end_of_epoch> all =
+        this->all_of(end_of_epoch{result, notes.seconds_waited - waited_before_, notes.asks()});
+    waited_before_ = notes.seconds_waited;
+    std::size_t slowest = 0;
+    double waited = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all[i].waited < all[slowest].waited) slowest = i;
+      waited += all[i].waited;
+      if (all[i].asks != 0) notes.is_asked_to_stop = true;
+    }
+    const double longer =
+        (waited - static_cast<double>(all.size()) * all[slowest].waited) / static_cast<double>(all.size() - 1);
+    if (shows)
+      std::fprintf(stderr, "the slowest process was rank %d: each of the others waited %s s longer, on average\n",
+                   static_cast<int>(slowest), cairn::detail::with_places(longer, 1).c_str());
+    return all[0].result;
+  }
 
   Group* group_;
   double waited_before_ = 0;  // seconds that this process had waited when the last epoch ended
@@ -159,7 +167,7 @@ double sum_over(const Program& program, Batches&& batches, Value value) {
         values[number] = static_cast<double>(value(*at));
     }
   });
-  all.join_bits(std::as_writable_bytes(std::span(values)));
+  all.join_bits(values.data(), values.size() * sizeof(double));
   double sum = 0;
   for (const double each : values) sum += each;
   return sum;
