@@ -27,6 +27,8 @@ namespace {
 
 static_assert(std::input_iterator<data::batch_range<4>::iterator>);
 static_assert(std::ranges::sized_range<data::batch_range<4>>);
+static_assert(std::input_iterator<data::shard_range<2, data::batch_range<4>>::iterator>);
+static_assert(std::ranges::sized_range<data::shard_range<2, data::batch_range<4>>>);
 
 template <class Set>
 concept can_be_batched = requires(Set&& set) { data::batches<4>(static_cast<Set&&>(set)); };
