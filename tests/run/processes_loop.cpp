@@ -49,7 +49,7 @@ const data::dataset& examples() {
   return set;
 }
 
-/// What a test does in a run: before a training step, and in the evaluation of a batch.
+/// Functions that a test calls in a run: before a training step, and before the evaluation of a batch.
 struct events {
   std::function<void(const process_group*, std::int64_t)> before_step = [](const process_group*, std::int64_t) {};
   std::function<void(const process_group*)> before_batch = [](const process_group*) {};

@@ -15,9 +15,9 @@
 
 namespace cairn::data {
 
-/// Training steps of L shards. Shard s of step t is batch t L + s of a range, such as data::batches or data::windows,
-/// which has size() and operator[]. The data of a shard is therefore a function of the seed, the epoch, the step and
-/// the shard, whatever the number of processes is. Batches that do not fill a step are left out.
+/// Training steps of L shards. Shard s of step t is batch t L + s of a range that has size() and operator[], for
+/// example data::batches or data::windows. The data of a shard is therefore a function of the seed, the epoch, the step
+/// and the shard, whatever the number of processes is. Batches that do not fill a step are left out.
 ///
 /// Each step is indexed by a shard, for the callback of program::train. A batch is prepared when its shard is asked
 /// for. Its views are valid until another shard is asked for. An iterator is valid until the range is moved.
@@ -105,7 +105,7 @@ class shard_range {
     made_slot.batches.reserve(made_slot.memory.size());
     return made_slot;
   }
-  /// Returns step number `number`, whose own shards are prepared in `in`.
+  /// Prepares the own shards of step number `number` in `in`, and returns this step.
   prepared_step prepare(std::int64_t number, slot& in) const {
     in.batches.clear();
     for (int i = 0; i < count_; ++i)
@@ -145,7 +145,7 @@ template <int L, class Batches>
 shard_range<L, Batches> shards(Batches batches) {
   return shard_range<L, Batches>(std::move(batches));
 }
-/// Takes the shards of this process only, so that data::ahead does not prepare those of other processes:
+/// Takes the shards of this process only, so that data::ahead does not prepare shards of other processes:
 /// `data::ahead(data::shards<8>(data::batches<128>(set, seed{1}, epoch), all))`.
 template <int L, class Batches>
 shard_range<L, Batches> shards(Batches batches, const cairn::detail::process_group& all) {

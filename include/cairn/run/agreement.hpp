@@ -1,5 +1,5 @@
-// What the processes of a group tell each other between training steps. All processes call these functions in the same
-// order. The functions wait, and allocate memory.
+// Messages between training steps, by which the processes of a group agree. All processes call these functions in the
+// same order. The functions wait, and allocate memory.
 #pragma once
 
 #include "cairn/base/refuse.hpp"
@@ -72,8 +72,9 @@ class agreement {
     join_bits(text.data(), text.size());
     return text;
   }
-  /// Calls `use` in each process. If it throws in some processes, all processes throw: a process in which `use` threw
-  /// throws this exception, and the others throw program_error with the message of the first such process.
+  /// Calls `use` in each process. If `use` throws in some processes, all processes throw. A process in which `use`
+  /// threw throws this exception again. The others throw program_error with the message of the first process in which
+  /// `use` threw.
   void together(auto use) const {
     if constexpr (can_share) {
       if (!is_alone()) return together_with_others(use);

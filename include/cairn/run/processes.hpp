@@ -31,14 +31,14 @@ class transfer_list {
   virtual bool is_done(int index) = 0;
 };
 
-/// A request to stop that a process has received, such as a signal.
+/// A request to stop that a process has received, for example as a signal.
 enum class stop_request : std::uint8_t {
   none,
   after_step,          ///< the run ends after a training step
   at_once_if_waiting,  ///< the run ends after a training step, or at once if the request came while the process waited
 };
 
-/// What the training steps of a process and the training loop tell each other.
+/// Facts that the training steps of a process and its training loop tell each other.
 struct group_notes {
   std::int64_t step = 0;      ///< number of the last training step that began, for messages
   double seconds_waited = 0;  ///< how long training steps have waited for other processes
@@ -49,6 +49,7 @@ struct group_notes {
 
   /// Returns true if this process asks all processes to stop.
   bool asks() const { return asks_to_stop || (received != nullptr && received() != stop_request::none); }
+  /// Returns true if a wait that is open must end at once.
   bool must_not_wait() const { return received != nullptr && received() == stop_request::at_once_if_waiting; }
 };
 

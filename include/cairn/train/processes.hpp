@@ -1,5 +1,5 @@
-// What training does if several processes share the shards of a program: validations in which each process evaluates a
-// part, and decisions that all processes take alike.
+// Training in several processes that share the shards of a program: each process evaluates a part of a validation, and
+// all processes take the same decisions.
 #pragma once
 
 #include "cairn/base/decimal.hpp"
@@ -106,8 +106,8 @@ class team : public agreement<Group> {
     }
   }
 
-  /// Ends an epoch. Returns the result that rank 0 has. If `shows` is true, rank 0 says for which process the others
-  /// waited most: for the one that itself waited least.
+  /// Ends an epoch. Returns the result that rank 0 has. If `shows` is true, rank 0 prints which process was the
+  /// slowest. The other processes waited for the process that itself waited least.
   double end_epoch(double result, bool shows) {
     if constexpr (can_share) {
       if (!this->is_alone()) return end_epoch_of_all(result, shows);
@@ -143,8 +143,8 @@ class team : public agreement<Group> {
   }
 
   Group* group_;
-  double waited_before_ = 0;  // seconds that this process had waited when the last epoch ended
-  std::exception_ptr failure_;
+  double waited_before_ = 0;    // seconds that this process had waited when the last epoch ended
+  std::exception_ptr failure_;  // what `try_in_first` has thrown
 };
 }  // namespace detail
 
@@ -155,7 +155,7 @@ class team : public agreement<Group> {
 /// call the function, and all get the same sum, which has the same bits for any number of processes. The values must
 /// therefore not depend on one another. If `value` throws in a process, all processes throw.
 ///
-/// `batches` is a range with size(), such as data::batches.
+/// `batches` is a range with size(), for example data::batches.
 template <class Program, class Batches, class Value>
 double sum_over(const Program& program, Batches&& batches, Value value) {
   const detail::agreement all(detail::group_of(program), "the values of batches");
