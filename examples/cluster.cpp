@@ -2,6 +2,7 @@
 // same bits in the end as if one process had trained them.
 #include <cairn/cairn.hpp>
 #include <cairn/data/idx.hpp>
+#include <cairn/data/shards.hpp>
 #include <cairn/mpi.hpp>
 #include <chrono>
 #include <cstdio>
@@ -11,7 +12,7 @@
 #include <string_view>
 
 using namespace cairn;
-constexpr int rows = 16;  // rows of a shard; a batch has eight shards
+constexpr int rows = 16;  // rows of a shard; a training step has eight shards
 constexpr auto images = input<"images", rows, 784>;
 constexpr auto classes = labels<"classes", 10, rows>;
 constexpr auto feed_forward = nn::linear<"fc1", 1024> | nn::gelu | nn::linear<"fc2", 256>;
@@ -28,8 +29,10 @@ constexpr int steps = 20;
 float train(trainer& step, const data::train_and_test& set) {
   step.init(seed{42});
   float last = 0;
-  for (auto [x, y] : data::batches<8 * rows>(set.train, seed{42}, 0) | std::views::take(steps))
-    last = step.train(bind<"images">(x), bind<"classes">(y));  // each process uses its own shards
+  for (auto batch : data::shards<8>(data::batches<rows>(set.train, seed{42}, 0)) | std::views::take(steps))
+    last = step.train([&](int s) {  // each process gathers its own shards
+      return inputs(bind<"images">(batch[s].images), bind<"classes">(batch[s].labels));
+    });
   return last;
 }
 std::size_t hash_of_parameters(trainer& step) {

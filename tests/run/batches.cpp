@@ -1,13 +1,22 @@
 #include "cairn/data/ahead.hpp"
+#include "cairn/data/shards.hpp"
+#include "cairn/data/windows.hpp"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
+#include <cstdlib>
 #include <iterator>
+#include <memory>
+#include <numeric>
 #include <ranges>
 #include <set>
+#include <span>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -18,6 +27,8 @@ namespace {
 
 static_assert(std::input_iterator<data::batch_range<4>::iterator>);
 static_assert(std::ranges::sized_range<data::batch_range<4>>);
+static_assert(std::input_iterator<data::shard_range<2, data::batch_range<4>>::iterator>);
+static_assert(std::ranges::sized_range<data::shard_range<2, data::batch_range<4>>>);
 
 template <class Set>
 concept can_be_batched = requires(Set&& set) { data::batches<4>(static_cast<Set&&>(set)); };
@@ -213,6 +224,103 @@ BOOST_AUTO_TEST_CASE(what_a_change_throws_comes_out_of_the_iterator) {
     BOOST_CHECK_THROW(go(), std::runtime_error);
     BOOST_TEST(seen == bad);
   }
+}
+
+/// One process of a group that exchanges nothing.
+struct silent_process final : cairn::detail::process_group {
+  int own, all;
+  silent_process(int rank, int size) : own(rank), all(size) {}
+  int rank() const override { return own; }
+  int size() const override { return all; }
+  double patience() const override { return 1; }
+  double now() override { return 0; }
+  std::unique_ptr<transfer_list> prepare(std::span<const transfer>) override { return nullptr; }
+  [[noreturn]] void end_all(std::string_view) override { std::abort(); }
+};
+/// Returns all numbers of the shards [first, last) of each step, by step.
+template <class Range>
+auto numbers_of_shards(Range steps, int first, int last) {
+  std::vector<std::vector<float>> all;
+  for (const auto& step : steps) {
+    auto& numbers = all.emplace_back();
+    for (int s = first; s < last; ++s) {
+      numbers.insert(numbers.end(), step[s].images.begin(), step[s].images.end());
+      numbers.insert(numbers.end(), step[s].labels.begin(), step[s].labels.end());
+    }
+  }
+  return all;
+}
+
+BOOST_AUTO_TEST_CASE(shards_of_a_step_are_batches_that_follow_one_another) {
+  const auto set = numbered(50);
+  const auto batches = [&] { return data::batches<4>(set, seed{1}, 2).changed(add); };
+  auto each = batches();
+  BOOST_TEST(each.size() == 12);
+  std::vector<std::vector<float>> expected;
+  for (int number = 0; number < 12; ++number) {
+    if (number % 4 == 0) expected.emplace_back();
+    const auto [x, y] = each[number];
+    expected.back().insert(expected.back().end(), x.begin(), x.end());
+    expected.back().insert(expected.back().end(), y.begin(), y.end());
+  }
+  BOOST_TEST(data::shards<8>(batches()).size() == 1);  // the last four batches do not fill a step
+  BOOST_TEST((numbers_of_shards(data::shards<4>(batches()), 0, 4) == expected));
+  // Each process has its shards of the same steps, also if threads prepare them.
+  const std::size_t numbers_of_shard = expected[0].size() / 4;
+  for (const int size : {1, 2, 4}) {
+    for (int rank = 0; rank < size; ++rank) {
+      const silent_process all(rank, size);
+      const int first = 4 / size * rank, last = 4 / size * (rank + 1);
+      std::vector<std::vector<float>> own;
+      for (const auto& step : expected)
+        own.emplace_back(step.begin() + static_cast<std::ptrdiff_t>(numbers_of_shard) * first,
+                         step.begin() + static_cast<std::ptrdiff_t>(numbers_of_shard) * last);
+      BOOST_TEST((numbers_of_shards(data::shards<4>(batches(), all), first, last) == own));
+      for (const int threads : {1, 3})
+        BOOST_TEST((
+            numbers_of_shards(data::ahead(data::shards<4>(batches(), all), {.threads = threads}), first, last) == own));
+    }
+  }
+}
+BOOST_AUTO_TEST_CASE(a_process_prepares_its_own_shards_alone) {
+  const auto set = numbered(64);
+  std::atomic<int> prepared = 0;
+  const auto counting = [&](auto, cairn::random_sequence&) { ++prepared; };
+  const auto batches = [&] { return data::batches<4>(set, seed{1}, 0).changed(counting); };
+  numbers_of_shards(data::shards<8>(batches()), 2, 4);  // each shard is asked for twice, for its images and labels
+  BOOST_TEST(prepared == 4);                            // two steps of two shards
+  prepared = 0;
+  const silent_process all(1, 4);
+  numbers_of_shards(data::ahead(data::shards<8>(batches(), all)), 2, 4);
+  BOOST_TEST(prepared == 4);
+}
+BOOST_AUTO_TEST_CASE(shards_that_do_not_fit_are_refused) {
+  const auto set = numbered(40);
+  const silent_process all(1, 2);
+  BOOST_CHECK_THROW(data::shards<16>(data::batches<4>(set)), data::size_error);
+  BOOST_CHECK_THROW(data::shards<4>(data::batches<4>(set), silent_process(0, 3)), data::size_error);
+  BOOST_CHECK_THROW(data::shards<4>(data::batches<4>(set), silent_process(0, 8)), data::size_error);
+  auto steps = data::shards<4>(data::batches<4>(set), all);
+  const auto step = *steps.begin();
+  BOOST_CHECK_NO_THROW(step[2]);
+  for (const int other : {-1, 1, 4})
+    BOOST_CHECK_EXCEPTION(step[other], data::option_error, [&](const data::option_error& error) {
+      return error.what() == "shard of this process: expected 2 to 3, got " + std::to_string(other);
+    });
+}
+BOOST_AUTO_TEST_CASE(windows_can_be_shards) {
+  std::vector<std::int32_t> tokens(100);
+  std::iota(tokens.begin(), tokens.end(), 0);
+  auto each = data::windows<2, 5>(tokens, seed{1}, 0);
+  std::vector<std::int32_t> expected, found;
+  for (const auto& window : each) expected.insert(expected.end(), window.inputs.begin(), window.inputs.end());
+  auto steps = data::shards<3>(data::windows<2, 5>(tokens, seed{1}, 0));
+  for (const auto& step : steps) {
+    for (int s = 0; s < 3; ++s) found.insert(found.end(), step[s].inputs.begin(), step[s].inputs.end());
+  }
+  BOOST_TEST(std::ssize(found) == steps.size() * 30);
+  BOOST_TEST(std::ranges::equal(found, std::span(expected).first(found.size())));
+  BOOST_TEST(steps.begin().description() == "3 shards: " + each.begin().description());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,6 +9,7 @@
 namespace {
 
 using namespace divided;
+using namespace thread_processes;
 
 constexpr nn::batch_norm_options local{.statistics = nn::batch_statistics::local};
 template <double Rate = 0.25, int Ignored = 0, double Scale = 0.1, auto Start = initial::normal(0.5)>

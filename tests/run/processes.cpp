@@ -7,6 +7,7 @@
 namespace {
 
 using namespace divided;
+using namespace thread_processes;
 
 constexpr nn::batch_norm_options local{.statistics = nn::batch_statistics::local};
 /// The weights have more than a bucket of gradients, and the counts are not whole numbers.

@@ -9,6 +9,7 @@
 namespace {
 
 using namespace divided;
+using namespace thread_processes;
 
 constexpr nn::batch_norm_options local{.statistics = nn::batch_statistics::local};
 /// The gradients have two buckets if Width is 264, and less than a bucket if Width is 7. There are a parameter with a

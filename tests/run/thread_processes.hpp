@@ -1,5 +1,5 @@
-// Processes that are threads, for tests of programs that share the shards of a batch. The messages between them arrive late or
-// early and in a random order. tests/tools/ranks.py has processes of MPI.
+// Processes that are threads, for tests of programs that share the shards of a batch. The messages between them arrive
+// late or early and in a random order. tests/tools/ranks.py has processes of MPI.
 #pragma once
 
 #include <cairn/cairn.hpp>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace divided {
+namespace thread_processes {
 
 using namespace cairn;
 using detail::process_group, detail::transfer, detail::transfer_list;
@@ -40,7 +40,11 @@ class post_office {
   void prepare(const line_name& name, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     line& at = lines_[name];
+    const std::byte* const before = at.early.data();
     at.early.resize(std::max(at.early.size(), bytes));
+    for (message_end& one : at.sent) {
+      if (one.buffer == before) one.buffer = at.early.data();  // a message of an earlier program is still under way
+    }
     at.sent.reserve(4);
     at.awaited.reserve(4);
   }
@@ -242,4 +246,4 @@ std::string in_processes(int size, auto use, double patience = 60) {
   return office.end();
 }
 
-}  // namespace divided
+}  // namespace thread_processes

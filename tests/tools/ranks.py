@@ -4,11 +4,16 @@
 A run must save the same file for any number of processes and threads, with Open MPI and MPICH, over shared memory and
 TCP. It must also do so if another number of processes goes on with it, or if each process keeps a part of the moments.
 A process that is killed, that throws, that waits for ever, or that runs another program must end all processes, within
-seconds. tests/ranks/train.cpp is the run. In addition, the program of docs/processes.md must compile.
+seconds. tests/ranks/train.cpp is the run.
+
+A training loop must leave the same folder for any number of processes. A request to stop in one process must end all
+processes after the same training step. tests/ranks/loop.cpp is this run. In addition, the program of docs/processes.md
+must compile.
 """
 
 import hashlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -21,6 +26,7 @@ from readme import blocks
 
 flags = ["-std=c++20", "-O1", "-march=native", "-fopenmp", "-Wall", "-Wextra", "-Wconversion", "-Wno-psabi", "-Werror",
          "-Iinclude"]
+programs = ["train", "loop"]
 packages = {"open": "ompi-c", "mpich": "mpich"}
 starters = {"open": "mpirun.openmpi", "mpich": "mpiexec.mpich"}
 # Open MPI refuses to run as root, and to start more processes than there are cores, unless it is told otherwise. It
@@ -47,18 +53,23 @@ class runs:
                                   check=True).stdout.split() for kind in ("--cflags", "--libs")]
         page = "".join(blocks((top / "docs/processes.md").read_text(), "cpp"))
         printed = ""
-        for source, text in [["-fsyntax-only", "-x", "c++", "-"], page], [["tests/ranks/train.cpp"], None]:
-            done = subprocess.run(["g++", *flags, *options[0], *source, "-o", self.folder / library, *options[1], "-lz"],
+        sources = [[["-fsyntax-only", "-x", "c++", "-"], page]]
+        sources += [[[f"tests/ranks/{program}.cpp", "-o", self.path(library, program)], None] for program in programs]
+        for source, text in sources:
+            done = subprocess.run(["g++", *flags, *options[0], *source, *options[1], "-lz"],
                                   cwd=top, input=text, text=True, capture_output=True)
             printed += done.stdout + done.stderr
         return printed
 
-    def start(self, library, processes, model, file, *words, threads=1, transport="memory", starter=None,
+    def path(self, library, program):
+        return self.folder / f"{library}-{program}"
+
+    def start(self, library, processes, *words, program="train", threads=1, transport="memory", starter=None,
               variables={}):
         command = [starters[starter or library], "-n", str(processes)] if processes else []
         words = [str(word) for word in words]
         return subprocess.Popen(
-            [*command, self.folder / library, model, str(file), *words], text=True, errors="replace",
+            [*command, self.path(library, program), *words], text=True, errors="replace",
             env=os.environ | settings | transports[library, transport] | {"OMP_NUM_THREADS": str(threads)} | variables,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
@@ -89,7 +100,7 @@ class runs:
         found = []
         for entry in Path("/proc").glob("[0-9]*"):
             try:
-                if os.readlink(entry / "exe") == str(self.folder / library):
+                if os.readlink(entry / "exe") in [str(self.path(library, program)) for program in programs]:
                     found.append(int(entry.name))
             except OSError:
                 pass  # the process has ended
@@ -185,6 +196,91 @@ def faults(run, folder):
                "" if seconds < 5 and process.returncode != 0 else f"took {seconds:.1f} s: {printed}")
 
 
+def files_of(folder):
+    """Returns the hashes of the files of a run, by name. The seconds in the log are left out."""
+    files = {file.name: file.read_bytes() for file in folder.iterdir()}
+    rows = files["log.csv"].splitlines()
+    files["log.csv"] = b"\n".join(row[:row.rindex(b",")] for row in rows)
+    return {name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items())}
+
+
+def ends_of(printed):
+    """Returns how the processes ended, without their ranks: one line if they ended alike."""
+    return sorted({line.partition(": ")[2] for line in printed.splitlines() if " after step " in line})
+
+
+def loops(run, folder):
+    """Yields what is checked, and what is wrong or an empty text."""
+    def ended(library, processes, name, *words):
+        return run.ended(run.start(library, processes, folder / name, *words, program="loop"), library)
+
+    def until(process, line):
+        """Returns the numbers of the processes, after the run has printed a line."""
+        numbers = {}
+        for printed in process.stdout:
+            if ": process " in printed:
+                rank, number = printed.removeprefix("rank ").split(": process ")
+                numbers[int(rank)] = int(number)
+            if printed == line:
+                return numbers
+        return numbers
+
+    printed = ended("open", 0, "alone", "alone", 1)[1]
+    yield "loop: alone", "" if ends_of(printed) == ["done after step 60"] else printed
+    wanted = files_of(folder / "alone")
+    for library in starters:
+        for processes in 1, 2, 4, 8:
+            name = f"{library}-{processes}"
+            printed = ended(library, processes, name)[1]
+            right = ends_of(printed) == ["done after step 60"] and files_of(folder / name) == wanted
+            right = right and printed.count("epoch ") == 3 and printed.count("slowest") == (3 if processes > 1 else 0)
+            yield f"{library}: loop of {processes} processes", "" if right else printed
+
+        # whom a signal is sent to, or None for mpirun, which passes it on
+        for what, target in {"one process": 3, "mpirun": None}.items():
+            name = f"{library}-asked-{target}"
+            process = run.start(library, 4, folder / name, "pause", 20, program="loop")
+            numbers = until(process, "step 5\n")
+            os.kill(process.pid if target is None else numbers[target], signal.SIGUSR1)
+            printed = run.ended(process, library)[1]
+            ends = ends_of(printed)
+            files = sorted(file.name for file in (folder / name).iterdir())
+            asked = len(ends) == 1 and re.fullmatch(r"asked to stop after step (\d+)", ends[0])
+            right = asked and int(asked[1]) < 20 and files == ["log.csv", f"step-{int(asked[1]):010}.safetensors"]
+            yield f"{library}: SIGUSR1 to {what} ends all after the same step", "" if right else f"{files} {printed}"
+            ended(library, 2, name)
+            right = files_of(folder / name) == wanted
+            yield f"{library}: 2 processes go on", "" if right else str(files_of(folder / name))
+
+        process = run.start(library, 2, folder / f"{library}-wait", "fault", "wait", program="loop")
+        numbers = until(process, "step 3\n")
+        time.sleep(0.5)
+        os.kill(numbers[0], signal.SIGTERM)
+        seconds, printed = run.ended(process, library)
+        says = "cairn: rank 0 got SIGTERM while it waited for rank 1 in step 4, "
+        yield f"{library}: SIGTERM in a wait", "" if says in printed and seconds < 10 else f"{seconds:.1f} s: {printed}"
+
+        process = run.start(library, 2, folder / f"{library}-busy", "fault", "busy", program="loop")
+        numbers = until(process, "step 3\n")
+        time.sleep(0.3)
+        os.kill(numbers[0], signal.SIGTERM)
+        printed = run.ended(process, library)[1]
+        yield f"{library}: SIGTERM in no wait", "" if ends_of(printed) == ["asked to stop after step 4"] else printed
+
+        owner = run.start(library, 2, folder / f"{library}-owned", "pause", 100, program="loop")
+        until(owner, "step 3\n")
+        other = run.start(library, 4, folder / f"{library}-owned", program="loop")
+        printed = other.communicate(timeout=60)[0]
+        right = printed.count("expected a folder without an owner") == 4
+        yield f"{library}: a folder of another run", "" if right else printed
+        owner.terminate()
+        run.ended(owner, library)
+
+        printed = ended(library, 4, f"{library}-log", "fault", "log")[1]
+        right = printed.count("expected a file to append to") == 4
+        yield f"{library}: a log that cannot be written", "" if right else printed
+
+
 def main(part=""):
     passed = failed = 0
     with tempfile.TemporaryDirectory() as name:
@@ -193,7 +289,7 @@ def main(part=""):
         for printed in for_each(run.compile, packages):
             if printed:
                 sys.exit(printed)
-        for checks in same_bits, faults:
+        for checks in same_bits, faults, loops:
             if part not in checks.__name__:
                 continue
             for what, wrong in checks(run, folder):

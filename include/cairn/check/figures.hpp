@@ -142,8 +142,9 @@ struct exchanged {
   static constexpr auto buckets = plans::find_buckets<Compiled>();
   /// the gradients that are in no bucket, and the states behind them
   static constexpr std::int64_t rest_bytes = sums::bytes - buckets.bytes;
+  /// the outputs, and the number of processes that ask to stop
   static constexpr std::int64_t output_bytes =
-      Compiled::graph.result_count * static_cast<std::int64_t>(sizeof(typename Compiled::real));
+      (Compiled::graph.result_count + 1) * static_cast<std::int64_t>(sizeof(typename Compiled::real));
   static constexpr std::int64_t count_bytes =
       plans::number_of_counts(Compiled::graph) * static_cast<std::int64_t>(sizeof(double));
   /// a hash that all processes compare

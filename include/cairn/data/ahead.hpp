@@ -9,9 +9,11 @@
 #include <deque>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <semaphore>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace cairn::data {
 
@@ -21,16 +23,19 @@ struct ahead_options {
   std::array<setting, 1> settings() const { return {setting::at_least_one("threads", threads)}; }
 };
 
-/// The batches of a range, prepared on threads of their own: while one batch is used, the threads gather the next ones.
+/// The batches of data::batches, or the steps of data::shards, prepared on threads of their own: while one batch is
+/// used, the threads gather the next ones.
+///
 /// The batches have the order and the numbers of the range, for any number of threads. They can be iterated over once.
 /// The object may be moved at any time, also while its threads run. If a change of the batches throws, the iterator
 /// throws the exception when it comes to that batch, and must not be used afterwards.
-template <int B, class Change, int Part>
+template <class Range>
 class ahead_range {
   struct workers;
+  using made = decltype(std::declval<const Range&>().prepare(0, std::declval<typename Range::slot&>()));
 
  public:
-  explicit ahead_range(batch_range<B, Change, Part> batches, ahead_options options = {})
+  explicit ahead_range(Range batches, ahead_options options = {})
       : workers_(std::make_unique<workers>(std::move(batches), options)) {}
 
   /// Returns the number of batches, or 0 after a move.
@@ -38,10 +43,10 @@ class ahead_range {
 
   class iterator {
    public:
-    using value_type = batch<B, Part>;
+    using value_type = made;
     using difference_type = std::ptrdiff_t;
 
-    batch<B, Part> operator*() const { return workers_->slot_of(index_).prepared; }
+    made operator*() const { return *workers_->slot_of(index_).prepared; }
     iterator& operator++() {
       workers_->release(index_++);
       workers_->acquire(index_);
@@ -52,7 +57,7 @@ class ahead_range {
       return at.index_ == at.workers_->batches.size();
     }
     /// Returns the description of the batches that are prepared.
-    std::string description() const { return workers_->batches.description(); }
+    std::string description() const { return workers_->batches.begin().description(); }
 
    private:
     friend ahead_range;
@@ -71,9 +76,8 @@ class ahead_range {
 
  private:
   struct slot {
-    std::vector<float> images;
-    std::array<std::int32_t, std::size_t{B}> labels{};
-    batch<B, Part> prepared{{nullptr, {}}, labels};
+    typename Range::slot memory;
+    std::optional<made> prepared;
     std::exception_ptr thrown;  ///< thrown in place of the batch
   };
   /// A thread, which prepares every n-th batch, and its two slots.
@@ -86,13 +90,13 @@ class ahead_range {
   /// The data that the threads and the iterators share. The address of this data does not change when the range is
   /// moved.
   struct workers {
-    batch_range<B, Change, Part> batches;
+    Range batches;
     std::deque<worker> all;
 
-    workers(batch_range<B, Change, Part> given, ahead_options options) : batches(std::move(given)) {
+    workers(Range given, ahead_options options) : batches(std::move(given)) {
       cairn::detail::check_settings("ahead_options", options.settings());
       for (int i = 0; i < options.threads; ++i) {
-        for (slot& one : all.emplace_back().slots) one.images.resize(B * batches.features());
+        for (slot& one : all.emplace_back().slots) one.memory = batches.make_slot();
       }
     }
     ~workers() {
@@ -127,12 +131,12 @@ class ahead_range {
     void prepare(std::int64_t index, slot& to) {
 #if __cpp_exceptions
       try {
-        to.prepared = batches.gathered(index, to.images, to.labels);
+        to.prepared = std::as_const(batches).prepare(index, to.memory);
       } catch (...) {
         to.thrown = std::current_exception();
       }
 #else
-      to.prepared = batches.gathered(index, to.images, to.labels);
+      to.prepared = std::as_const(batches).prepare(index, to.memory);
 #endif
     }
     /// Waits until a batch is prepared.
@@ -150,8 +154,15 @@ class ahead_range {
 /// Has threads prepare batches: `for (auto [x, y] : data::ahead(data::batches<128>(set, seed{1}, epoch)))`. Throws
 /// std::invalid_argument if the number of threads is below 1.
 template <int B, class Change, int Part>
-ahead_range<B, Change, Part> ahead(batch_range<B, Change, Part> batches, ahead_options options = {}) {
-  return ahead_range<B, Change, Part>(std::move(batches), options);
+ahead_range<batch_range<B, Change, Part>> ahead(batch_range<B, Change, Part> batches, ahead_options options = {}) {
+  return ahead_range<batch_range<B, Change, Part>>(std::move(batches), options);
+}
+/// Has threads prepare the shards of this process:
+/// `for (auto batch : data::ahead(data::shards<8>(data::batches<128>(set, seed{1}, epoch), all)))`.
+template <int L, int B, class Change, int Part>
+ahead_range<shard_range<L, batch_range<B, Change, Part>>> ahead(shard_range<L, batch_range<B, Change, Part>> steps,
+                                                                ahead_options options = {}) {
+  return ahead_range<shard_range<L, batch_range<B, Change, Part>>>(std::move(steps), options);
 }
 
 }  // namespace cairn::data

@@ -43,7 +43,9 @@ struct batch_options {
 /// Stands for the change of batches that are not changed.
 struct unchanged {};
 
-template <int B, class Change = unchanged, int Part = B>
+template <int L, class Batches>
+class shard_range;
+template <class Range>
 class ahead_range;
 
 /// The batches of a data set. The data set must outlive them. All batches have B examples. If Part is less than B, the
@@ -67,7 +69,7 @@ class batch_range {
     const std::int64_t least = pads() ? 1 : Part;
     if (set.size() < least) refuse(size_error("examples for a batch", least, set.size()));
     detail::check(set);
-    if (pads() && set.size() % Part != 0) images_.resize(B * features());
+    if (pads() && set.size() % Part != 0) own_ = make_slot();
   }
   /// Makes shuffled batches. Every permutation is equally likely, and the permutation is a function of the seed and the
   /// epoch. Throws size_error as above.
@@ -76,7 +78,7 @@ class batch_range {
     seed_ = s;
     epoch_ = static_cast<std::uint64_t>(epoch);
     order_ = detail::permutation(set.labels.size(), random_sequence(s, epoch_));
-    images_.resize(B * features());
+    own_ = make_slot();
   }
 
   /// Returns these batches, each of them changed by `change(images, random)` after it was gathered:
@@ -94,6 +96,8 @@ class batch_range {
 
   /// Returns the number of batches.
   std::int64_t size() const { return (rows() + B - 1) / B; }
+  /// Returns batch number `index`, counted from 0. Its views are valid until another batch is asked for.
+  made operator[](std::int64_t index) { return prepare(index, own_); }
 
   class iterator {
    public:
@@ -101,7 +105,7 @@ class batch_range {
     using difference_type = std::ptrdiff_t;
 
     iterator() = default;
-    made operator*() const { return range_->at(index_); }
+    made operator*() const { return (*range_)[index_]; }
     iterator& operator++() { return ++index_, *this; }
     iterator operator++(int) { return {range_, index_++}; }
     friend bool operator==(const iterator&, const iterator&) = default;
@@ -121,36 +125,20 @@ class batch_range {
  private:
   template <int, class, int>
   friend class batch_range;
-  friend class ahead_range<B, Change, Part>;
+  template <int, class>
+  friend class shard_range;
+  template <class>
+  friend class ahead_range;
 
-  batch_range(batch_range<B, unchanged, Part> from, Change change)
-      : set_(from.set_),
-        last_(from.last_),
-        is_shuffled_(from.is_shuffled_),
-        seed_(from.seed_),
-        epoch_(from.epoch_),
-        order_(std::move(from.order_)),
-        images_(std::move(from.images_)),
-        change_(std::move(change)) {
-    images_.resize(B * features());
-  }
-
-  static constexpr bool changes = !std::same_as<Change, unchanged>;
-  bool pads() const { return last_ == last_batch::padded; }
-  /// Returns the number of examples in all batches, with those that pad the last one.
-  std::int64_t rows() const { return (set_->size() + (pads() ? Part - 1 : 0)) / Part * Part; }
-  std::string description() const {
-    return detail::text_of({"batches of ", detail::text_of(B), Part < B ? " in parts of " + detail::text_of(Part) : "",
-                            " of ", detail::text_of(set_->size()), " examples, ", pads() ? "the last one padded, " : "",
-                            changes ? "changed, " : "",
-                            !is_shuffled_ ? "in order" : "shuffled by seed " + std::to_string(seed_.value)});
-  }
-  std::size_t features() const { return static_cast<std::size_t>(set_->features); }
-
-  made at(std::int64_t index) { return gathered(index, images_, labels_); }
-  /// Returns a batch. A batch that need not be gathered is a view of the data set. Another batch is gathered into
-  /// `images` and `labels`, which are the caller's memory.
-  made gathered(std::int64_t index, std::vector<float>& images, std::array<std::int32_t, B>& labels) const {
+  /// Memory in which a batch is prepared. Each thread of data::ahead has its own.
+  struct slot {
+    std::vector<float> images;
+    std::array<std::int32_t, B> labels{};
+  };
+  slot make_slot() const { return {std::vector<float>(B * features()), {}}; }
+  /// Returns batch number `index`, prepared in `in`. A batch that need not be gathered is a view of the data set.
+  made prepare(std::int64_t index, slot& in) const {
+    auto& [images, labels] = in;
     const auto first = static_cast<std::size_t>(index) * B;
     const std::size_t wanted = std::min<std::size_t>(B, static_cast<std::size_t>(rows()) - first);
     const std::size_t count = std::min(wanted, set_->labels.size() - first);
@@ -174,14 +162,35 @@ class batch_range {
     return {view, labels_at(labels.data())};
   }
 
+  batch_range(batch_range<B, unchanged, Part> from, Change change)
+      : set_(from.set_),
+        last_(from.last_),
+        is_shuffled_(from.is_shuffled_),
+        seed_(from.seed_),
+        epoch_(from.epoch_),
+        order_(std::move(from.order_)),
+        own_(make_slot()),
+        change_(std::move(change)) {}
+
+  static constexpr bool changes = !std::same_as<Change, unchanged>;
+  bool pads() const { return last_ == last_batch::padded; }
+  /// Returns the number of examples in all batches, with those that pad the last one.
+  std::int64_t rows() const { return (set_->size() + (pads() ? Part - 1 : 0)) / Part * Part; }
+  std::string description() const {
+    return detail::text_of({"batches of ", detail::text_of(B), Part < B ? " in parts of " + detail::text_of(Part) : "",
+                            " of ", detail::text_of(set_->size()), " examples, ", pads() ? "the last one padded, " : "",
+                            changes ? "changed, " : "",
+                            !is_shuffled_ ? "in order" : "shuffled by seed " + std::to_string(seed_.value)});
+  }
+  std::size_t features() const { return static_cast<std::size_t>(set_->features); }
+
   const dataset* set_;
   last_batch last_ = last_batch::dropped;
   bool is_shuffled_ = false;
   seed seed_{0};  // seed of the permutation
   std::uint64_t epoch_ = 0;
   std::vector<std::uint32_t> order_;  // the permutation, if the batches are shuffled; empty after a move
-  std::vector<float> images_;         // the buffer, if a batch is gathered; empty after a move
-  std::array<std::int32_t, B> labels_{};
+  slot own_;                          // the buffer, if a batch is gathered; without images after a move
   [[no_unique_address]] Change change_{};
 };
 

@@ -57,6 +57,20 @@ class window_range {
 
   /// Returns the number of batches.
   std::int64_t size() const { return size_; }
+  /// Returns batch number `index`, counted from 0. Its views are valid until another batch is asked for.
+  window_batch<B, T> operator[](std::int64_t index) {
+    if (inputs_.empty()) refuse(std::logic_error("cairn: these windows were moved; begin anew with the others"));
+    random_sequence random(seed_, epoch_ << 32 | static_cast<std::uint64_t>(index));
+    for (int b = 0; b < B; ++b) {
+      const std::int64_t from =
+          drawn_ ? random.below(static_cast<std::uint32_t>(std::ssize(tokens_) - T)) : b * stream_length() + index * T;
+      const auto window = tokens_.subspan(static_cast<std::size_t>(from), T + 1);
+      const std::ptrdiff_t to = b * std::ptrdiff_t{T};
+      std::ranges::copy(window.first(T), inputs_.begin() + to);
+      std::ranges::copy(window.last(T), targets_.begin() + to);
+    }
+    return {{inputs_.data(), {B, T}}, {targets_.data(), {B, T}}, drawn_ || index == 0};
+  }
 
   class iterator {
    public:
@@ -64,7 +78,7 @@ class window_range {
     using difference_type = std::ptrdiff_t;
 
     iterator() = default;
-    window_batch<B, T> operator*() const { return range_->at(index_); }
+    window_batch<B, T> operator*() const { return (*range_)[index_]; }
     iterator& operator++() { return ++index_, *this; }
     iterator operator++(int) { return {range_, index_++}; }
     friend bool operator==(const iterator&, const iterator&) = default;
@@ -93,20 +107,6 @@ class window_range {
                             drawn_ ? "drawn by seed " + std::to_string(seed_.value) : "in order"});
   }
   std::int64_t stream_length() const { return (std::ssize(tokens_) - 1) / B; }
-
-  window_batch<B, T> at(std::int64_t index) {
-    if (inputs_.empty()) refuse(std::logic_error("cairn: these windows were moved; begin anew with the others"));
-    random_sequence random(seed_, epoch_ << 32 | static_cast<std::uint64_t>(index));
-    for (int b = 0; b < B; ++b) {
-      const std::int64_t from =
-          drawn_ ? random.below(static_cast<std::uint32_t>(std::ssize(tokens_) - T)) : b * stream_length() + index * T;
-      const auto window = tokens_.subspan(static_cast<std::size_t>(from), T + 1);
-      const std::ptrdiff_t to = b * std::ptrdiff_t{T};
-      std::ranges::copy(window.first(T), inputs_.begin() + to);
-      std::ranges::copy(window.last(T), targets_.begin() + to);
-    }
-    return {{inputs_.data(), {B, T}}, {targets_.data(), {B, T}}, drawn_ || index == 0};
-  }
 
   std::span<const std::int32_t> tokens_;
   std::int64_t size_ = 0;

@@ -73,7 +73,7 @@ class tensor_collector {
   tensor_collector(const kept_run& run, const std::vector<file::tensor>& tensors)
       : run_(run), first_(tensors.data()), sorted_(file::detail::sorted_for_file(tensors)) {}
   tensor_collector(const tensor_collector&) = delete;
-  ~tensor_collector() {
+  ~tensor_collector() noexcept(false) {
     while (collected_ < sorted_.size()) (*this)(*sorted_[collected_]);
   }
   /// Collects the next tensor.

@@ -75,7 +75,6 @@ class exchange {
   enum : int {
     word,     ///< a hash that all processes compare. The lowest bit says whether a process asks to compare what is kept
     kept,     ///< hashes of all tensors that outlive a training step, and of the position of the training
-    text,     ///< a piece of a text of rank 0
     counts,   ///< the counts of the batch
     outputs,  ///< the outputs of the model
     rest,     ///< gradients that are in no bucket, and states
@@ -90,7 +89,6 @@ class exchange {
         tensors_(tensors) {
     add(sizeof(std::uint64_t), nullptr, {});
     add((std::ssize(tensors) + 1) * word_bytes, nullptr, "the hashes of parameters, states and moments");
-    add(sizeof(piece), join_pieces, "the end of the call in rank 0");
   }
   exchange(const exchange&) = delete;
 
@@ -116,6 +114,7 @@ class exchange {
 
   int rank() const { return group_.rank(); }
   int size() const { return group_.size(); }
+  Group& group() const { return group_; }
   int count() const { return static_cast<int>(all_.size()); }
   const shared_numbers& operator[](int i) const { return all_[static_cast<std::size_t>(i)]; }
 
@@ -145,19 +144,25 @@ class exchange {
     }
     return any;
   }
-  /// Waits until everything that was launched has ended. Ends all processes if there is no progress for too long. A
-  /// long wait may take ten times as long as others.
+  /// Waits until everything that was launched has ended. Ends all processes if there is no progress for too long, or if
+  /// SIGTERM comes meanwhile. A long wait may take ten times as long as others.
   void finish(bool is_long = false) {
-    double since = group_.now();
+    const double begin = group_.now();
     const double limit = group_.patience() * (is_long || !has_stepped_ ? 10 : 1);
+    const bool was_asked = group_.notes().must_not_wait();
+    double since = begin;
     while (const shared_numbers* open = first_open()) {
       if (poll()) since = group_.now();
-      else if (group_.now() - since > limit) end_wait(*open, limit);
+      else if (group_.now() - since > limit)
+        end_wait(*open, text_of({"has waited ", text_of(static_cast<std::int64_t>(limit)), " s"}),
+                 told_late(group_.late_ranks()));
+      else if (!was_asked && group_.notes().must_not_wait()) end_wait(*open, "got SIGTERM while it waited");
     }
+    if (!is_long) group_.notes().seconds_waited += since - begin;
   }
   /// Begins training step `step`. Ends all processes, at the latest in `finish`, if their values of `settings` differ.
   void begin_step(std::int64_t step, std::uint64_t settings) {
-    step_ = step;
+    group_.notes().step = step;
     compare(settings, training_step);
   }
   /// Waits for the end of the exchange of a training step. Until the first step has ended, all waits are long, because
@@ -184,23 +189,6 @@ class exchange {
     may_differ_ = false;
     steps_since_comparison_ = 0;
   }
-  /// Returns, in all processes, the text that `make` returns in rank 0. The others wait for it, if need be long.
-  std::string text_of_first(auto make) {
-    const std::string own = rank() == 0 ? guarded(make) : std::string();
-    std::string all;
-    piece now;
-    do {
-      const std::string_view next = std::string_view(own).substr(std::min(all.size(), own.size()), sizeof now.text);
-      now = {.left = own.size() - std::min(all.size(), own.size())};
-      std::ranges::copy(next, now.text);
-      std::memcpy(all_[text].own, &now, sizeof now);
-      launch(text);
-      finish(true);
-      std::memcpy(&now, all_[text].own, sizeof now);
-      all.append(now.text, std::min<std::size_t>(now.left, sizeof now.text));
-    } while (now.left > sizeof now.text);
-    return all;
-  }
 
   /// Calls `use`, and ends all processes if it throws, because the other processes would wait for this one.
   auto guarded(auto use) {
@@ -223,11 +211,6 @@ class exchange {
     int stage_0;  ///< index of the transfer of stage 0, if there is a stage 0
     int end;      ///< the stage at which the exchange ends that was launched last
     int stage;
-  };
-  /// A piece of a text: how many bytes are left, and the next ones.
-  struct piece {
-    std::uint64_t left = 0;
-    char text[248] = {};
   };
   static constexpr std::int64_t word_bytes = sizeof(std::uint64_t);
   /// After this number of training steps without a comparison, the next step compares what is kept. Views can be
@@ -295,12 +278,13 @@ class exchange {
     if (text.starts_with("cairn: ")) text.remove_prefix(7);
     end_all(text_of({"rank ", text_of(rank()), " of ", text_of(size()), ": ", text}));
   }
-  [[noreturn, gnu::cold, gnu::noinline]] void end_wait(const shared_numbers& open, double seconds) {
+  [[noreturn, gnu::cold, gnu::noinline]] void end_wait(const shared_numbers& open, std::string_view what_happened,
+                                                       std::string_view late = {}) {
     const int stage = states_[static_cast<std::size_t>(&open - all_.data())].stage;
-    const std::string where = call_->where.empty() ? text_of({"in step ", text_of(step_)}) : std::string(call_->where);
-    end_all(text_of({"rank ", text_of(rank()), " has waited ", text_of(static_cast<std::int64_t>(seconds)),
-                     " s for rank ", text_of(partner_in(round_of(stage))), " ", where, ", ",
-                     &open == &all_[word] ? call_->what : open.what, told_late(group_.late_ranks())}));
+    const std::string where =
+        call_->where.empty() ? text_of({"in step ", text_of(group_.notes().step)}) : std::string(call_->where);
+    end_all(text_of({"rank ", text_of(rank()), " ", what_happened, " for rank ", text_of(partner_in(round_of(stage))),
+                     " ", where, ", ", &open == &all_[word] ? call_->what : open.what, late}));
   }
   /// Returns the end of the message of a wait. `late` has the ranks that wait for no other rank.
   static std::string told_late(const std::vector<int>& late) {
@@ -350,10 +334,6 @@ class exchange {
   void set_word(int numbers, std::size_t i, std::uint64_t value) {
     std::memcpy(all_[static_cast<std::size_t>(numbers)].own + i * sizeof value, &value, sizeof value);
   }
-  /// Joins pieces of a text. All processes but rank 0 have empty pieces.
-  static void join_pieces(std::byte* own, const std::byte* received, std::int64_t bytes, bool) {
-    for (std::int64_t i = 0; i < bytes; ++i) own[i] |= received[i];
-  }
   [[noreturn, gnu::cold, gnu::noinline]] void end_difference(int partner, std::string_view differ, std::uint64_t own,
                                                              std::uint64_t received) {
     end_all(text_of({"ranks ", text_of(rank()), " and ", text_of(partner), " differ in ", differ, ": their hashes are ",
@@ -371,12 +351,11 @@ class exchange {
   std::vector<shared_numbers> all_;
   std::vector<state> states_;
   std::vector<words> memory_;
-  std::int64_t step_ = 0;
   bool has_stepped_ = false;
   const std::span<const kept_tensor> tensors_;
   bool may_differ_ = true;  // this process may have written tensors since they were compared
   int steps_since_comparison_ = 0;
-  const shared_call* call_ = nullptr;
+  const shared_call* call_ = &training_step;
   std::unique_ptr<transfer_list> transfers_;  // ends before the memory that it reads and writes
 };
 

@@ -160,21 +160,23 @@ class divided_step {
       joined::add(gradients, gradients + (block(level) - block(0)), bytes, true);
   }
   void end_exchange(outputs& all) {
-    const auto bytes = static_cast<std::size_t>(output_bytes);
     add_waiting((*among_)[exchange::rest].own, joined::gradient_bytes_of_rest);
-    std::memcpy((*among_)[exchange::outputs].own, all.data(), bytes);
+    group_notes& notes = among_->group().notes();
+    real* const shared = reinterpret_cast<real*>((*among_)[exchange::outputs].own);
+    std::ranges::copy(all, shared);
+    shared[all.size()] = notes.asks() ? real{1} : real{0};
     among_->launch(exchange::rest);
     among_->launch(exchange::outputs);
     exchange_states();
     among_->end_step(kept_in<Compiled>(machine_, memory_));
     exchange_states();
-    std::memcpy(all.data(), (*among_)[exchange::outputs].own, bytes);
+    std::copy_n(shared, all.size(), all.begin());
+    if (shared[all.size()] > 0) notes.is_asked_to_stop = true;
   }
   /// Exchanges the addresses of the states in this step with those of the states before it.
   void exchange_states() {
     joined::for_each_state([this](int leaf) { std::swap(machine_.leaf_base(leaf), homes_[leaf]); });
   }
-  static constexpr std::int64_t output_bytes = sizeof(outputs);
 
   /// Finds out how many microbatches there are.
   void find_count(const auto&... given) {

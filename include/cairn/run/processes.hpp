@@ -32,6 +32,28 @@ class transfer_list {
   virtual bool is_done(int index) = 0;
 };
 
+/// A request to stop that a process has received, for example as a signal.
+enum class stop_request : std::uint8_t {
+  none,
+  after_step,          ///< the run ends after a training step
+  at_once_if_waiting,  ///< the run ends after a training step, or at once if the request came while the process waited
+};
+
+/// Facts that the training steps of a process and its training loop tell each other.
+struct group_notes {
+  std::int64_t step = 0;      ///< number of the last training step that began, for messages
+  double seconds_waited = 0;  ///< how long training steps have waited for other processes
+  /// Returns the request that this process has received. Null if nothing notes requests.
+  stop_request (*received)() = nullptr;
+  bool asks_to_stop = false;      ///< this process asks all processes to stop, for another reason than a request
+  bool is_asked_to_stop = false;  ///< a process asked to stop, and a training step has told all processes so
+
+  /// Returns true if this process asks all processes to stop.
+  bool asks() const { return asks_to_stop || (received != nullptr && received() != stop_request::none); }
+  /// Returns true if a wait that is open must end at once.
+  bool must_not_wait() const { return received != nullptr && received() == stop_request::at_once_if_waiting; }
+};
+
 /// A group of processes. Each has a rank from 0 to size() - 1, and runs the same program.
 class process_group {
  public:
@@ -57,9 +79,11 @@ class process_group {
   /// Returns the number of the next program that is made of the group. All processes make the same programs in the same
   /// order, so a program has the same number in all of them.
   int number_program() { return programs_++; }
+  group_notes& notes() { return notes_; }
 
  private:
   int programs_ = 0;
+  group_notes notes_;
 };
 
 }  // namespace cairn::detail

@@ -3,6 +3,7 @@
 
 #include "cairn/check/parts_that_fit.hpp"
 #include "cairn/kernel/float_mode.hpp"
+#include "cairn/run/agreement.hpp"
 #include "cairn/run/arena.hpp"
 #include "cairn/run/bind.hpp"
 #include "cairn/run/finite.hpp"
@@ -573,8 +574,10 @@ class program {
         among()->agree(0, detail::saving);
         among()->compare_kept(detail::kept_in<compiled>(machine_, memory_));
         using files = detail::kept_files<Path>;
-        if (shards_moments && among()->rank() > 0) among()->guarded(write);
-        files::throw_again(among()->text_of_first([&] { return files::fault_in(write); }));
+        std::string fault;
+        if (among()->rank() == 0) fault = among()->guarded([&] { return files::fault_in(write); });
+        else if (shards_moments) among()->guarded(write);
+        files::throw_again(detail::agreement(processes(), "a file that rank 0 saves").text_of_first(std::move(fault)));
       }
     }
   }
@@ -595,6 +598,13 @@ class program {
       if constexpr (accumulates) zero_grad();
       return texts;
     }
+  }
+
+  /// Returns the group of processes that share the shards, or null if there is one process.
+  detail::process_group* processes() const
+    requires(shards_batch)
+  {
+    return among_ == nullptr ? nullptr : &among_->group();
   }
 
   /// Returns the arena, the working memory of a training step. It can be inspected.

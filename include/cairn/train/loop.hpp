@@ -8,6 +8,7 @@
 #include "cairn/base/read_number.hpp"
 #include "cairn/base/setting.hpp"
 #include "cairn/file/saving.hpp"
+#include "cairn/train/processes.hpp"
 #include "cairn/train/progress.hpp"
 #include "cairn/train/run_facts.hpp"
 #include "cairn/train/run_folder.hpp"
@@ -134,6 +135,12 @@ struct no_validation {};
 /// way; if there is a folder, the run is saved then. The moments of the program's update rules are saved with the
 /// program. An optimizer that is separate from the program is not saved. While a training loop lives, no other training
 /// loop can use its folder.
+///
+/// If several processes share the shards of the program, all of them make the training loop and call it. Rank 0 alone
+/// writes files and shows progress. All processes take the same decisions. They also take SIGUSR1 as a request to stop.
+/// A request in one process ends the run of all processes after the same training step. If the folder or a file fails
+/// in a process, this process throws as below, and the others throw program_error with its message. `sum_over` shares a
+/// validation among the processes.
 template <class Program>
 class loop {
  public:
@@ -145,9 +152,11 @@ class loop {
   /// - file::file_error if the folder holds a run and `resume` is false, if the saved run has another optimizer or
   ///   other options, or if a best file or a log is there without a saved run;
   /// - whatever `load` throws.
-  explicit loop(Program& program, loop_options options) : program_(program), options_(std::move(options)) {
+  explicit loop(Program& program, loop_options options)
+      : program_(program), options_(std::move(options)), team_(detail::group_of(program)) {
     cairn::detail::check_settings("loop_options", options_.settings());
     if (!options_.average.empty()) Program::check_exchange(options_.average);
+    if (team_.rank() > 0) options_.shows_progress = false;
     if (options_.folder.empty()) return;
     if (options_.resume && !Program::updates_parameters)
       refuse(program_error(
@@ -157,34 +166,27 @@ class loop {
     facts_.emplace("run.higher_is_better", options_.higher_is_better ? "true" : "false");
     facts_.emplace("run.average", options_.average);
     folder_.emplace(options_.folder);
-    lock_ = folder_->lock();
-    const std::string path = folder_->newest();
-    if (path.empty()) {
-      for (const std::string& left : {folder_->best(), folder_->log()}) {
-        if (std::filesystem::exists(left))
-          refuse(file::file_error(options_.folder, "a step-*.safetensors to go on from, or an empty folder",
-                                  cairn::detail::text_of({left, " alone"})));
-      }
-      log_.emplace(folder_->log(), 0);
-    } else if (options_.resume) {
-      resume(path);
-    } else {
-      refuse(file::file_error(options_.folder, "a folder without a run, or .resume = true to go on with it", "a run"));
-    }
+    std::string path;
+    team_.in_first([&] { path = take_folder(); });
+    path = team_.text_of_first(std::move(path));
+    is_new_ = path.empty();
+    if (!is_new_) team_.together([&] { resume(path); });
+    state_.rows = team_.all_of(state_.rows)[0];
   }
 
   /// Runs the remaining epochs and returns why the run ended. If no epoch remains, a line says so, unless
   /// `shows_progress` is false.
   ///
   /// `data(epoch)` returns the batches of an epoch, a range with size(). `go(rate, batch)` does one training step and
-  /// returns its loss. `validate()` returns how good the program is.
+  /// returns its loss. `validate()` returns how good the program is. If there are several processes, the result of
+  /// rank 0 counts.
   ///
   /// Throws std::invalid_argument if there is no `validate` and an option says what is done with validations, if an
   /// epoch has no batches, or if a learning rate is negative or not finite. Throws file::write_error if the run cannot
   /// be saved. A resumed run throws file::file_error if its data has changed, unless `accepts_changes` is set.
   template <class Data, class Go, class Validate = detail::no_validation>
   ending operator()(Data data, Go go, Validate validate = {}) {
-    const stop_requests requests;
+    const typename team::listening now(team_);
     start_ = std::chrono::steady_clock::now();
     save_best();  // the run may have been killed, or the disk may have been full, when the best was due
     constexpr bool validates = !std::same_as<Validate, detail::no_validation>;
@@ -193,9 +195,9 @@ class loop {
     if (options_.shows_progress && has_ended())
       std::fprintf(stderr, "the run has already ended, after epoch %d of %d\n", state_.epoch, options_.epochs);
     while (!has_ended()) {
-      if (!run_epoch(data, go, requests)) return ending::asked;
+      if (!run_epoch(data, go)) return ending::asked;
       end_epoch(validate);
-      if (requests.received() != 0) return ending::asked;
+      if (team_.must_stop()) return ending::asked;
     }
     return state_.epoch < options_.epochs ? ending::no_better : ending::done;
   }
@@ -204,19 +206,37 @@ class loop {
   const loop_state& state() const { return state_; }
 
  private:
-  using real = typename Program::real_type;
+  using team = detail::team<std::remove_pointer_t<decltype(detail::group_of(std::declval<Program&>()))>>;
   static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 
+  /// Takes the folder. Returns the path of the file from which the run goes on, or an empty text if the run is new.
+  std::string take_folder() {
+    lock_ = folder_->lock();
+    const std::string path = folder_->newest();
+    if (!path.empty() && !options_.resume)
+      refuse(file::file_error(options_.folder, "a folder without a run, or .resume = true to go on with it", "a run"));
+    if (path.empty()) {
+      for (const std::string& left : {folder_->best(), folder_->log()}) {
+        if (std::filesystem::exists(left))
+          refuse(file::file_error(options_.folder, "a step-*.safetensors to go on from, or an empty folder",
+                                  cairn::detail::text_of({left, " alone"})));
+      }
+      log_.emplace(folder_->log(), 0);
+    }
+    return path;
+  }
   /// Has the program go on from a file. If this throws, neither the program nor the folder has changed.
   void resume(const std::string& path) {
     saved_ = file::detail::opened(path).metadata;
     state_ = detail::state_in(path, saved_);
-    if (state_.step != folder_->newest_step())
+    if (team_.rank() == 0 && state_.step != folder_->newest_step())
       refuse(file::format_error(path, "as many steps as its name says", detail::exact(state_.step)));
     if (state_.step > 0) rate_ = options_.rate(state_.step - 1);
     check_same_run(facts());
-    log_.emplace(folder_->log(), state_.step);
-    state_.rows = log_->rows();  // the log has fewer rows than were saved if it was removed
+    if (team_.rank() == 0) {
+      log_.emplace(folder_->log(), state_.step);
+      state_.rows = log_->rows();  // the log has fewer rows than were saved if it was removed
+    }
     program_.load(path);
     for (const auto& [name, text] : saved_) {
       // The saved facts of the data hold until an epoch begins.
@@ -257,16 +277,28 @@ class loop {
       saved_.clear();
     }
     for (const auto& [name, text] : now) facts_.insert_or_assign(name, text);
-    if (folder_ && folder_->newest().empty()) save();
-    if (log_) log_->begin();
+    if (!team_.is_alone()) team_.check_equal(decisions(), "the data or the options of the training loop");
+    if (is_new_) save();
+    if (folder_) team_.try_in_first([&] { log_->begin(); });
   }
 
+  /// Returns a text of everything on which decisions of the training loop depend.
+  std::string decisions() const {
+    std::string text;
+    for (const auto& [name, fact] : facts_) text += cairn::detail::text_of({name, "=", fact, ";"});
+    const bool changes = options_.accepts_changes, saves = folder_.has_value();
+    for (const std::int64_t number :
+         {std::int64_t{options_.epochs}, options_.save_every, options_.log_every, std::int64_t{options_.patience},
+          std::int64_t{options_.higher_is_better}, std::int64_t{changes}, std::int64_t{saves}, state_.step})
+      text += cairn::detail::text_of({detail::exact(number), ";"});
+    return text + options_.average;
+  }
   bool has_no_patience_left() const {
     return options_.patience > 0 && state_.epoch - state_.best_epoch > options_.patience;
   }
   /// Runs one epoch. Returns true if the epoch came to its end, and false if a signal stopped the run before that. A
   /// signal in the epoch's last training step does not count here, because the epoch then ends as any other.
-  bool run_epoch(auto& data, auto& go, const stop_requests& requests) {
+  bool run_epoch(auto& data, auto& go) {
     auto batches = data(state_.epoch);
     const auto size = static_cast<std::int64_t>(batches.size());
     if (size < 1) refuse(std::invalid_argument("cairn: train::loop: expected 1 batch or more in an epoch, got 0"));
@@ -289,7 +321,7 @@ class loop {
       state_.loss_sum += loss;
       if (bar) bar->advance(loss);
       if (state_.position == size) break;
-      const bool stops = requests.received() != 0;
+      const bool stops = team_.must_stop();
       if (is_due(options_.log_every)) write_row(loss, not_a_number);
       if (stops || is_due(options_.save_every)) save();
       if (stops) return false;
@@ -307,6 +339,9 @@ class loop {
     if constexpr (!std::same_as<Validate, detail::no_validation>) {
       const exchanged averages(program_, options_.average);
       result = static_cast<double>(validate());
+    }
+    result = team_.end_epoch(result, options_.shows_progress);
+    if constexpr (!std::same_as<Validate, detail::no_validation>) {
       const bool better = options_.higher_is_better ? result > state_.best : result < state_.best;
       if (better || (state_.best_epoch < 0 && !std::isnan(result))) {
         state_.best = result;
@@ -344,9 +379,11 @@ class loop {
     return all;
   }
   void save() {
+    team_.raise_failure();
     if (!folder_) return;
     program_.save(folder_->path_at_step(state_.step), texts());
-    folder_->keep_last(options_.keep);
+    is_new_ = false;
+    team_.in_first([&] { folder_->keep_last(options_.keep); });
   }
   void save_best() {
     if (!std::exchange(best_is_due_, false) || !folder_) return;
@@ -358,21 +395,25 @@ class loop {
     else return not_a_number;
   }
   void write_row(double loss, double validation) {
-    if (!log_) return;
+    if (!folder_) return;
     const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
-    log_->write({state_.step, state_.epoch, rate_, loss, gradient_norm(), validation, passed.count()});
-    state_.rows = log_->rows();
+    const double norm = gradient_norm();
+    team_.try_in_first(
+        [&] { log_->write({state_.step, state_.epoch, rate_, loss, norm, validation, passed.count()}); });
+    ++state_.rows;
   }
 
   Program& program_;
   loop_options options_;
+  team team_;
   std::optional<run_folder> folder_;
-  file::detail::descriptor lock_;  ///< keeps other runs out of the folder
-  std::optional<detail::run_log> log_;
+  file::detail::descriptor lock_;       ///< keeps other runs out of the folder
+  std::optional<detail::run_log> log_;  ///< rank 0 has it
   loop_state state_;
   file::metadata facts_, saved_;  ///< what the run is, and what the file says from which the run is resumed
   double rate_ = 0;               ///< learning rate of the last training step
   bool best_is_due_ = false;      ///< the program is still to be saved as the best
+  bool is_new_ = false;           ///< there is a folder, and nothing has been saved in it
   std::chrono::steady_clock::time_point start_;
 };
 
