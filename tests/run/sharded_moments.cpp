@@ -251,6 +251,26 @@ BOOST_AUTO_TEST_CASE(a_process_writes_the_bytes_of_its_moments) {
   }
 }
 
+// The processes collect all moments, although the first process cannot write them.
+BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_an_exception_of_all_processes) {
+  const folder here;
+  const std::string path = here.path / "saved";
+  std::array<int, 4> thrown{};
+  const std::string end = in_processes(4, [&](process_group& group) {
+    program<everything<7>, shards<8>, update<adamw_options{}>, sharded_moments> step{group};
+    step.init(seed{3});
+    const auto saved = trained(step, 2, 8, path);
+    try {
+      step.save((here.path / "no" / "folder").string());
+    } catch (const file::write_error&) {
+      thrown[std::size_t(group.rank())] = 1;
+    }
+    check(same(trained(step, 2, 8, path), {{}, saved.parameters, saved.norm, saved.saved}), "the program has changed");
+  });
+  BOOST_TEST(end == "");
+  BOOST_TEST((thrown == std::array{1, 1, 1, 1}));
+}
+
 BOOST_AUTO_TEST_CASE(programs_cannot_share_memory_with_parts_of_moments) {
   using beside = program<sum(x | nn::linear<"fc1", 7>)>;
   const std::string end = in_processes(2, [](process_group& group) {
