@@ -165,7 +165,11 @@ mkdir -p {self.folder.name}/$name
 export TMPDIR={self.folder.name}/$name
 exec ip netns exec $name unshare -u sh -c "hostname $name; $*"
 """)
-        agent.chmod(0o755)
+        # The two processes share this machine. Each has a core of its own.
+        self.on_own_core = Path(self.folder.name, "on_own_core")
+        self.on_own_core.write_text('#!/bin/sh\nexec taskset -c $OMPI_COMM_WORLD_RANK "$@"\n')
+        for script in agent, self.on_own_core:
+            script.chmod(0o755)
         self.start = [agent, self.addresses[0], "mpirun.openmpi", "--mca", "plm_rsh_agent", agent, "--mca", "pml", "ob1",
                       "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "10.91.7.0/24", "--mca",
                       "oob_tcp_if_include", "10.91.7.0/24", "--host", ",".join(f"{a}:1" for a in self.addresses), "-n",
@@ -178,8 +182,7 @@ exec ip netns exec $name unshare -u sh -c "hostname $name; $*"
         self.folder.cleanup()
 
     def run(self, *words):
-        # The two processes share this machine. Each has a core of its own.
-        return printed([*self.start, "sh", "-c", 'exec taskset -c $OMPI_COMM_WORLD_RANK "$@"', "sh", *words])
+        return printed([*self.start, self.on_own_core, *words])
 
 
 def network():
