@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Measures training steps of several processes: ranks.py [hashes] [pairs] [network] [picture]
+"""Measures training steps of several processes: ranks.py [hashes] [pairs] [network] [simulated]
 
 - `hashes` trains the README's network in 1, 2 and 4 processes, with cairn and with PyTorch's DistributedDataParallel,
   on the same batches, and prints hashes of the parameters.
@@ -7,7 +7,9 @@
   also compares the fixed tree of sums with MPI_Iallreduce.
 - `network` joins two network namespaces by a line of 1 Gb/s, and compares a step of two processes with its computation.
   It needs root.
-- `picture` draws such a step into build/bench/ranks/step.svg.
+- `simulated` does the same with messages that SimGrid simulates. SimGrid runs both processes in turns, and takes the
+  time of a processor for the time of a process, so that other programs on the machine disturb little. It also draws a
+  step into build/bench/ranks/step.svg.
 
 Without a name, all of them run. The contestants take turns. A figure is the least time of a step over all turns, and
 the median is next to it. TURNS=N sets the number of turns. `./dev bench peers` installs PyTorch.
@@ -104,19 +106,27 @@ def hashes():
 
 
 class times:
-    """The seconds of the steps of some contestants, without the first step of each turn."""
+    """The seconds of the steps of some contestants, without the first step of each turn. Each step has a time of the
+    clock and a time of a processor."""
 
     def __init__(self):
         self.of = {}
 
     def note(self, who, lines):
-        self.of.setdefault(who, []).extend(float(line) for line in lines[1:])
+        self.of.setdefault(who, []).extend([float(part) for part in line.split()] for line in lines[1:])
+
+    def least(self, who, column=0):
+        return min(step[column] for step in self.of[who])
+
+    def median(self, who, column=0):
+        return statistics.median(step[column] for step in self.of[who])
 
     def show(self, who, beside=None):
-        own = self.of[who]
-        ratios = [f(own) / f(self.of[beside]) for f in (min, statistics.median)] if beside else []
-        text = f", {ratios[0]:.3f} and {ratios[1]:.3f} of {beside}" if beside else ""
-        print(f"  {who}: least {1e3 * min(own):.1f} ms, median {1e3 * statistics.median(own):.1f} ms{text}", flush=True)
+        for name, column in ("time", 0), ("time of a processor", 1):
+            least, median = self.least(who, column), self.median(who, column)
+            text = (f", {least / self.least(beside, column):.3f} and {median / self.median(beside, column):.3f} of"
+                    f" {beside}" if beside else "")
+            print(f"  {who}, {name}: least {1e3 * least:.1f} ms, median {1e3 * median:.1f} ms{text}", flush=True)
 
 
 def pairs():
@@ -193,15 +203,103 @@ def network():
                 for lines in pinned(rows, 2, steps):
                     all_times.note("computation", lines)
                 all_times.note("1 Gb/s", joined.run(program(rows, 2), data(2 * rows), "time", steps))
-            speed = rows * flops_of_row / min(all_times.of["computation"])
+            speed = rows * flops_of_row / all_times.least("computation", 1)
             print(f"{rows} rows of a process; F = {speed / 1e9:.1f} GFLOP/s and W = 125 MB/s, so that 1.33 F/W is"
                   f" {1.33 * speed / line:.0f} rows")
             all_times.show("computation")
             all_times.show("1 Gb/s", "computation")
 
 
+def simulated_lines(rows, speed, form, steps):
+    """Returns what two processes print that SimGrid joins by a line of this speed."""
+    target = folder / f"simulated-{rows}"
+    source = top / "bench/ranks/cairn.cpp"
+    if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+        printed(["smpicxx", *(flag for flag in scenario.flags if flag != "-fopenmp"), "-Wno-psabi", f"-DROWS={rows}",
+                 "-DSHARDS=2", source, "-o", target, "-lz"])
+    platform, hosts = folder / f"{speed}.xml", folder / "hosts"
+    platform.write_text(f"""<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <cluster id="cluster" prefix="host" suffix="" radical="0-1" speed="1Gf" bw="{speed}" lat="20us"/>
+</platform>
+""")
+    hosts.write_text("host0\nhost1\n")
+    return printed(["smpirun", "-np", "2", "-platform", platform, "-hostfile", hosts, "--cfg=smpi/host-speed:1Gf",
+                    "--cfg=smpi/privatization:no", "--cfg=smpi/simulate-computation:yes", "--cfg=smpi/test:1e-6",
+                    "--cfg=smpi/grow-injected-times:no", "--log=root.thres:critical", target, data(2 * rows), form,
+                    steps])
+
+
+def simulated():
+    for rows in 128, 512, 1024, 2048:
+        all_times = times()
+        for _ in range(turns):
+            for name, speed in ("fast line", "100GBps"), ("1 Gb/s", "125MBps"):
+                all_times.note(name, simulated_lines(rows, speed, "time", 6))
+        speed = rows * flops_of_row / all_times.least("fast line")
+        print(f"{rows} rows of a process; F = {speed / 1e9:.0f} GFLOP/s, so that 1.33 F/W is {1.33 * speed / line:.0f} rows")
+        for name in "fast line", "1 Gb/s":
+            ratio = (f", {all_times.least(name) / all_times.least('fast line'):.3f} of the fast line"
+                     if name == "1 Gb/s" else "")
+            print(f"  {name}: least {1e3 * all_times.least(name):.1f} ms,"
+                  f" median {1e3 * all_times.median(name):.1f} ms{ratio}", flush=True)
+    draw([json.loads(text) for text in simulated_lines(1024, "125MBps", "record", 6)], folder / "step.svg")
+
+
+def draw(ranks, file):
+    """Draws the computation and the messages of a step as an SVG image, in the style of cairn/report/svg_plot.hpp."""
+    ranks.sort(key=lambda rank: rank["rank"])
+    end = max(rank["end"] for rank in ranks)
+    left, right, lane = 112, 860, 9
+    x = lambda seconds: left + (right - left) * seconds / end
+    shapes, y = [], 84
+    for rank in ranks:
+        cut = [each for each in rank["transfers"] if each[1] >= 32 << 10]
+        arrived = max(each[3] for each in rank["transfers"])
+        shapes.append(f"<text x='104' y='{y + 15}' class='end'>process {rank['rank']}</text>")
+        for begin, until, kind, what in ((0, rank["wait"], "work", "forward and backward pass"),
+                                         (rank["wait"], arrived, "wait", "waits for messages"),
+                                         (arrived, rank["end"], "update", "update of the parameters")):
+            shapes.append(f"<rect x='{x(begin):.1f}' y='{y}' width='{x(until) - x(begin):.1f}' height='20' class='{kind}'>"
+                          f"<title>{what}: {1e3 * (until - begin):.1f} ms</title></rect>")
+        lanes = []  # when the last message of a row has arrived
+        for index, size, begin, until in sorted(cut, key=lambda each: each[2]):
+            row = next((i for i, free in enumerate(lanes) if free <= begin), len(lanes))
+            lanes[row:row + 1] = [until]
+            # The buckets follow each other, and each has one stage that sums and one that collects.
+            kind = "collects" if (index - cut[0][0]) % 2 else "sums"
+            shapes.append(f"<rect x='{x(begin):.1f}' y='{y + 26 + lane * row}' width='{max(1, x(until) - x(begin)):.1f}'"
+                          f" height='{lane - 2}' class='{kind}'><title>{size >> 10} KiB, {1e3 * begin:.1f} to"
+                          f" {1e3 * until:.1f} ms</title></rect>")
+        shapes.append(f"<text x='104' y='{y + 34}' class='end small'>messages</text>")
+        y += 40 + lane * len(lanes)
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000) if 1e3 * end / step <= 10)
+    ticks = [f"<line x1='{x(t / 1e3):.1f}' y1='76' x2='{x(t / 1e3):.1f}' y2='{y}' class='grid'/>"
+             f"<text x='{x(t / 1e3):.1f}' y='{y + 18}' class='middle'>{t}{' ms' if t == 0 else ''}</text>"
+             for t in range(0, int(1e3 * end) + 1, step)]
+    keys = [("work", "forward and backward pass"), ("wait", "waits"), ("update", "update"),
+            ("sums", "bucket is summed"), ("collects", "sums are collected")]
+    at, legend = 24, []
+    for kind, what in keys:
+        legend.append(f"<rect x='{at}' y='47' width='16' height='13' class='{kind}'/>"
+                      f"<text x='{at + 22}' y='58'>{what}</text>")
+        at += 50 + 7 * len(what)
+    file.write_text(f"""<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 930 {y + 30}' font-family='sans-serif' font-size='13'>
+<style>
+  .paper {{ fill: #ffffff }} text {{ fill: #24292f }} .small {{ font-size: 11px }}
+  .title {{ font-size: 17px; font-weight: bold }} .middle {{ text-anchor: middle }} .end {{ text-anchor: end }}
+  .grid {{ stroke: #e2e5e9 }} .work {{ fill: #aecdee }} .wait {{ fill: #d9730d }} .update {{ fill: #7a808a }}
+  .sums {{ fill: #2878d0 }} .collects {{ fill: #1d5fa8; fill-opacity: 0.5 }}
+</style>
+<rect width='930' height='{y + 30}' class='paper'/>
+<text x='24' y='30' class='title'>A training step of two processes, over a simulated line of 1 Gb/s</text>
+""" + "\n".join([*legend, *ticks, *shapes]) + "\n</svg>\n")
+
+
 def main(*names):
-    known = {"hashes": hashes, "pairs": pairs, "network": network}
+    folder.mkdir(parents=True, exist_ok=True)
+    known = {"hashes": hashes, "pairs": pairs, "network": network, "simulated": simulated}
     for name in names or known:
         if name not in known:
             sys.exit(f"{name} is none of {' '.join(known)}")

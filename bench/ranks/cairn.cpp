@@ -1,7 +1,7 @@
 // The README's network in the processes of MPI: cairn FOLDER FORM STEPS. ranks.py compiles this program, with the rows
 // of a shard as ROWS and the number of shards as SHARDS, and starts it. FORM is one of
 // - `hash`: prints a hash of the parameters after the training steps;
-// - `time`: prints the seconds of each training step;
+// - `time`: prints the seconds of each training step, and the seconds of a processor;
 // - `alone`: prints the same for a program without shards, with the rows of one shard;
 // - `record`: prints when the fastest training step computed, waited and exchanged, as JSON;
 // - `reduce`: prints the seconds in which all buckets are summed by the tree of cairn, and by MPI_Iallreduce.
@@ -11,6 +11,7 @@
 #include <cairn/mpi.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -85,12 +86,20 @@ struct arrays {
       : images(given.tensor<float>("images", rows * 784)), classes(given.tensor<std::int32_t>("classes", rows)) {}
 };
 
-void print_times(auto& step, const arrays& batch, int steps, bool prints) {
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+double wall_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+/// `clock` is MPI_Wtime if there are several processes, because SimGrid then has a clock of its own.
+void print_times(auto& step, const arrays& batch, int steps, bool prints, double (*clock)()) {
   for (int i = 0; i < steps; ++i) {
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = clock(), used = processor_seconds();
     step.train(bind<"images">(batch.images), bind<"classes">(batch.classes));
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    if (prints) std::printf("%.6f\n", taken.count());
+    if (prints) std::printf("%.6f %.6f\n", clock() - begin, processor_seconds() - used);
   }
 }
 
@@ -171,7 +180,7 @@ int main(int count, char** words) {
   if (given.form == "alone") {
     undivided step;
     given.load(step);
-    print_times(step, arrays(given, ROWS), steps, true);
+    print_times(step, arrays(given, ROWS), steps, true, wall_seconds);
     return 0;
   }
   mpi::ranks all{count, words};
@@ -184,6 +193,6 @@ int main(int count, char** words) {
   divided step = given.form == "record" ? divided{recorded} : divided{all};
   given.load(step);
   if (given.form == "record") print_record(step, recorded, batch, steps);
-  else if (given.form == "time") print_times(step, batch, steps, all.rank() == 0);
+  else if (given.form == "time") print_times(step, batch, steps, all.rank() == 0, MPI_Wtime);
   else print_hash(step, batch, steps, all.rank() == 0);
 }

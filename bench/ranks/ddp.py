@@ -56,13 +56,13 @@ own = slice(rank * rows, (rank + 1) * rows)
 images = tensor("images", numpy.float32, -1, 784)[own]
 classes = tensor("classes", numpy.int32, -1)[own].long()
 for _ in range(steps):
-    begin = time.perf_counter()
+    begin, used = time.perf_counter(), time.process_time()
     optimizer.zero_grad()
     loss = cross_entropy(trained(images), classes)
     loss.backward()
     optimizer.step()
     if form == "time" and rank == 0:
-        print(time.perf_counter() - begin, flush=True)
+        print(time.perf_counter() - begin, time.process_time() - used, flush=True)
 if form == "hash":
     torch.distributed.all_reduce(loss.detach())
     parameters = b"".join(p.detach().numpy().tobytes() for p in model.parameters())
