@@ -1,5 +1,5 @@
 #!/usr/bin/env -S python3 -B
-"""Measures training steps of several processes: ranks.py [hashes] [pairs] [network] [simulated]
+"""Measures training steps of several processes: ranks.py [hashes] [pairs] [network] [simulated] [scaling]
 
 - `hashes` trains the README's network in 1, 2 and 4 processes, with cairn and with PyTorch's DistributedDataParallel,
   on the same batches, and prints hashes of the parameters.
@@ -10,11 +10,14 @@
 - `simulated` does the same with messages that SimGrid simulates. SimGrid runs both processes in turns, and takes the
   time of a processor for the time of a process, so that other programs on the machine disturb little. It also draws a
   step into build/bench/ranks/step.svg.
+- `scaling` walks through the messages of a step to predict its time for up to 1,024 processes of three networks. It
+  prints how far the walk is from SimGrid's two processes.
 
 Without a name, all of them run. The contestants take turns. A figure is the least time of a step over all turns, and
 the median is next to it. TURNS=N sets the number of turns. `./dev bench peers` installs PyTorch.
 """
 
+import heapq
 import json
 import os
 import socket
@@ -51,7 +54,7 @@ def program(rows, shards):
     """Compiles the program for this number of rows of a shard, and returns its path."""
     target = folder / f"cairn-{rows}-{shards}"
     found = subprocess.run(["pkg-config", "--cflags", "--libs", "ompi-c"], text=True, capture_output=True, check=True)
-    scenario.compile_program(top / "bench/ranks/cairn.cpp", target, f"-DROWS={rows}", f"-DSHARDS={shards}",
+    scenario.compile_program(top / "bench/ranks.cpp", target, f"-DROWS={rows}", f"-DSHARDS={shards}",
                              *found.stdout.split(), "-lz")
     return target
 
@@ -85,7 +88,7 @@ def ddp(processes, rows, form, steps):
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
-    commands = [[scenario.python, top / "bench/ranks/ddp.py", data(processes * rows), form, steps, rank, processes, rows]
+    commands = [[scenario.python, top / "bench/ranks_torch.py", data(processes * rows), form, steps, rank, processes, rows]
                 for rank in range(processes)]
     return together(commands, [address] * processes)[0]
 
@@ -213,7 +216,7 @@ def network():
 def simulated_lines(rows, speed, form, steps):
     """Returns what two processes print that SimGrid joins by a line of this speed."""
     target = folder / f"simulated-{rows}"
-    source = top / "bench/ranks/cairn.cpp"
+    source = top / "bench/ranks.cpp"
     if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
         printed(["smpicxx", *(flag for flag in scenario.flags if flag != "-fopenmp"), "-Wno-psabi", f"-DROWS={rows}",
                  "-DSHARDS=2", source, "-o", target, "-lz"])
@@ -245,6 +248,51 @@ def simulated():
             print(f"  {name}: least {1e3 * all_times.least(name):.1f} ms,"
                   f" median {1e3 * all_times.median(name):.1f} ms{ratio}", flush=True)
     draw([json.loads(text) for text in simulated_lines(1024, "125MBps", "record", 6)], folder / "step.svg")
+
+
+def walked(record, processes, speed, latency, times_as_long=1.0):
+    """Returns the seconds of a step, as a walk through the messages of one process predicts them. All processes are
+    alike, and nothing disturbs them. A line carries one message at a time, in each direction. `record` is a step of two
+    processes over a line that takes no time. Its buckets are ready `times_as_long` later."""
+    buckets = [each for each in record["transfers"] if each[1] >= 32 << 10][::2]
+    rounds, free, last = processes.bit_length() - 1, 0.0, 0.0
+    waiting = [(start * times_as_long, number, 0, 2 * size) for number, (_, size, start, _) in enumerate(buckets)]
+    heapq.heapify(waiting)
+    while waiting:
+        ready, number, stage, size = heapq.heappop(waiting)
+        if stage == 2 * rounds:
+            last = max(last, ready)
+            continue
+        turn = stage if stage < rounds else 2 * rounds - 1 - stage
+        free = max(free, ready) + size / 2 ** (turn + 1) / speed
+        heapq.heappush(waiting, (free + latency, number, stage + 1, size))
+    arrived = max(each[3] for each in record["transfers"])
+    return max(record["wait"] * times_as_long, last) + record["end"] - arrived
+
+
+def scaling():
+    networks = {"1 Gb/s": (125e6, 20e-6), "10 Gb/s": (1.25e9, 20e-6), "100 Gb/s": (12.5e9, 2e-6)}
+    records = {rows: json.loads(simulated_lines(rows, "100GBps", "record", 6)[0]) for rows in (128, 1024)}
+    for rows, record in records.items():
+        for name, speed in ("125MBps", 125e6), ("1250MBps", 1.25e9):
+            found = min(float(line.split()[0]) for line in simulated_lines(rows, name, "time", 6)[1:])
+            own = walked(record, 2, speed, 20e-6)
+            print(f"  two processes, {rows} rows, {name}: SimGrid {1e3 * found:.1f} ms, walk {1e3 * own:.1f} ms,"
+                  f" {own / found:.3f}", flush=True)
+    computing, alone = records[1024]["wait"], walked(records[1024], 1, 1e18, 0)  # without messages
+    whole = 128 * 1024  # rows of the batch, for strong scaling
+    for name, (speed, latency) in networks.items():
+        for processes in 2, 16, 128, 1024:
+            weak = alone / walked(records[1024], processes, speed, latency)
+            rows = whole // processes
+            # The computation of more rows takes longer in proportion. That of fewer was measured with 128 rows.
+            record = records[1024 if rows >= 1024 else 128]
+            of_record = 1024 if rows >= 1024 else 128
+            step = walked(record, processes, speed, latency, rows / of_record)
+            # One process would compute the whole batch, and update once.
+            strong = (computing * rows / 1024 + (alone - computing) / processes) / step
+            print(f"  {name}, {processes} processes: weak {weak:.2f} with 1,024 rows each; strong {strong:.2f} with"
+                  f" {rows} rows each", flush=True)
 
 
 def draw(ranks, file):
@@ -299,7 +347,7 @@ def draw(ranks, file):
 
 def main(*names):
     folder.mkdir(parents=True, exist_ok=True)
-    known = {"hashes": hashes, "pairs": pairs, "network": network, "simulated": simulated}
+    known = {"hashes": hashes, "pairs": pairs, "network": network, "simulated": simulated, "scaling": scaling}
     for name in names or known:
         if name not in known:
             sys.exit(f"{name} is none of {' '.join(known)}")

@@ -1,4 +1,4 @@
-// The README's network in the processes of MPI: cairn FOLDER FORM STEPS. ranks.py compiles this program, with the rows
+// The README's network in the processes of MPI: ranks FOLDER FORM STEPS. ranks.py compiles this program, with the rows
 // of a shard as ROWS and the number of shards as SHARDS, and starts it. FORM is one of
 // - `hash`: prints a hash of the parameters after the training steps;
 // - `time`: prints the seconds of each training step, and the seconds of a processor;

@@ -1,5 +1,6 @@
-"""The README's network in PyTorch's DistributedDataParallel with gloo: ddp.py FOLDER FORM STEPS RANK SIZE ROWS. Each
-process has ROWS rows of the batch. FORM is `hash` or `time`, as in cairn.cpp. The first process prints.
+"""The README's network in PyTorch's DistributedDataParallel with gloo: ranks_torch.py FOLDER FORM STEPS RANK SIZE ROWS
+
+Each process has ROWS rows of the batch. FORM is `hash` or `time`, as in ranks.cpp. The first process prints.
 """
 
 import hashlib
