@@ -37,7 +37,7 @@ lists = {
     "examples": "examples/meson.build",
     "bench": "bench/meson.build",
 }
-at_run_time = ["heap", "kernels", "oracles", "processor", "stored"]  # bench/*.py builds these programs
+at_run_time = ["heap", "kernels", "oracles", "processor", "ranks", "stored"]  # bench/*.py builds these programs
 # Tables of the graph contain pointers to functions that run kernels. A scan is planned while its body is lowered. A
 # program can be saved if the header for files is included, and it knows the optimizer that trains it.
 defined_below = {
