@@ -71,7 +71,7 @@ constexpr auto tied_head = [] {
 constexpr nn::linear_cross_entropy_options in_forward{.label_smoothing = 0.1, .workspace = 1};
 constexpr nn::linear_cross_entropy_options in_backward{.weight_gradient_in = nn::pass::backward, .workspace = 1};
 constexpr auto heads_without_logits = [] {
-  const auto h = ((y | nn::embedding<"wte", 12>) + x) | ckpt<"s">(mlp);
+  const auto h = ((y | nn::embedding<"wte", 12>)+x) | ckpt<"s">(mlp);
   const auto head = [](auto v, auto at) { return nn::linear_cross_entropy<"head", 70, in_forward>(tanh(v), at); };
   return ckpt<"head">(head, h, y) +
          nn::tied_linear_cross_entropy<"/wte.weight", 5, in_backward>(h, y, 1_c, mean<-1>(square(x)));

@@ -9,7 +9,7 @@
 using namespace cairn;
 
 // case: unknown-option
-// says: this is no option of a program: real<
+// says: this is no option of a program: real, freeze
 // shows: fact::given<double>
 constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
 using element = double;        // wrong

@@ -221,7 +221,7 @@ concept a_callback = std::invocable<const F&, int>;
 
 /// A function object that stands where a callback may stand.
 template <class F>
-concept a_function = std::invocable<F&, int> || requires { &F::operator(); };
+concept a_function = !wrong<F> && (std::invocable<F&, int> || requires { &F::operator(); });
 
 /// True if a training step is given the arrays of its microbatches by a callback. The callback follows parts{n} if the
 /// number of microbatches varies.

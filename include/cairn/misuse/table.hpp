@@ -465,9 +465,9 @@ struct update_of_sums { template <class Silent, class... Facts> struct found : S
 struct clip_without_update { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-update]: gradients are clipped where the step uses them: clip<...> goes with update<...>"); } }; };
 struct unknown_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [unknown-option]: this is no option of a program: real<...>, freeze<...>, wrt<...>, "
-  "cotangent<...>, update<...>, clip<...>, clip_value<...>, accumulate_gradients, microbatch<...>, shards<...>, sharded_moments, budget<...>, "
-  "fit<...>, threads<...>, mixed<...>, plain, check_finite and any_size"); } }; };
+  "cairn [unknown-option]: this is no option of a program: real, freeze, wrt, cotangent, update, clip, clip_value, "
+  "microbatch, shards, budget, fit, threads and mixed, each with <...>, accumulate_gradients, sharded_moments, plain, "
+  "check_finite and any_size"); } }; };
 struct other_numbers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: the numbers of a program are real<float> or real<double>; half the bytes of floats takes "
   "mixed<bf16>, without real"); } }; };
