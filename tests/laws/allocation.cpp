@@ -80,7 +80,7 @@ BOOST_AUTO_TEST_CASE(a_step_of_several_processes_allocates_nothing) {
   const std::vector<float> x(4 * 4 * 60, 0.25F);
   const std::vector<std::int32_t> labels(4 * 4, 3);
   for (const int size : {2, 4}) {
-    const std::string end = divided::in_processes(size, [&](detail::process_group& group) {
+    const std::string end = thread_processes::in_processes(size, [&](detail::process_group& group) {
       program<loss, shards<4>, update<adamw_options{}>, clip<1>> step{group};
       step.init(seed{1});
       const auto once = [&] {

@@ -234,6 +234,7 @@ struct silent_process final : cairn::detail::process_group {
   int size() const override { return all; }
   double patience() const override { return 1; }
   double now() override { return 0; }
+  std::vector<int> late_ranks() override { return {}; }
   std::unique_ptr<transfer_list> prepare(std::span<const transfer>) override { return nullptr; }
   [[noreturn]] void end_all(std::string_view) override { std::abort(); }
 };
