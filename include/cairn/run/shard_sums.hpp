@@ -156,7 +156,9 @@ class shard_sums {
   static constexpr std::span<const kept_tensor> kept_by_all = [] {
     const std::span<const kept_tensor> all(kept_tensors<Compiled>);
     if (!Compiled::model::purpose::division.shards_moments) return all;
-    return all.first(static_cast<std::size_t>(std::ranges::count_if(all, &kept_tensor::is_leaf)));
+    std::size_t leaves = 0;
+    while (leaves < all.size() && all[leaves].is_leaf()) ++leaves;
+    return all.first(leaves);
   }();
   static std::string name_of_bucket(std::string_view what, int number, int leaf) {
     return text_of({what, text_of(number), " of ", text_of(exchanged<Compiled>::buckets.count), " (",
