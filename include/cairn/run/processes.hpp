@@ -34,7 +34,7 @@ class transfer_list {
 
 /// A request to stop that a process has received, for example as a signal.
 enum class stop_request : std::uint8_t {
-  none,
+  absent,
   after_step,          ///< the run ends after a training step
   at_once_if_waiting,  ///< the run ends after a training step, or at once if the request came while the process waited
 };
@@ -49,7 +49,7 @@ struct group_notes {
   bool is_asked_to_stop = false;  ///< a process asked to stop, and a training step has told all processes so
 
   /// Returns true if this process asks all processes to stop.
-  bool asks() const { return asks_to_stop || (received != nullptr && received() != stop_request::none); }
+  bool asks() const { return asks_to_stop || (received != nullptr && received() != stop_request::absent); }
   /// Returns true if a wait that is open must end at once.
   bool must_not_wait() const { return received != nullptr && received() == stop_request::at_once_if_waiting; }
 };

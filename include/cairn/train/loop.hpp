@@ -138,9 +138,9 @@ struct no_validation {};
 ///
 /// If several processes share the shards of the program, all of them make the training loop and call it. Rank 0 alone
 /// writes files and shows progress. All processes take the same decisions. They also take SIGUSR1 as a request to stop.
-/// A request in one process ends the run of all processes after the same training step. If the folder or a file fails
-/// in a process, this process throws as below, and the others throw program_error with its message. `sum_over` shares a
-/// validation among the processes.
+/// A request in one process ends the run of all processes after the same training step. If a file cannot be saved, all
+/// processes throw the same exception. If anything else fails in a process, this process throws as below, and the others
+/// throw program_error with its message. `sum_over` shares a validation among the processes.
 template <class Program>
 class loop {
  public:

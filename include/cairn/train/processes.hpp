@@ -45,7 +45,7 @@ class team : public agreement<Group> {
         notes.received = [] {
           using cairn::detail::stop_request;
           const int number = stop_requests::received();
-          if (number == 0) return stop_request::none;
+          if (number == 0) return stop_request::absent;
           return number == SIGTERM ? stop_request::at_once_if_waiting : stop_request::after_step;
         };
       }
