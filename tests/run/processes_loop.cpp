@@ -278,7 +278,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_thrown_in_all_processes) {
     step.save(here.path / "no folder" / "file");
   });
   BOOST_TEST(messages[0].find("no folder") != std::string::npos);
-  check_messages(messages, 0, messages[0]);
+  for (const std::string& each : messages) BOOST_TEST(each == messages[0]);
 }
 BOOST_AUTO_TEST_CASE(a_loss_that_is_not_finite_ends_the_loop_of_all_processes) {
   const folder here;

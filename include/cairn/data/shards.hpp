@@ -124,18 +124,30 @@ class shard_range {
   /// Returns the batch of a shard. A callback may ask for one batch several times, so the last one is kept.
   made at(std::int64_t number, int shard) {
     const std::int64_t index = number * L + first_ + static_cast<std::int64_t>(own_index(shard));
-    if (index != last_index_) {
-      last_index_ = -1;  // if preparing the batch throws, there is none
-      last_.emplace(batches_[index]);
-      last_index_ = index;
+    if (index != last_.index) {
+      last_.index = -1;  // if preparing the batch throws, there is none
+      last_.batch.emplace(batches_[index]);
+      last_.index = index;
     }
-    return *last_;
+    return *last_.batch;
   }
+
+  /// The batch that was asked for last, and its index, or -1. It is a view of memory of its range, so the copy of a
+  /// range begins without it.
+  struct last_batch {
+    std::optional<made> batch;
+    std::int64_t index = -1;
+    last_batch() = default;
+    last_batch(const last_batch&) {}
+    last_batch& operator=(const last_batch&) {
+      index = -1;
+      return *this;
+    }
+  };
 
   Batches batches_;
   int first_ = 0, count_ = L;  // the shards of this process
-  std::optional<made> last_;
-  std::int64_t last_index_ = -1;
+  last_batch last_;
 };
 
 /// Divides training steps into shards:

@@ -52,6 +52,8 @@ class agreement {
       exchange<Group> all(*group_, {});
       all.add(static_cast<std::int64_t>(bytes), or_bits, about_);
       all.prepare();
+      const shared_call call{"between training steps", about_, "which function they call together, or in its data"};
+      all.agree(hash64_of(about_, bytes), call);
       const auto& shared = all[all.count() - 1];
       std::memcpy(shared.own, data, bytes);
       all.launch(all.count() - 1);

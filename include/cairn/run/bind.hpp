@@ -39,7 +39,7 @@ struct extent_error : std::invalid_argument {
   [[gnu::cold]] extent_error(std::string_view name, std::string_view wanted, std::string_view given,
                              const detail::array_role& role = {})
       : std::invalid_argument(
-            detail::text_of({"cairn: ", text_of(role), " '", name, "': expected ", wanted, ", got ", given})),
+            detail::text_of({"cairn: ", detail::text_of(role), " '", name, "': expected ", wanted, ", got ", given})),
         input(name),
         expected(wanted),
         actual(given) {}
@@ -51,7 +51,7 @@ struct extent_error : std::invalid_argument {
 struct label_error : std::out_of_range {
   [[gnu::cold]] label_error(std::string_view name, std::size_t at, int bound, int label,
                             const detail::array_role& role = {})
-      : std::out_of_range(detail::text_of({"cairn: ", text_of(role), " '", name, "': index number ",
+      : std::out_of_range(detail::text_of({"cairn: ", detail::text_of(role), " '", name, "': index number ",
                                            detail::text_of(static_cast<std::int64_t>(at)), " is ",
                                            detail::text_of(label), ", expected 0 to ", detail::text_of(bound - 1)})),
         input(name),

@@ -44,6 +44,8 @@ inline constexpr shared_call training_step{
     "call"};
 inline constexpr shared_call construction{"while a program is made", "the hash of its plan",
                                           "their models, their options, or how they are compiled"};
+inline constexpr shared_call exchanging{"in exchange", "the call of exchange",
+                                        "which function of which program they call, or for which moment"};
 inline constexpr shared_call saving{"in save", "the call of save", "which function of which program they call"};
 
 /// The exchange of a program with the other processes. In round j, the ranks of a process and of its partner

@@ -472,9 +472,14 @@ class program {
   /// - if no update rule keeps such a moment,
   /// - if parameters are stored as bf16 and therefore cannot hold moments,
   /// - or if another moment is exchanged, in this program or in one that shares its memory.
+  ///
+  /// With sharded_moments, all processes call this function.
   void exchange(std::string_view moment) {
     check_exchange(moment);
     note_written();
+    if constexpr (shards_moments) {
+      if (among_ != nullptr) among_->agree(detail::hash64_of(moment), detail::exchanging);
+    }
     with_kept([&](const detail::kept_run& run) { detail::exchange_moment<real_type>(memory_, run, moment); });
   }
 
@@ -556,8 +561,8 @@ class program {
   /// Saves the program in a file from which training can go on. The file contains parameters, states, moments,
   /// steps(), random(), and texts of the caller. cairn/file/saving.hpp describes the file and must be included. Throws
   /// file::write_error. An older file of this name is then unchanged. If there are several processes, they first
-  /// compare what is saved, and end if it differs. Rank 0 then writes the file, and all processes wait until it is
-  /// written. If it cannot be written, all of them throw the exception of rank 0. Throws program_error if a program
+  /// compare what all of them keep, and end if it differs. Rank 0 then writes the file, and all processes wait until it
+  /// is written. If it cannot be written, all of them throw the exception of rank 0. Throws program_error if a program
   /// that shares the memory has exchanged moments that this program does not have.
   template <class Path>
   void save(const Path& path, const auto&... texts) {
@@ -671,7 +676,7 @@ class program {
   }
   void run_updates() {
     if constexpr (shards_moments) {
-      if (among_ != nullptr) return moments_in_parts().update();
+      if (among_ != nullptr) return among_->guarded([this] { moments_in_parts().update(); });
     }
     machine_.run(machine::first_update_step, machine::step_count);
     machine_.copy_to_final_addresses(
@@ -867,14 +872,17 @@ class program {
       std::type_identity<decltype(detail::problem_of_sharing_memory<compiled, typename Lender::compiled>())>;
   template <class Lender, class... Given>
   program(std::type_identity<lang::sound>, Lender& lender, Given... given)
-      : memory_(sharing<Lender>::make_block(lender.machine_, lender.memory_, given...)) {
+      : memory_((check_shared(lender), sharing<Lender>::make_block(lender.machine_, lender.memory_, given...))) {
+    sharing<Lender>::begin(machine_, memory_, lender.machine_, lender.memory_);
+  }
+  template <class Lender>
+  static void check_shared(const Lender& lender) {
     if ((divides || Lender::shards_moments) && lender.among() != nullptr)
       refuse(program_error(divides
                                ? "cairn: this program divides its batch, and shares the memory of a program of several "
                                  "processes; make it a program of its own"
                                : "cairn: this program shares the memory of a program of several processes with "
                                  "sharded_moments; make it a program of its own, or a predictor"));
-    sharing<Lender>::begin(machine_, memory_, lender.machine_, lender.memory_);
   }
   template <class Problem, class Lender, class... Given>
   program(std::type_identity<Problem>, Lender&, Given...) : program() {}

@@ -152,7 +152,7 @@ class sharded_moments_of final : public moment_parts {
       const auto& [offset, bytes, leaf, ready, is_cut] = all::buckets.of[i];
       const auto own = among_.own_slice(bytes);
       visit(range{offset + own.offset, offset + own.offset + own.bytes, offset / among_.size()});
-    } else if (all::buckets.bytes < all::sums::gradient_bytes) {
+    } else if (all::sums::gradient_bytes > all::buckets.bytes) {
       visit(range{all::buckets.bytes, all::sums::gradient_bytes, all::buckets.bytes / among_.size()});
     }
   }

@@ -139,8 +139,8 @@ struct no_validation {};
 /// If several processes share the shards of the program, all of them make the training loop and call it. Rank 0 alone
 /// writes files and shows progress. All processes take the same decisions. They also take SIGUSR1 as a request to stop.
 /// A request in one process ends the run of all processes after the same training step. If a file cannot be saved, all
-/// processes throw the same exception. If anything else fails in a process, this process throws as below, and the others
-/// throw program_error with its message. `sum_over` shares a validation among the processes.
+/// processes throw the same exception. If anything else fails in a process, this process throws as below, and the
+/// others throw program_error with its message. `sum_over` shares a validation among the processes.
 template <class Program>
 class loop {
  public:
@@ -156,6 +156,7 @@ class loop {
       : program_(program), options_(std::move(options)), team_(detail::group_of(program)) {
     cairn::detail::check_settings("loop_options", options_.settings());
     if (!options_.average.empty()) Program::check_exchange(options_.average);
+    check_equal_decisions();
     if (team_.rank() > 0) options_.shows_progress = false;
     if (options_.folder.empty()) return;
     if (options_.resume && !Program::updates_parameters)
@@ -225,7 +226,7 @@ class loop {
     }
     return path;
   }
-  /// Has the program go on from a file. If this throws, neither the program nor the folder has changed.
+  /// Has the program go on from a file. If this throws, neither the program of this process nor the folder has changed.
   void resume(const std::string& path) {
     saved_ = file::detail::opened(path).metadata;
     state_ = detail::state_in(path, saved_);
@@ -273,20 +274,26 @@ class loop {
         auto batches = data(state_.epoch - 1);
         last = facts_of_data(static_cast<std::int64_t>(batches.size()), batches.begin());
       }
-      if (check_same_run(last)) state_.position = 0, state_.loss_sum = 0;
+      bool has_changed = false;
+      team_.together([&] { has_changed = check_same_run(last); });
+      if (has_changed) state_.position = 0, state_.loss_sum = 0;
       saved_.clear();
     }
     for (const auto& [name, text] : now) facts_.insert_or_assign(name, text);
-    if (!team_.is_alone()) team_.check_equal(decisions(), "the data or the options of the training loop");
+    check_equal_decisions();
     if (is_new_) save();
     if (folder_) team_.try_in_first([&] { log_->begin(); });
   }
 
+  /// Throws in all processes if they could take different decisions.
+  void check_equal_decisions() {
+    if (!team_.is_alone()) team_.check_equal(decisions(), "the data or the options of the training loop");
+  }
   /// Returns a text of everything on which decisions of the training loop depend.
   std::string decisions() const {
     std::string text;
     for (const auto& [name, fact] : facts_) text += cairn::detail::text_of({name, "=", fact, ";"});
-    const bool changes = options_.accepts_changes, saves = folder_.has_value();
+    const bool changes = options_.accepts_changes, saves = !options_.folder.empty();
     for (const std::int64_t number :
          {std::int64_t{options_.epochs}, options_.save_every, options_.log_every, std::int64_t{options_.patience},
           std::int64_t{options_.higher_is_better}, std::int64_t{changes}, std::int64_t{saves}, state_.step})

@@ -37,11 +37,13 @@ class team : public agreement<Group> {
   /// request, too, and each training step tells all processes whether one of them was asked.
   class listening {
    public:
-    explicit listening(const team& of) : signals_(!of.is_alone()), group_(of.group_) {
+    explicit listening(team& of) : signals_(!of.is_alone()), group_(of.group_) {
       if constexpr (can_share) {
         if (group_ == nullptr) return;
         cairn::detail::group_notes& notes = group_->notes();
-        notes.asks_to_stop = notes.is_asked_to_stop = false;
+        of.waited_before_ = notes.seconds_waited;
+        received_before_ = notes.received;
+        if (received_before_ == nullptr) notes.asks_to_stop = notes.is_asked_to_stop = false;
         notes.received = [] {
           using cairn::detail::stop_request;
           const int number = stop_requests::received();
@@ -53,13 +55,14 @@ class team : public agreement<Group> {
     listening(const listening&) = delete;
     ~listening() {
       if constexpr (can_share) {
-        if (group_ != nullptr) group_->notes().received = nullptr;
+        if (group_ != nullptr) group_->notes().received = received_before_;
       }
     }
 
    private:
     stop_requests signals_;
     Group* group_;
+    cairn::detail::stop_request (*received_before_)() = nullptr;  // of a training loop around this one
   };
 
   /// Returns true if the run must end after this training step. All processes return the same.
