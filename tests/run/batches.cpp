@@ -295,6 +295,23 @@ BOOST_AUTO_TEST_CASE(a_process_prepares_its_own_shards_alone) {
   numbers_of_shards(data::ahead(data::shards<8>(batches(), all)), 2, 4);
   BOOST_TEST(prepared == 4);
 }
+BOOST_AUTO_TEST_CASE(a_copy_of_shards_gathers_its_own_batches) {
+  const auto set = numbered(16);
+  auto steps = data::shards<2>(data::batches<4>(set, seed{1}, 0));
+  const auto labels_of = [](auto& of, int step) {
+    auto at = of.begin();
+    for (int i = 0; i < step; ++i) ++at;
+    const auto labels = (*at)[0].labels;
+    return std::vector<int>(labels.begin(), labels.end());
+  };
+  const std::vector<int> first = labels_of(steps, 0);
+  auto copy = steps;
+  BOOST_TEST((labels_of(steps, 1) != first));
+  BOOST_TEST((labels_of(copy, 0) == first));
+  const auto moved = [&] { return std::move(copy); };
+  auto there = moved();
+  BOOST_TEST((labels_of(there, 0) == first));
+}
 BOOST_AUTO_TEST_CASE(shards_that_do_not_fit_are_refused) {
   const auto set = numbered(40);
   const silent_process all(1, 2);

@@ -92,6 +92,8 @@ BOOST_AUTO_TEST_CASE(all_kinds_of_blocks) {
   compare_with_dense<float, 200, 401, 100,
                      103 * 1024>();                      // the first block is in the gradient, others in the workspace
   compare_with_dense<float, 40, 700, 64, 100 * 1024>();  // all rows are in the gradient
+  compare_with_dense<float, 31, 401, 64>();              // all rows are in the gradient, with the least workspace
+  compare_with_dense<float, 7, 400, 8>();                // the same for narrow registers
   compare_with_dense<double, 60, 401, 1>();              // all blocks are computed twice
   compare_with_dense<float, 400, 401, 260, 300 * 1024>();  // the distance between logits is larger than a block
   compare_with_dense<float, 70, 6000, 24, 512 * 1024>();   // long chunks

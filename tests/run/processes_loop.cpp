@@ -341,6 +341,47 @@ BOOST_AUTO_TEST_CASE(values_of_batches_are_summed_in_their_order) {
   });
   check_messages(messages, 3, "a label is missing");
 }
+// Other calls would give each process the numbers of another call.
+BOOST_AUTO_TEST_CASE(processes_in_different_calls_end) {
+  const auto zero = [](const auto&) { return 0; };
+  const std::string sums = in_processes(2, [&](process_group& group) {
+    trainer step{group};
+    if (group.rank() == 0) train::sum_over(step, data::batches<8>(examples()), zero);
+    else train::sum_over(step, data::batches<16>(examples()), zero);
+  });
+  BOOST_TEST(sums.find("differ in which function they call together, or in its data") != std::string::npos);
+  const folder here;
+  const auto messages = messages_of([&](process_group& group) {
+    trainer step{group};
+    train::loop{step, {.folder = group.rank() == 0 ? (here.path / "run").string() : "", .shows_progress = false}};
+  });
+  for (const std::string& each : messages)
+    BOOST_TEST(each == "cairn: ranks 0 and 1 differ in the data or the options of the training loop");
+}
+BOOST_AUTO_TEST_CASE(a_loop_goes_on_listening_after_a_loop_in_it) {
+  std::array<bool, 2> stopped{};
+  const std::string end = in_processes(2, [&](process_group& group) {
+    trainer step{group}, inner{group};
+    step.init(seed{1});
+    inner.init(seed{1});
+    const auto train_in = [](trainer& of) {
+      return [&of](double rate, const auto& batch) {
+        return of.train({.lr = rate}, bind<"x">(batch.images), bind<"y">(batch.labels));
+      };
+    };
+    const auto data = [](int) { return data::batches<16>(examples()); };
+    train::loop run{step, {.epochs = 2, .shows_progress = false}};
+    int epochs = 0;
+    const auto validate = [&] {
+      train::loop{inner, {.epochs = 1, .shows_progress = false}}(data, train_in(inner));
+      if (++epochs == 1 && group.rank() == 1) std::raise(SIGUSR1);
+      return 0.0;
+    };
+    stopped[std::size_t(group.rank())] = run(data, train_in(step), validate) == train::ending::asked && epochs == 1;
+  });
+  BOOST_TEST(end == "");
+  BOOST_TEST((stopped == std::array{true, true}));
+}
 
 BOOST_AUTO_TEST_CASE(a_line_says_which_process_is_the_slowest) {
   auto options = options_of({});

@@ -6,6 +6,35 @@
 #include "folder.hpp"
 #include "thread_processes.hpp"
 
+namespace own {
+
+using namespace cairn;
+
+/// Passes gradients on, and throws if one of them is above 100.
+struct strict_op : elementwise_op {
+  static constexpr fixed_string name = "strict";
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(g); }
+};
+template <class V>
+V lanewise(strict_op, V x) {
+  for (std::size_t i = 0; i < sizeof(V) / sizeof(float); ++i) {
+    float each;
+    std::memcpy(&each, reinterpret_cast<const std::byte*>(&x) + i * sizeof each, sizeof each);
+    if (each > 100) throw std::runtime_error("a gradient is too large");
+  }
+  return x;
+}
+struct strict_rule {
+  double lr = 1e-3;
+  static constexpr std::array<std::string_view, 1> moments{"sum"};
+  constexpr std::array<double, 1> numbers(double rate, std::int64_t) const { return {rate}; }
+  static constexpr auto next(auto p, auto g, auto rate, auto sum) {
+    return std::tuple{p - rate * make<strict_op>(g), sum + g};
+  }
+};
+
+}  // namespace own
+
 namespace {
 
 using namespace divided;
@@ -271,6 +300,31 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_an_exception_of_all_proces
   BOOST_TEST((thrown == std::array{1, 1, 1, 1}));
 }
 
+BOOST_AUTO_TEST_CASE(an_update_that_throws_in_a_process_ends_all) {
+  constexpr int width = 256;
+  using strict =
+      program<sum(input<"x", 1, width> * param<"w", 1, width>), update<own::strict_rule{}>, shards<4>, sharded_moments>;
+  const std::string end = in_processes(2, [](process_group& group) {
+    strict step{group};
+    step.init(seed{1});
+    std::vector<float> numbers(4 * width, 0.01F);
+    step.train(bind<"x">(numbers));
+    numbers[10] = 1000;  // of the slice that one process updates
+    step.train(bind<"x">(numbers));
+  });
+  BOOST_TEST(end.ends_with(" of 2: a gradient is too large"));
+}
+BOOST_AUTO_TEST_CASE(processes_exchange_moments_together) {
+  using averaging = program<everything<7>, update<averaged{adamw_options{}, 0.9}>, shards<2>, sharded_moments>;
+  const std::string end = in_processes(2, [](process_group& group) {
+    averaging step{group};
+    step.init(seed{1});
+    const batch<float> b(2, 0);
+    if (group.rank() == 0) step.exchange("average");
+    step.train({.lr = 0.01}, bind<"x">(b.x), bind<"y">(b.y));
+  });
+  BOOST_TEST(end.find("which function of which program they call") != std::string::npos);
+}
 BOOST_AUTO_TEST_CASE(programs_cannot_share_memory_with_parts_of_moments) {
   using beside = program<sum(x | nn::linear<"fc1", 7>)>;
   const std::string end = in_processes(2, [](process_group& group) {

@@ -9,8 +9,8 @@ headers  Each header by itself, included twice, without the warnings that users 
          chain with mdspan.hpp, and what mdspan.hpp promises, is compiled with the only standard library that has
          std::mdspan. mpi.hpp is left out: ranks.py compiles it and installs MPI.
 benchmarks
-         Each program of bench/ that needs none of cairn's peers, with OpenMP. Nothing else compiles all of them. The
-         nets of bench/compile/ are left out, because they take long and use only what the examples use.
+         Each program of bench/ that needs neither cairn's peers nor MPI, with OpenMP. Nothing else compiles all of them.
+         The nets of bench/compile/ are left out, because they take long and use only what the examples use.
 
 Only one compiler is used. A missing include is missing for all compilers, and matrix.py compiles the suite `static`
 with the other compiler.
@@ -41,9 +41,10 @@ def benchmarks():
     files = [path for pattern in ("*.cpp", "scenario/*/cairn.cpp") for path in (top / "bench").glob(pattern)]
     found = {}
     for file in sorted(files):
-        own = re.findall(r'#include "([^"]+)"', file.read_text())
+        text = file.read_text()
+        own = re.findall(r'#include "([^"]+)"', text)
         folders = [file.parent, top / "bench", top / "bench/scenario/readme"]
-        if "budget" not in file.parts and all(any((each / name).exists() for each in folders) for name in own):
+        if "budget" not in file.parts and "cairn/mpi.hpp" not in text and all(any((each / name).exists() for each in folders) for name in own):
             found[str(file.relative_to(top))] = f'#include "{file}"\n'
     return found
 

@@ -92,7 +92,8 @@ struct linear_loss_blocks {
     first_in_gradient = has_gradient && whole < rows && in_gradient > whole;
     const std::int64_t begin = first_in_gradient ? in_gradient : 0, rest = rows - begin;
     const bool keeps = whole >= std::min<std::int64_t>(rest, least_registers * width);
-    const std::int64_t most = std::min<std::int64_t>(keeps ? whole : in_sections, most_rows);
+    // If all rows are in the first block, there may be no room for a row with all of its logits.
+    const std::int64_t most = std::max<std::int64_t>(std::min<std::int64_t>(keeps ? whole : in_sections, most_rows), 1);
     const std::int64_t blocks = (rest + most - 1) / most, even = blocks == 0 ? 0 : (rest + blocks - 1) / blocks;
     const std::int64_t each = std::min(rest, (even + width - 1) / width * width);
 

@@ -163,6 +163,7 @@ class multiplication {
   /// were given from row `begin` on. The rows of C lie `rows_of_c_apart` numbers apart. Both bounds are multiples of
   /// the rows of a tile, or the last row. The blocks along k are not summed in sections.
   [[gnu::noinline]] void run_rows(int begin, int end, bool add, std::int64_t rows_of_c_apart, In* scratch) {
+    static_assert(Plan::shared);  // other plans know the distance of the rows of C
     adds = add;
     skipped = begin;
     distance_c = rows_of_c_apart;

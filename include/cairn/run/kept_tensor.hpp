@@ -115,7 +115,7 @@ class values_before final : public earlier_values {
     bool kept = false;
     const std::byte* before = bytes_.data();
     for_each_leaf([&](std::byte* now, std::size_t size) {
-      if (now == at) kept = std::memcmp(now, before, size) == 0;
+      if (now == at && !kept) kept = std::memcmp(now, before, size) == 0;
       before += size;
     });
     return kept;
