@@ -17,6 +17,7 @@
 
 #include "killed_run.hpp"
 #include "run/comma_locale.hpp"
+#include "run/examples.hpp"
 #include "run/folder.hpp"
 
 using namespace cairn;
@@ -29,17 +30,7 @@ constexpr auto loss = cross_entropy(result, labels<"y", 3, 4>);
 using program_of = program<loss, update<averaged{adamw_options{}, 0.9}>, clip<1.0>>;
 
 const data::dataset& examples() {
-  static const data::dataset set = [] {
-    data::dataset made;
-    made.features = 6;
-    made.classes = 3;
-    for (int i = 0; i < 30; ++i) {
-      made.labels.push_back(i % 3);
-      for (int k = 0; k < 6; ++k)
-        made.images.push_back(static_cast<float>((i * 7 + k * k) % 13) / 13 + static_cast<float>(i % 3 == k));
-    }
-    return made;
-  }();
+  static const data::dataset set = test::examples_of(30);
   return set;
 }
 std::vector<double> all_numbers(program_of& step) {

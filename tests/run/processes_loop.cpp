@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <vector>
 
+#include "run/examples.hpp"
 #include "run/folder.hpp"
 #include "thread_processes.hpp"
 
@@ -35,17 +36,7 @@ constexpr auto loss = cross_entropy(input<"x", Rows, 6> | nn::linear<"fc1", 8> |
 using trainer = program<loss<4>, update<averaged{adamw_options{}, 0.9}>, clip<1.0>, shards<4>, check_finite>;
 
 const data::dataset& examples() {
-  static const data::dataset set = [] {
-    data::dataset made;
-    made.features = 6;
-    made.classes = 3;
-    for (int i = 0; i < 120; ++i) {
-      made.labels.push_back(i % 3);
-      for (int k = 0; k < 6; ++k)
-        made.images.push_back(static_cast<float>((i * 7 + k * k) % 13) / 13 + static_cast<float>(i % 3 == k));
-    }
-    return made;
-  }();
+  static const data::dataset set = test::examples_of(120);
   return set;
 }
 
