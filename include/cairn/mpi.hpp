@@ -136,7 +136,7 @@ class ranks final : public detail::process_group {
   [[noreturn]] void end_all(std::string_view text) override {
     std::fprintf(stderr, "cairn: %.*s\n", static_cast<int>(text.size()), text.data());
     std::fflush(stderr);
-    usleep(100'000);  // MPICH's starter does not always pass on what was written just before the end
+    usleep(100'000);               // MPICH's starter does not always pass on what was written just before the end
     MPI_Abort(MPI_COMM_WORLD, 1);  // for another communicator, MPICH 4.0 waits until all processes receive a message
     std::abort();
   }
