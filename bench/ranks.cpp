@@ -144,7 +144,8 @@ void print_reductions(mpi::ranks& all, int steps) {
   const auto bytes = static_cast<std::size_t>(divided::memory().gradient_bytes);
   const std::size_t count = bytes / plans::bucket_bytes;
   std::vector<float> own(count * bucket, 1), received(own.size());
-  detail::exchange<detail::process_group> exchange(all);
+  detail::exchange<detail::process_group> exchange(all, {});
+  const int first = exchange.count();
   const auto join = [](std::byte* to, const std::byte* from, std::int64_t size, bool) {
     detail::add_numbers(reinterpret_cast<float*>(to), reinterpret_cast<const float*>(from),
                         size / static_cast<std::int64_t>(sizeof(float)), 1);
@@ -158,7 +159,7 @@ void print_reductions(mpi::ranks& all, int steps) {
   for (int i = 0; i < steps; ++i) {
     MPI_Barrier(MPI_COMM_WORLD);
     const double begin = MPI_Wtime();
-    for (std::size_t b = 0; b < count; ++b) exchange.launch(1 + static_cast<int>(b));
+    for (std::size_t b = 0; b < count; ++b) exchange.launch(first + static_cast<int>(b));
     exchange.finish();
     MPI_Barrier(MPI_COMM_WORLD);
     const double middle = MPI_Wtime();
