@@ -52,10 +52,11 @@ constexpr auto everything =
         y) +
     0.1_c * sum(square(param<"w", 25, 40 * Width>));
 
-/// The results of a training run, and the file that it saves.
+/// The results of a training run, and the file that it saves. The parameters are in the file. A view of them would keep
+/// training steps from leaving messages under way.
 template <class Real>
 struct run_results {
-  std::vector<Real> losses, parameters;
+  std::vector<Real> losses;
   double norm = 0;
   std::string saved;
 };
@@ -68,7 +69,6 @@ auto trained(Program& step, int steps, int parts, const std::string& path) {
     const batch<real> b(parts, int(step.steps()));
     out.losses.push_back(step.train({.lr = 0.01}, bind<"x">(b.x), bind<"y">(b.y)));
   }
-  out.parameters = parameters_of(step);
   out.norm = step.gradient_norm();
   step.save(path);
   out.saved = read_bytes(path);
@@ -76,8 +76,7 @@ auto trained(Program& step, int steps, int parts, const std::string& path) {
 }
 template <class Real>
 bool same(const run_results<Real>& a, const run_results<Real>& b) {
-  return same_bits(a.losses, b.losses) && same_bits(a.parameters, b.parameters) && same_bits(a.norm, b.norm) &&
-         a.saved == b.saved;
+  return same_bits(a.losses, b.losses) && same_bits(a.norm, b.norm) && a.saved == b.saved;
 }
 void check(bool is_right, const char* otherwise) {
   if (!is_right) throw std::logic_error(otherwise);
@@ -294,7 +293,7 @@ BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_an_exception_of_all_proces
     } catch (const file::write_error&) {
       thrown[std::size_t(group.rank())] = 1;
     }
-    check(same(trained(step, 2, 8, path), {{}, saved.parameters, saved.norm, saved.saved}), "the program has changed");
+    check(same(trained(step, 2, 8, path), {{}, saved.norm, saved.saved}), "the program has changed");
   });
   BOOST_TEST(end == "");
   BOOST_TEST((thrown == std::array{1, 1, 1, 1}));

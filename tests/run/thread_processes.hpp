@@ -66,12 +66,16 @@ class post_office {
     std::memset(awaited.buffer, 0xff, awaited.bytes);  // its contents are undefined until the message arrives
     lines_[name].awaited.push_back(awaited);
   }
-  /// Delivers the first message of a line if it was sent and is awaited.
+  /// Delivers the first message of a line if it was sent and is awaited, and if neither process holds it back.
   void deliver(const line_name& name) {
     const std::lock_guard lock(mutex_);
     check();
     line& at = lines_[name];
     if (at.sent.empty() || at.awaited.empty()) return;
+    for (const int rank : {std::get<0>(name), std::get<1>(name)}) {
+      const auto held = held_from_.find(rank);
+      if (held != held_from_.end() && std::get<2>(name) >= held->second) return;
+    }
     const message_end from = at.sent.front(), to = at.awaited.front();
     if (from.bytes != to.bytes) throw std::logic_error("a message has another length");
     std::memcpy(to.buffer, from.buffer, to.bytes);
@@ -91,6 +95,15 @@ class post_office {
   bool are_done(const bool (&both)[2]) {
     const std::lock_guard lock(mutex_);
     return both[0] && both[1];
+  }
+  /// Holds back the messages to and from a process whose transfers have at least the number `first`.
+  void hold(int rank, int first) {
+    const std::lock_guard lock(mutex_);
+    held_from_[rank] = first;
+  }
+  void release(int rank) {
+    const std::lock_guard lock(mutex_);
+    held_from_.erase(rank);
   }
 
   /// Tells that a process waits, and asks all other processes whether they wait.
@@ -136,6 +149,7 @@ class post_office {
   std::mutex mutex_;
   std::map<line_name, line> lines_;
   std::set<int> told_;
+  std::map<int, int> held_from_;  // by rank
   std::string end_;
 };
 
@@ -147,14 +161,22 @@ class thread_process final : public process_group {
 
   traffic_plan sent;  ///< what this process has sent
 
+  /// Holds back the messages of the last `count` transfers of the program that was made last, until `release`.
+  void hold(int count) { office_.hold(rank_, prepared_ - count); }
+  void release() { office_.release(rank_); }
+  /// Releases the messages as soon as this process waits.
+  void release_in_wait() { releases_in_wait_ = true; }
+
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   double patience() const override { return patience_; }
   std::unique_ptr<transfer_list> prepare(std::span<const transfer> transfers) override {
+    prepared_ = int(transfers.size());
     return std::make_unique<messages>(*this, std::vector(transfers.begin(), transfers.end()));
   }
   double now() override {
     office_.check_running();
+    if (std::exchange(releases_in_wait_, false)) release();
     if (office_.is_asked()) office_.tell(rank_);
     std::this_thread::yield();
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -183,6 +205,9 @@ class thread_process final : public process_group {
       }
     }
     ~messages() override {
+      for (const ends& one : done_) {
+        if (!of_.office_.are_done(one.both)) of_.office_.end_all("a program ended before its messages");
+      }
       if (!done_.empty()) of_.office_.withdraw(done_.front().both, done_.back().both + 2);
     }
     void start(int index) override {
@@ -225,6 +250,8 @@ class thread_process final : public process_group {
   const int rank_, size_;
   const double patience_;
   random_sequence draw_;
+  int prepared_ = 0;  // transfers of the program that was made last
+  bool releases_in_wait_ = false;
 };
 
 /// Calls `use(group)` in each of `size` processes. Returns the text with which all processes ended, or an empty text.

@@ -113,6 +113,8 @@ class memory_block {
   /// made with `may_allocate`. If there is no record and `may_allocate` is false, the share is empty and sees no
   /// status. Several threads may make shares at once.
   memory_share share(bool may_allocate) { return memory_share(record(may_allocate)); }
+  /// Returns true if there is a share, for example of a predictor, that is not empty.
+  bool has_shares() const { return record_ != nullptr && record_->has_shares(); }
 
   // The functions below are called in many places, and seldom, so each is compiled once.
 

@@ -93,6 +93,17 @@ class exchange {
     add((std::ssize(tensors) + 1) * word_bytes, nullptr, "the hashes of parameters, states and moments");
   }
   exchange(const exchange&) = delete;
+  /// Waits for messages that are under way, because the memory to which they go may end now.
+  ~exchange() {
+#ifdef __cpp_exceptions
+    try {
+      finish(true);
+    } catch (...) {  // the group has ended all processes, and need not be told again
+    }
+#else
+    finish(true);
+#endif
+  }
 
   /// Adds the next numbers.
   void add(shared_numbers numbers) { all_.push_back(std::move(numbers)); }
@@ -149,19 +160,30 @@ class exchange {
   /// Waits until everything that was launched has ended. Ends all processes if there is no progress for too long, or if
   /// SIGTERM comes meanwhile. A long wait may take ten times as long as others.
   void finish(bool is_long = false) {
-    const double begin = group_.now();
-    const double limit = group_.patience() * (is_long || !has_stepped_ ? 10 : 1);
-    const bool was_asked = group_.notes().must_not_wait();
-    double since = begin;
-    while (const shared_numbers* open = first_open()) {
-      if (poll()) since = group_.now();
-      else if (group_.now() - since > limit)
-        end_wait(*open, text_of({"has waited ", text_of(static_cast<std::int64_t>(limit)), " s"}),
-                 told_late(group_.late_ranks()));
-      else if (!was_asked && group_.notes().must_not_wait()) end_wait(*open, "got SIGTERM while it waited");
-    }
-    if (!is_long) group_.notes().seconds_waited += since - begin;
+    wait(is_long, [this] { return first_open(0); });
   }
+  /// Waits until the exchange of numbers `i` has ended, and meanwhile goes on with everything that was launched.
+  void wait_for(int i) {
+    wait(false, [this, i] { return stages_left(i) > 0 ? &(*this)[i] : nullptr; });
+  }
+  /// Waits until at most the last message of each exchange is under way. From then on, this process sends nothing that
+  /// depends on another message. The library of messages can therefore end the exchange while the process is in any call
+  /// of this library, and no process has to wait until another one calls a function of the program.
+  void finish_up_to_last_messages() {
+    trained_by_ = this_thread();
+    wait(false, [this] { return first_open(1); });
+  }
+  /// Waits for the messages that the last training step left under way. Throws program_error in another thread than the
+  /// one that trained, because the library of messages may serve a single thread.
+  void settle() {
+    if (first_open(0) == nullptr) return;
+    if (trained_by_ != this_thread()) refuse_thread();
+    finish(true);
+  }
+  /// Notes that there is a view of parameters, through which they can be read at any time. From now on, no training step
+  /// may leave them under way.
+  void note_view() { is_viewed_ = true; }
+  bool is_viewed() const { return is_viewed_; }
   /// Begins training step `step`. Ends all processes, at the latest in `finish`, if their values of `settings` differ.
   void begin_step(std::int64_t step, std::uint64_t settings) {
     group_.notes().step = step;
@@ -266,11 +288,45 @@ class exchange {
     numbers.join(numbers.own + own.offset, numbers.received + own.offset, own.bytes, partner > rank());
   }
 
-  const shared_numbers* first_open() const {
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      if (states_[i].end > states_[i].stage) return &all_[i];
+  /// Returns how many transfers of numbers `i` have not ended, of those that were launched.
+  int stages_left(int i) const {
+    const state& now = states_[static_cast<std::size_t>(i)];
+    return now.end - now.stage;
+  }
+  /// Returns the first numbers of which more than `most` transfers have not ended, or null.
+  const shared_numbers* first_open(int most) const {
+    for (int i = 0; i < static_cast<int>(states_.size()); ++i) {
+      if (stages_left(i) > most) return &(*this)[i];
     }
     return nullptr;
+  }
+  /// Waits as `finish` does, until first_awaited() returns null.
+  void wait(bool is_long, auto first_awaited) {
+    const shared_numbers* open = first_awaited();
+    if (open == nullptr) return;
+    const double begin = group_.now();
+    const double limit = group_.patience() * (is_long || !has_stepped_ ? 10 : 1);
+    const bool was_asked = group_.notes().must_not_wait();
+    double since = begin;
+    for (; open != nullptr; open = first_awaited()) {
+      if (poll()) since = group_.now();
+      else if (group_.now() - since > limit)
+        end_wait(*open, text_of({"has waited ", text_of(static_cast<std::int64_t>(limit)), " s"}),
+                 told_late(group_.late_ranks()));
+      else if (!was_asked && group_.notes().must_not_wait()) end_wait(*open, "got SIGTERM while it waited");
+    }
+    if (!is_long) group_.notes().seconds_waited += since - begin;
+  }
+  /// Returns an address that no other living thread gets.
+  static const void* this_thread() {
+    static thread_local char of_this_thread;
+    return &of_this_thread;
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_thread() {
+    refuse(
+        program_error("cairn: with sharded_moments and several processes, parameters are still under way, and this "
+                      "thread is not the one that trained; call parameters(), or make a predictor, in the thread that "
+                      "trains before another thread reads parameters"));
   }
   [[noreturn, gnu::cold, gnu::noinline]] void end_all(std::string_view text) {
     group_.end_all(text);
@@ -356,6 +412,8 @@ class exchange {
   bool has_stepped_ = false;
   const std::span<const kept_tensor> tensors_;
   bool may_differ_ = true;  // this process may have written tensors since they were compared
+  bool is_viewed_ = false;
+  const void* trained_by_ = nullptr;  // the thread that left messages under way
   int steps_since_comparison_ = 0;
   const shared_call* call_ = &training_step;
   std::unique_ptr<transfer_list> transfers_;  // ends before the memory that it reads and writes

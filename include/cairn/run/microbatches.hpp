@@ -137,12 +137,27 @@ class divided_step {
                        hash64_of({reinterpret_cast<const char*>(settings), sizeof settings}));
     next_bucket_ = exchange::first_bucket;
   }
-  /// Runs the last microbatch of this process. Buckets of gradients are exchanged as soon as they are complete.
-  void run_with_exchange() {
+  /// Runs a microbatch while messages are under way. With sharded_moments, the first microbatch of this process waits
+  /// for the parameters that the last training step left under way. If `is_last` is true, buckets of gradients are
+  /// exchanged as soon as they are complete.
+  void run_with_exchange(bool is_last) {
     for (int i = 0; i < machine::end_of_microbatch; ++i) {
-      launch_buckets(i);
+      if (is_last) launch_buckets(i);
+      if constexpr (division.shards_moments) await_parameters(i);
       machine_.run(i, i + 1);
       among_->poll();
+    }
+    // Results and next values of states can be parameters, too.
+    if constexpr (division.shards_moments) joined::await_parameters(*among_, 0, sums::gradient_bytes);
+  }
+  /// Waits for the parameters that a plan step reads.
+  void await_parameters(int step) {
+    const runtime_step& one = executable<Compiled>::tables.steps[step];
+    for (int k = one.first_operand; k < one.end_operand; ++k) {
+      const int leaf = executable<Compiled>::tables.operands[k].base - plans::leaf_base;
+      if (leaf < 0 || leaf >= machine::leaf_count || !machine::leaf(leaf).trained) continue;
+      const auto& [begin, count] = std::pair(machine::leaf(leaf).gradient_offset, machine::leaf(leaf).count);
+      joined::await_parameters(*among_, begin, begin + count * static_cast<std::int64_t>(sizeof(real)));
     }
   }
   /// Launches the buckets that are complete after `steps` plan steps.
@@ -270,7 +285,7 @@ class divided_step {
       std::byte* const shared = (*among_)[exchange::counts].own;
       std::memcpy(shared, all.data(), sizeof all);
       among_->launch(exchange::counts);
-      among_->finish();
+      among_->wait_for(exchange::counts);
       std::memcpy(all.data(), shared, sizeof all);
     }
     is_counted_ = true;
@@ -331,11 +346,12 @@ class divided_step {
     });
     for (int i = 0; i < each_; ++i) {
       const bool exchanges = is_last && i + 1 == each_;
+      const bool awaits = division.shards_moments && is_among_others() && shard == first_shard_ && i == 0;
       at_part(
           shard * each_ + i,
           [&] {
             machine_.set_random_streams(random_.from, first_draw_ + draw_of(shard, i));
-            if (exchanges) run_with_exchange();
+            if (exchanges || awaits) run_with_exchange(exchanges);
             else machine_.run(0, machine::end_of_microbatch);
             machine_.copy_to_final_addresses([](int base) { return base == plans::gradient_base; });
             if (exchanges) launch_buckets(machine::end_of_microbatch);

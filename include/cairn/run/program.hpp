@@ -188,6 +188,19 @@ class program {
     }
   }
 
+  program(program&&) = default;
+  /// Takes over the memory of `other`. With sharded_moments, first waits for the parameters that are under way to the
+  /// memory that this program had.
+  program& operator=(program&& other) {
+    settle();
+    memory_ = std::move(other.memory_);
+    machine_ = std::move(other.machine_);
+    rule_numbers_ = std::move(other.rule_numbers_);
+    among_ = std::move(other.among_);
+    found_written_ = other.found_written_;
+    return *this;
+  }
+
   /// Makes scans with two_level<P, S, snapshots::elsewhere> store their snapshots in the first
   /// memory().elsewhere_bytes bytes of the caller's memory. The memory may be a mapped file. Each training step writes
   /// the snapshots before it reads them, and needs no snapshot of an earlier training step. Throws memory_error if the
@@ -321,7 +334,7 @@ class program {
     static_assert(lang::report_of<problem>{}.shown);
     const detail::training_position before = position();
     check_usable();
-    machine_.check_snapshots();
+    checked_machine().check_snapshots();
     if constexpr (std::same_as<problem, lang::sound>) {
       std::vector<std::byte> bytes;
       machine_.for_each_lasting(
@@ -676,7 +689,8 @@ class program {
   }
   void run_updates() {
     if constexpr (shards_moments) {
-      if (among_ != nullptr) return among_->guarded([this] { moments_in_parts().update(); });
+      const auto update = [this] { moments_in_parts().update(among_->is_viewed() || memory_.has_shares()); };
+      if (among_ != nullptr) return among_->guarded(update);
     }
     machine_.run(machine::first_update_step, machine::step_count);
     machine_.copy_to_final_addresses(
@@ -732,8 +746,8 @@ class program {
     else return detail::view_stand_in<real_type>{};
   }
   std::span<parameter_type> block_of_parameters() {
-    memory_.check();
-    return {reinterpret_cast<parameter_type*>(machine_.trained_block(memory_.data())), padded_count};
+    note_view();
+    return {reinterpret_cast<parameter_type*>(checked_machine().trained_block(memory_.data())), padded_count};
   }
 
   /// Returns the part of the moments that this process has with sharded_moments, if there are several processes.
@@ -754,7 +768,7 @@ class program {
   }
   /// Calls use(run) with the numbers that outlive a training step.
   auto with_kept(auto use) {
-    detail::kept_run run = detail::kept_in<compiled>(machine_, memory_);
+    detail::kept_run run = detail::kept_in<compiled>(checked_machine(), memory_);
     if constexpr (shards_moments) {
       if (among_ != nullptr) {
         auto parts = moments_in_parts();
@@ -764,17 +778,32 @@ class program {
     }
     return use(run);
   }
+  /// Returns the machine, after all parameters have arrived from other processes. Every function that reads, writes or
+  /// hands out parameters between training steps calls this function.
   machine& checked_machine() {
     memory_.check();
+    settle();
     return machine_;
+  }
+  void settle() {
+    if constexpr (shards_moments) {
+      if (among_ != nullptr) among_->settle();
+    }
+  }
+  /// Notes that the user can read parameters at any time from now on, without calling a function of the program.
+  void note_view() {
+    if constexpr (shards_moments) {
+      if (among_ != nullptr) among_->note_view();
+    }
   }
   template <class Number>
   Number* leaf_numbers(int leaf) {
     return reinterpret_cast<Number*>(checked_machine().leaf_base(leaf));
   }
-  /// Returns the numbers of a parameter or a state, in the type in which they are stored.
+  /// Returns the numbers of a parameter or a state for a view, in the type in which they are stored.
   template <int Leaf>
   auto* numbers_at() {
+    note_view();
     return leaf_numbers<std::conditional_t<machine::leaf(Leaf).is_bf16, parameter_type, real_type>>(Leaf);
   }
   real_type* gradient_at(int leaf) {
@@ -852,6 +881,7 @@ class program {
                                                           all.size());
     among_ = detail::shard_sums<compiled>::prepare_exchange(all, memory_.data(), machine_.base(plans::gradient_base),
                                                             rule_numbers_.hash() ^ std::uint64_t{checks_finite});
+    if (!memory_.has_record()) note_view();  // the caller's memory
   }
   explicit program(detail::memory_block block) : program(std::move(block), memory()) {}
   program(detail::memory_block block, const memory_plan& plan) : memory_(std::move(block)) {

@@ -186,6 +186,8 @@ class alignas(memory_alignment) memory_record {
     release();
   }
   void retain() { holders_.fetch_add(1, std::memory_order_relaxed); }
+  /// Returns true if there is a share.
+  bool has_shares() const { return holders_.load(std::memory_order_acquire) > 1; }
   [[gnu::noinline]] void release() {
     if (holders_.fetch_sub(1, std::memory_order_acq_rel) > 1) return;
     family_member* const own = member();

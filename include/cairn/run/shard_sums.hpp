@@ -115,6 +115,14 @@ class shard_sums {
   static constexpr int norms = exchange::first_bucket + exchanged<Compiled>::buckets.count;
   static constexpr int first_parameters = norms + 1;
 
+  /// Waits for the parameters that have their gradients in bytes [begin, end) of the block of gradients, as far as other
+  /// processes have updated them.
+  static void await_parameters(exchange& among, std::int64_t begin, std::int64_t end) {
+    constexpr std::int64_t count = exchanged<Compiled>::buckets.count, size = plans::bucket_bytes;
+    for (std::int64_t i = begin / size; i < count && i * size < end; ++i)
+      among.wait_for(first_parameters + static_cast<int>(i));
+  }
+
   /// Prepares the exchange of a program with the processes of a group. The parameters begin at `parameters`, and the
   /// blocks of sums at `first_block`. `settings` is a hash of what the plan does not have: the numbers of update rules,
   /// and whether results are checked.

@@ -64,8 +64,10 @@ class sharded_moments_of final : public moment_parts {
     among_.finish();
   }
   /// Updates the parameters that this process owns, and collects the parameters that other processes update. A slice is
-  /// sent as soon as it is updated.
-  void update() {
+  /// sent as soon as it is updated. If `may_be_read` is false, the last messages are under way when the function
+  /// returns. Parameters must then not be read or written before `exchange::settle`. A training step waits for the
+  /// parameters of each plan step.
+  void update(bool may_be_read) {
     const auto update_own = [this](const range& own) { update(own); };
     for (int i = 0; i < all::buckets.count; ++i) {
       for_each_own_range(i, update_own);
@@ -73,7 +75,8 @@ class sharded_moments_of final : public moment_parts {
       among_.poll();
     }
     for_each_own_range(all::buckets.count, update_own);
-    among_.finish();
+    if (may_be_read) among_.finish();
+    else among_.finish_up_to_last_messages();
   }
 
   bool writes_files() const override { return among_.rank() == 0; }
