@@ -49,6 +49,7 @@ class recorder final : public detail::process_group {
     if (wait == 0) wait = time;
     return time;
   }
+  std::vector<int> late_ranks() override { return group_.late_ranks(); }
   [[noreturn]] void end_all(std::string_view text) override {
     group_.end_all(text);
     std::abort();  // g++ 12 forgets that the function above does not return

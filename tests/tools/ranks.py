@@ -53,7 +53,8 @@ class runs:
                                   check=True).stdout.split() for kind in ("--cflags", "--libs")]
         page = "".join(blocks((top / "docs/processes.md").read_text(), "cpp"))
         printed = ""
-        sources = [[["-fsyntax-only", "-x", "c++", "-"], page]]
+        benchmark = ["-DROWS=128", "-DSHARDS=2", "-Ibench", "bench/ranks.cpp"]  # no other test compiles it
+        sources = [[["-fsyntax-only", "-x", "c++", "-"], page], [["-fsyntax-only", *benchmark], None]]
         sources += [[[f"tests/ranks/{program}.cpp", "-o", self.path(library, program)], None] for program in programs]
         for source, text in sources:
             done = subprocess.run(["g++", *flags, *options[0], *source, *options[1], "-lz"],
