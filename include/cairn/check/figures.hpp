@@ -87,9 +87,20 @@ struct block_of_sums {
   static constexpr std::int64_t gradient_bytes = Compiled::addresses.gradient_bytes;
   static constexpr std::int64_t bytes = gradient_bytes + states.bytes;
   static constexpr std::int64_t bytes_behind_gradients = states.bytes + levels * bytes;
+  /// The values of which the mean over all shards takes the place. A program with such values has a process for each
+  /// shard, because the shards of one process run one after another.
+  static constexpr auto averages = plans::find_averaged_values<Compiled>();
   /// Returns true if `processes` processes can share the shards.
   static constexpr bool can_be_shared(int processes) {
+    if (averages.count > 0 && processes > 1) return processes == division.shards;
     return processes >= 1 && processes <= division.shards && std::has_single_bit(static_cast<unsigned>(processes));
+  }
+  /// Returns the bytes into which one of `processes` processes receives such values of another process.
+  static constexpr std::int64_t received_average_bytes(int processes) {
+    std::int64_t most = 0;
+    for (int i = 0; i < averages.count && processes > 1; ++i)
+      most = std::max(most, Compiled::schedule.result(averages.of[i].value).bytes);
+    return plans::aligned(most);
   }
   /// Returns how many blocks lie behind block 0 in one of `processes` processes. Its own shards need the first of them,
   /// as many as the levels of their tree. Sums that another process sends come into one more.
@@ -128,7 +139,8 @@ template <class Compiled>
 constexpr memory_plan memory_among(int processes) {
   using sums = block_of_sums<Compiled>;
   memory_plan out = memory_in<Compiled>;
-  out.division_bytes = sums::states.bytes + sums::blocks_behind(processes) * sums::bytes;
+  out.division_bytes =
+      sums::states.bytes + sums::blocks_behind(processes) * sums::bytes + sums::received_average_bytes(processes);
   if (sums::division.shards_moments && processes > 1)
     out.moment_bytes =
         most_moments_in<Compiled>() * plans::bytes_of_own_sums(sums::gradient_bytes, sums::division.shards, processes);
@@ -182,6 +194,10 @@ constexpr traffic_plan traffic_among(int processes) {
     out.bytes += rounds * whole;
   }
   out.gradient_bytes += rounds * (all::sums::gradient_bytes - all::buckets.bytes);
+  for (int i = 0; i < all::sums::averages.count; ++i) {
+    out.messages += rounds;
+    out.bytes += rounds * Compiled::schedule.result(all::sums::averages.of[i].value).bytes;
+  }
   return out;
 }
 

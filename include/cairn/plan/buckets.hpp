@@ -84,4 +84,30 @@ constexpr auto find_buckets() {
   return out;
 }
 
+/// A value of which the mean over all shards takes the place, as soon as a plan step has computed the value.
+struct averaged_value {
+  int value = none, step = none;
+};
+template <int Count>
+struct averaged_values {
+  averaged_value of[Count + 1] = {};
+  static constexpr int count = Count;
+};
+/// Returns the values of which the mean over all shards takes the place, in the order of their plan steps.
+template <class Compiled>
+constexpr auto find_averaged_values() {
+  constexpr const auto& s = Compiled::schedule;
+  constexpr int count = [] {
+    int n = 0;
+    for (int v = 0; v < s.node_count; ++v) n += s.op(v).averages_over_shards;
+    return n;
+  }();
+  averaged_values<count> out;
+  int n = 0;
+  for (int v = 0; v < s.node_count; ++v) {
+    if (s.op(v).averages_over_shards) out.of[n++] = {v, Compiled::steps.step_of[v]};
+  }
+  return out;
+}
+
 }  // namespace cairn::plans

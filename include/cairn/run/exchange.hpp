@@ -22,11 +22,12 @@
 
 namespace cairn::detail {
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_ranks(int shards, int ranks) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_ranks(int shards, int ranks, bool is_synchronized) {
   std::string allowed = "1";
-  for (int i = 2; i <= shards; i *= 2) allowed += (i == shards ? " or " : ", ") + text_of(i);
-  refuse(std::invalid_argument(text_of({"cairn: processes that share the shards of shards<", text_of(shards),
-                                        ">: expected ", allowed, ", got ", text_of(ranks)})));
+  for (int i = is_synchronized ? shards : 2; i <= shards; i *= 2) allowed += (i == shards ? " or " : ", ") + text_of(i);
+  refuse(std::invalid_argument(text_of({"cairn: processes that share the shards of shards<", text_of(shards), ">",
+                                        is_synchronized ? ", with synchronized batch norms" : "", ": expected ",
+                                        allowed, ", got ", text_of(ranks)})));
 }
 
 /// Joins numbers of this process with numbers that a partner sent. `is_later` is true if the partner has the later
@@ -149,18 +150,11 @@ class exchange {
   /// Waits until everything that was launched has ended. Ends all processes if there is no progress for too long, or if
   /// SIGTERM comes meanwhile. A long wait may take ten times as long as others.
   void finish(bool is_long = false) {
-    const double begin = group_.now();
-    const double limit = group_.patience() * (is_long || !has_stepped_ ? 10 : 1);
-    const bool was_asked = group_.notes().must_not_wait();
-    double since = begin;
-    while (const shared_numbers* open = first_open()) {
-      if (poll()) since = group_.now();
-      else if (group_.now() - since > limit)
-        end_wait(*open, text_of({"has waited ", text_of(static_cast<std::int64_t>(limit)), " s"}),
-                 told_late(group_.late_ranks()));
-      else if (!was_asked && group_.notes().must_not_wait()) end_wait(*open, "got SIGTERM while it waited");
-    }
-    if (!is_long) group_.notes().seconds_waited += since - begin;
+    wait(is_long, [this] { return first_open(); });
+  }
+  /// Waits until the exchange of numbers `i` has ended, and goes on with everything else meanwhile.
+  void wait_for(int i) {
+    wait(false, [this, i] { return is_open(i) ? &(*this)[i] : nullptr; });
   }
   /// Begins training step `step`. Ends all processes, at the latest in `finish`, if their values of `settings` differ.
   void begin_step(std::int64_t step, std::uint64_t settings) {
@@ -266,11 +260,30 @@ class exchange {
     numbers.join(numbers.own + own.offset, numbers.received + own.offset, own.bytes, partner > rank());
   }
 
+  bool is_open(int i) const {
+    const state& now = states_[static_cast<std::size_t>(i)];
+    return now.end > now.stage;
+  }
   const shared_numbers* first_open() const {
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      if (states_[i].end > states_[i].stage) return &all_[i];
+    for (int i = 0; i < count(); ++i) {
+      if (is_open(i)) return &(*this)[i];
     }
     return nullptr;
+  }
+  /// Goes on with everything that was launched, until `find_open` returns null.
+  void wait(bool is_long, auto find_open) {
+    const double begin = group_.now();
+    const double limit = group_.patience() * (is_long || !has_stepped_ ? 10 : 1);
+    const bool was_asked = group_.notes().must_not_wait();
+    double since = begin;
+    while (const shared_numbers* open = find_open()) {
+      if (poll()) since = group_.now();
+      else if (group_.now() - since > limit)
+        end_wait(*open, text_of({"has waited ", text_of(static_cast<std::int64_t>(limit)), " s"}),
+                 told_late(group_.late_ranks()));
+      else if (!was_asked && group_.notes().must_not_wait()) end_wait(*open, "got SIGTERM while it waited");
+    }
+    if (!is_long) group_.notes().seconds_waited += since - begin;
   }
   [[noreturn, gnu::cold, gnu::noinline]] void end_all(std::string_view text) {
     group_.end_all(text);

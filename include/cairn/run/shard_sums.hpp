@@ -114,15 +114,18 @@ class shard_sums {
   // gradients in the exchange. The buckets of parameters have the order of their offsets.
   static constexpr int norms = exchange::first_bucket + exchanged<Compiled>::buckets.count;
   static constexpr int first_parameters = norms + 1;
+  // The values of which the mean over all shards takes the place are the last ones.
+  static constexpr int first_average =
+      Compiled::model::purpose::division.shards_moments ? first_parameters + exchanged<Compiled>::buckets.count : norms;
 
-  /// Prepares the exchange of a program with the processes of a group. The parameters begin at `parameters`, and the
-  /// blocks of sums at `first_block`. `settings` is a hash of what the plan does not have: the numbers of update rules,
-  /// and whether results are checked.
-  static std::unique_ptr<exchange> prepare_exchange(process_group& group, std::byte* parameters, std::byte* first_block,
+  /// Prepares the exchange of a program with the processes of a group. The parameters begin at `parameters`. `settings`
+  /// is a hash of what the plan does not have: the numbers of update rules, and whether results are checked.
+  static std::unique_ptr<exchange> prepare_exchange(process_group& group, const machine& m, std::byte* parameters,
                                                     std::uint64_t settings) {
     using all = exchanged<Compiled>;
     constexpr const auto& buckets = all::buckets;
     auto made = std::make_unique<exchange>(group, kept_by_all);
+    std::byte* const first_block = m.bases()[plans::gradient_base];
     std::byte* const received = first_block + sums::blocks_behind(group.size()) * sums::bytes;
     made->add(all::count_bytes, add_counts, "the counts of the batch");
     made->add(all::output_bytes, add, "the outputs");
@@ -145,6 +148,12 @@ class shard_sums {
         made->add({parameters + all::parameter_bytes(one.offset), nullptr, all::parameter_bytes(one.bytes), true,
                    nullptr, later, name_of_bucket("updated bucket ", i + 1, one.leaf)});
       }
+    }
+    for (int i = 0; i < sums::averages.count; ++i) {
+      const int value = sums::averages.of[i].value;
+      made->add({m.at(Compiled::layout.of[value]), received + sums::bytes, Compiled::schedule.result(value).bytes,
+                 false, add, std::numeric_limits<int>::max(),
+                 text_of({"statistics ", text_of(i + 1), " of ", text_of(sums::averages.count)})});
     }
     made->prepare();
     made->agree(plan_hash<Compiled>(settings), construction);
