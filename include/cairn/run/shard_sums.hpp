@@ -126,18 +126,20 @@ class shard_sums {
     constexpr const auto& buckets = all::buckets;
     auto made = std::make_unique<exchange>(group, kept_by_all);
     std::byte* const first_block = m.bases()[plans::gradient_base];
-    std::byte* const received = first_block + sums::blocks_behind(group.size()) * sums::bytes;
+    std::byte* const received = first_block + sums::blocks_of(group.size()) * sums::bytes;
+    std::byte* const received_rest = received + buckets.received_bytes;
     made->add(all::count_bytes, add_counts, "the counts of the batch");
     made->add(all::output_bytes, add, "the outputs");
-    made->add({first_block + buckets.bytes, received + buckets.bytes, all::rest_bytes, false, join_rest, 0,
+    made->add({first_block + buckets.bytes, received_rest, all::rest_bytes, false, join_rest, 0,
                "the states and the last gradients"});
     int number = 0;
     for (int ready = 0; ready <= machine::end_of_microbatch; ++ready) {
       for (int i = buckets.count; i-- > 0;) {
-        const auto& [offset, bytes, leaf, at, is_cut] = buckets.of[i];
+        const auto& [offset, bytes, leaf, at, is_cut, received_offset] = buckets.of[i];
         if (at != ready) continue;
-        made->add({first_block + offset, received + offset, bytes, is_cut, add, ready,
-                   name_of_bucket("bucket ", ++number, leaf)});
+        // A process with an odd rank receives the second half of a bucket that is cut.
+        std::byte* const to = received + received_offset - (is_cut ? group.rank() % 2 * bytes / 2 : 0);
+        made->add({first_block + offset, to, bytes, is_cut, add, ready, name_of_bucket("bucket ", ++number, leaf)});
       }
     }
     if constexpr (Compiled::model::purpose::division.shards_moments) {
@@ -151,8 +153,8 @@ class shard_sums {
     }
     for (int i = 0; i < sums::averages.count; ++i) {
       const int value = sums::averages.of[i].value;
-      made->add({m.at(Compiled::layout.of[value]), received + sums::bytes, Compiled::schedule.result(value).bytes,
-                 false, add, std::numeric_limits<int>::max(),
+      made->add({m.at(Compiled::layout.of[value]), received_rest + all::rest_bytes,
+                 Compiled::schedule.result(value).bytes, false, add, std::numeric_limits<int>::max(),
                  text_of({"statistics ", text_of(i + 1), " of ", text_of(sums::averages.count)})});
     }
     made->prepare();
