@@ -49,6 +49,7 @@ class recorder final : public detail::process_group {
     if (wait == 0) wait = time;
     return time;
   }
+  std::vector<int> late_ranks() override { return group_.late_ranks(); }
   [[noreturn]] void end_all(std::string_view text) override {
     group_.end_all(text);
     std::abort();  // g++ 12 forgets that the function above does not return
@@ -136,7 +137,22 @@ void print_record(divided& step, recorder& all, const arrays& batch, int steps) 
            std::to_string(all.bytes[static_cast<std::size_t>(one.index)]) + ", " + std::to_string(one.start - begin) +
            ", " + std::to_string(one.end - begin) + "]";
   }
-  std::printf("%s]}\n", out.c_str());
+  out += "]}";
+  // mpirun mixes the lines of several processes, so one of them prints all.
+  if (all.rank() > 0) {
+    MPI_Send(out.data(), static_cast<int>(out.size()), MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+    return;
+  }
+  std::printf("%s\n", out.c_str());
+  for (int from = 1; from < all.size(); ++from) {
+    MPI_Status status;
+    int size = 0;
+    MPI_Probe(from, 0, MPI_COMM_WORLD, &status);
+    MPI_Get_count(&status, MPI_CHAR, &size);
+    out.resize(static_cast<std::size_t>(size));
+    MPI_Recv(out.data(), size, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    std::printf("%s\n", out.c_str());
+  }
 }
 
 void print_reductions(mpi::ranks& all, int steps) {

@@ -1,7 +1,8 @@
 // A training run of several processes, for tests/tools/ranks.py: train MODEL FILE [WORD VALUE]...
 //
-// The run trains a model, `float` or `bf16`, and saves it. The file must have the same bits for any number of processes
-// and threads. In addition, the run counts what it sends, and compares the counts with the figures of the program.
+// The run trains a model, `float`, `bf16` or `synchronized`, and saves it. The file must have the same bits for any
+// number of processes and threads. The model `synchronized` needs 8 processes. In addition, the run counts what it
+// sends, and compares the counts with the figures of the program.
 //
 // word      value
 // from      a file from which the run goes on
@@ -60,22 +61,35 @@ namespace {
 using namespace cairn;
 
 constexpr int rows = 4, features = 40, wide = 301, classes = 5, parts = 16;
-constexpr nn::batch_norm_options local{.statistics = nn::batch_statistics::local};
-constexpr auto x = input<"x", rows, features>;
-constexpr auto y = labels<"y", classes, rows>;
 constexpr auto inner = nn::linear<"fc", wide> | nn::gelu | nn::dropout<"drop", 0.25>;
 constexpr auto blocks = repeat<3, "block">([](auto) { return ckpt<"ff">(nn::residual(inner)); });
-constexpr auto logits = x | nn::linear<"in", wide> | nn::batch_norm<"bn", local> | blocks | nn::linear<"out", classes>;
-constexpr auto loss =
-    outputs(cross_entropy<nn::cross_entropy_options{.ignore_index = 0}>(logits, y), accuracy(logits, y));
+/// The loss and the accuracy of `Rows` rows, if a batch norm takes its statistics in this way.
+template <int Rows, nn::batch_statistics Statistics>
+constexpr auto loss = [] {
+  constexpr auto norm = nn::batch_norm<"bn", nn::batch_norm_options{.statistics = Statistics}>;
+  constexpr auto y = labels<"y", classes, Rows>;
+  constexpr auto logits =
+      input<"x", Rows, features> | nn::linear<"in", wide> | norm | blocks | nn::linear<"out", classes>;
+  return outputs(cross_entropy<nn::cross_entropy_options{.ignore_index = 0}>(logits, y), accuracy(logits, y));
+}();
 
+template <auto Loss, class... More>
+using trainer_of =
+    program<Loss, update<adamw_options{.lr = 0.01}>, clip<0.5>, shards<8>, check_finite, threads<2>, More...>;
 template <class... More>
-using trainer = program<loss, update<adamw_options{.lr = 0.01}>, clip<0.5>, shards<8>, microbatch<2>, check_finite,
-                        threads<2>, More...>;
+using trainer = trainer_of<loss<rows, nn::batch_statistics::local>, microbatch<2>, More...>;
 using in_float = trainer<>;
 using in_bf16 = trainer<mixed<bf16, stochastic_rounding>>;
 using in_float_in_parts = trainer<sharded_moments>;
 using in_bf16_in_parts = trainer<mixed<bf16, stochastic_rounding>, sharded_moments>;
+/// A shard has no microbatches here, but as many rows.
+template <class... More>
+using synchronized = trainer_of<loss<2 * rows, nn::batch_statistics::synchronized>, More...>;
+
+template <class Trainer>
+constexpr int rows_of = rows;
+template <class... More>
+constexpr int rows_of<synchronized<More...>> = 2 * rows;
 
 struct batch {
   std::vector<float> x = std::vector<float>(parts * rows * features);
@@ -115,9 +129,10 @@ void train(Trainer& step, int rank, int size, words given) {
     const auto [l, right] =
         step.steps() % 2 == 0 ? step.train(bind<"x">(b.x), bind<"y">(b.y)) : step.train([&](int part) {
           if (fault == "throw" && part == parts - 1) throw std::runtime_error("a file is damaged");
-          const auto at = static_cast<std::size_t>(part * rows);
-          return inputs(bind<"x">(std::span(b.x).subspan(at * features, rows * features)),
-                        bind<"y">(std::span(b.y).subspan(at, rows)));
+          constexpr int each = rows_of<Trainer>;
+          const auto at = static_cast<std::size_t>(part * each);
+          return inputs(bind<"x">(std::span(b.x).subspan(at * features, each * features)),
+                        bind<"y">(std::span(b.y).subspan(at, each)));
         });
     traffic_plan planned = Trainer::traffic(size);
     if (is_first) {
@@ -206,7 +221,8 @@ int main(int count, char** arguments) {
     mpi::ranks all{count, arguments, {.patience = patience}};
     send_long_messages();
     const bool differs = given["fault"] == "model" && all.rank() == all.size() - 1;
-    if ((given["model"] == "float") != differs) train<in_float, in_float_in_parts>(all, given);
+    if (given["model"] == "synchronized") train<synchronized<>, synchronized<sharded_moments>>(all, given);
+    else if ((given["model"] == "float") != differs) train<in_float, in_float_in_parts>(all, given);
     else train<in_bf16, in_bf16_in_parts>(all, given);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());

@@ -5,10 +5,12 @@
 // A program that divides its batch has no gradients of inputs, no given cotangent, and no sums over steps. Other pairs
 // have sentences of their own. `sharded_moments` divides the moments of `update<...>` among processes, which share the
 // shards of `shards<L>`, so it needs both of these options.
-// `fit<...>` and `budget<...>`, for example, are two limits of one arena.
+// `fit<...>` and `budget<...>`, for example, are two limits of one arena. A batch norm with
+// `nn::batch_statistics::synchronized` needs the rows of all shards at once, so it does not go with `microbatch<N>`.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
+#include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/train/rules.hpp"
 
@@ -89,3 +91,19 @@ constexpr sgd_options slow{.lr = 1e-4};
 using step = program<loss, update<slow, "*.bias">, update<sgd_options{}>>;  // wrong
 using step = program<loss, update<sgd_options{}>, update<slow, "*.bias">>;  // right
 static_assert(step::memory().gradient_bytes == 0);
+
+// case: contradicting-options-synchronized
+// says: the microbatches of a shard run one after another, so a synchronized batch norm cannot have the rows of all
+// shows: fact::given<cairn::microbatch<2
+constexpr nn::batch_norm_options together{.statistics = nn::batch_statistics::synchronized};
+constexpr auto loss = mean(square(input<"x", 8, 4> | nn::batch_norm<"bn", together> | nn::linear<"fc", 2>));
+static_assert(detail::checked<loss, shards<2>, microbatch<2>>());  // wrong
+static_assert(detail::checked<loss, shards<2>>());                 // right
+
+// case: contradicting-options-synchronized-alone
+// says: the microbatches of a shard run one after another, so a synchronized batch norm cannot have the rows of all
+// shows: fact::given<cairn::microbatch<4
+constexpr nn::batch_norm_options together{.statistics = nn::batch_statistics::synchronized};
+constexpr auto loss = mean(square(input<"x", 8, 4> | nn::batch_norm<"bn", together> | nn::linear<"fc", 2>));
+static_assert(detail::checked<loss, microbatch<4>>());  // wrong
+static_assert(detail::checked<loss>());                 // right

@@ -3,8 +3,8 @@
 // Each shard of a batch leaves a next value of a state. `updated<shard_join::mean>(value, state, next)` says that the
 // state becomes the mean of them. `maximum` stands for the largest number at each element, and `last` for the value of
 // the last shard. A batch norm takes the mean of the running statistics with
-// `nn::batch_norm_options{.statistics = nn::batch_statistics::local}`. `microbatch<N>` needs none of this, because its
-// parts update the state one after another.
+// `nn::batch_norm_options{.statistics = nn::batch_statistics::local}`, or computes them over the rows of all shards with
+// `synchronized`. `microbatch<N>` needs none of this, because its parts update the state one after another.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/batch_norm.hpp"

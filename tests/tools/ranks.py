@@ -53,7 +53,8 @@ class runs:
                                   check=True).stdout.split() for kind in ("--cflags", "--libs")]
         page = "".join(blocks((top / "docs/processes.md").read_text(), "cpp"))
         printed = ""
-        sources = [[["-fsyntax-only", "-x", "c++", "-"], page]]
+        benchmark = ["-DROWS=128", "-DSHARDS=2", "-Ibench", "bench/ranks.cpp"]  # no other test compiles it
+        sources = [[["-fsyntax-only", "-x", "c++", "-"], page], [["-fsyntax-only", *benchmark], None]]
         sources += [[[f"tests/ranks/{program}.cpp", "-o", self.path(library, program)], None] for program in programs]
         for source, text in sources:
             done = subprocess.run(["g++", *flags, *options[0], *source, *options[1], "-lz"],
@@ -150,6 +151,18 @@ def same_bits(run, folder):
                "" if found == wanted else f"{found}, alone {wanted}")
         found = run.hash("open", 0, model, file, "alone", 1, "from", half)
         yield f"{model}: saved by 4 processes, resumed by 1", "" if found == wanted else f"{found}, alone {wanted}"
+    # A process for each shard is the only way to train this model, so all runs have the same number of processes.
+    model = "synchronized"
+    wanted = run.hash("open", 8, model, file)
+    yield f"{model}: 8 processes", "" if len(wanted) == 64 else wanted
+    for library, transport in transports:
+        for words, threads in ([], 1), ([], 2), (parts, 2):
+            found = run.hash(library, 8, model, file, *words, threads=threads, transport=transport)
+            yield (f"{model}: 8 processes of {threads} threads{' with parts of the moments' if words else ''}, {library}, "
+                   f"{transport}", "" if found == wanted else f"{found}, before {wanted}")
+    run.hash("mpich", 8, model, half, "steps", 3)
+    found = run.hash("open", 8, model, file, "from", half)
+    yield f"{model}: saved and resumed", "" if found == wanted else f"{found}, before {wanted}"
 
 
 def faults(run, folder):
@@ -172,6 +185,9 @@ def faults(run, folder):
         "a loss that is not a number": (4, ["fault", "nan"], 20, "cairn: the loss is nan, expected a finite number"),
     }
     for library in starters:
+        printed = run.ended(run.start(library, 4, "synchronized", file), library)[1]
+        says = "shards<8>, with synchronized batch norms: expected 1 or 8, got 4"
+        yield f"{library}: fewer processes than shards", "" if says in printed else f"does not say {says!r}: {printed}"
         for what, (processes, words, limit, says) in cases.items():
             seconds, printed = run.ended(run.start(library, processes, "float", file, *words), library)
             wrong = "" if says in printed else f"does not say {says!r}: {printed}"

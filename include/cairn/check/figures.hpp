@@ -87,15 +87,18 @@ struct block_of_sums {
   static constexpr std::int64_t gradient_bytes = Compiled::addresses.gradient_bytes;
   static constexpr std::int64_t bytes = gradient_bytes + states.bytes;
   static constexpr std::int64_t bytes_behind_gradients = states.bytes + levels * bytes;
+  /// The values of which the mean over all shards takes the place. A program with such values has a process for each
+  /// shard, because the shards of one process run one after another.
+  static constexpr auto averages = plans::find_averaged_values<Compiled>();
   /// Returns true if `processes` processes can share the shards.
   static constexpr bool can_be_shared(int processes) {
+    if (averages.count > 0 && processes > 1) return processes == division.shards;
     return processes >= 1 && processes <= division.shards && std::has_single_bit(static_cast<unsigned>(processes));
   }
-  /// Returns how many blocks lie behind block 0 in one of `processes` processes. Its own shards need the first of them,
-  /// as many as the levels of their tree. Sums that another process sends come into one more.
-  static constexpr int blocks_behind(int processes) {
-    const int own = division.shards / processes;
-    return std::countr_zero(static_cast<unsigned>(own)) + (processes > 1 ? 1 : 0);
+  /// Returns how many blocks one of `processes` processes needs for its own shards, as many as the levels of their tree
+  /// and block 0.
+  static constexpr int blocks_of(int processes) {
+    return 1 + std::countr_zero(static_cast<unsigned>(division.shards / processes));
   }
 };
 
@@ -122,19 +125,6 @@ constexpr int most_moments_in() {
   return most;
 }
 
-/// Returns the bytes of a program in one of `processes` processes. With sharded_moments, each process keeps the same
-/// number of moments for each number of its part of the parameters.
-template <class Compiled>
-constexpr memory_plan memory_among(int processes) {
-  using sums = block_of_sums<Compiled>;
-  memory_plan out = memory_in<Compiled>;
-  out.division_bytes = sums::states.bytes + sums::blocks_behind(processes) * sums::bytes;
-  if (sums::division.shards_moments && processes > 1)
-    out.moment_bytes =
-        most_moments_in<Compiled>() * plans::bytes_of_own_sums(sums::gradient_bytes, sums::division.shards, processes);
-  return out;
-}
-
 /// The buckets of a program with shards, and what processes exchange in addition to them, in bytes.
 template <class Compiled>
 struct exchanged {
@@ -153,11 +143,34 @@ struct exchanged {
   static constexpr std::int64_t norm_bytes =
       sums::division.shards_moments ? buckets.count * sums::division.shards * static_cast<std::int64_t>(sizeof(double))
                                     : 0;
+  /// Bytes for what another process sends: the sums of buckets, numbers that are in no bucket, and one of the means that
+  /// are sent before the gradients.
+  static constexpr std::int64_t received_bytes = [] {
+    std::int64_t most = 0;
+    for (int i = 0; i < sums::averages.count; ++i)
+      most = std::max(most, Compiled::schedule.result(sums::averages.of[i].value).bytes);
+    return buckets.received_bytes + rest_bytes + plans::aligned(most);
+  }();
   /// Returns the bytes of the parameters whose gradients have `gradient_bytes` bytes.
   static constexpr std::int64_t parameter_bytes(std::int64_t gradient_bytes) {
     return gradient_bytes / (sums::gradient_bytes / Compiled::addresses.trained_bytes);
   }
 };
+
+/// Returns the bytes of a program in one of `processes` processes. With sharded_moments, each process keeps the same
+/// number of moments for each number of its part of the parameters.
+template <class Compiled>
+constexpr memory_plan memory_among(int processes) {
+  using sums = block_of_sums<Compiled>;
+  memory_plan out = memory_in<Compiled>;
+  if (processes == 1) return out;
+  out.division_bytes =
+      sums::blocks_of(processes) * sums::bytes - sums::gradient_bytes + exchanged<Compiled>::received_bytes;
+  if (sums::division.shards_moments)
+    out.moment_bytes =
+        most_moments_in<Compiled>() * plans::bytes_of_own_sums(sums::gradient_bytes, sums::division.shards, processes);
+  return out;
+}
 
 template <class Compiled>
 constexpr traffic_plan traffic_among(int processes) {
@@ -182,6 +195,10 @@ constexpr traffic_plan traffic_among(int processes) {
     out.bytes += rounds * whole;
   }
   out.gradient_bytes += rounds * (all::sums::gradient_bytes - all::buckets.bytes);
+  for (int i = 0; i < all::sums::averages.count; ++i) {
+    out.messages += rounds;
+    out.bytes += rounds * Compiled::schedule.result(all::sums::averages.of[i].value).bytes;
+  }
   return out;
 }
 

@@ -40,8 +40,8 @@ constexpr auto problem_of() {
     return first_fault<Compiled, caches_are_of_predictors, batches_have_rows, cotangent_has_a_name, loss_is_scalar,
                        wanted_inputs_have_gradients, gradients_flow, segments_are_differentiated,
                        parameters_have_gradients, rules_are_for_parameters, rules_are_used, whole_batch_is_tensor,
-                       outputs_have_means, counts_depend_on_inputs, states_are_joined, segments_are_of_use,
-                       segments_are_parts>::of();
+                       outputs_have_means, counts_depend_on_inputs, states_are_joined,
+                       no_microbatch_averages_over_shards, segments_are_of_use, segments_are_parts>::of();
 }
 template <class Compiled>
 using problem_in = decltype(problem_of<Compiled>());

@@ -59,6 +59,31 @@ struct nothing_averages_over_parts {
   }
 };
 
+/// Returns true if an operation takes the mean over all shards.
+template <class Graph>
+constexpr bool averages_over_shards(const Graph& g) {
+  bool any = false;
+  for (int v = 0; v < g.node_count; ++v) any |= g.op(v).averages_over_shards;
+  return any;
+}
+/// Rejects a mean over all shards in the body of a scan: a loop is one plan step, and cannot wait for other shards.
+struct no_iteration_averages_over_shards {
+  template <class Compiled>
+  static constexpr auto of() {
+    if constexpr (!averages_over_shards(Compiled::graph)) return sound{};
+    else return mistake<misuse::synchronized_in_scan, top_scope, fact::operation<"scan">>{};
+  }
+};
+/// Rejects a mean over all shards in a program whose shards run several microbatches one after another.
+struct no_microbatch_averages_over_shards {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr lang::division division = Compiled::model::purpose::division;
+    if constexpr (division.microbatches == 1 || !averages_over_shards(Compiled::graph)) return sound{};
+    else return mistake<misuse::synchronized_microbatches, top_scope, fact::given<microbatch<division.microbatches>>>{};
+  }
+};
+
 /// Rejects an output that is no single real number, because outputs become means over the microbatches.
 struct outputs_have_means {
   template <class Compiled>

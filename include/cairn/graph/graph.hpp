@@ -107,6 +107,7 @@ struct operation {
   making made = {};                   ///< how the first result is made
   bool contraction = false;
   bool of_single_numbers = false;
+  bool averages_over_shards = false;
   bool has_bf16_product = false;  ///< is a contraction of bf16, or a scan with one in its body
   bool updates = false;           ///< overwrites a parameter, which is argument 0, and the parameter's moments
   rounding bf16_handling = rounding::as_typed;

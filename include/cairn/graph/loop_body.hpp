@@ -97,7 +97,7 @@ constexpr auto build_body() {
 /// often.
 template <class Scan, class Target>
 using body_target = target<typename Target::numbers, Scan::body::inside.order + (Target::order > 0 ? 1 : 0),
-                           Target::training, Target::inputs, Target::divides, Target::groups>;
+                           Target::training, Target::inputs, Target::divides, Target::groups, Target::shards>;
 template <class Scan, class Target>
 inline constexpr auto scan_body_of = build_body<Scan, Target>();
 

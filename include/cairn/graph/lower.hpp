@@ -81,6 +81,8 @@ struct lowering<lang::expr<Op, A...>> {
       const int leaf = b.nameless_leaf(&leaf_operation<mean_leaf<tensor>, typename Target::numbers, tensor>);
       b.leaves[leaf].mean_of = of;
       made = b.leaves[leaf].node;
+    } else if constexpr (Op::averages_over_shards && Target::shards == 1 && !Target::divides) {
+      made = lowering<nth<0>>::template into<Target>(b);
     } else if constexpr (same_as >= 0) {
       made = lowering<nth<same_as>>::template into<Target>(b);
     } else {

@@ -68,6 +68,15 @@ struct lowering<lang::constant_leaf<Value>> {
     return b.append_leaf(&leaf_operation<lang::constant_leaf<Value>, typename Target::numbers>);
   }
 };
+template <double Factor, std::int64_t Rows>
+struct lowering<lang::unbiased_leaf<Factor, Rows>> {
+  static constexpr void count(counter& c) { c.total += {.nodes = 1}; }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    constexpr auto rows = static_cast<double>(Rows * Target::shards);
+    return lowering<lang::constant_leaf<Factor * rows / (rows - 1)>>::template into<Target>(b);
+  }
+};
 template <class F, int... Extents>
 inline constexpr generator generator_of{&lang::generate<F, Extents...>};
 template <class F, element_type E, int... Extents>

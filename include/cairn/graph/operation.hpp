@@ -71,15 +71,16 @@ inline constexpr operation rounding_to_bf16 =
 /// The purpose of a graph. `Numbers` is the program's element type, or floats_rounded and its like. `Order` is how many
 /// times the graph will be differentiated. `Training` is true for a program and false for a predictor. `Inputs` is true
 /// if a gradient by an input may be wanted. `Divides` is true if the program divides its batch. `Groups` is the most
-/// groups of rows on which a layer in nn::tiled<up_to<N>> runs.
-template <class Numbers, int Order, bool Training, bool Inputs = false, bool Divides = false, int Groups = 1>
+/// groups of rows on which a layer in nn::tiled<up_to<N>> runs. `Shards` is the number of shards of the batch.
+template <class Numbers, int Order, bool Training, bool Inputs = false, bool Divides = false, int Groups = 1,
+          int Shards = 1>
 struct target {
   using numbers = Numbers;
   using real = cairn::detail::real_type_of<Numbers>;
   static constexpr bool rounds = !std::is_same_v<Numbers, real>;  ///< computed values are stored as bf16
   static constexpr int order = Order;
   static constexpr bool training = Training, inputs = Inputs, divides = Divides;
-  static constexpr int groups = Groups;
+  static constexpr int groups = Groups, shards = Shards;
 };
 
 /// Returns the room that a graph of size `s` needs after the pass that decides what is stored as bf16 (plan/store.hpp).
@@ -205,6 +206,7 @@ inline constexpr operation properties_of = [] {
   o.hash = cairn::detail::hash_of_type<Op>();
   o.what = Op::view ? role::view : Op::mapped ? role::map : Op::elementwise ? role::elementwise : role::kernel;
   o.contraction = Op::contraction;
+  o.averages_over_shards = Op::averages_over_shards;
   return o;
 }();
 
@@ -289,7 +291,8 @@ constexpr operation describe_operation() {
       o.keeps_rows |= std::uint64_t{Op::keeps_rows(i, Tensors::shape...)} << i;
   }
   if constexpr (Target::order > 0) {
-    using vjp = vjp_of<Op, target<numbers, Target::order - 1, Target::training>, Tensors...>;
+    using vjp =
+        vjp_of<Op, target<numbers, Target::order - 1, Target::training, false, false, 1, Target::shards>, Tensors...>;
     vjp::describe(o);
   }
   return o;

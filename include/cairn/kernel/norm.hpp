@@ -257,8 +257,13 @@ template <class V>
 
 namespace cairn::lang {
 
-template <int Groups, class V>
-[[gnu::always_inline]] inline V lanewise(normalized_op<Groups>, V x, V mean, V scale, V weight, V bias) {
+template <class Real, class X>
+void compute(mean_over_shards_op, signature<Real, X>, void* const* p) {
+  std::memcpy(p[0], p[1], X::shape.count() * sizeof(kernels::sum_of<Real>));
+}
+
+template <int Groups, bool OverShards, class V>
+[[gnu::always_inline]] inline V lanewise(normalized_op<Groups, OverShards>, V x, V mean, V scale, V weight, V bias) {
   using kernels::fused;
   return fused(kernels::normal(x, mean, scale), weight, bias);
 }

@@ -168,6 +168,10 @@ struct op : lang::former_members {
   /// In a program that divides its batch, the mean of argument 0 over the microbatches of the whole batch takes the
   /// place of the operation. Argument 0 is a single number that depends on inputs alone.
   static constexpr bool averages_over_parts = false;
+  /// The kernel copies argument 0. In a program with shards<L>, the mean of the copies of all shards then takes the
+  /// place of the copy. Segments store the result, because recomputation does not communicate. A program that does not
+  /// divide its batch has argument 0 in place of the operation.
+  static constexpr bool averages_over_shards = false;
   /// The value of argument number i, a state, after a training step. A cache gets its value after a call of a
   /// predictor.
   static constexpr next_state becomes(int /*argument*/) { return {}; }

@@ -47,6 +47,13 @@ struct over_parts_op : op {
   static constexpr bool averages_over_parts = true;
 };
 
+/// The constant `Factor * n / (n - 1)` for the n rows of a batch, of which each shard has `Rows`. A variance of n rows
+/// becomes unbiased if it is multiplied by n / (n - 1).
+template <double Factor, std::int64_t Rows>
+struct unbiased_leaf : leaf<element_type{}> {
+  static constexpr expression_traits traits{};
+};
+
 /// Returns the value, with its gradient, and updates a state. After a training step of a program, the state has the
 /// value that `next` had in the step. The state is updated once in a training step, also if `updated` is in a segment.
 /// A predictor updates only caches, after a call.

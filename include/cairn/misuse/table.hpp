@@ -534,6 +534,12 @@ struct denominator_of_parameters { template <class Silent, class... Facts> struc
 struct state_in_shards { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [state-in-shards]: the shards leave different values of this state; say how they are joined: "
   "updated<shard_join::mean>(...), or nn::batch_norm_options{.statistics = nn::batch_statistics::local}"); } }; };
+struct synchronized_in_scan { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [synchronized-in-scan]: the iterations of a scan do not wait for other shards, so a synchronized batch norm cannot "
+  "stand in its body; choose nn::batch_statistics::local, or take the batch norm outside of the scan"); } }; };
+struct synchronized_microbatches { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [contradicting-options]: the microbatches of a shard run one after another, so a synchronized batch norm cannot "
+  "have the rows of all; choose nn::batch_statistics::local, or leave microbatch<N> out"); } }; };
 struct useless_microbatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [useless-microbatch]: this program needs at least as many bytes as one of the whole batch, because it "
   "keeps all gradients; leave microbatch out"); } }; };

@@ -8,9 +8,12 @@
 
 namespace cairn::nn {
 
-/// The rows over which a batch norm takes its statistics, in a program with shards<L>. `local`: the rows of a shard.
-/// The running statistics then become the mean of those of the shards. `unsaid`: the program does not compile.
-enum class batch_statistics : std::uint8_t { unsaid, local };
+/// The rows over which a batch norm takes its statistics, in a program with shards<L>.
+/// - `local`: the rows of a shard. The running statistics become the mean of those of the shards.
+/// - `synchronized`: the rows of all shards, which exchange their statistics in each training step. A program then
+///   trains in L processes, one for each shard. It rejects microbatch<N>.
+/// - `unsaid`: the program does not compile.
+enum class batch_statistics : std::uint8_t { unsaid, local, synchronized };
 
 /// Options of a batch norm.
 struct batch_norm_options {
@@ -33,22 +36,45 @@ struct batch_norm_layer : checked_layer<batch_norm_layer<Name, O>> {
   static constexpr auto problem(auto x) { return problem_of_features<"batch_norm", Name, batch_norm_settings<O>>(x); }
   static constexpr auto apply(auto x) {
     constexpr int features = decltype(x)::shape[-1];
-    constexpr std::int64_t rows = decltype(x)::shape.count() / features;
-    constexpr double unbiased = static_cast<double>(rows) / static_cast<double>(rows > 1 ? rows - 1 : 1);
     const auto weight = param_from<Name + fixed_string{".weight"}, initial{.fill = 1}, features>;
     const auto bias = param_from<Name + fixed_string{".bias"}, initial{}, features>;
     const auto running_mean = state<Name + fixed_string{".running_mean"}, initial{}, features>;
     const auto running_var = state<Name + fixed_string{".running_var"}, initial{.fill = 1}, features>;
 
-    const auto [m, s, v] = make<lang::moments_op<O.eps>>(x);  // half the mean, twice the scale, and the variance
+    const auto [m, s, v] = statistics(x);
     constexpr auto stays = constant<1 - O.momentum>;
-    constexpr shard_join join = O.statistics == batch_statistics::local ? shard_join::mean : shard_join::unsaid;
     const auto mean = in_training(updated<join>(m, running_mean, running_mean * stays + m * constant<2 * O.momentum>),
                                   running_mean * 0.5_c);
-    const auto scale =
-        in_training(updated<join>(s, running_var, running_var * stays + v * constant<O.momentum * unbiased>),
-                    2_c / sqrt(running_var + constant<O.eps>));
-    return lang::result_of_layer<Name>(weight, make<lang::normalized_op<features>>(x, mean, scale, weight, bias));
+    const auto scale = in_training(updated<join>(s, running_var, running_var * stays + v * share_of_variance(x)),
+                                   2_c / sqrt(running_var + constant<O.eps>));
+    const auto y = make<lang::normalized_op<features, is_synchronized>>(x, mean, scale, weight, bias);
+    return lang::result_of_layer<Name>(weight, y);
+  }
+
+ private:
+  static constexpr bool is_synchronized = O.statistics == batch_statistics::synchronized;
+  // After a synchronized batch norm, all shards have the same running statistics.
+  static constexpr shard_join join = is_synchronized                           ? shard_join::last
+                                     : O.statistics == batch_statistics::local ? shard_join::mean
+                                                                               : shard_join::unsaid;
+  /// Returns half the mean of each feature, `2 / sqrt(variance + eps)`, and the variance.
+  static constexpr auto statistics(auto x) {
+    const auto own = make<lang::moments_op<O.eps>>(x);
+    if constexpr (!is_synchronized) {
+      return own;
+    } else {
+      const auto [m, s, v] = own;
+      const auto mean = make<lang::mean_over_shards_op>(m);
+      const auto variance = make<lang::mean_over_shards_op>(v + square(2_c * (m - mean)));
+      return std::tuple(mean, 2_c / sqrt(variance + constant<O.eps>), variance);
+    }
+  }
+  /// Returns the momentum, multiplied by what makes the variance of the batch unbiased.
+  static constexpr auto share_of_variance(auto x) {
+    constexpr std::int64_t rows = decltype(x)::shape.count() / decltype(x)::shape[-1];
+    constexpr double unbiased = static_cast<double>(rows) / static_cast<double>(rows > 1 ? rows - 1 : 1);
+    if constexpr (is_synchronized) return lang::unbiased_leaf<O.momentum, rows>{};
+    else return constant<O.momentum * unbiased>;
   }
 };
 }  // namespace detail
@@ -64,7 +90,8 @@ struct batch_norm_layer : checked_layer<batch_norm_layer<Name, O>> {
 ///
 /// In a program with microbatch<N>, the batch is a microbatch, and the running statistics move N times in a training
 /// step, as in PyTorch. A program with shards<L> needs `nn::batch_norm_options{.statistics =
-/// nn::batch_statistics::local}`.
+/// nn::batch_statistics::local}`, or `synchronized`. If a synchronized variance is too large for its type, the
+/// normalized numbers are 0.
 ///
 /// Rejects: fewer than two axes; a momentum outside of 0 to 1; a negative eps; in a program, one full name for two
 /// batch norms.

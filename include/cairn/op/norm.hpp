@@ -170,12 +170,24 @@ constexpr auto summed_in_groups(V v) {
   }
 }
 
+/// The mean of x over all shards. In a program without shards it is x.
+struct mean_over_shards_op : op {
+  static constexpr fixed_string name = "mean_over_shards";
+  using rule = misuse::equal_shapes;
+  static constexpr shape result(const shape& x) { return x; }
+  static constexpr making makes(int, int, const auto&...) { return {.is_statistic = true}; }
+  static constexpr bool averages_over_shards = true;
+  static constexpr auto vjp(auto g, auto, auto) { return gradients(make<mean_over_shards_op>(g)); }
+};
+
 /// Computes `(x - mean) scale weight + bias` for x {..., features}, weight {features} and bias {features}. The
 /// arguments `mean` and `scale` are half the mean and twice the scale of x:
 /// - If Groups is 0, each row has its own mean and scale, and the arguments are {..., 1}.
 /// - Otherwise each group of features has its own mean and scale. The arguments still have one number for each feature.
 ///   Along the axes that the arguments lack or that have extent 1, all rows share these numbers.
-template <int Groups>
+///
+/// If OverShards is true, the mean and the scale are those of the rows of all shards.
+template <int Groups, bool OverShards = false>
 struct normalized_op : elementwise_op {
   static constexpr fixed_string name = "normalized";
   static constexpr bool in_other_gradients(int argument) { return argument == 1 || argument == 2; }
@@ -191,11 +203,17 @@ struct normalized_op : elementwise_op {
       constexpr auto share = constant<static_cast<double>(groups) / static_cast<double>(decltype(x)::shape.count())>;
       const auto of_bias = summed_like(g, mean);
       const auto of_weight = summed_like(make<times_normalized_op>(g, x, mean, scale), mean);
-      const auto mean_slope = summed_in_groups<Groups>(of_bias * weight) * share;
-      const auto mean_slope_times_x = summed_in_groups<Groups>(of_weight * weight) * share;
+      const auto mean_slope = over_rows(summed_in_groups<Groups>(of_bias * weight) * share);
+      const auto mean_slope_times_x = over_rows(summed_in_groups<Groups>(of_weight * weight) * share);
       return gradients(make<normalized_slope_op>(g, x, mean, scale, weight, mean_slope, mean_slope_times_x),
                        no_gradient{}, no_gradient{}, of_weight, of_bias);
     }
+  }
+
+ private:
+  static constexpr auto over_rows(auto mean) {
+    if constexpr (OverShards) return make<mean_over_shards_op>(mean);
+    else return mean;
   }
 };
 /// Computes x scale weight. The argument `scale` holds twice the scale of each row of x.

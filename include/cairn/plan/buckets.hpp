@@ -16,6 +16,8 @@ struct bucket {
   int leaf = none;      ///< the first parameter with a gradient in the bucket
   int ready = 0;        ///< how many plan steps must have run before the gradients are complete
   bool is_cut = false;  ///< the processes share the bucket in slices
+  /// Where sums of another process arrive, in memory of their own. Of a bucket that is cut, at most one half arrives.
+  std::int64_t received_offset = 0;
 };
 
 /// The buckets of a program, in the order of their offsets.
@@ -24,6 +26,7 @@ struct bucket_list {
   bucket of[Count + 1] = {};
   static constexpr int count = Count;
   std::int64_t bytes = 0;  ///< bytes of all buckets; the rest of the block is in none
+  std::int64_t received_bytes = 0;
 };
 
 /// Returns the bytes of the block of gradients that buckets hold. `shards` processes can share them in equal slices of
@@ -58,6 +61,8 @@ constexpr auto find_buckets() {
     out.of[b].offset = b * bucket_bytes;
     out.of[b].bytes = std::min(bucket_bytes, bytes - out.of[b].offset);
     out.of[b].is_cut = division.shards_moments || out.of[b].bytes >= least_cut_bytes;
+    out.of[b].received_offset = out.received_bytes;
+    out.received_bytes += out.of[b].is_cut ? out.of[b].bytes / 2 : out.of[b].bytes;
   }
   const auto note = [&](const address& at, std::int64_t size, int ready) {
     if (at.base != gradient_base) return;
@@ -80,6 +85,32 @@ constexpr auto find_buckets() {
     const std::int64_t first = a.gradient_offset[leaf];
     const std::int64_t last = first + Compiled::graph.leaf_op(leaf).results[0].as_float().bytes - 1;
     for (std::int64_t b = first / bucket_bytes; b <= last / bucket_bytes && b < out.count; ++b) out.of[b].leaf = leaf;
+  }
+  return out;
+}
+
+/// A value of which the mean over all shards takes the place, as soon as a plan step has computed the value.
+struct averaged_value {
+  int value = none, step = none;
+};
+template <int Count>
+struct averaged_values {
+  averaged_value of[Count + 1] = {};
+  static constexpr int count = Count;
+};
+/// Returns the values of which the mean over all shards takes the place, in the order of their plan steps.
+template <class Compiled>
+constexpr auto find_averaged_values() {
+  constexpr const auto& s = Compiled::schedule;
+  constexpr int count = [] {
+    int n = 0;
+    for (int v = 0; v < s.node_count; ++v) n += s.op(v).averages_over_shards;
+    return n;
+  }();
+  averaged_values<count> out;
+  int n = 0;
+  for (int v = 0; v < s.node_count; ++v) {
+    if (s.op(v).averages_over_shards) out.of[n++] = {v, Compiled::steps.step_of[v]};
   }
   return out;
 }

@@ -147,9 +147,9 @@ struct model<Purpose, lang::output_list<First, Rest...>> {
   using outputs = lang::output_list<First, Rest...>;
   /// How many times the model itself differentiates: 0 without a gradient in the model, 2 for a gradient of a gradient.
   static constexpr int order = std::max({First::traits.order, Rest::traits.order...});
-  using target =
-      graphs::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
-                     (Purpose::wanted::count > 0 || order > 0), Purpose::division.divides(), Purpose::groups>;
+  using target = graphs::target<numbers, order + (Purpose::trains ? 1 : 0), Purpose::trains,
+                                (Purpose::wanted::count > 0 || order > 0), Purpose::division.divides(), Purpose::groups,
+                                Purpose::division.shards>;
   using cotangent = start_leaf<Purpose, First>;
   static constexpr result_bases bases_of_results = result_bases::together;
 

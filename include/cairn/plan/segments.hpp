@@ -81,6 +81,11 @@ struct segment_finder {
     out.shared_depth[v] = std::min(out.shared_depth[v], by.depth - 1);
     out.stored_by_segment[v] |= by.depth == 1;
   }
+  /// Has all segments around value `v` store the value, so that nothing recomputes it.
+  constexpr void store_always(int v) {
+    out.shared_depth[v] = 0;
+    out.stored_by_segment[v] = true;
+  }
   /// Chooses the segments. `block_levels` is the number of outermost levels of nested segments that become blocks.
   constexpr void choose(int block_levels) {
     int marked_depth[Graph::size.regions + 1] = {};  // by region: number of marked segments around it, itself included
@@ -122,6 +127,7 @@ struct segment_finder {
       store(v, by);
     }
     for (int v = 0; v < d.turn; ++v) {
+      if (d.nodes[v].op->averages_over_shards && out.of[v] != 0) store_always(v);
       const segment& by = out.all[out.of[v]];
       if (!by.stores_contractions || !d.nodes[v].op->contraction) continue;
       store(d.nodes[v].bf16_version != none ? d.nodes[v].bf16_version : v, by);

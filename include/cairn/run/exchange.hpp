@@ -22,11 +22,12 @@
 
 namespace cairn::detail {
 
-[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_ranks(int shards, int ranks) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_ranks(int shards, int ranks, bool is_synchronized) {
   std::string allowed = "1";
-  for (int i = 2; i <= shards; i *= 2) allowed += (i == shards ? " or " : ", ") + text_of(i);
-  refuse(std::invalid_argument(text_of({"cairn: processes that share the shards of shards<", text_of(shards),
-                                        ">: expected ", allowed, ", got ", text_of(ranks)})));
+  for (int i = is_synchronized ? shards : 2; i <= shards; i *= 2) allowed += (i == shards ? " or " : ", ") + text_of(i);
+  refuse(std::invalid_argument(text_of({"cairn: processes that share the shards of shards<", text_of(shards), ">",
+                                        is_synchronized ? ", with synchronized batch norms" : "", ": expected ",
+                                        allowed, ", got ", text_of(ranks)})));
 }
 
 /// Joins numbers of this process with numbers that a partner sent. `is_later` is true if the partner has the later
@@ -160,11 +161,11 @@ class exchange {
   /// Waits until everything that was launched has ended. Ends all processes if there is no progress for too long, or if
   /// SIGTERM comes meanwhile. A long wait may take ten times as long as others.
   void finish(bool is_long = false) {
-    wait(is_long, [this] { return first_open(0); });
+    wait(is_long, [this] { return first_open(); });
   }
-  /// Waits until the exchange of numbers `i` has ended, and meanwhile goes on with everything that was launched.
+  /// Waits until the exchange of numbers `i` has ended, and goes on with everything else meanwhile.
   void wait_for(int i) {
-    wait(false, [this, i] { return stages_left(i) > 0 ? &(*this)[i] : nullptr; });
+    wait(false, [this, i] { return is_open(i) ? &(*this)[i] : nullptr; });
   }
   /// Waits until at most the last message of each exchange is under way. From then on, this process sends nothing that
   /// depends on another message. The library of messages can therefore end the exchange while the process is in any call
@@ -176,7 +177,7 @@ class exchange {
   /// Waits for the messages that the last training step left under way. Throws program_error in another thread than the
   /// one that trained, because the library of messages may serve a single thread.
   void settle() {
-    if (first_open(0) == nullptr) return;
+    if (first_open() == nullptr) return;
     if (trained_by_ != this_thread()) refuse_thread();
     finish(true);
   }
@@ -288,27 +289,26 @@ class exchange {
     numbers.join(numbers.own + own.offset, numbers.received + own.offset, own.bytes, partner > rank());
   }
 
-  /// Returns how many transfers of numbers `i` have not ended, of those that were launched.
-  int stages_left(int i) const {
+  /// Returns true if more than `most` of the transfers of numbers `i` that were launched have not ended.
+  bool is_open(int i, int most = 0) const {
     const state& now = states_[static_cast<std::size_t>(i)];
-    return now.end - now.stage;
+    return now.end - now.stage > most;
   }
-  /// Returns the first numbers of which more than `most` transfers have not ended, or null.
-  const shared_numbers* first_open(int most) const {
+  const shared_numbers* first_open(int most = 0) const {
     for (int i = 0; i < static_cast<int>(states_.size()); ++i) {
-      if (stages_left(i) > most) return &(*this)[i];
+      if (is_open(i, most)) return &(*this)[i];
     }
     return nullptr;
   }
-  /// Waits as `finish` does, until first_awaited() returns null.
-  void wait(bool is_long, auto first_awaited) {
-    const shared_numbers* open = first_awaited();
+  /// Goes on with everything that was launched, until `find_open` returns null.
+  void wait(bool is_long, auto find_open) {
+    const shared_numbers* open = find_open();
     if (open == nullptr) return;
     const double begin = group_.now();
     const double limit = group_.patience() * (is_long || !has_stepped_ ? 10 : 1);
     const bool was_asked = group_.notes().must_not_wait();
     double since = begin;
-    for (; open != nullptr; open = first_awaited()) {
+    for (; open != nullptr; open = find_open()) {
       if (poll()) since = group_.now();
       else if (group_.now() - since > limit)
         end_wait(*open, text_of({"has waited ", text_of(static_cast<std::int64_t>(limit)), " s"}),

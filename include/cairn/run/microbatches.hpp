@@ -74,9 +74,14 @@ class divided_step {
 
   /// Runs all microbatches, and returns the means of the outputs. Afterwards the block of gradients has the gradients
   /// of the mean loss. `given` is what the user gave the training step: arrays of the whole batch, or a callback. All
-  /// processes must have the same learning rate `rate`.
+  /// processes must have the same learning rate `rate`. Throws program_error if the model has synchronized batch norms
+  /// and this process has several shards.
   template <class... Given>
   outputs run(double rate, const Given&... given) {
+    if (sums::averages.count > 0 && own_shards_ > 1)
+      refuse(
+          program_error(text_of({"cairn: synchronized batch norms need the shards of shards<", text_of(division.shards),
+                                 "> at once; train in ", text_of(division.shards), " processes"})));
     if (!is_among_others()) return run_all(rate, given...);
     return among_->guarded([&] { return run_all(rate, given...); });
   }
@@ -141,10 +146,12 @@ class divided_step {
   /// for the parameters that the last training step left under way. If `is_last` is true, buckets of gradients are
   /// exchanged as soon as they are complete.
   void run_with_exchange(bool is_last) {
-    for (int i = 0; i < machine::end_of_microbatch; ++i) {
+    for (int i = 0, average = 0; i < machine::end_of_microbatch; ++i) {
       if (is_last) launch_buckets(i);
       if constexpr (division.shards_moments) await_parameters(i);
       machine_.run(i, i + 1);
+      for (; average < sums::averages.count && sums::averages.of[average].step == i; ++average)
+        take_average(joined::first_average + average);
       among_->poll();
     }
     // Results and next values of states can be parameters, too.
@@ -159,6 +166,16 @@ class divided_step {
       const auto& [begin, count] = std::pair(machine::leaf(leaf).gradient_offset, machine::leaf(leaf).count);
       joined::await_parameters(*among_, begin, begin + count * static_cast<std::int64_t>(sizeof(real)));
     }
+  }
+  /// Puts the mean over all shards in the place of numbers that this process has computed, and waits for it. The
+  /// numbers are divided before they are added, so that sums do not overflow.
+  void take_average(int which) {
+    const auto& [own, received, bytes, is_cut, join, ready, what] = (*among_)[which];
+    auto* const numbers = reinterpret_cast<real*>(own);
+    for (std::int64_t i = 0; i < bytes / static_cast<std::int64_t>(sizeof(real)); ++i)
+      numbers[i] /= static_cast<real>(division.shards);
+    among_->launch(which);
+    among_->wait_for(which);
   }
   /// Launches the buckets that are complete after `steps` plan steps.
   void launch_buckets(int steps) {

@@ -868,7 +868,8 @@ class program {
   }
   static constexpr void check_ranks(int ranks) {
     if (!detail::block_of_sums<compiled>::can_be_shared(ranks))
-      detail::refuse_ranks(compiled::model::purpose::division.shards, ranks);
+      detail::refuse_ranks(compiled::model::purpose::division.shards, ranks,
+                           detail::block_of_sums<compiled>::averages.count > 0);
   }
   static std::size_t bytes_among(const detail::process_group& all) {
     return static_cast<std::size_t>(memory(all.size()).total_bytes());
@@ -879,7 +880,7 @@ class program {
     if constexpr (shards_moments)
       detail::sharded_moments_of<compiled>::place_moments(machine_, memory_.data() + memory().parameter_bytes,
                                                           all.size());
-    among_ = detail::shard_sums<compiled>::prepare_exchange(all, memory_.data(), machine_.base(plans::gradient_base),
+    among_ = detail::shard_sums<compiled>::prepare_exchange(all, machine_, memory_.data(),
                                                             rule_numbers_.hash() ^ std::uint64_t{checks_finite});
     if (!memory_.has_record()) note_view();  // the caller's memory
   }

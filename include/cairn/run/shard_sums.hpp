@@ -114,6 +114,9 @@ class shard_sums {
   // gradients in the exchange. The buckets of parameters have the order of their offsets.
   static constexpr int norms = exchange::first_bucket + exchanged<Compiled>::buckets.count;
   static constexpr int first_parameters = norms + 1;
+  // The values of which the mean over all shards takes the place are the last ones.
+  static constexpr int first_average =
+      Compiled::model::purpose::division.shards_moments ? first_parameters + exchanged<Compiled>::buckets.count : norms;
 
   /// Waits for the parameters that have their gradients in bytes [begin, end) of the block of gradients, as far as other
   /// processes have updated them.
@@ -123,26 +126,28 @@ class shard_sums {
       among.wait_for(first_parameters + static_cast<int>(i));
   }
 
-  /// Prepares the exchange of a program with the processes of a group. The parameters begin at `parameters`, and the
-  /// blocks of sums at `first_block`. `settings` is a hash of what the plan does not have: the numbers of update rules,
-  /// and whether results are checked.
-  static std::unique_ptr<exchange> prepare_exchange(process_group& group, std::byte* parameters, std::byte* first_block,
+  /// Prepares the exchange of a program with the processes of a group. The parameters begin at `parameters`. `settings`
+  /// is a hash of what the plan does not have: the numbers of update rules, and whether results are checked.
+  static std::unique_ptr<exchange> prepare_exchange(process_group& group, const machine& m, std::byte* parameters,
                                                     std::uint64_t settings) {
     using all = exchanged<Compiled>;
     constexpr const auto& buckets = all::buckets;
     auto made = std::make_unique<exchange>(group, kept_by_all);
-    std::byte* const received = first_block + sums::blocks_behind(group.size()) * sums::bytes;
+    std::byte* const first_block = m.bases()[plans::gradient_base];
+    std::byte* const received = first_block + sums::blocks_of(group.size()) * sums::bytes;
+    std::byte* const received_rest = received + buckets.received_bytes;
     made->add(all::count_bytes, add_counts, "the counts of the batch");
     made->add(all::output_bytes, add, "the outputs");
-    made->add({first_block + buckets.bytes, received + buckets.bytes, all::rest_bytes, false, join_rest, 0,
+    made->add({first_block + buckets.bytes, received_rest, all::rest_bytes, false, join_rest, 0,
                "the states and the last gradients"});
     int number = 0;
     for (int ready = 0; ready <= machine::end_of_microbatch; ++ready) {
       for (int i = buckets.count; i-- > 0;) {
-        const auto& [offset, bytes, leaf, at, is_cut] = buckets.of[i];
+        const auto& [offset, bytes, leaf, at, is_cut, received_offset] = buckets.of[i];
         if (at != ready) continue;
-        made->add({first_block + offset, received + offset, bytes, is_cut, add, ready,
-                   name_of_bucket("bucket ", ++number, leaf)});
+        // A process with an odd rank receives the second half of a bucket that is cut.
+        std::byte* const to = received + received_offset - (is_cut ? group.rank() % 2 * bytes / 2 : 0);
+        made->add({first_block + offset, to, bytes, is_cut, add, ready, name_of_bucket("bucket ", ++number, leaf)});
       }
     }
     if constexpr (Compiled::model::purpose::division.shards_moments) {
@@ -153,6 +158,12 @@ class shard_sums {
         made->add({parameters + all::parameter_bytes(one.offset), nullptr, all::parameter_bytes(one.bytes), true,
                    nullptr, later, name_of_bucket("updated bucket ", i + 1, one.leaf)});
       }
+    }
+    for (int i = 0; i < sums::averages.count; ++i) {
+      const int value = sums::averages.of[i].value;
+      made->add({m.at(Compiled::layout.of[value]), received_rest + all::rest_bytes,
+                 Compiled::schedule.result(value).bytes, false, add, std::numeric_limits<int>::max(),
+                 text_of({"statistics ", text_of(i + 1), " of ", text_of(sums::averages.count)})});
     }
     made->prepare();
     made->agree(plan_hash<Compiled>(settings), construction);

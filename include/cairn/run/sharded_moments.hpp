@@ -152,9 +152,9 @@ class sharded_moments_of final : public moment_parts {
   /// last one stands for what is in no bucket.
   void for_each_own_range(int i, auto visit) const {
     if (i < all::buckets.count) {
-      const auto& [offset, bytes, leaf, ready, is_cut] = all::buckets.of[i];
-      const auto own = among_.own_slice(bytes);
-      visit(range{offset + own.offset, offset + own.offset + own.bytes, offset / among_.size()});
+      const plans::bucket& one = all::buckets.of[i];
+      const auto own = among_.own_slice(one.bytes);
+      visit(range{one.offset + own.offset, one.offset + own.offset + own.bytes, one.offset / among_.size()});
     } else if (all::sums::gradient_bytes > all::buckets.bytes) {
       visit(range{all::buckets.bytes, all::sums::gradient_bytes, all::buckets.bytes / among_.size()});
     }
