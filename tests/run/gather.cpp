@@ -32,8 +32,10 @@ using namespace divided;
 using namespace thread_processes;
 
 /// The parameters are in one bucket.
-constexpr auto logits = softmax(make<own::releasing_op>(x)) | nn::linear<"fc1", 40> | nn::relu | nn::linear<"fc2", classes>;
-constexpr auto loss = cross_entropy<nn::cross_entropy_options{.ignore_index = 0}>(logits, y) + 0.1_c * sum(square(param<"w", 30>));
+constexpr auto logits =
+    softmax(make<own::releasing_op>(x)) | nn::linear<"fc1", 40> | nn::relu | nn::linear<"fc2", classes>;
+constexpr auto loss =
+    cross_entropy<nn::cross_entropy_options{.ignore_index = 0}>(logits, y) + 0.1_c * sum(square(param<"w", 30>));
 using trainer = program<loss, shards<4>, update<averaged{adamw_options{}, 0.9}>, sharded_moments>;
 using numbers = std::vector<float>;
 
@@ -131,7 +133,7 @@ BOOST_AUTO_TEST_CASE(parameters_travel_during_the_next_forward_pass) {
   }
 }
 
-// A process that returns from a step has done its part for the others. Only last messages are under way.
+// A process that returns from a step has started all its messages. Only last messages are under way.
 BOOST_AUTO_TEST_CASE(only_last_messages_are_under_way) {
   const auto nothing = [](trainer&) { return 0; };
   BOOST_TEST(trained_with_held_message(nothing, 1, 2) == "");
@@ -181,14 +183,15 @@ BOOST_AUTO_TEST_CASE(a_step_waits_in_memory_of_the_caller) {
 
 BOOST_AUTO_TEST_CASE(functions_that_read_parameters_wait) {
   BOOST_TEST(used_after_step([](trainer& step) { return numbers_in(step.param<"fc1.weight">()); }) == "");
-  BOOST_TEST(used_after_step([](trainer& step) { return numbers_in(std::as_const(step).param<"fc1.weight">()); }) == "");
+  BOOST_TEST(used_after_step([](trainer& step) { return numbers_in(std::as_const(step).param<"fc1.weight">()); }) ==
+             "");
   BOOST_TEST(used_after_step([](trainer& step) { return numbers_in(step.parameters()); }) == "");
   BOOST_TEST(used_after_step([](trainer& step) { return numbers_in(std::as_const(step).parameters()); }) == "");
   BOOST_TEST(used_after_step([](trainer& step) { return parameters_of(step); }) == "");
   BOOST_TEST(used_after_step([](trainer& step) {
-    predictor<logits> predict{step};
-    return numbers_in(predict(bind<"x">(batch<float>(1, 7).x)));
-  }) == "");
+               predictor<logits> predict{step};
+               return numbers_in(predict(bind<"x">(batch<float>(1, 7).x)));
+             }) == "");
   BOOST_TEST(used_after_step([](trainer& step) { return train(step, 1); }) == "");
 }
 BOOST_AUTO_TEST_CASE(functions_that_write_parameters_wait) {
@@ -196,31 +199,31 @@ BOOST_AUTO_TEST_CASE(functions_that_write_parameters_wait) {
   BOOST_TEST(parameters_after([](trainer& step) { step.set(bind<"w">(numbers(30, 0.5F))); }) == "");
   BOOST_TEST(parameters_after([](trainer& step) { step.set(bind<"fc1.weight">(numbers(40 * features, 0.5F))); }) == "");
   BOOST_TEST(used_after_step([](trainer& step) {
-    step.exchange("average");
-    return parameters_of(step);
-  }) == "");
+               step.exchange("average");
+               return parameters_of(step);
+             }) == "");
 }
 // The first process alone runs single plan steps. Afterwards it restores its parameters, so no message may arrive in
 // between, when other processes poll.
 BOOST_AUTO_TEST_CASE(single_plan_steps_run_after_parameters_have_arrived) {
   BOOST_TEST(parameters_after([](trainer& step) {
-    auto* const group = static_cast<thread_process*>(step.processes());
-    if (group == nullptr || group->rank() > 0) return;
-    const auto use = [group](auto run) {
-      run(0);
-      group->release();
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    };
-    const batch<float> b(4, 7);
-    step.step_by_step(use, bind<"x">(b.x), bind<"y">(b.y));
-  }) == "");
+               auto* const group = static_cast<thread_process*>(step.processes());
+               if (group == nullptr || group->rank() > 0) return;
+               const auto use = [group](auto run) {
+                 run(0);
+                 group->release();
+                 std::this_thread::sleep_for(std::chrono::milliseconds(50));
+               };
+               const batch<float> b(4, 7);
+               step.step_by_step(use, bind<"x">(b.x), bind<"y">(b.y));
+             }) == "");
 }
 BOOST_AUTO_TEST_CASE(files_have_parameters_that_have_arrived) {
   const folder here;
   BOOST_TEST(used_after_step([&](trainer& step) {
-    step.save((here.path / "saved").string());
-    return read_bytes(here.path / "saved");
-  }) == "");
+               step.save((here.path / "saved").string());
+               return read_bytes(here.path / "saved");
+             }) == "");
   trainer other;
   other.init(seed{5});
   other.save((here.path / "other").string());
@@ -229,40 +232,40 @@ BOOST_AUTO_TEST_CASE(files_have_parameters_that_have_arrived) {
 }
 BOOST_AUTO_TEST_CASE(programs_move_and_end_after_their_parameters_have_arrived) {
   BOOST_TEST(used_after_step([](trainer& step) {
-    trainer moved = std::move(step);
-    return parameters_of(moved);
-  }) == "");
+               trainer moved = std::move(step);
+               return parameters_of(moved);
+             }) == "");
   BOOST_TEST(used_after_step([](trainer& step) {
-    step = trainer();
-    step.init(seed{3});
-    return parameters_of(step);
-  }) == "");
+               step = trainer();
+               step.init(seed{3});
+               return parameters_of(step);
+             }) == "");
   BOOST_TEST(used_after_step([](trainer&) { return 0; }) == "");
 }
 
 // A library of messages may serve a single thread.
 BOOST_AUTO_TEST_CASE(another_thread_reads_parameters_after_they_have_arrived) {
   BOOST_TEST(in_processes(2, [](thread_process& group) {
-    trainer step{group};
-    step.init(seed{3});
-    group.hold(1);
-    train(step, 0);
-    group.release();
-    const auto text_in_thread = [&] {
-      std::string text;
-      std::thread([&] {
-        try {
-          predictor<logits>{step};
-        } catch (const program_error& error) {
-          text = error.what();
-        }
-      }).join();
-      return text;
-    };
-    check(text_in_thread().find("is not the one that trained") != std::string::npos, "a thread waits");
-    static_cast<void>(step.parameters());
-    check(text_in_thread().empty(), "a thread may not read");
-  }) == "");
+               trainer step{group};
+               step.init(seed{3});
+               group.hold(1);
+               train(step, 0);
+               group.release();
+               const auto text_in_thread = [&] {
+                 std::string text;
+                 std::thread([&] {
+                   try {
+                     predictor<logits>{step};
+                   } catch (const program_error& error) {
+                     text = error.what();
+                   }
+                 }).join();
+                 return text;
+               };
+               check(text_in_thread().find("a training step of another thread") != std::string::npos, "a thread waits");
+               static_cast<void>(step.parameters());
+               check(text_in_thread().empty(), "a thread may not read");
+             }) == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -96,7 +96,7 @@ class post_office {
     const std::lock_guard lock(mutex_);
     return both[0] && both[1];
   }
-  /// Holds back the messages to and from a process whose transfers have at least the number `first`.
+  /// Holds back the messages to and from a process, from transfer number `first` on.
   void hold(int rank, int first) {
     const std::lock_guard lock(mutex_);
     held_from_[rank] = first;

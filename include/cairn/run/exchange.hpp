@@ -167,22 +167,22 @@ class exchange {
   void wait_for(int i) {
     wait(false, [this, i] { return is_open(i) ? &(*this)[i] : nullptr; });
   }
-  /// Waits until at most the last message of each exchange is under way. From then on, this process sends nothing that
-  /// depends on another message. The library of messages can therefore end the exchange while the process is in any call
-  /// of this library, and no process has to wait until another one calls a function of the program.
+  /// Waits until at most the last message of each exchange is under way. This process has then started everything that
+  /// it sends. A library of messages therefore ends the exchange while the process is in any call of the library. No
+  /// process has to wait until another one calls a function of the program.
   void finish_up_to_last_messages() {
     trained_by_ = this_thread();
     wait(false, [this] { return first_open(1); });
   }
-  /// Waits for the messages that the last training step left under way. Throws program_error in another thread than the
-  /// one that trained, because the library of messages may serve a single thread.
+  /// Waits for the messages that the last training step left under way. Throws program_error if another thread called
+  /// this training step, because a library of messages may serve a single thread.
   void settle() {
     if (first_open() == nullptr) return;
     if (trained_by_ != this_thread()) refuse_thread();
     finish(true);
   }
-  /// Notes that there is a view of parameters, through which they can be read at any time. From now on, no training step
-  /// may leave them under way.
+  /// Notes that there is a view of parameters, so that parameters can be read at any time. From now on, no training
+  /// step may leave them under way.
   void note_view() { is_viewed_ = true; }
   bool is_viewed() const { return is_viewed_; }
   /// Begins training step `step`. Ends all processes, at the latest in `finish`, if their values of `settings` differ.
@@ -324,9 +324,9 @@ class exchange {
   }
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse_thread() {
     refuse(
-        program_error("cairn: with sharded_moments and several processes, parameters are still under way, and this "
-                      "thread is not the one that trained; call parameters(), or make a predictor, in the thread that "
-                      "trains before another thread reads parameters"));
+        program_error("cairn: with sharded_moments and several processes, parameters are still under way after a "
+                      "training step of another thread; call parameters(), or make a predictor, in that thread before "
+                      "this thread reads parameters"));
   }
   [[noreturn, gnu::cold, gnu::noinline]] void end_all(std::string_view text) {
     group_.end_all(text);

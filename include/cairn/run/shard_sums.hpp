@@ -118,8 +118,8 @@ class shard_sums {
   static constexpr int first_average =
       Compiled::model::purpose::division.shards_moments ? first_parameters + exchanged<Compiled>::buckets.count : norms;
 
-  /// Waits for the parameters that have their gradients in bytes [begin, end) of the block of gradients, as far as other
-  /// processes have updated them.
+  /// Waits for updated parameters that are still under way, and that have their gradients in bytes [begin, end) of the
+  /// block of gradients.
   static void await_parameters(exchange& among, std::int64_t begin, std::int64_t end) {
     constexpr std::int64_t count = exchanged<Compiled>::buckets.count, size = plans::bucket_bytes;
     for (std::int64_t i = begin / size; i < count && i * size < end; ++i)
