@@ -2,7 +2,9 @@
 // of a shard as ROWS and the number of shards as SHARDS, and starts it. FORM is one of
 // - `hash`: prints a hash of the parameters after the training steps;
 // - `time`: prints the seconds of each training step, and the seconds of a processor;
-// - `alone`: prints the same for a program without shards, with the rows of one shard;
+// - `parts`: prints the same for a program with sharded_moments;
+// - `viewed`: prints the same as `parts`, with a view of the parameters, for which each training step waits;
+// - `alone`: prints the same as `time` for a program without shards, with the rows of one shard;
 // - `record`: prints when the fastest training step computed, waited and exchanged, as JSON;
 // - `reduce`: prints the seconds in which all buckets are summed by the tree of cairn, and by MPI_Iallreduce.
 // The first process prints. With `record`, all processes do.
@@ -26,6 +28,7 @@ constexpr auto blocks = repeat<8, "block">([](auto) { return ckpt<"ff">(nn::resi
 constexpr auto model = nn::linear<"embed", 256> | blocks | nn::linear<"head", 10>;
 constexpr auto loss = cross_entropy(input<"images", ROWS, 784> | model, labels<"classes", 10, ROWS>);
 using divided = program<loss, update<adamw_options{.lr = 1e-5}>, shards<SHARDS>>;
+using in_parts = program<loss, update<adamw_options{.lr = 1e-5}>, shards<SHARDS>, sharded_moments>;
 using undivided = program<loss, update<adamw_options{.lr = 1e-5}>>;
 
 /// Passes everything to a group, and notes when transfers start and end, and when a process begins to wait.
@@ -205,8 +208,15 @@ int main(int count, char** words) {
     print_reductions(all, steps);
     return 0;
   }
-  recorder recorded(all);
   const arrays batch(given, ROWS * SHARDS);
+  if (given.form == "parts" || given.form == "viewed") {
+    in_parts step{all};
+    step.init(seed{1});  // given.load would make views
+    if (given.form == "viewed") static_cast<void>(step.parameters());
+    print_times(step, batch, steps, all.rank() == 0, MPI_Wtime);
+    return 0;
+  }
+  recorder recorded(all);
   divided step = given.form == "record" ? divided{recorded} : divided{all};
   given.load(step);
   if (given.form == "record") print_record(step, recorded, batch, steps);

@@ -1,5 +1,6 @@
 #!/usr/bin/env -S python3 -B
-"""Measures training steps of several processes: ranks.py [hashes] [pairs] [network] [simulated] [scaling]
+"""Measures training steps of several processes: ranks.py [hashes] [pairs] [network] [gather] [simulated]
+                                                    [scaling]
 
 - `hashes` trains the README's network in 1, 2 and 4 processes, with cairn and with PyTorch's DistributedDataParallel,
   on the same batches, and prints hashes of the parameters.
@@ -7,9 +8,11 @@
   also compares the fixed tree of sums with MPI_Iallreduce.
 - `network` joins two network namespaces by a line of 1 Gb/s. It compares a step of two processes with the same step over
   shared memory, with independent programs, and with what the walk of `scaling` predicts. It needs root.
-- `simulated` does the same with messages that SimGrid simulates. SimGrid runs both processes in turns, and takes the
-  time of a processor for the time of a process, so that other programs on the machine disturb little. It also draws a
-  step into build/bench/ranks/step.svg.
+- `gather` compares steps with sharded_moments over the line of `network`. In one program, parameters travel during the
+  next forward pass. In the other program, each step waits for them.
+- `simulated` does the same as `network` with messages that SimGrid simulates. SimGrid runs both processes in turns, and
+  takes the time of a processor for the time of a process, so that other programs on the machine disturb little. It also
+  draws a step into build/bench/ranks/step.svg.
 - `scaling` walks through the messages of a step to predict its time for up to 1,024 processes of three networks. It
   prints how far the walk is from SimGrid's two processes.
 
@@ -226,6 +229,18 @@ def network():
                   f" {predicted / all_times.least('1 Gb/s'):.3f} of the least time", flush=True)
 
 
+def gather():
+    with namespaces() as joined:
+        for rows, steps in (128, 20), (512, 10), (1024, 6):
+            all_times = times()
+            for _ in range(turns):
+                for form in "viewed", "parts":
+                    all_times.note(form, joined.run(program(rows, 2), data(2 * rows), form, steps))
+            print(f"{rows} rows of a process")
+            all_times.show("viewed")
+            all_times.show("parts", "viewed")
+
+
 def simulated_lines(rows, speed, form, steps):
     """Returns what two processes print that SimGrid joins by a line of this speed."""
     target = folder / f"simulated-{rows}"
@@ -360,7 +375,8 @@ def draw(ranks, file):
 
 def main(*names):
     folder.mkdir(parents=True, exist_ok=True)
-    known = {"hashes": hashes, "pairs": pairs, "network": network, "simulated": simulated, "scaling": scaling}
+    known = {"hashes": hashes, "pairs": pairs, "network": network, "gather": gather,
+             "simulated": simulated, "scaling": scaling}
     for name in names or known:
         if name not in known:
             sys.exit(f"{name} is none of {' '.join(known)}")
