@@ -265,6 +265,11 @@ BOOST_AUTO_TEST_CASE(another_thread_reads_parameters_after_they_have_arrived) {
                check(text_in_thread().find("a training step of another thread") != std::string::npos, "a thread waits");
                static_cast<void>(step.parameters());
                check(text_in_thread().empty(), "a thread may not read");
+               // Several threads may read.
+               const auto read = [&step] { static_cast<void>(std::as_const(step).param<"w">()); };
+               std::thread one(read), other(read);
+               one.join();
+               other.join();
              }) == "");
 }
 

@@ -9,6 +9,7 @@
 #include "cairn/run/processes.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -182,9 +183,9 @@ class exchange {
     finish(true);
   }
   /// Notes that there is a view of parameters, so that parameters can be read at any time. From now on, no training
-  /// step may leave them under way.
-  void note_view() { is_viewed_ = true; }
-  bool is_viewed() const { return is_viewed_; }
+  /// step may leave them under way. Several threads may make views at once.
+  void note_view() { is_viewed_.store(true, std::memory_order_relaxed); }
+  bool is_viewed() const { return is_viewed_.load(std::memory_order_relaxed); }
   /// Begins training step `step`. Ends all processes, at the latest in `finish`, if their values of `settings` differ.
   void begin_step(std::int64_t step, std::uint64_t settings) {
     group_.notes().step = step;
@@ -412,7 +413,7 @@ class exchange {
   bool has_stepped_ = false;
   const std::span<const kept_tensor> tensors_;
   bool may_differ_ = true;  // this process may have written tensors since they were compared
-  bool is_viewed_ = false;
+  std::atomic<bool> is_viewed_ = false;
   const void* trained_by_ = nullptr;  // the thread that left messages under way
   int steps_since_comparison_ = 0;
   const shared_call* call_ = &training_step;
