@@ -82,9 +82,9 @@ std::string parameters_after(auto use) {
     return all;
   });
 }
-/// Trains one step in processes after use(step) and while `use` has left something that can be read. Returns the text
-/// with which the processes end if the last message of the step does not arrive. If the step does not wait for it, the
-/// text is empty.
+/// Trains one step in processes while the result of use(step) exists. The last `held` messages of the step do not arrive
+/// before the step ends. Returns the text with which all processes end if the step waits for these messages, or an empty
+/// text.
 std::string trained_with_held_message(auto use, int held = 1, int size = 2) {
   return in_processes(
       size,
@@ -96,7 +96,7 @@ std::string trained_with_held_message(auto use, int held = 1, int size = 2) {
         train(step, 0);
         group.release();
       },
-      0.1);
+      1);
 }
 constexpr std::string_view waits = " in step 1, updated bucket 1 of 1 (fc1.weight ...)";
 
@@ -177,7 +177,7 @@ BOOST_AUTO_TEST_CASE(a_step_waits_in_memory_of_the_caller) {
         train(step, 0);
         group.release();
       },
-      0.1);
+      1);
   BOOST_TEST(end.find(waits) != std::string::npos);
 }
 
