@@ -174,7 +174,7 @@ class ranks final : public detail::process_group {
     if (level < MPI_THREAD_FUNNELED && kernels::threads_exist)
       return "cairn: MPI was initialized for programs without threads, and this program is compiled with OpenMP; call "
              "MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level) instead of MPI_Init";
-    if (level < MPI_THREAD_SERIALIZED && !is_main)
+    if (level == MPI_THREAD_FUNNELED && !is_main)
       return "cairn: mpi::ranks is made by a thread that may not call MPI; make it and train in the thread that "
              "initialized MPI, or initialize MPI with MPI_THREAD_SERIALIZED";
     return nullptr;

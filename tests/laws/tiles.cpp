@@ -11,7 +11,9 @@ void laws_in_chosen_groups() {
   using least = fit<test::peak<test::step_of<model, fit<1>, Options...>>>;
   constexpr int groups = program<model, least, Options...>::row_groups();
   static_assert(groups >= Least);
-  laws_next_to<model, models::tiled_by<groups, std::min(groups, 2)>, least, Options...>();
+  // On one group, the layers are applied as they are.
+  if constexpr (groups == 1) laws_of_loops<model, least, Options...>();
+  else laws_next_to<model, models::tiled_by<groups, std::min(groups, 2)>, least, Options...>();
 }
 
 }  // namespace

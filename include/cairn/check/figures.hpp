@@ -143,8 +143,8 @@ struct exchanged {
   static constexpr std::int64_t norm_bytes =
       sums::division.shards_moments ? buckets.count * sums::division.shards * static_cast<std::int64_t>(sizeof(double))
                                     : 0;
-  /// Bytes for what another process sends: the sums of buckets, numbers that are in no bucket, and one of the means that
-  /// are sent before the gradients.
+  /// Bytes for what another process sends: the sums of buckets, numbers that are in no bucket, and one of the means
+  /// that are sent before the gradients.
   static constexpr std::int64_t received_bytes = [] {
     std::int64_t most = 0;
     for (int i = 0; i < sums::averages.count; ++i)
