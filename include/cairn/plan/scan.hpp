@@ -292,9 +292,11 @@ struct body_plan {
     }
     return out;
   }
+  /// Returns the largest workspace of a plan step. The backward pass runs no step of the forward pass if the policy
+  /// stores what it reads.
   static constexpr std::int64_t workspace_of_steps(bool back, int threads) {
     std::int64_t most = 0;
-    for (int i = 0; i < (back ? f.step_count : f.turn); ++i)
+    for (int i = back && Scan::policy::stores_iterations ? f.turn : 0; i < (back ? f.step_count : f.turn); ++i)
       most = std::max(most, workspace_of(s, f.steps[i], threads));
     return most;
   }
