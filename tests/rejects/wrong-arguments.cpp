@@ -347,6 +347,7 @@ static_assert(an_expression<decltype(decoded)>);
 constexpr auto anchor = input<"anchor", 8, 4>;
 constexpr auto loss = triplet_loss(anchor, sin(anchor));               // wrong
 constexpr auto loss = triplet_loss(anchor, sin(anchor), cos(anchor));  // right
+static_assert(an_expression<decltype(loss)>);
 
 // case: wrong-arguments-truth-in-condition
 // says: if, \?:, && and ! ask for a value, and an expression has none.*write where\(x > 0_c, a, b\)

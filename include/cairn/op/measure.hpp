@@ -27,7 +27,7 @@ struct top_k_accuracy_form : form_of_two<"top_k_accuracy"> {
       return checked{};
     } else {
       constexpr int classes = Logits::shape[-1];
-      using what = fact::operation<"top_k_accuracy", tensor_fact<Logits>, tensor_fact<Labels>>;
+      using what = fact::operation<"top_k_accuracy">;
       using problem =
           decltype(problem_of_settings<count_of_top<K, classes>, owner_of<Logits, Labels>, fact::in<>, what>());
       if constexpr (std::same_as<problem, sound>) return share_of_top<classes>(logits, labels);
