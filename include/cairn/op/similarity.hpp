@@ -131,7 +131,8 @@ constexpr applied<cosine_embedding_loss_form<static_cast<double>(Margin)>, A...>
 }
 
 /// Computes the mean over the rows of `max(0, d(anchor, positive) - d(anchor, negative) + Margin)`, as
-/// F.triplet_margin_loss does. d is the Euclidean distance between two rows, which are the last axes of arrays {..., D}.
+/// F.triplet_margin_loss does. d is the Euclidean distance between two rows, which are the last axes of arrays
+/// {..., D}.
 /// Rejects: arrays of different shapes; a Margin that is not above 0.
 template <auto Margin = 1.0, class... A>
   requires some_operands<A...>
