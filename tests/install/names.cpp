@@ -91,13 +91,15 @@ constexpr auto carried_on = []<class X>(X sequence) {
 }(reshape<2, 2, 3>(concatenate<0>(again, again)));
 // All programs except one have this loss, because compilers need a long time for the full loss.
 constexpr auto short_loss = cross_entropy(logits, y);
-constexpr auto loss = 0_c * carried_on + mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) +
-                      mean(level) * 0_c + mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits + head, y) +
-                      mean(square(looked_up)) * 0.1_c + mean(chosen * laid) + huber(var<-1>(logits), 0_c) +
-                      huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
-                      cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
-                      binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
-                      0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits) + 0_c * attention;
+constexpr auto loss =
+    0_c * carried_on + mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c +
+    mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits + head, y) + mean(square(looked_up)) * 0.1_c +
+    mean(chosen * laid) + huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
+    cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
+    binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
+    soft_cross_entropy(logits, softmax(logits)) + kl_div(log_softmax(logits), softmax(logits)) +
+    nll_loss(log_softmax(logits), y) + triplet_loss(logits, head, head) + mean(cosine_similarity(logits, head)) +
+    0_c * mean(softmax(slice<0, 0, 2>(causal_mask<3>)) * logits) + 0_c * attention;
 
 // Functions with the names of cairn's functions take numbers, arrays and functions in place of expressions.
 double area(double r) {

@@ -80,14 +80,14 @@ classes = torch.arange(24).square().remainder(5)
 by_class = 1 / (1 + torch.arange(5.0))
 
 
-def cross_entropy(x, labels, row=None, **options):
-    """Returns the cross entropy of logits with the classes last. The rows may be weighted."""
+def cross_entropy(x, labels, row=None, loss=F.cross_entropy, **options):
+    """Returns the cross entropy, or another loss, of logits with the classes last. The rows may be weighted."""
     labels = labels.reshape(x.shape[:-1])
     if row is None:
-        return F.cross_entropy(x.movedim(-1, 1), labels, **options)
+        return loss(x.movedim(-1, 1).contiguous(), labels, **options)
     weight, ignored = options.get("weight", torch.ones(x.shape[-1])), options.get("ignore_index", -100)
     counted = (labels != ignored) * weight[labels.minimum(torch.tensor(x.shape[-1] - 1))] * row
-    return (F.cross_entropy(x.movedim(-1, 1), labels, reduction="none", **options) * row).sum() / counted.sum()
+    return (loss(x.movedim(-1, 1).contiguous(), labels, reduction="none", **options) * row).sum() / counted.sum()
 
 
 case("cross_entropies", lambda x, row: cross_entropy(x, classes) + 2 * cross_entropy(x, classes, label_smoothing=0.1) +
@@ -97,6 +97,24 @@ ignored = torch.where(torch.arange(24) % 4 == 0, 255, classes)
 case("cross_entropies_ignored", lambda x, row: cross_entropy(x, ignored, ignore_index=255) +
      2 * cross_entropy(3 * x, ignored, row.square(), weight=by_class, ignore_index=255, label_smoothing=0.3),
      x=(2, 3, 4, 5), row=(2, 3, 4))
+
+case("nll_losses", lambda x, row: cross_entropy(x, classes, loss=F.nll_loss) +
+     2 * cross_entropy(x, classes, loss=F.nll_loss, weight=by_class, ignore_index=4) +
+     3 * cross_entropy(x, ignored, row.square(), F.nll_loss, weight=by_class, ignore_index=255),
+     x=(2, 3, 4, 5), row=(2, 3, 4))
+case("soft_cross_entropies", lambda x, p: F.cross_entropy(3 * x.movedim(-1, 1), p.square().movedim(-1, 1)) +
+     2 * F.cross_entropy(x[1], p[1].softmax(-1)), x=(2, 3, 5), p=(2, 3, 5))
+case("kl_divergences", lambda x, p: F.kl_div(x.log_softmax(-1), p.square(), reduction="batchmean") +
+     2 * F.kl_div(3 * x, p.relu().detach(), reduction="batchmean"), x=(4, 5), p=(4, 5))
+case("cosines", lambda a, b: F.cosine_similarity(a[:, None], b[None], -1), a=(3, 5), b=(4, 5))
+alike, some_zeros = torch.tensor([1.0, -1, -1, 1]), torch.tensor([[1.0], [1], [1], [0]])
+case("embedding_losses", lambda x, y, z: F.triplet_margin_loss(x, y, z) + 2 * F.triplet_margin_loss(x, x, z, margin=5) +
+     3 * F.cosine_embedding_loss(x, y, alike) + 4 * F.cosine_embedding_loss(z, y, alike, margin=-0.9) +
+     5 * F.cosine_embedding_loss(x * some_zeros, z, alike), x=(4, 6), y=(4, 6), z=(4, 6))
+scores = filled("scores", (24, 5))
+line("top_k_accuracies", torch.stack([(scores.topk(k).indices == classes[:, None]).any(-1).double().mean()
+                                      for k in (1, 2, 3, 5)]))
+line("confusion_matrix", torch.bincount(5 * classes + scores.argmax(-1), minlength=25))
 
 case("linear_cross_entropies", lambda x, row, weight: cross_entropy(x @ weight.T, classes) +
      2 * cross_entropy(x @ weight.T, classes, label_smoothing=0.1) +

@@ -6,7 +6,7 @@
 //
 // The id also reports real numbers where an operation takes indices, and indices where it takes real numbers. The id
 // reports a bound array with elements of the wrong type. `cross_entropy` has a sentence of its own, because it takes
-// class indices alone. With probabilities as targets, write `-mean(sum<-1>(targets * log_softmax(logits)))`.
+// class indices alone. With probabilities as targets, write `soft_cross_entropy(logits, probabilities)`.
 
 #include "cairn/check/model.hpp"
 #include "cairn/nn/activation.hpp"
@@ -17,6 +17,7 @@
 #include "cairn/op/dropout.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/loss.hpp"
+#include "cairn/op/probability_loss.hpp"
 
 using namespace cairn;
 
@@ -126,12 +127,21 @@ constexpr auto y = labels<"y", 10, 4>;  // right
 constexpr auto loss = nn::linear_cross_entropy<"head", 10>(input<"x", 4, 8>, y);
 
 // case: kind-mismatch-soft-targets
-// says: cross_entropy takes class indices alone; with probabilities as targets write -mean\(sum<-1>\(targets \* log_softmax\(logits\)\)\)
+// says: cross_entropy takes class indices alone; with probabilities as targets write soft_cross_entropy\(logits, probabilities\)
 // shows: operation<cairn::fixed_string<14>\{"cross_entropy"\}, float ?\[4\]\[10\], float ?\[4\]\[10\]>
 constexpr auto logits = input<"x", 4, 8> | nn::linear<"fc", 10>;
 constexpr auto targets = input<"soft", 4, 10>;
-constexpr auto loss = cross_entropy(logits, targets);                 // wrong
-constexpr auto loss = -mean(sum<-1>(targets * log_softmax(logits)));  // right
+constexpr auto loss = cross_entropy(logits, targets);       // wrong
+constexpr auto loss = soft_cross_entropy(logits, targets);  // right
+
+// case: kind-mismatch-soft-labels
+// says: arguments are real numbers, shown as float, or indices, shown as int
+// shows: operation<cairn::fixed_string<19>\{"soft_cross_entropy"\}, float ?\[4\]\[10\], int ?\[4\]>
+// shows: takes<float, float>
+constexpr auto logits = input<"logits", 4, 10>;
+constexpr auto y = labels<"y", 10, 4>;
+constexpr auto loss = soft_cross_entropy(logits, y);           // wrong
+constexpr auto loss = soft_cross_entropy(logits, one_hot(y));  // right
 
 // case: kind-mismatch-where
 // says: arguments are real numbers, shown as float, or indices, shown as int

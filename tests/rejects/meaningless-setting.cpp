@@ -1,5 +1,5 @@
 // The program reports a setting of an update rule. The outermost call reports a setting of a layer, of `param_from`,
-// `leaky_relu` or `nn::rotary`.
+// `leaky_relu`, `nn::rotary`, `triplet_loss`, `cosine_embedding_loss` or `top_k_accuracy`.
 //
 // Nesterov's step uses the momentum. Without momentum it would be plain descent, which cannot be meant. Give the
 // setting another value. The note shows the setting, its value, and the values that the setting may have. [One
@@ -10,7 +10,9 @@
 #include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/op/comparison.hpp"
+#include "cairn/op/measure.hpp"
 #include "cairn/op/rotary.hpp"
+#include "cairn/op/similarity.hpp"
 #include "cairn/train/rules.hpp"
 
 using namespace cairn;
@@ -55,6 +57,15 @@ constexpr auto x = input<"x", 8, 4>;
 constexpr auto y = x | nn::layer_norm<"norm", -1e-5>;  // wrong
 constexpr auto y = x | nn::layer_norm<"norm", 1e-5>;   // right
 static_assert(an_expression<decltype(y)>);
+
+// case: meaningless-setting-margin
+// says: this setting has a value that cannot be meant
+// shows: operation<(cairn::)?fixed_string<13>\{"triplet_loss"\}>
+// shows: setting<(cairn::)?fixed_string<7>\{"margin"\}, 0\.0.*, (cairn::)?fixed_string<16>\{"above 0, finite"\}>
+constexpr auto x = input<"x", 8, 4>;
+constexpr auto loss = triplet_loss<0>(x, sin(x), cos(x));    // wrong
+constexpr auto loss = triplet_loss<0.2>(x, sin(x), cos(x));  // right
+static_assert(an_expression<decltype(loss)>);
 
 // case: meaningless-setting-momentum
 // says: this setting has a value that cannot be meant
@@ -104,3 +115,11 @@ constexpr nn::linear_cross_entropy_options how{.workspace = -1};     // wrong
 constexpr nn::linear_cross_entropy_options how{.workspace = 8_MiB};  // right
 constexpr auto loss = nn::linear_cross_entropy<"head", 4, how>(input<"x", 8, 4>, labels<"y", 4, 8>);
 static_assert(an_expression<decltype(loss)>);
+
+// case: meaningless-setting-top-k
+// says: this setting has a value that cannot be meant
+// shows: operation<(cairn::)?fixed_string<15>\{"top_k_accuracy"\}>
+// shows: setting<(cairn::)?fixed_string<2>\{"k"\}, 5\.0.*\{"from 1 to the number of classes"\}>
+constexpr auto right = top_k_accuracy<5>(input<"x", 8, 4>, labels<"y", 4, 8>);  // wrong
+constexpr auto right = top_k_accuracy<4>(input<"x", 8, 4>, labels<"y", 4, 8>);  // right
+static_assert(an_expression<decltype(right)>);

@@ -28,7 +28,9 @@
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/placed.hpp"
+#include "cairn/op/probability_loss.hpp"
 #include "cairn/op/roll.hpp"
+#include "cairn/op/similarity.hpp"
 
 using namespace cairn;
 
@@ -365,6 +367,21 @@ constexpr auto weights = input<"w", 32>;
 constexpr auto loss = cross_entropy(logits, classes, weights);       // wrong
 constexpr auto loss = cross_entropy(logits, classes, 1_c, weights);  // right
 
+// case: shape-mismatch-cosine-embedding-loss
+// says: cosine_embedding_loss takes two arrays \{\.\.\., D\} of equal shape, and targets \{\.\.\.\}, one a row
+// shows: float ?\[4\]\[8\], float ?\[4\]\[8\], float ?\[4\]\[1\]
+constexpr auto x = input<"x", 4, 8>;
+constexpr auto alike = input<"alike", 4, 1>;  // wrong
+constexpr auto alike = input<"alike", 4>;     // right
+constexpr auto loss = cosine_embedding_loss(x, tanh(x), alike);
+
+// case: shape-mismatch-cosine-similarity
+// says: cosine_similarity takes \{\.\.\., D\} and \{\.\.\., D\}, whose leading axes broadcast
+// shows: float ?\[4\]\[8\], float ?\[4\]\[1\]
+constexpr int width = 1;  // wrong
+constexpr int width = 8;  // right
+constexpr auto loss = mean(cosine_similarity(input<"x", 4, 8>, input<"y", 4, width>));
+
 // case: shape-mismatch-concatenate-many
 // says: extents must be equal but along the joined axis, which all must have
 // shows: fact::in<cairn::fixed_string<5>\{"many"\}>
@@ -657,6 +674,13 @@ constexpr int end = 6;  // right
 constexpr auto y = slice<1, 4, end>(input<"x", 4, 6>);
 constexpr auto loss = mean(y * y);
 
+// case: shape-mismatch-soft-cross-entropy
+// says: this loss compares two arrays \{\.\.\., classes\} of equal shape
+// shows: operation<cairn::fixed_string<\d+>\{"soft_cross_entropy\(x, soft\)"\}, float ?\[8\]\[4\], float ?\[4\]>
+constexpr auto soft = input<"soft", 4>;     // wrong: would broadcast
+constexpr auto soft = input<"soft", 8, 4>;  // right
+constexpr auto loss = soft_cross_entropy(input<"x", 8, 4>, soft);
+
 // case: shape-mismatch-split
 // says: split<axis, n>\(x\) takes n equal parts of an axis that exists
 // shows: fact::in<cairn::fixed_string<10>\{"attention"\}>
@@ -700,6 +724,13 @@ constexpr auto loss = mean(square(relu(y) - 0.5_c * y) + mse(x, y));
 constexpr int width = 0;  // wrong
 constexpr int width = 1;  // right
 constexpr auto loss = mean(transpose<0, width>(input<"x", 4, 6>));
+
+// case: shape-mismatch-triplet-loss
+// says: triplet_loss takes three arrays \{\.\.\., D\} of equal shape
+// shows: float ?\[4\]\[8\], float ?\[4\]\[8\], float ?\[8\]
+constexpr auto x = input<"x", 4, 8>;
+constexpr auto loss = triplet_loss(x, sin(x), input<"other", 8>);     // wrong
+constexpr auto loss = triplet_loss(x, sin(x), input<"other", 4, 8>);  // right
 
 // case: silent-results-get
 // says: extents, from the last on, must be equal or 1

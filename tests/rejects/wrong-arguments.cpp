@@ -24,6 +24,7 @@
 #include "cairn/op/loss.hpp"
 #include "cairn/op/placed.hpp"
 #include "cairn/op/roll.hpp"
+#include "cairn/op/similarity.hpp"
 #include "cairn/search/sequential.hpp"
 #include "cairn/train/rules.hpp"
 
@@ -339,6 +340,14 @@ constexpr auto h = arange<8> | nn::embedding<"wte", 4>;
 constexpr auto decoded = h | block<"d">(nn::tied_linear<"wte.weight", 8>);   // wrong
 constexpr auto decoded = h | block<"d">(nn::tied_linear<"/wte.weight", 8>);  // right
 static_assert(an_expression<decltype(decoded)>);
+
+// case: wrong-arguments-triplet-loss
+// says: this takes three arguments: triplet_loss\(anchor, positive, negative\)
+// shows: operation<cairn::fixed_string<13>\{"triplet_loss"\}, float ?\[8\]\[4\], float ?\[8\]\[4\]>
+constexpr auto anchor = input<"anchor", 8, 4>;
+constexpr auto loss = triplet_loss(anchor, sin(anchor));               // wrong
+constexpr auto loss = triplet_loss(anchor, sin(anchor), cos(anchor));  // right
+static_assert(an_expression<decltype(loss)>);
 
 // case: wrong-arguments-truth-in-condition
 // says: if, \?:, && and ! ask for a value, and an expression has none.*write where\(x > 0_c, a, b\)

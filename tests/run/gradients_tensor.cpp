@@ -110,5 +110,18 @@ BOOST_AUTO_TEST_CASE(cross_entropy_and_other_losses) {
   check<outputs(cross_entropy(t, labels<"classes", 4, 2, 3>), accuracy(t, labels<"classes", 4, 2, 3>))>(
       bind<"classes">(classes));
 }
+BOOST_AUTO_TEST_CASE(losses_of_probabilities_and_embeddings) {
+  constexpr auto other = param<"row", 2, 3, 4>;
+  constexpr auto p = softmax(other);
+  constexpr auto soft = soft_cross_entropy(t * 3_c, p) + kl_div(log_softmax(t), p);
+  check<soft + sum(square(grad(soft, t))) + sum(square(grad(soft, other)))>();
+  const std::array<std::int32_t, 6> some{0, 5, 1, 2, 3, 0};
+  constexpr auto counted = nll_loss<nn::nll_loss_options{.ignore_index = 5}>(
+      square(t), labels<"classes", 6, 2, 3>, square(param<"by class", 4>), square(param<"by row", 2, 3>));
+  check<counted + sum(square(grad(counted, t)))>(bind<"classes">(some));
+  constexpr auto alike = generated<2, 3>([](int i, int j) { return (i + j) % 2 == 0 ? 1.0 : -1.0; });
+  constexpr auto similar = cosine_embedding_loss<-0.9>(t, other, alike) + triplet_loss(t, other, t * other);
+  check<similar + sum(square(grad(similar, t)))>();
+}
 
 BOOST_AUTO_TEST_SUITE_END()

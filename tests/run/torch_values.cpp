@@ -1,6 +1,19 @@
 // Operations and layers compute the same values and gradients as PyTorch's, in double.
 #include "torch_values.hpp"
 
+/// Returns the numbers that a predictor of Y computes. Y has no parameters.
+template <auto Y, class... Bound>
+std::vector<double> predicted(const Bound&... inputs) {
+  program<sum(param<"unread", 1>), real<double>> trained;
+  predictor<Y, real<double>> predict{trained};
+  if constexpr (decltype(Y)::shape.rank == 0) {
+    return {predict(inputs...)};
+  } else {
+    const auto numbers = predict(inputs...);
+    return {numbers.begin(), numbers.end()};
+  }
+}
+
 BOOST_AUTO_TEST_SUITE(torch_values)
 
 constexpr auto a = param<"a", 3, 5>;
@@ -53,6 +66,83 @@ BOOST_AUTO_TEST_CASE(cross_entropies) {
   agrees<cross_entropy<options{.ignore_index = 255}>(x, z) +
          2_c * cross_entropy<options{.ignore_index = 255, .label_smoothing = 0.3}>(3_c * x, z, w, row)>(
       "cross_entropies_ignored", bind<"z">(ignored));
+}
+BOOST_AUTO_TEST_CASE(losses_of_probabilities) {
+  constexpr nn::nll_loss_options without_255{.ignore_index = 255}, without_4{.ignore_index = 4};
+  constexpr auto logits = param<"x", 2, 3, 4, 5>;
+  constexpr auto y = labels<"y", 5, 2, 3, 4>;
+  constexpr auto z = labels<"z", 256, 2, 3, 4>;  // 255 is no class
+  constexpr auto w = generated<5>([](int i) { return 1.0 / (1 + i); });
+  std::vector<std::int32_t> classes(24), ignored(24);
+  for (std::size_t i = 0; i < 24; ++i) {
+    classes[i] = static_cast<std::int32_t>(i * i % 5);
+    ignored[i] = i % 4 == 0 ? 255 : classes[i];
+  }
+  agrees<nll_loss(logits, y) + 2_c * nll_loss<without_4>(logits, y, w) +
+         3_c * nll_loss<without_255>(logits, z, w, square(param<"row", 2, 3, 4>))>("nll_losses", bind<"y">(classes),
+                                                                                   bind<"z">(ignored));
+  constexpr auto x = param<"x", 2, 3, 5>;
+  constexpr auto p = param<"p", 2, 3, 5>;
+  agrees<soft_cross_entropy(3_c * x, square(p)) +
+         2_c * soft_cross_entropy(slice<0, 1, 2>(x), softmax(slice<0, 1, 2>(p)))>("soft_cross_entropies");
+  constexpr auto rows = param<"x", 4, 5>;
+  constexpr auto targets = param<"p", 4, 5>;
+  agrees<kl_div(log_softmax(rows), square(targets)) + 2_c * kl_div(3_c * rows, detach(relu(targets)))>(
+      "kl_divergences");
+}
+/// A class with the probability 0 adds nothing to a divergence. The slope by this probability is -log q. A logit that is
+/// minus infinity makes a cross entropy NaN.
+BOOST_AUTO_TEST_CASE(probabilities_of_zero) {
+  program<kl_div(input<"log q", 2>, param<"p", 2>), real<double>> divergence;
+  divergence.param<"p">().data()[0] = 0;
+  divergence.param<"p">().data()[1] = 1;
+  BOOST_TEST(divergence.value_and_grad(bind<"log q">(std::array{-3.0, -0.5})) == 0.5);
+  BOOST_TEST(divergence.grad<"p">().data()[0] == 3.0);
+  BOOST_TEST(divergence.grad<"p">().data()[1] == 1.5);
+  constexpr auto loss = soft_cross_entropy(input<"x", 2>, input<"p", 2>);
+  const auto p = bind<"p">(std::array{0.0, 1.0});
+  BOOST_TEST(predicted<loss>(bind<"x">(std::array{-1000.0, 1000.0}), p)[0] == 0);
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  BOOST_TEST(std::isnan(predicted<loss>(bind<"x">(std::array{-infinity, 0.0}), p)[0]));
+}
+BOOST_AUTO_TEST_CASE(losses_of_embeddings) {
+  agrees<cosine_similarity(reshape<3, 1, 5>(a), param<"b", 4, 5>)>("cosines");
+  constexpr auto x = param<"x", 4, 6>;
+  constexpr auto y = param<"y", 4, 6>;
+  constexpr auto z = param<"z", 4, 6>;
+  constexpr auto alike = generated<4>([](int i) { return i == 0 || i == 3 ? 1.0 : -1.0; });
+  constexpr auto some_zeros = generated<4, 1>([](int i, int) { return i == 3 ? 0.0 : 1.0; });
+  agrees<triplet_loss(x, y, z) + 2_c * triplet_loss<5>(x, x, z) + 3_c * cosine_embedding_loss(x, y, alike) +
+         4_c * cosine_embedding_loss<-0.9>(z, y, alike) + 5_c * cosine_embedding_loss(x * some_zeros, z, alike)>(
+      "embedding_losses");
+  constexpr auto u = input<"u", 2>;
+  BOOST_TEST(predicted<cosine_embedding_loss(u, u, 0_c * sum(u))>(bind<"u">(std::array{1.0, 2.0}))[0] == 0);
+}
+BOOST_AUTO_TEST_CASE(measures) {
+  constexpr auto scores = input<"scores", 24, 5>;
+  constexpr auto y = labels<"y", 5, 24>;
+  std::vector<double> values(120);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = filled("scores", i);
+  std::vector<std::int32_t> classes(24);
+  for (std::size_t i = 0; i < 24; ++i) classes[i] = static_cast<std::int32_t>(i * i % 5);
+  const auto measured = [&]<auto Measure>() { return predicted<Measure>(bind<"scores">(values), bind<"y">(classes)); };
+  compare("top_k_accuracies", std::array{measured.operator()<top_k_accuracy<1>(scores, y)>()[0],
+                                         measured.operator()<top_k_accuracy<2>(scores, y)>()[0],
+                                         measured.operator()<top_k_accuracy<3>(scores, y)>()[0],
+                                         measured.operator()<top_k_accuracy<5>(scores, y)>()[0]});
+  compare("confusion_matrix", measured.operator()<confusion_matrix(scores, y)>());
+}
+/// Rows: a tie of the two largest logits, NaN at the label, NaN elsewhere, and a row that pads the batch.
+BOOST_AUTO_TEST_CASE(measures_of_unusual_rows) {
+  constexpr auto logits = input<"x", 4, 3>;
+  constexpr auto y = labels<"y", 4, 4>;  // 3 is no class
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto x = bind<"x">(std::array{7.0, 7.0, 1.0, nan, 1.0, 2.0, nan, 3.0, 2.0, 1.0, 2.0, 3.0});
+  const auto at = bind<"y">(std::array{1, 0, 1, 3});
+  BOOST_TEST(predicted<top_k_accuracy<1>(logits, y)>(x, at)[0] == 0.25);
+  BOOST_TEST(predicted<top_k_accuracy<2>(logits, y)>(x, at)[0] == 0.5);
+  const std::vector<double> counts{1, 0, 0, 2, 0, 0, 0, 0, 0};
+  BOOST_TEST(predicted<confusion_matrix(logits, y)>(x, at) == counts, boost::test_tools::per_element());
 }
 BOOST_AUTO_TEST_CASE(linear_cross_entropies) {
   using options = nn::linear_cross_entropy_options;

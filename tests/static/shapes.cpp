@@ -15,7 +15,10 @@
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/matmul.hpp"
+#include "cairn/op/measure.hpp"
+#include "cairn/op/probability_loss.hpp"
 #include "cairn/op/roll.hpp"
+#include "cairn/op/similarity.hpp"
 
 using namespace cairn;
 
@@ -294,6 +297,39 @@ static_assert(lang::accuracy_op::result(shape{4, 10}, shape{5}) == no_shape);
 static_assert(lang::cross_entropy_op::argument_kind(0) == kind::real &&
               lang::cross_entropy_op::argument_kind(1) == kind::whole);
 static_assert(of(mse(t<4, 8>, t<4, 8>)) == shape{} && of(mse(t<4, 8>, 1_c)) == shape{});
+static_assert(of(soft_cross_entropy(t<2, 4, 8>, t<2, 4, 8>)) == shape{} && of(kl_div(t<8>, t<8>)) == shape{} &&
+              of(nll_loss(t<2, 4, 10>, to<2, 4>, t<10>, t<2, 4>)) == shape{});
+using divergence = lang::compared_rows_form<lang::kl_div_loss>;
+static_assert(breaks<misuse::two_rows_of_classes>(formed<divergence>(t<4, 8>, t<8>)) &&
+              breaks<misuse::two_rows_of_classes>(formed<divergence>(t<>, t<>)) &&
+              breaks<misuse::kind_mismatch>(formed<divergence>(t<4, 10>, to<4>)));
+static_assert(breaks<misuse::one_label_per_row>(formed<lang::nll_loss_form<>>(t<4, 10>, to<10>)) &&
+              breaks<misuse::kind_mismatch>(formed<lang::nll_loss_form<>>(t<4, 10>, t<4>)) &&
+              breaks<misuse::weights_of_classes_and_rows>(formed<lang::nll_loss_form<>>(t<4, 10>, to<4>, t<4>)));
+
+// Losses and similarities of rows. The leading axes of cosine_similarity broadcast.
+static_assert(of(cosine_similarity(t<4, 1, 8>, t<3, 8>)) == shape{4, 3} &&
+              of(cosine_similarity(t<8>, t<8>)) == shape{});
+static_assert(of(triplet_loss(t<4, 8>, t<4, 8>, t<4, 8>)) == shape{} &&
+              of(cosine_embedding_loss(t<2, 4, 8>, t<2, 4, 8>, t<2, 4>)) == shape{});
+using cosines = lang::cosine_similarity_form<"cosine_similarity">;
+static_assert(breaks<misuse::rows_to_compare>(formed<cosines>(t<4, 8>, t<4, 1>)) &&
+              breaks<misuse::rows_to_compare>(formed<cosines>(t<4, 8>, t<3, 8>)) &&
+              breaks<misuse::rows_to_compare>(formed<cosines>(t<8>, t<>)));
+static_assert(breaks<misuse::equal_rows>(formed<lang::triplet_loss_form<1.0>>(t<4, 8>, t<4, 8>, t<8>)) &&
+              breaks<misuse::pairs_and_targets>(formed<lang::cosine_embedding_loss_form<0.0>>(t<4, 8>, t<4, 8>, t<8>)));
+template <double Margin>
+using triplets = lang::triplet_loss_form<Margin>;
+static_assert(breaks<misuse::meaningless_setting>(formed<triplets<0.0>>(t<4, 8>, t<4, 8>, t<4, 8>)) &&
+              breaks<misuse::meaningless_setting>(formed<lang::cosine_embedding_loss_form<1.5>>(t<8>, t<8>, t<>)));
+
+// Measures of classifiers.
+static_assert(of(top_k_accuracy<10>(t<4, 10>, to<4>)) == shape{} && of(top_k_accuracy<1>(t<10>, to<>)) == shape{} &&
+              of(confusion_matrix(t<2, 4, 10>, to<2, 4>)) == shape{10, 10} &&
+              of(confusion_matrix(t<9>, to<>)) == shape{9, 9});
+static_assert(breaks<misuse::meaningless_setting>(formed<lang::top_k_accuracy_form<0>>(t<4, 10>, to<4>)) &&
+              breaks<misuse::meaningless_setting>(formed<lang::top_k_accuracy_form<11>>(t<4, 10>, to<4>)) &&
+              breaks<misuse::one_label_per_row>(formed<lang::top_k_accuracy_form<1>>(t<4, 10>, to<5>)));
 
 // Convolutions of images {N, H, W, C} with filters {O, C / groups, rows, columns}. The extents of results are the same
 // as in PyTorch.

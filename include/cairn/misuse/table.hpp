@@ -74,6 +74,14 @@ struct mask_of_scores { template <class Silent, class... Facts> struct found : S
   "cairn [shape-mismatch]: a mask in a layer of attention fits scores {N, heads, T, S}: of keys it is {N, 1, 1, S}"); } }; };
 struct equal_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the shapes must be equal; change the argument that differs"); } }; };
+struct two_rows_of_classes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: this loss compares two arrays {..., classes} of equal shape; change the argument that differs"); } }; };
+struct rows_to_compare { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: cosine_similarity takes {..., D} and {..., D}, whose leading axes broadcast"); } }; };
+struct pairs_and_targets { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: cosine_embedding_loss takes two arrays {..., D} of equal shape, and targets {...}, one a row"); } }; };
+struct equal_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: triplet_loss takes three arrays {..., D} of equal shape; change the argument that differs"); } }; };
 struct probability_below_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-probability]: elements are dropped with a probability from 0 to below 1"); } }; };
 struct scalar_first { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -145,6 +153,9 @@ struct axes_as_arguments { template <class Silent, class... Facts> struct found 
 struct two_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this takes two arguments: cross_entropy(logits, labels), accuracy(logits, labels), "
   "mse(result, target), gather<0>(table, indices)"); } }; };
+struct three_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: this takes three arguments: triplet_loss(anchor, positive, negative), "
+  "cosine_embedding_loss(x, y, targets)"); } }; };
 struct one_value { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: std::get takes values apart, and this is one value: scan and layers that return one value give "
   "that value itself; leave std::get out"); } }; };
@@ -279,7 +290,7 @@ struct raw_number { template <class Silent, class... Facts> struct found : Silen
   "run time input<\"scale\">, which bind<\"scale\"> gives"); } }; };
 struct soft_targets { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: cross_entropy takes class indices alone; with probabilities as targets write "
-  "-mean(sum<-1>(targets * log_softmax(logits)))"); } }; };
+  "soft_cross_entropy(logits, probabilities)"); } }; };
 struct bound_shape_mismatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the array has other extents than the input that it is bound to; bind an array of the "
   "expected extents, or a flat one, such as a std::span, of as many elements"); } }; };

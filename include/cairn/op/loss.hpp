@@ -170,6 +170,19 @@ struct labels_that_count {
     if constexpr (decltype(weights)::shape.rank > 0) return over_parts(lang::sum(weights));
     else return multiplied(of_batch(weights), constant<static_cast<double>(Labels::shape.count())>);
   }
+  /// Returns the sum of the weighted losses of the rows that count, divided by the sum of the weights of these rows.
+  template <class Labels>
+  static constexpr auto mean_of_rows(Labels labels, auto weighted_loss, auto by_class, auto by_row) {
+    const auto weight = multiplied(weights_at(labels, by_class), by_row);
+    if constexpr (any_ignored<Labels> || decltype(weight)::shape.rank > 0)
+      return lang::sum(unless_ignored(labels, weighted_loss)) / denominator(labels, by_class, by_row);
+    else if constexpr (std::same_as<decltype(weight), const one>) return lang::mean(weighted_loss);
+    else return lang::mean(weighted_loss) / of_batch(weight);
+  }
+  /// Returns true if weights by class and weights by row have the right shapes. Each may also be one number.
+  static constexpr bool weights_fit(const shape& labels, const shape& by_class, const shape& by_row) {
+    return (by_class == shape{Classes} || by_class.rank == 0) && (by_row == labels || by_row.rank == 0);
+  }
 };
 
 /// The form of cross entropy with options and weights. If rows have weights, the result is the sum of the weighted
@@ -218,28 +231,17 @@ struct cross_entropy_form : form_of<"cross_entropy", 2, misuse::two_arguments> {
       return mistake<misuse::share_of_classes, owner,
                      fact::operation<"cross_entropy", tensor_fact<Logits>, tensor_fact<Labels>>,
                      fact::label_smoothing<O.label_smoothing>>{};
-    else if constexpr (fits_or_none(ByClass::shape, shape{Logits::shape[-1]}) &&
-                       fits_or_none(ByRow::shape, Labels::shape))
+    else if constexpr (counting<Logits>::weights_fit(Labels::shape, ByClass::shape, ByRow::shape))
       return weighted_mean(logits, labels, loss, by_class, by_row);
     else return wrong_shapes<cross_entropy_form, owner, Logits, Labels, ByClass, ByRow>(std::make_index_sequence<4>{});
   }
 
-  static constexpr bool fits_or_none(const shape& weights, const shape& wanted) {
-    return weights == wanted || weights.rank == 0;
-  }
-
-  template <class Logits, class Labels>
-  static constexpr auto weighted_mean(Logits logits, Labels labels, auto loss, auto by_class, auto by_row) {
+  template <class Logits>
+  static constexpr auto weighted_mean(Logits logits, auto labels, auto loss, auto by_class, auto by_row) {
     using of_labels = counting<Logits>;
     const auto of_label = of_labels::weights_at(labels, by_class);
-    const auto weight = of_labels::multiplied(of_label, by_row);
-    const auto weighted_loss =
-        of_labels::multiplied(smoothed_loss(logits, of_labels::classes_of(labels), loss, by_class, of_label), by_row);
-    if constexpr (of_labels::template any_ignored<Labels> || decltype(weight)::shape.rank > 0)
-      return lang::sum(of_labels::unless_ignored(labels, weighted_loss)) /
-             of_labels::denominator(labels, by_class, by_row);
-    else if constexpr (std::same_as<decltype(weight), const one>) return lang::mean(weighted_loss);
-    else return lang::mean(weighted_loss) / of_labels::of_batch(weight);
+    const auto of_class = smoothed_loss(logits, of_labels::classes_of(labels), loss, by_class, of_label);
+    return of_labels::mean_of_rows(labels, of_labels::multiplied(of_class, by_row), by_class, by_row);
   }
 
   /// Computes for each row `loss (w[label] (1 - s) + s mean(w)) + s mean(w (x[label] - x))`, where x are the logits, w
@@ -326,7 +328,7 @@ struct binary_cross_entropy_loss {
 /// Rejects:
 /// - labels with a bound above the number of classes; if ignore_index is larger than all classes, the bound may be up
 ///   to ignore_index + 1
-/// - a real number for each class in place of labels
+/// - a real number for each class in place of labels, which soft_cross_entropy takes
 /// - other shapes
 /// - label_smoothing outside of [0, 1]
 template <class... A>
