@@ -64,9 +64,9 @@ struct confusion_matrix_form : form_of_two<Name> {
 };
 
 /// Computes the fraction of rows in which fewer than K logits are larger than the logit at the label. Logits that equal
-/// the logit at the label are not larger, so a tie counts as right. A logit that is NaN is larger than all numbers. A
-/// row whose label is the number of classes, as data::last_batch::padded has it, is not right. The result has no
-/// gradient.
+/// the logit at the label are not larger, so a tie counts as right. A logit that is NaN is larger than all numbers. If
+/// the label of a row is the number of classes, as data::last_batch::padded has it, the row is not right. The result
+/// has no gradient.
 /// Rejects: a K that is not from 1 to the number of classes; what accuracy rejects.
 template <int K, class... A>
   requires some_operands<A...>
@@ -74,9 +74,9 @@ constexpr applied<top_k_accuracy_form<K>, A...> top_k_accuracy(A...) {
   return {};
 }
 
-/// Counts rows by label and by prediction: element {i, j} is the number of rows with the label i whose largest logit is
-/// logit j. If several logits are equally large, the first one counts. A row whose label is the number of classes, as
-/// data::last_batch::padded has it, is not counted. The result {classes, classes} has no gradient.
+/// Counts rows by label and by prediction. Element {i, j} is the number of rows that have the label i and their largest
+/// logit at j. If several logits are equally large, the first one counts. If the label of a row is the number of
+/// classes, as data::last_batch::padded has it, the row is not counted. The result {classes, classes} has no gradient.
 template <class... A>
   requires some_operands<A...>
 constexpr applied<confusion_matrix_form<"confusion_matrix">, A...> confusion_matrix(A...) {
