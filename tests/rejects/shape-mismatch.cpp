@@ -25,6 +25,7 @@
 #include "cairn/nn/positions.hpp"
 #include "cairn/nn/recurrent.hpp"
 #include "cairn/nn/transformer.hpp"
+#include "cairn/op/expand.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/placed.hpp"
@@ -670,7 +671,7 @@ constexpr auto parts = layer([](auto x) {
 constexpr auto loss = sum(input<"x", 4, 6> | block<"attention">(parts));
 
 // case: shape-mismatch-stack-axis
-// says: stack<axis> makes a new axis, from 0 to the number of axes there are
+// says: stack<axis> and unsqueeze<axis> make a new axis, from 0 to the number of axes there are
 // shows: operation<cairn::fixed_string<6>\{"stack"\}, float ?\[4\]\[6\]>, .*axes<3>
 constexpr int axis = 3;  // wrong
 constexpr int axis = 2;  // right
@@ -683,6 +684,34 @@ constexpr int columns = 1;  // wrong
 constexpr int columns = 6;  // right
 constexpr auto x = input<"x", 4, 6>;
 constexpr auto loss = sum(stack<0>(x, x, input<"y", 4, columns>, x));
+
+// case: shape-mismatch-squeeze
+// says: squeeze<axis>\(x\) removes axes that exist and have extent 1
+// shows: operation<cairn::fixed_string<8>\{"squeeze"\}, float ?\[4\]\[1\]\[6\]>, .*axes<0>
+constexpr int axis = 0;  // wrong
+constexpr int axis = 1;  // right
+constexpr auto loss = sum(squeeze<axis>(input<"x", 4, 1, 6>));
+
+// case: shape-mismatch-expand
+// says: expand<8, 3, -1>\(x\) stretches axes of extent 1 and adds axes in front
+// shows: operation<cairn::fixed_string<7>\{"expand"\}, float ?\[4\]\[6\]>, .*extents<8, -1>
+constexpr int rows = 8;   // wrong
+constexpr int rows = -1;  // right
+constexpr auto loss = sum(expand<rows, -1>(input<"x", 4, 6>));
+
+// case: shape-mismatch-tile
+// says: tile<2, 3>\(x\) repeats each axis at least once
+// shows: operation<cairn::fixed_string<5>\{"tile"\}, float ?\[4\]\[6\]>, .*extents<0, 1>
+constexpr int times = 0;  // wrong
+constexpr int times = 2;  // right
+constexpr auto loss = sum(tile<times, 1>(input<"x", 4, 6>));
+
+// case: shape-mismatch-unsqueeze
+// says: stack<axis> and unsqueeze<axis> make a new axis, from 0
+// shows: operation<cairn::fixed_string<10>\{"unsqueeze"\}, float ?\[4\]\[6\]>, .*axes<3>
+constexpr int axis = 3;   // wrong
+constexpr int axis = -3;  // right
+constexpr auto loss = sum(unsqueeze<axis>(input<"x", 4, 6>));
 
 // case: shape-mismatch-top
 // says: extents, from the last on, must be equal or 1
