@@ -44,9 +44,8 @@ BOOST_AUTO_TEST_CASE(activations) {
 }
 BOOST_AUTO_TEST_CASE(reductions) {
   constexpr auto x = param<"x", 2, 3, 4>;
-  agrees<logsumexp<0, -1>(x, keepdim) * stddev<0, 1>(x) +
-         vector_norm<0, 2>(x, keepdim) * logsumexp<1>(x, keepdim) + stddev(x, biased) + vector_norm(x) +
-         logsumexp(1000_c * x)>("more_reductions");
+  agrees<logsumexp<0, -1>(x, keepdim) * stddev<0, 1>(x) + vector_norm<0, 2>(x, keepdim) * logsumexp<1>(x, keepdim) +
+         stddev(x, biased) + vector_norm(x) + logsumexp(1000_c * x)>("more_reductions");
   constexpr auto rows = param<"x", 3, 5> * generated<3, 1>([](int i, int) { return i == 1; });
   agrees<vector_norm<-1>(rows) + stddev<-1>(rows)>("zero_roots");
 }

@@ -110,6 +110,8 @@ static_assert(of(elu<0.5>(t<4>)) == shape{4} && same(nn::elu<>(t<4, 8>), elu(t<4
               of(gelu_tanh(t<4, 8>)) == shape{4, 8} && same(nn::hardsigmoid(t<8>), hardsigmoid(t<8>)) &&
               same(nn::hardswish(t<8>), hardswish(t<8>)) && same(nn::mish(t<8>), mish(t<8>)) &&
               same(nn::gelu_tanh(t<8>), gelu_tanh(t<8>)));
+static_assert(
+    breaks<misuse::meaningless_setting>(formed<lang::elu_form<std::numeric_limits<double>::infinity()>>(t<4>)));
 static_assert(lang::expand_op<shape{4, 8}>::result(shape{4, 1}) == shape{4, 8});
 static_assert(lang::expand_op<shape{4, 1}>::result(shape{4, 8}) == no_shape);  // expand never shrinks
 
