@@ -113,6 +113,7 @@ static_assert(an_expression<decltype(h)>);
 constexpr int rows = 8;   // wrong
 constexpr int rows = -1;  // right
 constexpr auto loss = sum(expand<rows, -1>(input<"x", 4, 6>));
+static_assert(an_expression<decltype(loss)>);
 
 // case: shape-mismatch-extents-above
 // says: a tensor has at most 6 extents, each a positive constant below 2\^31
