@@ -72,6 +72,21 @@ case("shifts", lambda a, b: shifted(a, 1, -1, "zeros") * b + shifted(a, -2, 0, "
      shifted(b, -4, 1, "zeros") * a, a=(3, 5), b=(3, 5))
 case("variances", lambda x: x.var((0, -1), keepdim=True) * x.var(1, unbiased=False).sum() + x.var(),
      x=(2, 3, 4))
+# PyTorch computes the gradient of F.hardsigmoid with 1 / 6 in floats. Therefore hardsigmoid is written with relu6.
+case("more_activations", lambda a, b: F.elu(3 * a) * b + F.elu(b, 0.3) + F.relu6(5 * a + 3) / 6 * F.hardswish(5 * b) +
+     F.mish(4 * a) + F.gelu(4 * b, approximate="tanh"), a=(3, 5), b=(3, 5))
+case("activations_at_zero", lambda one, same: F.elu(one - same) + 2 * F.elu(one - same, 0.3) + F.mish(one - same) +
+     F.hardswish(one - same) + F.gelu(one - same, approximate="tanh"), ab=(3, 5), ba=(3, 5))
+case("more_reductions", lambda x: x.logsumexp((0, -1), keepdim=True) * x.std((0, 1)) +
+     torch.linalg.vector_norm(x, dim=(0, 2), keepdim=True) * x.logsumexp(1, keepdim=True) + x.std(unbiased=False) +
+     torch.linalg.vector_norm(x) + (1000 * x).logsumexp((0, 1, 2)), x=(2, 3, 4))
+second = torch.tensor([[0.0], [1.0], [0.0]])
+case("zero_roots", lambda x: torch.linalg.vector_norm(x * second, dim=-1) + (x * second).std(-1), x=(3, 5))
+case("masked_fills", lambda a, row: a.masked_fill(row < 0, 2.5) * row, a=(3, 5), row=(5,))
+case("stretched_axes", lambda a, row: a.unsqueeze(1) * row.unsqueeze(-1).unsqueeze(0) +
+     (row.reshape(5, 1, 1).squeeze(1) * a.tile(2)[0, :5]).expand(2, -1, 5).sum(0) * a.unsqueeze(-2) +
+     row.square().expand(3, 1, -1), a=(3, 5), row=(5,))
+case("tiles", lambda a, row: a.tile(2, 1, 3) * a.square().tile((2, 1)).sum() + row.tile(2, 3, 3), a=(3, 5), row=(5,))
 case("losses", lambda a, b: F.l1_loss(a, b) + 2 * F.huber_loss(3 * a, b, delta=0.7) + 3 * F.huber_loss(a, b) +
      F.binary_cross_entropy_with_logits(9 * a, b.square()), a=(3, 5), b=(3, 5))
 

@@ -25,6 +25,7 @@
 #include "cairn/nn/positions.hpp"
 #include "cairn/nn/recurrent.hpp"
 #include "cairn/nn/transformer.hpp"
+#include "cairn/op/expand.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/placed.hpp"
@@ -107,6 +108,14 @@ constexpr int padding = -1;   // right
 constexpr auto table = nn::embedding<"wte", 16, nn::embedding_options{.padding_idx = padding}>;
 constexpr auto h = indices<"tokens", 256, 4, 9> | block<"text">(table);
 static_assert(an_expression<decltype(h)>);
+
+// case: shape-mismatch-expand
+// says: expand<8, 3, -1>\(x\) stretches axes of extent 1 and adds axes in front
+// shows: operation<cairn::fixed_string<7>\{"expand"\}, float ?\[4\]\[6\]>, .*extents<8, -1>
+constexpr int rows = 8;   // wrong
+constexpr int rows = -1;  // right
+constexpr auto loss = sum(expand<rows, -1>(input<"x", 4, 6>));
+static_assert(an_expression<decltype(loss)>);
 
 // case: shape-mismatch-extents-above
 // says: a tensor has at most 6 extents, each a positive constant below 2\^31
@@ -693,8 +702,15 @@ constexpr auto parts = layer([](auto x) {
 });
 constexpr auto loss = sum(input<"x", 4, 6> | block<"attention">(parts));
 
+// case: shape-mismatch-squeeze
+// says: squeeze<axis>\(x\) removes axes that exist and have extent 1
+// shows: operation<cairn::fixed_string<8>\{"squeeze"\}, float ?\[4\]\[1\]\[6\]>, .*axes<0>
+constexpr int axis = 0;  // wrong
+constexpr int axis = 1;  // right
+constexpr auto loss = sum(squeeze<axis>(input<"x", 4, 1, 6>));
+
 // case: shape-mismatch-stack-axis
-// says: stack<axis> makes a new axis, from 0 to the number of axes there are
+// says: stack<axis> and unsqueeze<axis> make a new axis, from 0 to the number of axes there are
 // shows: operation<cairn::fixed_string<6>\{"stack"\}, float ?\[4\]\[6\]>, .*axes<3>
 constexpr int axis = 3;  // wrong
 constexpr int axis = 2;  // right
@@ -707,6 +723,13 @@ constexpr int columns = 1;  // wrong
 constexpr int columns = 6;  // right
 constexpr auto x = input<"x", 4, 6>;
 constexpr auto loss = sum(stack<0>(x, x, input<"y", 4, columns>, x));
+
+// case: shape-mismatch-tile
+// says: tile<2, 3>\(x\) repeats each axis at least once
+// shows: operation<cairn::fixed_string<5>\{"tile"\}, float ?\[4\]\[6\]>, .*extents<0, 1>
+constexpr int times = 0;  // wrong
+constexpr int times = 2;  // right
+constexpr auto loss = sum(tile<times, 1>(input<"x", 4, 6>));
 
 // case: shape-mismatch-top
 // says: extents, from the last on, must be equal or 1
@@ -731,6 +754,13 @@ constexpr auto loss = mean(transpose<0, width>(input<"x", 4, 6>));
 constexpr auto x = input<"x", 4, 8>;
 constexpr auto loss = triplet_loss(x, sin(x), input<"other", 8>);     // wrong
 constexpr auto loss = triplet_loss(x, sin(x), input<"other", 4, 8>);  // right
+
+// case: shape-mismatch-unsqueeze
+// says: stack<axis> and unsqueeze<axis> make a new axis, from 0
+// shows: operation<cairn::fixed_string<10>\{"unsqueeze"\}, float ?\[4\]\[6\]>, .*axes<3>
+constexpr int axis = 3;   // wrong
+constexpr int axis = -3;  // right
+constexpr auto loss = sum(unsqueeze<axis>(input<"x", 4, 6>));
 
 // case: silent-results-get
 // says: extents, from the last on, must be equal or 1

@@ -62,6 +62,14 @@ BOOST_AUTO_TEST_CASE(where_clamp_and_leaky_relu) {
   check<weighted(y)>(bind<"mask">(mask));
   check<weighted(grad(sum(square(y)), a))>(bind<"mask">(mask));
 }
+BOOST_AUTO_TEST_CASE(more_activations) {
+  constexpr auto y = elu(a * 3_c) * hardsigmoid(b * 5_c) + elu<0.3>(b * 3_c) * mish(a * 4_c) +
+                     hardswish(row * 5_c) * gelu_tanh(b * 3_c) + masked_fill(a * b, row < 0_c, 0.5_c);
+  check<weighted(y)>();
+  check<weighted(grad(sum(square(y)), a))>();
+  check<weighted(grad(sum(square(y)), b))>();
+  check<weighted(grad(sum(square(y)), row))>();
+}
 BOOST_AUTO_TEST_CASE(powers) {
   check<weighted(pow(a, 3_c) + pow(b, 6_c))>();
   check<weighted(pow(positive, 0.5_c) * pow(positive, -2_c))>();
@@ -139,6 +147,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(values_and_slopes_far_from_zero, Numbers, all_numb
   check_far<Numbers, [](auto v) { return grad(sum(softplus(v)), v); }>("softplus'", logistic, bell);
   check_far<Numbers, [](auto v) { return silu(v); }>(
       "silu", [=](wide v) { return v * logistic(v); }, [=](wide v) { return logistic(v) * (1 + v * logistic(-v)); });
+  if constexpr (Numbers::within < 0x1p-8) {  // in bf16, the slope of elu is rounded more than once
+    check_far<Numbers, [](auto v) { return elu(v); }>(
+        "elu", [](wide v) { return v > 0 ? v : std::expm1(v); }, [](wide v) { return std::min(std::exp(v), wide{1}); });
+  }
   check_far<Numbers, [](auto v) { return gelu(v); }>(
       "gelu", [=](wide v) { return v * share(v); }, [=](wide v) { return share(v) + v * density(v); });
 }

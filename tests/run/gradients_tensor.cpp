@@ -1,6 +1,8 @@
 // Compares the gradient of each operation on whole tensors with finite differences.
 #include <array>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "gradients.hpp"
 
@@ -91,6 +93,46 @@ BOOST_AUTO_TEST_CASE(means_and_variances) {
   });
   constexpr auto loss = weighted(exp(t) | of);
   check<loss + sum(square(grad(loss, t)))>();
+}
+BOOST_AUTO_TEST_CASE(logsumexp_norms_and_standard_deviations) {
+  constexpr auto y = logsumexp<0, -1>(t * 3_c, keepdim) * stddev<0>(t) +
+                     vector_norm<1>(t, keepdim) * logsumexp(t) * stddev(a, biased) + logsumexp<-1>(t, keepdim);
+  check<weighted(y)>();
+  check<weighted(grad(sum(square(y)), t))>();
+  constexpr auto inside = t | ckpt<"s">(layer([](auto x) { return logsumexp<0>(exp(x)) * stddev<0>(sin(x)); }));
+  check<weighted(square(inside))>();
+}
+/// The values and the gradients are those of PyTorch.
+BOOST_AUTO_TEST_CASE(logsumexp_of_large_and_infinite_numbers) {
+  constexpr auto x = input<"x", 5, 3>;
+  program<outputs(sum(logsumexp<-1>(x)), logsumexp<-1>(x)), wrt<"x">> step;
+  constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> rows{-infinity, -infinity, -infinity, 1000, 999, -infinity, infinity, 1,
+                                2,         -1e4,      -1e4,      -1e4, nan, 1,         -1};
+  const auto [sum, y] = step.value_and_grad(bind<"x">(rows));
+  BOOST_TEST(y(0) == -infinity);
+  BOOST_TEST(y(1) == 1000.3132617F);
+  BOOST_TEST(y(2) == infinity);
+  BOOST_TEST(y(3) == -9998.9013877F);
+  BOOST_TEST(std::isnan(y(4)));
+  const auto g = step.grad<"x">();
+  BOOST_TEST(g(1, 0) == 0.7310586F, boost::test_tools::tolerance(1e-6F));
+  BOOST_TEST(g(1, 2) == 0);
+  BOOST_TEST(g(3, 1) == 1 / 3.0F, boost::test_tools::tolerance(1e-6F));
+}
+BOOST_AUTO_TEST_CASE(roots_of_zero_have_no_slope) {
+  constexpr auto x = param_from<"x", initial::constant(0), 3, 4>;
+  program<sum(vector_norm<-1>(x) + stddev<-1>(x)), real<double>> step;
+  step.init(seed{1});
+  BOOST_TEST(step.value_and_grad() == 0);
+  for (const double g : step.grad<"x">()) BOOST_TEST(g == 0);
+}
+BOOST_AUTO_TEST_CASE(stretched_and_repeated_axes) {
+  check<weighted(square(expand<2, -1, 4>(unsqueeze<1>(sum<-1>(exp(a))))))>();
+  check<weighted(squeeze<1, -1>(reshape<3, 1, 4, 1>(square(a))) * tile<2>(param<"b", 2>))>();
+  constexpr auto y = square(tile<2, 3>(square(a))) * tile<2, 1, 3>(square(param<"b", 6, 4>));
+  check<weighted(y)>();
+  check<weighted(grad(sum(y), a))>();
 }
 BOOST_AUTO_TEST_CASE(cross_entropy_and_other_losses) {
   const std::array<std::int32_t, 6> classes{0, 3, 1, 2, 3, 0};

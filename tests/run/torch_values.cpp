@@ -48,6 +48,29 @@ BOOST_AUTO_TEST_CASE(variances_and_losses) {
   agrees<nn::l1(a, b) + 2_c * huber<0.7>(3_c * a, b) + 3_c * huber(a, b) +
          binary_cross_entropy_with_logits(9_c * a, square(b))>("losses");
 }
+BOOST_AUTO_TEST_CASE(activations) {
+  constexpr auto b = param<"b", 3, 5>;
+  agrees<elu(3_c * a) * b + elu<0.3>(b) + hardsigmoid(5_c * a) * hardswish(5_c * b) + mish(4_c * a) +
+         gelu_tanh(4_c * b)>("more_activations");
+  constexpr auto zero = param<"ab", 3, 5> - param<"ba", 3, 5>;  // the formula for values makes both parameters equal
+  agrees<elu(zero) + 2_c * elu<0.3>(zero) + mish(zero) + hardswish(zero) + gelu_tanh(zero)>("activations_at_zero");
+}
+BOOST_AUTO_TEST_CASE(reductions) {
+  constexpr auto x = param<"x", 2, 3, 4>;
+  agrees<logsumexp<0, -1>(x, keepdim) * stddev<0, 1>(x) + vector_norm<0, 2>(x, keepdim) * logsumexp<1>(x, keepdim) +
+         stddev(x, biased) + vector_norm(x) + logsumexp(1000_c * x)>("more_reductions");
+  constexpr auto rows = param<"x", 3, 5> * generated<3, 1>([](int i, int) { return i == 1; });
+  agrees<vector_norm<-1>(rows) + stddev<-1>(rows)>("zero_roots");
+}
+BOOST_AUTO_TEST_CASE(masks_and_stretched_axes) {
+  constexpr auto row = param<"row", 5>;
+  agrees<masked_fill(a, row < 0_c, 2.5_c) * row>("masked_fills");
+  constexpr auto five = squeeze<0>(slice<0, 0, 1>(slice<1, 0, 5>(tile<2>(a))));
+  constexpr auto squares = sum<0>(expand<2, -1, 5>(squeeze<1>(reshape<5, 1, 1>(row)) * five));
+  agrees<unsqueeze<1>(a) * unsqueeze<0>(unsqueeze<-1>(row)) + squares * unsqueeze<-2>(a) +
+         expand<3, 1, -1>(square(row))>("stretched_axes");
+  agrees<tile<2, 1, 3>(a) * sum(tile<2, 1>(square(a))) + tile<2, 3, 3>(row)>("tiles");
+}
 BOOST_AUTO_TEST_CASE(cross_entropies) {
   using options = nn::cross_entropy_options;
   constexpr auto x = param<"x", 2, 3, 4, 5>;

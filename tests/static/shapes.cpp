@@ -13,10 +13,12 @@
 #include "cairn/op/attention.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/concatenate.hpp"
+#include "cairn/op/expand.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/matmul.hpp"
 #include "cairn/op/measure.hpp"
 #include "cairn/op/probability_loss.hpp"
+#include "cairn/op/reductions.hpp"
 #include "cairn/op/roll.hpp"
 #include "cairn/op/similarity.hpp"
 
@@ -107,6 +109,12 @@ static_assert(of(clamp(t<4, 1>, t<8>, 6_c)) == shape{4, 8} && of(clamp(t<4>, 0_c
               of(clamp(t<8>, 0_c, 1_c)) == shape{8});
 static_assert(of(leaky_relu<0.2>(t<4>)) == shape{4} && of(leaky_relu(t<4, 8>)) == shape{4, 8} &&
               same(leaky_relu<1>(t<4>), leaky_relu<1.0>(t<4>)) && same(nn::leaky_relu<0>(t<4>), leaky_relu<0>(t<4>)));
+static_assert(of(elu<0.5>(t<4>)) == shape{4} && same(nn::elu<>(t<4, 8>), elu(t<4, 8>)) && of(mish(t<>)) == shape{} &&
+              of(gelu_tanh(t<4, 8>)) == shape{4, 8} && same(nn::hardsigmoid(t<8>), hardsigmoid(t<8>)) &&
+              same(nn::hardswish(t<8>), hardswish(t<8>)) && same(nn::mish(t<8>), mish(t<8>)) &&
+              same(nn::gelu_tanh(t<8>), gelu_tanh(t<8>)));
+static_assert(
+    breaks<misuse::meaningless_setting>(formed<lang::elu_form<std::numeric_limits<double>::infinity()>>(t<4>)));
 static_assert(lang::expand_op<shape{4, 8}>::result(shape{4, 1}) == shape{4, 8});
 static_assert(lang::expand_op<shape{4, 1}>::result(shape{4, 8}) == no_shape);  // expand never shrinks
 
@@ -121,6 +129,7 @@ static_assert(where(indices<"mask", 2, 4>, to<4>, labels<"of_three", 3, 4>).elem
 static_assert(lang::compare_op<lang::comparison::less>::result(shape{4, 8}, shape{4}) == no_shape);
 static_assert(of(where(t<> < 1_c, t<4, 1>, t<8>)) == shape{4, 8} &&
               of(where(t<2, 1, 1> != 0_c, t<4, 1>, t<8>)) == shape{2, 4, 8});
+static_assert(same(masked_fill(t<4, 8>, t<8> < 0_c, 2_c), where(t<8> < 0_c, 2_c, t<4, 8>)));
 static_assert(lang::where_op::result(shape{3}, shape{4}, shape{}) == no_shape);
 static_assert(lang::where_op::result(shape{}, shape{3}, shape{4}) == no_shape &&
               lang::where_op::result(shape{4, 3}, shape{4, 3}, shape{4}) == no_shape);
@@ -137,12 +146,46 @@ static_assert(of(mean(t<4, 8>)) == shape{} && of(mean<-1>(t<4, 8>)) == shape{4})
 static_assert(of(mean<0>(t<4, 8>, keepdim)) == shape{1, 8} && of(mean<1, 2>(t<2, 3, 4>)) == shape{2});
 static_assert(of(var<0>(t<4, 8>, keepdim, biased)) == shape{1, 8} && of(var<-1>(t<4, 8>)) == shape{4} &&
               of(var(t<1>)) == shape{});
+static_assert(of(stddev<0>(t<4, 8>, keepdim, biased)) == shape{1, 8} && of(stddev(t<4>)) == shape{});
+static_assert(of(logsumexp(t<4, 8>)) == shape{} && of(logsumexp<-1>(t<4, 8>, keepdim)) == shape{4, 1} &&
+              of(logsumexp<0, 2>(t<2, 3, 4>)) == shape{3});
+static_assert(of(vector_norm<-1>(t<4, 8>)) == shape{4} && of(vector_norm(t<4, 8>, keepdim)) == shape{1, 1});
 template <shape From, int... Axes>
 constexpr shape summed = lang::sum_op<lang::axes_of<From, Axes...>(), false>::result(From);
 static_assert(summed<shape{4, 8}, 1> == shape{4});
 static_assert(summed<shape{4, 8}, 2> == no_shape && summed<shape{4, 8}, -3> == no_shape);
 static_assert(summed<shape{4, 8}, 32> == no_shape && summed<shape{4, 8}, -40> == no_shape);
 static_assert(summed<shape{}, 0> == no_shape && summed<shape{}, -1> == no_shape);
+
+// Axes of extent 1, and repeated axes. Indices stay indices.
+static_assert(of(unsqueeze<0>(t<4, 8>)) == shape{1, 4, 8} && of(unsqueeze<-1>(t<4, 8>)) == shape{4, 8, 1} &&
+              of(unsqueeze<2>(t<4, 8>)) == shape{4, 8, 1} && of(unsqueeze<0>(t<>)) == shape{1});
+static_assert(breaks<misuse::new_axis>(formed<lang::unsqueeze_form<3>>(t<4, 8>)) &&
+              breaks<misuse::new_axis>(formed<lang::unsqueeze_form<-4>>(t<4, 8>)) &&
+              breaks<misuse::new_axis>(formed<lang::unsqueeze_form<0>>(t<1, 2, 3, 4, 5, 6>)));
+static_assert(of(squeeze<1>(t<4, 1, 8>)) == shape{4, 8} && of(squeeze<-1, 0>(t<1, 4, 1>)) == shape{4} &&
+              of(squeeze<0>(t<1>)) == shape{});
+static_assert(breaks<misuse::axes_of_extent_one>(formed<lang::squeeze_form<0>>(t<4, 1>)) &&
+              breaks<misuse::axes_of_extent_one>(formed<lang::squeeze_form<1, 2>>(t<4, 1>)) &&
+              breaks<misuse::axes_of_extent_one>(formed<lang::squeeze_form<0>>(t<>)));
+static_assert(of(expand<8, 3, -1>(t<3, 5>)) == shape{8, 3, 5} && of(expand<4, -1>(t<1, 8>)) == shape{4, 8} &&
+              of(expand<2>(t<>)) == shape{2} && same(expand<-1, 8>(t<4, 8>), t<4, 8>));
+static_assert(breaks<misuse::extents_of_expand>(formed<lang::expand_form<8, 8>>(t<4, 8>)) &&
+              breaks<misuse::extents_of_expand>(formed<lang::expand_form<-1, 4, 8>>(t<4, 8>)) &&
+              breaks<misuse::extents_of_expand>(formed<lang::expand_form<8>>(t<4, 8>)) &&
+              breaks<misuse::extents_of_expand>(formed<lang::expand_form<4, 0>>(t<4, 1>)) &&
+              breaks<misuse::extents_of_expand>(formed<lang::expand_form<1 << 30, 1 << 30, -1>>(t<1, 4>)) &&
+              breaks<misuse::extents_of_expand>(formed<lang::expand_form<2, 1, 1, 1, 1, 1, -1>>(t<4>)));
+static_assert(of(tile<2, 3>(t<4, 8>)) == shape{8, 24} && of(tile<3>(t<4, 8>)) == shape{4, 24} &&
+              of(tile<2, 1, 3>(t<8>)) == shape{2, 1, 24} && of(tile<2>(t<>)) == shape{2});
+static_assert(same(tile<1, 1>(t<4, 8>), t<4, 8>) && same(tile<1>(t<1, 2, 3, 4, 5, 6>), t<1, 2, 3, 4, 5, 6>));
+static_assert(breaks<misuse::repetitions_of_axes>(formed<lang::tile_form<0, 1>>(t<4, 8>)) &&
+              breaks<misuse::repetitions_of_axes>(formed<lang::tile_form<1 << 30>>(t<2>)) &&
+              breaks<misuse::repetitions_of_axes>(formed<lang::tile_form<1 << 30, 1 << 30, 2>>(t<1>)) &&
+              breaks<misuse::repetitions_of_axes>(formed<lang::tile_form<2, 1, 1, 1, 1, 1>>(t<4>)) &&
+              breaks<misuse::repetitions_of_axes>(formed<lang::tile_form<2>>(t<1, 2, 3, 4, 5, 6>)));
+static_assert(unsqueeze<0>(to<4>).element == index_below(10) && squeeze<1>(to<4, 1>).element == index_below(10) &&
+              expand<3, 4>(to<4>).element == index_below(10) && tile<3>(to<4>).element == index_below(10));
 
 // Matrix products: {m, k} x {k, n}. Leading axes broadcast. Transposed matrices are read in place.
 static_assert(of(matmul(t<4, 8>, t<8, 3>)) == shape{4, 3});

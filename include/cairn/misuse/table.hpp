@@ -43,8 +43,17 @@ struct zeros_around_axis { template <class Silent, class... Facts> struct found 
   "cairn [shape-mismatch]: pad<axis, before, after>(x) puts so many zeros around an axis that exists, none or more, below 2^31 in all; "
   "slice<...> cuts"); } }; };
 struct new_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: stack<axis> makes a new axis, from 0 to the number of axes there are, or backward from -1; "
-  "at most 6"); } }; };
+  "cairn [shape-mismatch]: stack<axis> and unsqueeze<axis> make a new axis, from 0 to the number of axes there are, or "
+  "backward from -1; at most 6"); } }; };
+struct axes_of_extent_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: squeeze<axis>(x) removes axes that exist and have extent 1; take one element of another axis "
+  "with slice first"); } }; };
+struct extents_of_expand { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: expand<8, 3, -1>(x) stretches axes of extent 1 and adds axes in front; other extents stay: write "
+  "them again, or -1"); } }; };
+struct repetitions_of_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: tile<2, 3>(x) repeats each axis at least once; the result has at most 5 axes, with extents below "
+  "2^31"); } }; };
 struct one_label_per_row { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: logits {..., classes} take labels<\"name\", classes, ...>, one a row"); } }; };
 struct weights_of_classes_and_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cairn/lang/block.hpp"
-#include "cairn/op/comparison.hpp"
+#include "cairn/op/activation.hpp"
 #include "cairn/op/softmax.hpp"
 
 namespace cairn::nn {
@@ -58,12 +58,19 @@ struct residual_layer : lang::layer_base {
 };
 }  // namespace detail
 
+/// Computes x where x is positive, else Alpha (exp(x) - 1). Without an Alpha, `nn::elu<>` uses 1.
+template <auto Alpha = 1.0>
+inline constexpr detail::form_layer<lang::elu_form<static_cast<double>(Alpha)>> elu{};
 inline constexpr detail::operation_layer<lang::exp_op> exp{};
 inline constexpr detail::operation_layer<lang::gelu_op> gelu{};
+inline constexpr detail::form_layer<lang::gelu_tanh_form> gelu_tanh{};
+inline constexpr detail::form_layer<lang::hardsigmoid_form> hardsigmoid{};
+inline constexpr detail::form_layer<lang::hardswish_form> hardswish{};
 /// Computes x where x is positive, else Slope x. Without a Slope, `nn::leaky_relu<>` uses 0.01.
 template <auto Slope = 0.01>
 inline constexpr detail::form_layer<lang::leaky_relu_form<static_cast<double>(Slope)>> leaky_relu{};
 inline constexpr detail::operation_layer<lang::log_softmax_op<-1>> log_softmax{};
+inline constexpr detail::form_layer<lang::mish_form> mish{};
 inline constexpr detail::operation_layer<lang::relu_op> relu{};
 inline constexpr detail::operation_layer<lang::sigmoid_op> sigmoid{};
 inline constexpr detail::operation_layer<lang::silu_op> silu{};

@@ -109,6 +109,14 @@ constexpr made<where_op, C, A, B> where(C, A, B) {
   return {};
 }
 
+/// Returns `value` where a mask holds, else x, as x.masked_fill does: `masked_fill(scores, mask, -1e9_c)`. The elements
+/// that are filled get no gradient. The mask is what `where` takes as a condition.
+template <class X, class M, class V>
+  requires some_operands<X, M, V>
+constexpr made<where_op, M, V, X> masked_fill(X, M, V) {
+  return {};
+}
+
 /// The form of clamp. Where x reaches a constant bound, x gets no gradient. Where x equals a computed bound, the bound
 /// gets half of the gradient.
 struct clamp_form : form_of<"clamp", 3, misuse::two_arguments> {
@@ -160,5 +168,5 @@ function_name leaky_relu(function_name);
 }  // namespace cairn::lang
 
 namespace cairn {
-using lang::clamp, lang::leaky_relu, lang::where;
+using lang::clamp, lang::leaky_relu, lang::masked_fill, lang::where;
 }  // namespace cairn

@@ -1,0 +1,82 @@
+// Activation functions that are written in the language.
+#pragma once
+
+#include "cairn/op/comparison.hpp"
+
+namespace cairn::lang {
+
+/// Where x is positive, the exponential gets the argument 0 in place of x. Otherwise it could overflow, and the zero
+/// gradient of the hidden branch times infinity is NaN. The identity exp(x) - 1 = tanh(x / 2) (exp(x) + 1) loses no
+/// digits where x is near 0.
+template <double Alpha>
+struct elu_form : form_of_one<"elu"> {
+  static constexpr std::array all{setting("alpha", Alpha, setting::is_finite(Alpha), "a finite number")};
+
+  template <an_expression X>
+  static constexpr auto body(X x) {
+    using what = fact::operation<"elu">;
+    using problem = decltype(problem_of_settings<elu_form, typename X::owner, fact::in<>, what>());
+    if constexpr (wrong<X> || std::same_as<problem, sound>) {
+      const auto is_positive = 0_c < x;
+      const auto negative = lang::where(is_positive, 0_c, x);
+      const auto curve = lang::tanh(negative * 0.5_c) * (lang::exp(negative) + 1_c);
+      return lang::where(is_positive, x, curve * constant<Alpha>);
+    } else {
+      return problem{};
+    }
+  }
+};
+struct gelu_tanh_form : form_of_one<"gelu_tanh"> {
+  /// The tanh is written as a sigmoid: (1 + tanh(u)) / 2 = sigmoid(2 u). For negative u, the sum would lose digits.
+  static constexpr auto body(an_expression auto x) {
+    constexpr double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    return x * lang::sigmoid(x * (constant<2 * scale> + constant<2 * scale * 0.044715> * lang::square(x)));
+  }
+};
+struct hardsigmoid_form : form_of_one<"hardsigmoid"> {
+  static constexpr auto body(an_expression auto x) { return lang::clamp(x + 3_c, 0_c, 6_c) / 6_c; }
+};
+struct hardswish_form : form_of_one<"hardswish"> {
+  static constexpr auto body(an_expression auto x) { return x * hardsigmoid_form::body(x); }
+};
+struct mish_form : form_of_one<"mish"> {
+  static constexpr auto body(an_expression auto x) { return x * lang::tanh(lang::softplus(x)); }
+};
+
+/// Returns x where x is positive, else Alpha (exp(x) - 1), as F.elu does (Clevert et al., 2015): `elu<0.5>(x)`.
+/// Rejects: an Alpha that is not finite.
+template <auto Alpha = 1.0, an_operand X>
+constexpr applied<elu_form<static_cast<double>(Alpha)>, X> elu(X) {
+  return {};
+}
+function_name elu(function_name);
+/// Computes gelu with the tanh approximation, as F.gelu(x, approximate="tanh") does.
+template <an_operand X>
+constexpr applied<gelu_tanh_form, X> gelu_tanh(X) {
+  return {};
+}
+function_name gelu_tanh(function_name);
+/// Computes (x + 3) / 6, limited to the range from 0 to 1, as F.hardsigmoid does. The slope at -3 and 3 is 0.
+template <an_operand X>
+constexpr applied<hardsigmoid_form, X> hardsigmoid(X) {
+  return {};
+}
+function_name hardsigmoid(function_name);
+/// Computes x hardsigmoid(x), as F.hardswish does (Howard et al., 2019).
+template <an_operand X>
+constexpr applied<hardswish_form, X> hardswish(X) {
+  return {};
+}
+function_name hardswish(function_name);
+/// Computes x tanh(softplus(x)), as F.mish does (Misra, 2019).
+template <an_operand X>
+constexpr applied<mish_form, X> mish(X) {
+  return {};
+}
+function_name mish(function_name);
+
+}  // namespace cairn::lang
+
+namespace cairn {
+using lang::elu, lang::gelu_tanh, lang::hardsigmoid, lang::hardswish, lang::mish;
+}  // namespace cairn
