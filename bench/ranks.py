@@ -194,8 +194,8 @@ exec ip netns exec $name unshare -u sh -c "hostname $name; $*"
             script.chmod(0o755)
         self.start = [agent, self.addresses[0], "mpirun.openmpi", "--mca", "plm_rsh_agent", agent, "--mca", "pml", "ob1",
                       "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "10.91.7.0/24", "--mca",
-                      "oob_tcp_if_include", "10.91.7.0/24", *whole_buckets, "--host", ",".join(f"{a}:1" for a in self.addresses), "-n",
-                      "2"]
+                      "oob_tcp_if_include", "10.91.7.0/24", *whole_buckets, "--host",
+                      ",".join(f"{a}:1" for a in self.addresses), "-n", "2"]
         return self
 
     def __exit__(self, *_):

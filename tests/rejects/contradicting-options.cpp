@@ -93,16 +93,16 @@ using step = program<loss, update<sgd_options{}>, update<slow, "*.bias">>;  // r
 static_assert(step::memory().gradient_bytes == 0);
 
 // case: contradicting-options-synchronized
-// says: the microbatches of a shard run one after another, so a synchronized batch norm cannot have the rows of all
-// shows: fact::given<cairn::microbatch<2
+// says: microbatches run one after another, so a synchronized batch norm cannot have the rows of all
+// shows: operation<cairn::fixed_string<11>\{"microbatch"\}>
 constexpr nn::batch_norm_options together{.statistics = nn::batch_statistics::synchronized};
 constexpr auto loss = mean(square(input<"x", 8, 4> | nn::batch_norm<"bn", together> | nn::linear<"fc", 2>));
 static_assert(detail::checked<loss, shards<2>, microbatch<2>>());  // wrong
 static_assert(detail::checked<loss, shards<2>>());                 // right
 
 // case: contradicting-options-synchronized-alone
-// says: the microbatches of a shard run one after another, so a synchronized batch norm cannot have the rows of all
-// shows: fact::given<cairn::microbatch<4
+// says: microbatches run one after another, so a synchronized batch norm cannot have the rows of all
+// shows: operation<cairn::fixed_string<11>\{"microbatch"\}>
 constexpr nn::batch_norm_options together{.statistics = nn::batch_statistics::synchronized};
 constexpr auto loss = mean(square(input<"x", 8, 4> | nn::batch_norm<"bn", together> | nn::linear<"fc", 2>));
 static_assert(detail::checked<loss, microbatch<4>>());  // wrong

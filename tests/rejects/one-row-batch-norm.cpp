@@ -23,3 +23,12 @@ constexpr auto down = nn::conv2d<"c1", 4, 3, halved> | nn::batch_norm<"bn1"> | n
                       nn::batch_norm<"bn2">;
 constexpr auto loss = sum(square(input<"images", batch, 4, 4, 3> | block<"block">(down | nn::relu)));
 static_assert(detail::checked<loss>());
+
+// case: one-row-batch-norm-synchronized
+// says: a batch_norm over one number per feature.*make the batch larger
+// shows: fact::state<cairn::fixed_string<\d+>\{"bn\.running_mean"\}>
+// With shards, such a norm has a row of each shard.
+constexpr nn::batch_norm_options together{.statistics = nn::batch_statistics::synchronized};
+constexpr auto loss = sum(square(input<"x", 1, 4> * param<"w", 4> | nn::batch_norm<"bn", together>));
+static_assert(detail::checked<loss>());             // wrong
+static_assert(detail::checked<loss, shards<2>>());  // right

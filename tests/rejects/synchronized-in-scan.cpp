@@ -2,7 +2,7 @@
 //
 // A synchronized batch norm needs the statistics of all shards before it goes on. The iterations of a scan run in one
 // piece, and do not wait for other processes. Choose `nn::batch_statistics::local` in the body, or take the batch norm
-// outside of the scan. Without `shards<L>`, both forms are the same.
+// outside of the scan. In a program that does not divide its batch, both forms are the same.
 
 #include "cairn/check/scan.hpp"
 #include "cairn/nn/batch_norm.hpp"

@@ -244,6 +244,32 @@ BOOST_AUTO_TEST_CASE(programs_move_and_end_after_their_parameters_have_arrived) 
 }
 
 // A library of messages may serve a single thread.
+BOOST_AUTO_TEST_CASE(plan_steps_wait_for_all_buckets_of_their_parameters) {
+  // The parameters have two buckets. Nothing is counted, because counts make the process wait before the forward pass.
+  constexpr int wide = 600;
+  constexpr auto deep = cross_entropy(
+      x | nn::linear<"fc1", wide> | nn::gelu | nn::linear<"fc2", wide> | nn::gelu | nn::linear<"fc3", classes>, y);
+  using two_buckets = program<deep, shards<2>, update<adamw_options{}>, sharded_moments>;
+  static_assert(two_buckets::memory().gradient_bytes > plans::bucket_bytes);
+  const auto train_twice = [](auto& step, auto between) {
+    step.init(seed{3});
+    numbers losses;
+    for (int number = 0; number < 2; ++number) {
+      const batch<float> b(2, number);
+      losses.push_back(step.train({.lr = 0.01}, bind<"x">(b.x), bind<"y">(b.y)));
+      between();
+    }
+    return losses;
+  };
+  two_buckets alone;
+  const numbers expected = train_twice(alone, [] {});
+  BOOST_TEST(in_processes(2, [&](thread_process& group) {
+               two_buckets step{group};
+               group.hold(1);
+               // A plan step that does not wait reads its parameters before they arrive.
+               check(train_twice(step, [&] { group.release_in_wait(); }) == expected, "other losses");
+             }) == "");
+}
 BOOST_AUTO_TEST_CASE(another_thread_reads_parameters_after_they_have_arrived) {
   BOOST_TEST(in_processes(2, [](thread_process& group) {
                trainer step{group};
@@ -263,6 +289,9 @@ BOOST_AUTO_TEST_CASE(another_thread_reads_parameters_after_they_have_arrived) {
                  return text;
                };
                check(text_in_thread().find("a training step of another thread") != std::string::npos, "a thread waits");
+               // A call that is refused changes nothing.
+               std::thread([&] { BOOST_CHECK_THROW(step.init(seed{4}), program_error); }).join();
+               check(step.steps() == 1 && step.random().from.value == 3, "init has begun");
                static_cast<void>(step.parameters());
                check(text_in_thread().empty(), "a thread may not read");
                // Several threads may read.

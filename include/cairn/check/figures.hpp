@@ -87,7 +87,7 @@ struct block_of_sums {
   static constexpr std::int64_t gradient_bytes = Compiled::addresses.gradient_bytes;
   static constexpr std::int64_t bytes = gradient_bytes + states.bytes;
   static constexpr std::int64_t bytes_behind_gradients = states.bytes + levels * bytes;
-  /// The values of which the mean over all shards takes the place. A program with such values has a process for each
+  /// The values that are replaced by their means over all shards. A program with such values has a process for each
   /// shard, because the shards of one process run one after another.
   static constexpr auto averages = plans::find_averaged_values<Compiled>();
   /// Returns true if `processes` processes can share the shards.
@@ -95,7 +95,7 @@ struct block_of_sums {
     if (averages.count > 0 && processes > 1) return processes == division.shards;
     return processes >= 1 && processes <= division.shards && std::has_single_bit(static_cast<unsigned>(processes));
   }
-  /// Returns how many blocks one of `processes` processes needs for its own shards, as many as the levels of their tree
+  /// Returns how many blocks one of `processes` processes needs for its own shards: one for each level of their tree,
   /// and block 0.
   static constexpr int blocks_of(int processes) {
     return 1 + std::countr_zero(static_cast<unsigned>(division.shards / processes));

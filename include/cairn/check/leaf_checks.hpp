@@ -86,16 +86,20 @@ struct states_become_one_value {
   }
 };
 
-/// A batch norm over one row, and the first state that it updates; none if there is no such norm.
+/// A batch norm over one row, and the first state that it updates; none if there is no such norm. A synchronized batch
+/// norm has a row of each shard.
 struct one_row {
   int norm = graphs::none, state = graphs::none;
 };
 template <class Graph>
 constexpr one_row find_one_row(const Graph& g) {
   one_row found;
-  bool depends[Graph::capacity] = {};
+  bool depends[Graph::capacity] = {}, averaged[Graph::capacity] = {};
   for (int v = 0; v < g.node_count; ++v) {
-    if (found.norm == graphs::none && g.op(v).of_single_numbers) found.norm = v;
+    if (g.op(v).averages_over_shards) averaged[g.head(g.argument(v, 0))] = true;
+  }
+  for (int v = 0; v < g.node_count; ++v) {
+    if (found.norm == graphs::none && g.op(v).of_single_numbers && !averaged[v]) found.norm = v;
     depends[v] = found.norm != graphs::none && g.head(v) == found.norm;
     for (int i = 0; i < g.op(v).argument_count; ++i) depends[v] |= depends[g.argument(v, i)];
   }

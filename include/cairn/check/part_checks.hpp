@@ -80,7 +80,7 @@ struct no_microbatch_averages_over_shards {
   static constexpr auto of() {
     constexpr lang::division division = Compiled::model::purpose::division;
     if constexpr (division.microbatches == 1 || !averages_over_shards(Compiled::graph)) return sound{};
-    else return mistake<misuse::synchronized_microbatches, top_scope, fact::given<microbatch<division.microbatches>>>{};
+    else return mistake<misuse::synchronized_microbatches, top_scope, fact::operation<"microbatch">>{};
   }
 };
 

@@ -74,7 +74,7 @@ struct lowering<lang::unbiased_leaf<Factor, Rows>> {
   template <class Target>
   static constexpr int into(builder& b) {
     constexpr auto rows = static_cast<double>(Rows * Target::shards);
-    return lowering<lang::constant_leaf<Factor * rows / (rows - 1)>>::template into<Target>(b);
+    return lowering<lang::constant_leaf<Factor * rows / (rows > 1 ? rows - 1 : 1)>>::template into<Target>(b);
   }
 };
 template <class F, int... Extents>

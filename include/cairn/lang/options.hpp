@@ -97,8 +97,9 @@ template <int L>
 struct shards {};
 /// With `update` and `shards<L>`: each of R processes keeps 1/R of the moments, and updates 1/R of each bucket of
 /// parameters, as ZeRO does in its first stage: Rajbhandari et al., ZeRO: memory optimizations toward training trillion
-/// parameter models (2020). The processes then collect the updated parameters instead of the summed gradients, if
-/// possible during the next forward pass. The option changes no bit of a result and no byte of a file.
+/// parameter models (2020). The processes then collect the updated parameters instead of the summed gradients. If
+/// there are no views of parameters and no predictors, they do so during the next forward pass. The option changes no
+/// bit of a result and no byte of a file.
 struct sharded_moments {};
 
 /// With `update`: limits the norm of all gradients together, as torch.nn.utils.clip_grad_norm_. All gradients are

@@ -48,7 +48,7 @@ struct over_parts_op : op {
 };
 
 /// The constant `Factor * n / (n - 1)` for the n rows of a batch, of which each shard has `Rows`. A variance of n rows
-/// becomes unbiased if it is multiplied by n / (n - 1).
+/// becomes unbiased if it is multiplied by n / (n - 1). If there is only one row, the constant is `Factor`.
 template <double Factor, std::int64_t Rows>
 struct unbiased_leaf : leaf<element_type{}> {
   static constexpr expression_traits traits{};

@@ -558,8 +558,8 @@ struct synchronized_in_scan { template <class Silent, class... Facts> struct fou
   "cairn [synchronized-in-scan]: the iterations of a scan do not wait for other shards, so a synchronized batch norm cannot "
   "stand in its body; choose nn::batch_statistics::local, or take the batch norm outside of the scan"); } }; };
 struct synchronized_microbatches { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [contradicting-options]: the microbatches of a shard run one after another, so a synchronized batch norm cannot "
-  "have the rows of all; choose nn::batch_statistics::local, or leave microbatch<N> out"); } }; };
+  "cairn [contradicting-options]: microbatches run one after another, so a synchronized batch norm cannot have the rows of "
+  "all; choose nn::batch_statistics::local, or leave microbatch<N> out"); } }; };
 struct useless_microbatch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [useless-microbatch]: this program needs at least as many bytes as one of the whole batch, because it "
   "keeps all gradients; leave microbatch out"); } }; };

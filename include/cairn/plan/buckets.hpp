@@ -89,7 +89,7 @@ constexpr auto find_buckets() {
   return out;
 }
 
-/// A value of which the mean over all shards takes the place, as soon as a plan step has computed the value.
+/// A value that is replaced by its mean over all shards, as soon as a plan step has computed it.
 struct averaged_value {
   int value = none, step = none;
 };
@@ -98,7 +98,7 @@ struct averaged_values {
   averaged_value of[Count + 1] = {};
   static constexpr int count = Count;
 };
-/// Returns the values of which the mean over all shards takes the place, in the order of their plan steps.
+/// Returns the values that are replaced by their means over all shards, in the order of their plan steps.
 template <class Compiled>
 constexpr auto find_averaged_values() {
   constexpr const auto& s = Compiled::schedule;

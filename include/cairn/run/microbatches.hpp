@@ -163,8 +163,9 @@ class divided_step {
     for (int k = one.first_operand; k < one.end_operand; ++k) {
       const int leaf = executable<Compiled>::tables.operands[k].base - plans::leaf_base;
       if (leaf < 0 || leaf >= machine::leaf_count || !machine::leaf(leaf).trained) continue;
-      const auto& [begin, count] = std::pair(machine::leaf(leaf).gradient_offset, machine::leaf(leaf).count);
-      joined::await_parameters(*among_, begin, begin + count * static_cast<std::int64_t>(sizeof(real)));
+      const runtime_leaf& read = machine::leaf(leaf);
+      joined::await_parameters(*among_, read.gradient_offset,
+                               read.gradient_offset + read.count * static_cast<std::int64_t>(sizeof(real)));
     }
   }
   /// Puts the mean over all shards in the place of numbers that this process has computed, and waits for it. The

@@ -74,15 +74,16 @@ class program {
   /// The bytes of memory that a training step needs.
   static constexpr memory_plan memory() { return detail::memory_in<compiled>; }
   /// The bytes of memory that a training step needs in one of `ranks` processes. The processes share the shards of
-  /// shards<L>. Throws std::invalid_argument if `ranks` is not a power of two up to L.
+  /// shards<L>. Throws std::invalid_argument if `ranks` is not a power of two up to L. With synchronized batch norms,
+  /// `ranks` must be 1 or L.
   static constexpr memory_plan memory(int ranks)
     requires(shards_batch)
   {
     check_ranks(ranks);
     return detail::memory_among<compiled>(ranks);
   }
-  /// The bytes and messages that one of `ranks` processes sends in a training step. Throws std::invalid_argument if
-  /// `ranks` is not a power of two up to the number of shards.
+  /// The bytes and messages that one of `ranks` processes sends in a training step. Throws std::invalid_argument as
+  /// memory(ranks) does.
   static constexpr traffic_plan traffic(int ranks)
     requires(shards_batch)
   {
@@ -119,8 +120,7 @@ class program {
   explicit program(std::span<std::byte> given) : program(detail::memory_block(given, bytes_needed)) {}
   /// Shares the shards of a training step with the other processes of a group, such as mpi::ranks, which must outlive
   /// the program. All processes make the program, and then call the same functions in the same order. Allocates
-  /// memory(all.size()).total_bytes() bytes. Throws std::invalid_argument if the number of processes is not a power of
-  /// two up to the number of shards.
+  /// memory(all.size()).total_bytes() bytes. Throws std::invalid_argument as memory(all.size()) does.
   explicit program(detail::process_group& all)
     requires(shards_batch)
       : program(detail::memory_block(bytes_among(all)), all) {}
@@ -218,7 +218,7 @@ class program {
   /// that other programs with the same memory keep of these parameters. Throws program_error if another program has
   /// exchanged moments that this program does not have.
   void init(seed s) {
-    memory_.check();
+    checked_machine();
     memory_.check_not_exchanged("before init");
     note_written();
     const kernels::default_float_mode mode;
@@ -489,6 +489,7 @@ class program {
   /// With sharded_moments, all processes call this function.
   void exchange(std::string_view moment) {
     check_exchange(moment);
+    checked_machine();
     note_written();
     if constexpr (shards_moments) {
       if (among_ != nullptr) among_->agree(detail::hash64_of(moment), detail::exchanging);
@@ -582,6 +583,7 @@ class program {
     using problem = decltype(detail::problem_of_files<Path>());
     static_assert(lang::report_of<problem>{}.shown);
     check_usable();
+    checked_machine();
     if constexpr (std::same_as<problem, lang::sound>) {
       const auto write = [&] {
         with_kept([&](const detail::kept_run& run) { detail::save_program(memory_, run, path, texts...); });

@@ -114,7 +114,7 @@ class shard_sums {
   // gradients in the exchange. The buckets of parameters have the order of their offsets.
   static constexpr int norms = exchange::first_bucket + exchanged<Compiled>::buckets.count;
   static constexpr int first_parameters = norms + 1;
-  // The values of which the mean over all shards takes the place are the last ones.
+  // The values that are replaced by their means over all shards are the last ones.
   static constexpr int first_average =
       Compiled::model::purpose::division.shards_moments ? first_parameters + exchanged<Compiled>::buckets.count : norms;
 
@@ -163,7 +163,7 @@ class shard_sums {
       const int value = sums::averages.of[i].value;
       made->add({m.at(Compiled::layout.of[value]), received_rest + all::rest_bytes,
                  Compiled::schedule.result(value).bytes, false, add, std::numeric_limits<int>::max(),
-                 text_of({"statistics ", text_of(i + 1), " of ", text_of(sums::averages.count)})});
+                 text_of({"mean ", text_of(i + 1), " of ", text_of(sums::averages.count), " of batch norms"})});
     }
     made->prepare();
     made->agree(plan_hash<Compiled>(settings), construction);
