@@ -55,7 +55,8 @@ constexpr applied<logsumexp_form<Axes...>, X, Keep...> logsumexp(X, Keep...) {
 }
 
 /// Computes the 2-norm over the given axes, or over all axes if none is given, as torch.linalg.vector_norm does:
-/// `vector_norm<-1>(x)`. The gradient of a vector of zeros is 0.
+/// `vector_norm<-1>(x)`. The gradient of a vector of zeros is 0. The numbers are squared. In floats the norm is
+/// therefore infinite if a number is above 1.9e19, and 0 if all numbers are below 2e-23.
 template <int... Axes, an_operand X, class... Keep>
 constexpr applied<vector_norm_form<Axes...>, X, Keep...> vector_norm(X, Keep...) {
   return {};
