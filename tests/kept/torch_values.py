@@ -418,9 +418,10 @@ class UNet(nn.Module):
 
 def recurrent(name, module, x, states, scale=1):
     """Writes a recurrent layer on {N, T, C} or a cell. It is called `n` in the state dict, and all of its results are
-    joined. `states` is the number of states, which are {layers, N, H}, or {N, H} for a cell."""
+    joined. `states` is the number of states, which are {layers, N, H}, {2 layers, N, H} or, for a cell, {N, H}."""
     batch, cell = x[0], isinstance(module, nn.RNNCellBase)
-    shape = (batch, module.hidden_size) if cell else (module.num_layers, batch, module.hidden_size)
+    layers = () if cell else (module.num_layers * (2 if module.bidirectional else 1),)
+    shape = *layers, batch, module.hidden_size
     leaves = {"x": filled("x", x).requires_grad_(),
               **{leaf: filled(leaf, shape).requires_grad_() for leaf in ("h", "c")[:states]}}
     for leaf, tensor in module.named_parameters("n"):
@@ -441,6 +442,7 @@ for kind, states in ("RNN", 1), ("GRU", 1), ("LSTM", 2):
     layer, cell = getattr(nn, kind), getattr(nn, kind + "Cell")
     recurrent(kind.lower(), layer(3, 5, batch_first=True), (2, 4, 3), states)
     recurrent(f"{kind.lower()}_layers", layer(3, 5, 2, batch_first=True), (2, 3, 3), states)
+    recurrent(f"{kind.lower()}_bidirectional", layer(3, 4, 2, batch_first=True, bidirectional=True), (2, 3, 3), states)
     recurrent(f"{kind.lower()}_once", layer(2, 3, batch_first=True), (1, 1, 2), 0)
     recurrent(f"{kind.lower()}_saturated", layer(3, 5, batch_first=True), (2, 3, 3), 0, 1e6)
     recurrent(f"{kind.lower()}_cell", cell(3, 5), (2, 3), states)

@@ -1053,12 +1053,21 @@ constexpr auto positions = indices<"at", 8, 1>;  // right
 constexpr auto y = nn::sinusoidal_positions(input<"x", 2, 1, 12>, positions);
 
 // case: shape-mismatch-states
-// says: each state of a recurrent layer is \{layers, N, hidden\}, of its cell \{N, hidden\}
+// says: states of recurrent layers are \{layers, N, hidden\}, bidirectional \{2 layers, N, hidden\}, of a cell \{N, hidden\}
 // shows: fact::in<cairn::fixed_string<8>\{"net.gru"\}>
 // shows: operation<cairn::fixed_string<4>\{"gru"\}, float ?\[8\]\[5\]\[3\], float ?\[8\]\[4\]>
 constexpr auto h0 = input<"h0", 8, 4>;     // wrong
 constexpr auto h0 = input<"h0", 1, 8, 4>;  // right
 constexpr auto net = [](auto x, auto h) { return std::get<0>(nn::gru<"gru", 4>(x, h)); };
+constexpr auto y = block<"net">(net, input<"x", 8, 5, 3>, h0);
+
+// case: shape-mismatch-states-bidirectional
+// says: states of recurrent layers are \{layers, N, hidden\}, bidirectional \{2 layers, N, hidden\}
+// shows: operation<cairn::fixed_string<4>\{"gru"\}, float ?\[8\]\[5\]\[3\], float ?\[3\]\[8\]\[4\]>
+constexpr auto h0 = input<"h0", 3, 8, 4>;  // wrong
+constexpr auto h0 = input<"h0", 6, 8, 4>;  // right
+constexpr nn::recurrent_options both{.num_layers = 3, .bidirectional = true};
+constexpr auto net = [](auto x, auto h) { return std::get<0>(nn::gru<"gru", 4, both>(x, h)); };
 constexpr auto y = block<"net">(net, input<"x", 8, 5, 3>, h0);
 
 // case: shape-mismatch-transformer-block

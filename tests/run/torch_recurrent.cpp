@@ -10,7 +10,7 @@ constexpr auto flat = [](auto... made) {
   if constexpr (sizeof...(made) == 1) return (row(made), ...);
   else return concatenate<0>(row(made)...);
 };
-constexpr nn::recurrent_options two{.num_layers = 2};
+constexpr nn::recurrent_options two{.num_layers = 2}, both{.num_layers = 2, .bidirectional = true};
 template <auto Layer, auto... Begin>
 constexpr auto whole = [](auto x) {
   const auto made = Layer(x, Begin...);
@@ -32,12 +32,13 @@ void saturated_in_float(const std::string& name) {
   step.for_each_gradient([&name](std::string_view leaf, auto view) { compare(name + '.' + std::string(leaf), view, 1e-6); });
 }
 
-/// One kind of unit in all forms: a layer, two layers with another policy, a layer of three units, a cell, and the
-/// states of all of them.
-template <auto One, auto Two, auto Small, auto Cell, fixed_string... State>
+/// One kind of unit in all forms: a layer, two layers with another policy, two bidirectional layers, a layer of three
+/// units, a cell, and the states of all of them.
+template <auto One, auto Two, auto Both, auto Small, auto Cell, fixed_string... State>
 void all_of(const std::string& name) {
   agrees<whole<One, param<State, 1, 2, 5>...>(param<"x", 2, 4, 3>)>(name);
   agrees<whole<Two, param<State, 2, 2, 5>...>(param<"x", 2, 3, 3>)>(name + "_layers");
+  agrees<whole<Both, param<State, 4, 2, 4>...>(param<"x", 2, 3, 3>)>(name + "_bidirectional");
   agrees<whole<Small>(param<"x", 1, 1, 2>)>(name + "_once");
   agrees<whole<One>(1'000'000_c * param<"x", 2, 3, 3>)>(name + "_saturated");
   agrees<whole<Cell, param<State, 2, 5>...>(param<"x", 2, 3>)>(name + "_cell");
@@ -48,15 +49,15 @@ void all_of(const std::string& name) {
 BOOST_AUTO_TEST_SUITE(torch_recurrent)
 
 BOOST_AUTO_TEST_CASE(rnn) {
-  all_of<nn::rnn<"n", 5>, nn::rnn<"n", 5, two, revolve<2>>, nn::rnn<"n", 3>, nn::rnn_cell<"n", 5>, "h">("rnn");
+  all_of<nn::rnn<"n", 5>, nn::rnn<"n", 5, two, revolve<2>>, nn::rnn<"n", 4, both>, nn::rnn<"n", 3>, nn::rnn_cell<"n", 5>, "h">("rnn");
   saturated_in_float<nn::rnn<"n", 5>>("rnn_saturated");
 }
 BOOST_AUTO_TEST_CASE(gru) {
-  all_of<nn::gru<"n", 5>, nn::gru<"n", 5, two, revolve<2>>, nn::gru<"n", 3>, nn::gru_cell<"n", 5>, "h">("gru");
+  all_of<nn::gru<"n", 5>, nn::gru<"n", 5, two, revolve<2>>, nn::gru<"n", 4, both>, nn::gru<"n", 3>, nn::gru_cell<"n", 5>, "h">("gru");
   saturated_in_float<nn::gru<"n", 5>>("gru_saturated");
 }
 BOOST_AUTO_TEST_CASE(lstm) {
-  all_of<nn::lstm<"n", 5>, nn::lstm<"n", 5, two, revolve<2>>, nn::lstm<"n", 3>, nn::lstm_cell<"n", 5>, "h", "c">("lstm");
+  all_of<nn::lstm<"n", 5>, nn::lstm<"n", 5, two, revolve<2>>, nn::lstm<"n", 4, both>, nn::lstm<"n", 3>, nn::lstm_cell<"n", 5>, "h", "c">("lstm");
   saturated_in_float<nn::lstm<"n", 5>>("lstm_saturated");
 }
 

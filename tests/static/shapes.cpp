@@ -543,6 +543,7 @@ static_assert(lang::rotated_op<false>::result(shape{9, 4}, shape{9, 4}) == no_sh
 static_assert(lang::waves_op<4, 10.0, true>::result(shape{1, 1, 1, 1, 1, 1}) == no_shape);
 static_assert(of(t<2, 5, 6> | nn::rnn<"n", 4>) == shape{2, 5, 4});
 static_assert(of(t<2, 5, 6> | nn::lstm<"n", 4, nn::recurrent_options{.num_layers = 3}>) == shape{2, 5, 4});
+static_assert(of(t<2, 5, 6> | nn::lstm<"n", 4, nn::recurrent_options{.bidirectional = true}>) == shape{2, 5, 8});
 static_assert(std::apply(
     [](auto ys, auto... states) {
       return of(ys) == shape{2, 5, 4} && ((of(states) == shape{3, 2, 4}) && ...) && sizeof...(states) == 2;

@@ -129,7 +129,8 @@ struct steps_of_features { template <class Silent, class... Facts> struct found 
   "cairn [shape-mismatch]: a recurrent layer takes {N, T, features}, and its cell {N, features}; reshape or transpose "
   "the argument"); } }; };
 struct states_of_units { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: each state of a recurrent layer is {layers, N, hidden}, of its cell {N, hidden}"); } }; };
+  "cairn [shape-mismatch]: states of recurrent layers are {layers, N, hidden}, bidirectional {2 layers, N, hidden}, of a "
+  "cell {N, hidden}"); } }; };
 struct steps_along_first_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the first axis of what stands in each(...) has as many elements as scan makes steps; with the "
   "batch first, write each(transpose<1, 0, 2>(x))"); } }; };

@@ -7,6 +7,7 @@
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/dropout.hpp"
 #include "cairn/op/matmul.hpp"
+#include "cairn/op/slice.hpp"
 
 namespace cairn::nn {
 
@@ -14,6 +15,9 @@ namespace cairn::nn {
 struct recurrent_options {
   int num_layers = 1;  ///< number of layers, each of which reads the results of the layer before it
   double dropout = 0;  ///< probability with which an element between one layer and the next is dropped
+  /// Each layer also runs from the last time step to the first, with parameters of its own. Its results are then
+  /// {N, T, 2 Hidden}: those of the forward direction, followed by those of the reverse direction.
+  bool bidirectional = false;
   friend constexpr bool operator==(const recurrent_options&, const recurrent_options&) = default;
 };
 
@@ -117,8 +121,8 @@ struct recurrent_layer : lang::layer_base {
   template <an_expression X, an_expression... S>
   constexpr auto operator()(X x, S... states) const {
     constexpr int examples = X::shape.rank > 0 ? X::shape[0] : 0;
-    using problem = decltype(detail::problem_of_units<Units, Name, 3, shape{layers, examples, Hidden}, Hidden, layers>(
-        x, states...));
+    constexpr shape of_states{layers * directions, examples, Hidden};
+    using problem = decltype(detail::problem_of_units<Units, Name, 3, of_states, Hidden, layers>(x, states...));
     if constexpr (!std::same_as<problem, lang::sound>) {
       return lang::surfaced<decltype(lang::in_place_of_results<1 + sizeof...(S)>(problem{}))>{};
     } else if constexpr (!(O.dropout >= 0 && O.dropout < 1)) {
@@ -127,7 +131,7 @@ struct recurrent_layer : lang::layer_base {
                                          fact::probability<O.dropout>>;
       return lang::surfaced<decltype(lang::in_place_of_results<1 + sizeof...(S)>(wrong_dropout{}))>{};
     } else if constexpr (sizeof...(S) == 0) {
-      constexpr auto zero = zeros<layers, examples, Hidden>;
+      constexpr auto zero = zeros<layers * directions, examples, Hidden>;
       if constexpr (Units::states == 1) return std::get<0>((*this)(x, zero));
       else return std::get<0>((*this)(x, zero, zero));
     } else {
@@ -138,7 +142,7 @@ struct recurrent_layer : lang::layer_base {
   }
 
  private:
-  static constexpr int layers = O.num_layers;
+  static constexpr int layers = O.num_layers, directions = O.bidirectional ? 2 : 1;
   struct iteration {
     constexpr auto operator()(auto h, auto x, auto weight, auto bias) const {
       return with_h(Units::next_states(x, matmul(h, transpose(weight)) + bias, h));
@@ -148,6 +152,51 @@ struct recurrent_layer : lang::layer_base {
     }
     static constexpr auto with_h(auto next) { return std::tuple_cat(next, std::tuple{std::get<0>(next)}); }
   };
+  template <bool Reverse>
+  static constexpr auto in_direction(auto xs) {
+    if constexpr (Reverse) return flip<0>(xs);
+    else return xs;
+  }
+  template <int L, bool Reverse>
+  static constexpr auto suffix = [] {
+    constexpr auto of_layer = fixed_string{"_l"} + ::cairn::detail::digits<L>;
+    if constexpr (Reverse) return of_layer + fixed_string{"_reverse"};
+    else return of_layer;
+  }();
+  /// Runs layer L over xs {T, N, features}, from the first time step on or, if Reverse, from the last one on. Returns a
+  /// tuple: for each state, a tuple of its final value, and then the results in the order of time. Returns the mistake
+  /// if scan has one.
+  template <int L, bool Reverse, class X, class... S>
+  static constexpr auto one_direction(X xs, S... begin) {
+    using parameters = detail::unit_parameters<Units, Name, suffix<L, Reverse>, Hidden, X::shape[-1]>;
+    constexpr int examples = X::shape[1], state = L * directions + Reverse;
+    const auto from_x = lang::result_of_layer<Name>(parameters::weight_ih,
+                                                    matmul(xs, transpose(parameters::weight_ih)) + parameters::bias_ih);
+    const auto made = scan<X::shape[0], Name, Policy>(
+        iteration{}, carried(reshape<examples, Hidden>(slice<0, state, state + 1>(begin))...),
+        each(in_direction<Reverse>(from_x)), parameters::weight_hh, parameters::bias_hh);
+    if constexpr (an_expression<std::remove_const_t<decltype(made)>>) {
+      return made;
+    } else {
+      return [&]<std::size_t... K>(std::index_sequence<K...>) {
+        return std::tuple{std::tuple{std::get<K>(made)}..., in_direction<Reverse>(std::get<sizeof...(K)>(made))};
+      }(std::index_sequence_for<S...>{});
+    }
+  }
+  /// Runs layer L in one direction or in both. Returns what one_direction returns.
+  template <int L, class X, class... S>
+  static constexpr auto one_layer(X xs, S... begin) {
+    const auto forward = one_direction<L, false>(xs, begin...);
+    if constexpr (!O.bidirectional || an_expression<std::remove_const_t<decltype(forward)>>) {
+      return forward;
+    } else {
+      const auto reverse = one_direction<L, true>(xs, begin...);
+      return [&]<std::size_t... K>(std::index_sequence<K...>) {
+        return std::tuple{std::tuple_cat(std::get<K>(forward), std::get<K>(reverse))...,
+                          concatenate<-1>(std::get<sizeof...(K)>(forward), std::get<sizeof...(K)>(reverse))};
+      }(std::index_sequence_for<S...>{});
+    }
+  }
   /// Applies the layers from number L on to xs {T, N, features}. Returns a tuple. The first element is the result of
   /// the last layer. Then follows, for each state, a tuple of the final states of the layers from L on.
   template <int L, class X, class... S>
@@ -157,21 +206,14 @@ struct recurrent_layer : lang::layer_base {
     } else if constexpr (L == layers) {
       return std::tuple{xs, (static_cast<void>(begin), std::tuple<>{})...};
     } else {
-      using parameters =
-          detail::unit_parameters<Units, Name, fixed_string{"_l"} + ::cairn::detail::digits<L>, Hidden, X::shape[-1]>;
-      constexpr int examples = X::shape[1];
-      const auto from_x = lang::result_of_layer<Name>(
-          parameters::weight_ih, matmul(xs, transpose(parameters::weight_ih)) + parameters::bias_ih);
-      const auto made =
-          scan<X::shape[0], Name, Policy>(iteration{}, carried(reshape<examples, Hidden>(slice<0, L, L + 1>(begin))...),
-                                          each(from_x), parameters::weight_hh, parameters::bias_hh);
+      const auto made = one_layer<L>(xs, begin...);
       if constexpr (an_expression<std::remove_const_t<decltype(made)>>) {
         return apply_layers_from<layers>(made, begin...);  // `made` is a mistake
       } else {
         const auto later_layers = apply_layers_from<L + 1>(dropped<L>(std::get<sizeof...(S)>(made)), begin...);
         return [&]<std::size_t... K>(std::index_sequence<K...>) {
           return std::tuple{std::get<0>(later_layers),
-                            std::tuple_cat(std::tuple{std::get<K>(made)}, std::get<K + 1>(later_layers))...};
+                            std::tuple_cat(std::get<K>(made), std::get<K + 1>(later_layers))...};
         }(std::index_sequence_for<S...>{});
       }
     }
@@ -192,10 +234,12 @@ struct recurrent_layer : lang::layer_base {
 /// what the last of num_layers layers computes in each time step.
 ///
 /// States in the beginning are zeros. They can be given instead: `auto [ys, h] = nn::rnn<"n", 64>(x, h0)`. The initial
-/// states h0 and the final states h are {num_layers, N, Hidden}.
+/// states h0 and the final states h are {num_layers, N, Hidden}. If the layers are bidirectional, the results are {N, T,
+/// 2 Hidden} and the states are {2 num_layers, N, Hidden}: for each layer the forward direction, then the reverse one.
 ///
 /// Parameters have the names and the initialization of nn.RNN(batch_first=True): `Name.weight_ih_l0`,
-/// `Name.weight_hh_l0`, `Name.bias_ih_l0`, `Name.bias_hh_l0`, and the same for each further layer.
+/// `Name.weight_hh_l0`, `Name.bias_ih_l0`, `Name.bias_hh_l0`, and the same for each further layer. The names of the
+/// reverse direction end with `_reverse`.
 ///
 /// Each layer is a scan of T iterations, and Policy is the policy of these scans:
 /// `nn::rnn<"n", 64, nn::recurrent_options{.num_layers = 2, .dropout = 0.1}, revolve<8>>`.
