@@ -1,4 +1,4 @@
-// Compares values and gradients with PyTorch's, which tests/kept/torch_values.py wrote.
+// Compares values and gradients with PyTorch's, which tests/kept/torch_values.py or tests/tools/differential.py wrote.
 #pragma once
 
 #include <boost/test/unit_test.hpp>
@@ -14,11 +14,15 @@
 
 using namespace cairn;
 
+/// The file of the numbers that PyTorch computed.
+inline std::string kept_file =
+    std::string(__FILE__).substr(0, std::string(__FILE__).rfind("run/")) + "kept/torch_values.txt";
+
 /// Returns the numbers that PyTorch computed, by name.
 inline const std::vector<double>& kept(const std::string& name) {
   static const auto all = [] {
     std::map<std::string, std::vector<double>> lines;
-    std::ifstream file(std::string(__FILE__).substr(0, std::string(__FILE__).rfind("run/")) + "kept/torch_values.txt");
+    std::ifstream file(kept_file);
     for (std::string line, first; std::getline(file, line);) {
       std::istringstream numbers(line);
       numbers >> first;

@@ -15,6 +15,7 @@ sys.path.append(str(top / "package"))
 import single  # noqa: E402
 
 page_name = "docs/operations.md"
+other_page_name = "docs/from-pytorch.md"  # its expressions use the names of the first page
 headers = ["boost_test.hpp", "eigen.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp", "opcheck.hpp",
            "xtensor.hpp", "file/saving.hpp", "train/loop.hpp",
            *(f"data/{name}.hpp" for name in ("ahead", "augment", "bucketed", "cifar", "csv", "draw", "idx", "npy", "shards", "text",
@@ -44,12 +45,14 @@ def code(cell):
     return [span.replace(r"\|", "|") for span in re.findall(r"`([^`]+)`", cell)]
 
 
-def statements(page):
+def statements(page, function="rows"):
     """Yields the claims of the rows, as parts of a function that compiles."""
-    yield "void rows() {\n"
+    yield f"void {function}() {{\n"
     for kind, first, second in tables(page):
-        for span in first:
-            if kind in ("defaults", "defines"):
+        for span in second if kind == "in cairn" else first:
+            if kind == "in cairn":
+                yield f"  static_cast<void>(decltype({span})::shape);\n"
+            elif kind in ("defaults", "defines"):
                 continue  # the headers are compared
             elif kind == "shape":
                 yield f"  static_assert(decltype({span})::shape == shape{second[0]});\n"
@@ -221,11 +224,14 @@ def faults():
         yield f"{page_name}: its headers", "\n".join(wrong_headers(page))
         yield f"{page_name}: what its headers need", "\n".join(wrong_needs(page))
         yield f"{page_name}: its defaults", "\n".join(wrong_defaults(page))
-        yield f"{page_name} with clang++-19", clang.printed or clang.compiled("".join(statements(page))).stderr
+        for name in (page_name, other_page_name):
+            rows = "".join(statements((top / name).read_text()))
+            yield f"{name} with clang++-19", clang.printed or clang.compiled(rows).stderr
 
 
 def faults_with(compiler):
     """Returns the errors that another compiler finds in the rows."""
-    page = (top / page_name).read_text()
-    accepted, printed = compile_text(compiler, beginning(page) + "".join(statements(page)))
+    page, other = ((top / name).read_text() for name in (page_name, other_page_name))
+    rows = "".join([*statements(page), *statements(other, "other_rows")])
+    accepted, printed = compile_text(compiler, beginning(page) + rows)
     return "" if accepted else f"not accepted\n{printed}"
