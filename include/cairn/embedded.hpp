@@ -25,6 +25,7 @@
 #include "cairn/op/reduce.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/matmul.hpp"
+#include "cairn/op/linear_system.hpp"
 #include "cairn/op/convolution.hpp"
 #include "cairn/op/softmax.hpp"
 #include "cairn/op/reductions.hpp"

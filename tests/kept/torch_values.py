@@ -56,6 +56,15 @@ case("signs", lambda a, row, one, same: a.sign() * row + (one - same).sign() * 7
      ab=(3, 5), ba=(3, 5))
 
 
+def systems(a, b, c):
+    """Solves systems of equations whose matrices need pivots, and decomposes covariances."""
+    covariance = c @ c.mT + torch.eye(4)
+    return torch.linalg.solve(a * (1 - torch.eye(4)), b) + torch.linalg.cholesky(covariance) @ b
+
+
+case("systems", systems, a=(2, 4, 4), b=(2, 4, 3), c=(2, 4, 4))
+
+
 def shifted(x, by, dim, mode):
     """Moves a tensor towards higher indices. The elements that move in are zero, or the element at the edge."""
     n = x.shape[dim]

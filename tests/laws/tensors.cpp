@@ -24,6 +24,7 @@ BOOST_AUTO_TEST_CASE(attention_penalized) { laws<models::attention_penalized>();
 BOOST_AUTO_TEST_CASE(deep_products) { laws<models::deep_products>(); }
 BOOST_AUTO_TEST_CASE(centered) { laws<models::centered>(); }
 BOOST_AUTO_TEST_CASE(linear_attention) { laws<models::linear_attention>(); }
+BOOST_AUTO_TEST_CASE(linear_systems) { laws<models::linear_systems>(); }
 BOOST_AUTO_TEST_CASE(over_axes) { laws<models::over_axes>(); }
 BOOST_AUTO_TEST_CASE(ties) { laws<models::ties>(); }
 BOOST_AUTO_TEST_CASE(leading_axes) { laws<models::leading_axes>(); }

@@ -136,6 +136,16 @@ BOOST_AUTO_TEST_CASE(bits_of_heads_without_logits_do_not_depend_on_the_number_of
                                                  bind<"words">(at));
 }
 
+BOOST_AUTO_TEST_CASE(bits_of_linear_systems_do_not_depend_on_the_number_of_threads) {
+  constexpr auto a = input<"a", 61, 17, 17>;
+  constexpr auto b = input<"b", 61, 17, 5>;
+  constexpr auto scaled = a * param<"scale", 17>;
+  constexpr auto covariance = matmul(scaled, transpose(scaled)) + one_hot(arange<17>);
+  constexpr auto systems = mean(square(solve(scaled, b))) + mean(square(matmul(cholesky(covariance), b)));
+  same_for_any_number_of_threads<systems, float>(bind<"a">(numbers<float>(61 * 17 * 17)),
+                                                 bind<"b">(numbers<float>(61 * 17 * 5)));
+}
+
 BOOST_AUTO_TEST_CASE(bits_in_mixed_precision_do_not_depend_on_the_number_of_threads) {
   same_for_any_number_of_threads<seen, float, mixed<bf16>>(bind<"photos">(numbers<float>(6 * 33 * 31 * 13)));
   same_for_any_number_of_threads<looked, float, mixed<bf16>>(bind<"tokens">(numbers<float>(290 * 40)));

@@ -44,6 +44,13 @@ constexpr auto linear_attention =
                const auto s = ckpt<"inner", allow_useless>(summed, h | nn::linear<"k", 7>, h | nn::linear<"v", 12>);
                return matmul(softmax(h | nn::linear<"q", 7>), s) + matmul(h, transpose(matmul(transpose(s), s)));
              })));
+// Ridge regressions of features, with the factor of their covariances. Both decompositions run again in backward.
+constexpr auto linear_systems =
+    classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
+               const auto t = reshape<8, 3, 4>(tanh(h));
+               const auto covariance = matmul(t, transpose(t)) + one_hot(arange<3>);
+               return reshape<8, 12>(solve(covariance, t) + matmul(cholesky(covariance), t));
+             })));
 constexpr auto over_axes = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
                                       const auto t = reshape<8, 3, 4>(h);
                                       const auto c =

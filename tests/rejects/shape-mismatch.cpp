@@ -376,6 +376,13 @@ constexpr auto weights = input<"w", 32>;
 constexpr auto loss = cross_entropy(logits, classes, weights);       // wrong
 constexpr auto loss = cross_entropy(logits, classes, 1_c, weights);  // right
 
+// case: shape-mismatch-cholesky
+// says: cholesky takes square matrices \{..., n, n\}
+// shows: operation<cairn::fixed_string<\d+>\{"cholesky\(a\)"\}, float ?\[5\]\[4\]\[3\]>
+constexpr int columns = 3;  // wrong
+constexpr int columns = 4;  // right
+constexpr auto loss = sum(cholesky(input<"a", 5, 4, columns>));
+
 // case: shape-mismatch-cosine-embedding-loss
 // says: cosine_embedding_loss takes two arrays \{\.\.\., D\} of equal shape, and targets \{\.\.\.\}, one a row
 // shows: float ?\[4\]\[8\], float ?\[4\]\[8\], float ?\[4\]\[1\]
@@ -682,6 +689,13 @@ constexpr int end = 7;  // wrong
 constexpr int end = 6;  // right
 constexpr auto y = slice<1, 4, end>(input<"x", 4, 6>);
 constexpr auto loss = mean(y * y);
+
+// case: shape-mismatch-solve
+// says: solve takes matrices \{..., n, n\} and right-hand sides \{..., n, k\} with equal leading axes
+// shows: operation<cairn::fixed_string<\d+>\{"solve\(a, b\)"\}, float ?\[5\]\[4\]\[4\], float ?\[5\]\[4\]>
+constexpr auto b = input<"b", 5, 4>;                 // wrong
+constexpr auto b = unsqueeze<-1>(input<"b", 5, 4>);  // right
+constexpr auto loss = sum(solve(input<"a", 5, 4, 4>, b));
 
 // case: shape-mismatch-soft-cross-entropy
 // says: this loss compares two arrays \{\.\.\., classes\} of equal shape

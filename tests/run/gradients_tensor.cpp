@@ -36,6 +36,16 @@ BOOST_AUTO_TEST_CASE(batched_products) {
   check<weighted(matmul(param<"c", 3, 1, 2, 4>, param<"b", 2, 4, 5>))>();
   check<weighted(matmul(transpose(t), param<"b", 3, 5>))>();
 }
+BOOST_AUTO_TEST_CASE(linear_systems) {
+  constexpr auto b = param<"b", 2, 3, 2>;
+  constexpr auto c = param<"c", 2, 3, 3>;
+  constexpr auto symmetric = matmul(c, transpose(c)) + one_hot(arange<3>);
+  check<weighted(solve(c + 2_c * one_hot(arange<3>), b))>();
+  check<weighted(solve(symmetric, symmetric * c))>();  // one value in both arguments
+  check<weighted(cholesky(symmetric))>();
+  check<weighted(grad(sum(square(solve(c + 2_c * one_hot(arange<3>), b))), c))>();
+  check<weighted(grad(sum(square(cholesky(symmetric))), c))>();
+}
 BOOST_AUTO_TEST_CASE(views) {
   check<weighted(square(reshape<4, 6>(square(t))))>();
   check<weighted(square(reshape<-1, 2>(square(t))))>();

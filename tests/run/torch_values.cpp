@@ -55,6 +55,12 @@ BOOST_AUTO_TEST_CASE(activations) {
   constexpr auto zero = param<"ab", 3, 5> - param<"ba", 3, 5>;  // the formula for values makes both parameters equal
   agrees<elu(zero) + 2_c * elu<0.3>(zero) + mish(zero) + hardswish(zero) + gelu_tanh(zero)>("activations_at_zero");
 }
+BOOST_AUTO_TEST_CASE(linear_systems) {
+  constexpr auto b = param<"b", 2, 4, 3>;
+  constexpr auto c = param<"c", 2, 4, 4>;
+  constexpr auto eye = one_hot(arange<4>);
+  agrees<solve(param<"a", 2, 4, 4> * (1_c - eye), b) + matmul(cholesky(matmul(c, transpose(c)) + eye), b)>("systems");
+}
 BOOST_AUTO_TEST_CASE(reductions) {
   constexpr auto x = param<"x", 2, 3, 4>;
   agrees<logsumexp<0, -1>(x, keepdim) * stddev<0, 1>(x) + vector_norm<0, 2>(x, keepdim) * logsumexp<1>(x, keepdim) +

@@ -348,6 +348,19 @@ class body:
         self.has |= product_policies - ({"save_unbatched_matmuls"} if batched else set())
         return self.add(f"matmul({left}, {right})", lead + (m, n), k * a.bound * bound, *filter(None, [a, b]))
 
+    def system(self):
+        """Adds the solution of a system of equations, or a factor. The matrix is the identity plus a covariance."""
+        v = self.any()
+        if len(v.shape) < 2 or count(v.shape[:-1]) * v.shape[-2] > most_elements:
+            return None
+        m, k = v.shape[-2:]
+        scale = 1 / (k * v.bound * v.bound)
+        matrix = f"matmul({v.text}, transpose({v.text})) * constant<{scale:g}> + one_hot(arange<{m}>)"
+        self.has |= product_policies - ({"save_unbatched_matmuls"} if len(v.shape) > 2 else set())
+        if self.of.chance(0.5):
+            return self.add(f"solve({matrix}, {v.text})", v.shape, math.sqrt(m) * v.bound, v)
+        return self.add(f"cholesky({matrix})", v.shape[:-1] + (m,), 1.5, v)
+
     def image(self):
         """Adds an operation on a value of two or three axes, as an image of rows, columns and channels."""
         v, draw = self.any(), self.draw
@@ -961,7 +974,7 @@ class body:
 
     def grow(self, operations):
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.with_generated, 1.5), (self.linear, 4),
-                 (self.product, 3), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.roll, 1.5),
+                 (self.product, 3), (self.system, 0.7), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.roll, 1.5),
                  (self.concatenate, 1.5), (self.image, 4), (self.attention, 2), (self.dropout, 1), (self.batch_norm, 1),
                  (self.row_norm, 1.5), (self.rotary, 2), (self.embedding, 1.5), (self.state, 1), (self.tag, 2),
                  (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),

@@ -11,6 +11,7 @@
 #include "cairn/kernel/extremum.hpp"
 #include "cairn/kernel/gather.hpp"
 #include "cairn/kernel/linear_cross_entropy.hpp"
+#include "cairn/kernel/linear_system.hpp"
 #include "cairn/kernel/loss.hpp"
 #include "cairn/kernel/matmul.hpp"
 #include "cairn/kernel/moments.hpp"

@@ -25,6 +25,11 @@ struct one_number { template <class Silent, class... Facts> struct found : Silen
   "mean"); } }; };
 struct inner_extents_equal { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: matrices must be {..., m, k} and {..., k, n}; transpose or change an argument"); } }; };
+struct systems_of_equations { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: solve takes matrices {..., n, n} and right-hand sides {..., n, k} with equal leading axes; for a "
+  "vector b write solve(a, unsqueeze<-1>(b))"); } }; };
+struct square_matrices { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: cholesky takes square matrices {..., n, n}"); } }; };
 struct same_number_of_elements { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: reshape keeps the number of elements; ask for extents with the same product, each below 2^31"); } }; };
 struct axes_exist { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
