@@ -92,10 +92,11 @@ def elementwise(draw):
     function, in_torch = draw.choice((
         ("exp", "torch.exp"), ("tanh", "torch.tanh"), ("sigmoid", "torch.sigmoid"), ("relu", "F.relu"),
         ("square", "torch.square"), ("sin", "torch.sin"), ("cos", "torch.cos"), ("abs", "torch.abs"),
+        ("erf", "torch.erf"), ("floor", "torch.floor"), ("ceil", "torch.ceil"), ("round", "torch.round"),
         ("gelu", "F.gelu"), ("gelu_tanh", "gelu_tanh"), ("silu", "F.silu"), ("softplus", "F.softplus"),
         ("mish", "F.mish"), ("elu", "F.elu"), ("hardswish", "F.hardswish"), ("leaky_relu", "F.leaky_relu")))
     x, scale = a_shape(draw), draw.choice((0.25, 1, 3.5))
-    return Case(f"{function}({scale}_c * $x)", f"{in_torch}({scale} * x)", {"x": x})
+    return Case(f"$x * {function}({scale}_c * $x)", f"x * {in_torch}({scale} * x)", {"x": x})
 
 
 @kind
@@ -246,6 +247,63 @@ def products(draw):
 
 
 @kind
+def contractions(draw):
+    """Draws a product of two tensors whose axes are letters: some in both and in the result, some summed over."""
+    letters = list("abcdef")[:draw.randint(2, 5)]
+    sizes = {letter: draw.choice((1, 2, 3, 4)) for letter in letters}
+    first = draw.sample(letters, draw.randint(1, len(letters)))
+    second = draw.sample(letters, draw.randint(1, min(4, len(letters))))
+    known = sorted({*first, *second})
+    result = draw.sample(known, draw.randint(0, min(4, len(known))))
+    text = f"{''.join(first[:4])},{''.join(second)}->{''.join(letter for letter in result if letter in {*first[:4], *second})}"
+    return Case(f'einsum<"{text}">($x, $y)', f"torch.einsum('{text}', x, y)",
+                {"x": tuple(sizes[letter] for letter in first[:4]), "y": tuple(sizes[letter] for letter in second)})
+
+
+@kind
+def linear_systems(draw):
+    lead, n, columns = draw.choice(((), (2,), (2, 3))), draw.randint(1, 6), draw.randint(1, 4)
+    leaves = {"a": (*lead, n, n), "b": (*lead, n, columns)}
+    matrix, in_torch = f"(matmul($a, transpose($a)) + one_hot(arange<{n}>))", f"(a @ a.mT + torch.eye({n}))"
+    if draw.random() < 0.5:
+        return Case(f"solve({matrix}, $b)", f"torch.linalg.solve({in_torch}, b)", leaves)
+    return Case(f"matmul(cholesky({matrix}), $b)", f"torch.linalg.cholesky({in_torch}) @ b", leaves)
+
+
+@kind
+def sums_so_far(draw):
+    x = a_shape(draw)
+    axis = an_axis(draw, x)
+    return Case(f"cumsum<{axis}>(square($x))", f"x.square().cumsum({axis})", {"x": x})
+
+
+@kind
+def sorted_along(draw):
+    x = a_shape(draw, 2)
+    axis, falling = an_axis(draw, x), draw.random() < 0.5
+    count = draw.randint(1, x[axis])
+    if draw.random() < 0.5:
+        return Case(f"topk<{count}, {axis}>($x) * as_real(argtopk<{count}, {axis}>($x))",
+                    f"x.topk({count}, {axis}).values * x.topk({count}, {axis}).indices", {"x": x})
+    order = ", descending" if falling else ""
+    return Case(f"sort<{axis}>($x{order}) * as_real(argsort<{axis}>($x{order}))",
+                f"x.sort({axis}, {falling}).values * x.argsort({axis}, {falling})", {"x": x})
+
+
+@kind
+def along_rows(draw):
+    x = a_shape(draw, 1, 3)
+    axis = draw.randrange(len(x))
+    i = [*x]
+    i[axis] = draw.randint(1, 5)
+    at = Indices(x[axis], tuple(i))
+    if draw.random() < 0.5:
+        return Case(f"gather_along<{axis}>($x, $i)", f"x.gather({axis}, i)", {"x": x, "i": at})
+    return Case(f"scatter_add_along<{axis}>($x, $i, $y)", f"x.scatter_add({axis}, i, y)",
+                {"x": x, "i": at, "y": tuple(i)})
+
+
+@kind
 def attention(draw):
     batch, queries, keys = draw.randint(1, 2), draw.randint(1, 9), draw.randint(1, 9)
     groups, per_group, width, value = draw.randint(1, 2), draw.randint(1, 3), draw.randint(1, 8), draw.randint(1, 8)
@@ -299,10 +357,14 @@ def losses_of_rows(draw):
     return Case(function, in_torch, {"x": x, "y": x})
 
 
-def a_window(draw, extent, padding=None):
-    """Returns stride, padding and dilation of a convolution with filters of this extent."""
-    return (draw.randint(1, 3), draw.randint(0, extent) if padding is None else padding,
-            draw.choice((1, 1, 2, 3)) if extent > 1 else 1)
+def pair(draw, choices):
+    """Returns a height and a width, which are often equal."""
+    both = draw.choice(choices)
+    return (both, both) if draw.random() < 0.6 else (both, draw.choice(choices))
+
+
+def extents(two):
+    return f"nn::extents{{{listed(two)}}}"
 
 
 def channels_first(call):
@@ -310,26 +372,33 @@ def channels_first(call):
     return f"{call.replace('IMAGES', 'x.movedim(-1, 1)')}.movedim(1, -1)"
 
 
+def image_sides(draw, extent, padding, dilation):
+    """Returns the height and the width of an image into which a window of this extent fits."""
+    return tuple(max(1, dilation[i] * (extent[i] - 1) + 1 - 2 * padding[i]) + draw.randint(0, 5) for i in range(2))
+
+
 @kind
 def convolutions(draw):
-    extent = draw.choice((1, 2, 3, 4))
-    stride, padding, dilation = a_window(draw, extent)
+    extent, stride, dilation = pair(draw, (1, 2, 3, 4)), pair(draw, (1, 1, 2, 3)), pair(draw, (1, 1, 2, 3))
+    padding = pair(draw, range(max(extent) + 1))
     groups = draw.choice((1, 1, 2, 3))
     read, made = groups * draw.randint(1, 3), groups * draw.randint(1, 3)
-    reach = dilation * (extent - 1) + 1
-    height, width = (max(1, reach - 2 * padding) + draw.randint(0, 5) for _ in range(2))
-    window = f"nn::window{{{stride}, {padding}, {dilation}, {groups}}}"
-    return Case(f'$x | nn::conv2d<"c", {made}, {extent}, {window}>',
-                channels_first(f"F.conv2d(IMAGES, c_weight, c_bias, {stride}, {padding}, {dilation}, {groups})"),
-                {"x": (draw.randint(1, 2), height, width, read), "c.weight": (made, read // groups, extent, extent),
+    sides = image_sides(draw, extent, padding, dilation)
+    in_cairn, in_torch = f"{{{listed(padding)}}}", padding
+    if draw.random() < 0.2:
+        stride, in_cairn, in_torch = (1, 1), "nn::same", "same"
+    window = (f"nn::window{{.stride = {{{listed(stride)}}}, .padding = {in_cairn}, .dilation = {{{listed(dilation)}}}, "
+              f".groups = {groups}}}")
+    return Case(f'$x | nn::conv2d<"c", {made}, {extents(extent)}, {window}>',
+                channels_first(f"F.conv2d(IMAGES, c_weight, c_bias, {stride}, {in_torch!r}, {dilation}, {groups})"),
+                {"x": (draw.randint(1, 2), *sides, read), "c.weight": (made, read // groups, *extent),
                  "c.bias": (made,)})
 
 
 @kind
 def convolutions_of_rows(draw):
-    extent = draw.choice((1, 2, 3, 5))
-    stride, padding, dilation = a_window(draw, extent)
-    groups = draw.choice((1, 1, 2))
+    extent, stride, dilation = draw.choice((1, 2, 3, 5)), draw.randint(1, 3), draw.choice((1, 1, 2, 3))
+    padding, groups = draw.randint(0, extent), draw.choice((1, 1, 2))
     read, made = groups * draw.randint(1, 3), groups * draw.randint(1, 3)
     length = max(1, dilation * (extent - 1) + 1 - 2 * padding) + draw.randint(0, 6)
     window = f"nn::window{{{stride}, {padding}, {dilation}, {groups}}}"
@@ -340,32 +409,54 @@ def convolutions_of_rows(draw):
 
 @kind
 def transposed_convolutions(draw):
-    extent = draw.choice((1, 2, 3, 4))
-    stride, padding, dilation = a_window(draw, extent, draw.randint(0, extent // 2))
+    extent, stride, dilation = pair(draw, (1, 2, 3, 4)), pair(draw, (1, 2, 3)), pair(draw, (1, 1, 2))
+    padding = tuple(draw.randint(0, side // 2) for side in extent)
+    further = tuple(draw.randrange(max(stride[i], dilation[i])) for i in range(2))
     groups = draw.choice((1, 1, 2))
     read, made = groups * draw.randint(1, 3), groups * draw.randint(1, 3)
-    window = f"nn::window{{{stride}, {padding}, {dilation}, {groups}}}"
+    window = (f"nn::window{{.stride = {{{listed(stride)}}}, .padding = {{{listed(padding)}}}, .dilation = "
+              f"{{{listed(dilation)}}}, .groups = {groups}, .output_padding = {{{listed(further)}}}}}")
     return Case(f"conv_transpose2d<{window}>($x, $w)",
-                channels_first(f"F.conv_transpose2d(IMAGES, w, None, {stride}, {padding}, 0, {groups}, {dilation})"),
-                {"x": (1, draw.randint(2, 5), draw.randint(2, 5), read), "w": (read, made // groups, extent, extent)})
+                channels_first(f"F.conv_transpose2d(IMAGES, w, None, {stride}, {padding}, {further}, {groups}, {dilation})"),
+                {"x": (1, draw.randint(2, 5), draw.randint(2, 5), read), "w": (read, made // groups, *extent)})
 
 
 @kind
 def pools(draw):
-    extent = draw.randint(1, 4)
-    stride, padding = draw.randint(1, 4), draw.randint(0, extent // 2)
-    height, width = (extent + draw.randint(0, 6) for _ in range(2))
-    function = draw.choice(("max_pool2d", "avg_pool2d"))
-    return Case(f"{function}<{extent}, nn::window{{{stride}, {padding}}}>($x)",
-                channels_first(f"F.{function}(IMAGES, {extent}, {stride}, {padding})"),
-                {"x": (draw.randint(1, 2), height, width, draw.randint(1, 4))})
+    extent, stride, ceil = pair(draw, (1, 2, 3, 4)), pair(draw, (1, 2, 3, 4)), draw.random() < 0.5
+    padding, dilation = tuple(draw.randint(0, side // 2) for side in extent), (1, 1)
+    settings = f".stride = {{{listed(stride)}}}, .padding = {{{listed(padding)}}}"
+    in_torch = f"{extent}, {stride}, {padding}"
+    if draw.random() < 0.5:
+        function, dilation = "max_pool2d", pair(draw, (1, 1, 2))
+        settings += f", .dilation = {{{listed(dilation)}}}, .ceil_mode = {str(ceil).lower()}"
+        in_torch += f", {dilation}, {ceil}"
+    else:
+        function, counted = "avg_pool2d", draw.random() < 0.5
+        settings += f", .ceil_mode = {str(ceil).lower()}, .count_include_pad = {str(counted).lower()}"
+        in_torch += f", {ceil}, {counted}"
+    sides = image_sides(draw, extent, (0, 0), dilation)
+    return Case(f"{function}<{extents(extent)}, nn::window{{{settings}}}>($x)",
+                channels_first(f"F.{function}(IMAGES, {in_torch})"), {"x": (draw.randint(1, 2), *sides, draw.randint(1, 4))})
+
+
+@kind
+def adaptive_pools(draw):
+    to = draw.randint(1, 5), draw.randint(1, 5)
+    return Case(f"adaptive_avg_pool2d<{listed(to)}>($x)", channels_first(f"F.adaptive_avg_pool2d(IMAGES, {to})"),
+                {"x": (draw.randint(1, 2), draw.randint(1, 7), draw.randint(1, 7), draw.randint(1, 3))})
 
 
 @kind
 def larger_images(draw):
-    factor = draw.randint(1, 4)
-    return Case(f"upsample2d<{factor}>($x)", channels_first(f"F.interpolate(IMAGES, scale_factor={factor})"),
-                {"x": (draw.randint(1, 2), draw.randint(1, 5), draw.randint(1, 5), draw.randint(1, 4))})
+    image = {"x": (draw.randint(1, 2), draw.randint(1, 5), draw.randint(1, 5), draw.randint(1, 4))}
+    factor, corners = draw.randint(1, 4), draw.random() < 0.5
+    if draw.random() < 0.4:
+        return Case(f"upsample2d<{factor}>($x)", channels_first(f"F.interpolate(IMAGES, scale_factor={factor})"), image)
+    to = draw.randint(1, 9), draw.randint(1, 9)
+    mode = "nn::bilinear_corners" if corners else "nn::bilinear"
+    return Case(f"interpolate2d<{listed(to)}, {mode}>($x)",
+                channels_first(f"F.interpolate(IMAGES, {to}, mode='bilinear', align_corners={corners})"), image)
 
 
 @kind
@@ -386,24 +477,39 @@ def embeddings(draw):
 def norms_of_rows(draw):
     x = a_shape(draw, 2)
     x, eps = (*x[:-1], x[-1] + 1), draw.choice((1e-5, 1e-2))
-    if draw.random() < 0.5:
-        return Case(f'$x | nn::layer_norm<"n", {eps}>', f"F.layer_norm(x, x.shape[-1:], n_weight, n_bias, {eps})",
-                    {"x": x, "n.weight": x[-1:], "n.bias": x[-1:]})
-    return Case(f'$x | nn::rms_norm<"n", {eps}>', f"F.rms_norm(x, x.shape[-1:], n_weight, {eps})",
-                {"x": x, "n.weight": x[-1:]})
+    if draw.random() < 0.3:
+        return Case(f'$x | nn::rms_norm<"n", {eps}>', f"F.rms_norm(x, x.shape[-1:], n_weight, {eps})",
+                    {"x": x, "n.weight": x[-1:]})
+    if draw.random() < 0.3:
+        return Case(f'$x | nn::layer_norm<"n", nn::norm_options{{.eps = {eps}, .affine = false}}>',
+                    f"F.layer_norm(x, x.shape[-1:], eps={eps})", {"x": x})
+    return Case(f'$x | nn::layer_norm<"n", {eps}>', f"F.layer_norm(x, x.shape[-1:], n_weight, n_bias, {eps})",
+                {"x": x, "n.weight": x[-1:], "n.bias": x[-1:]})
 
 
 @kind
 def norms_of_images(draw):
     groups, per_group = draw.randint(1, 3), draw.randint(1, 3)
-    channels, eps = groups * per_group, draw.choice((1e-5, 1e-2))
+    channels, eps, affine = groups * per_group, draw.choice((1e-5, 1e-2)), draw.random() < 0.7
     x = (2, draw.randint(1, 4), draw.randint(2, 4), channels)
-    leaves = {"x": x, "n.weight": (channels,), "n.bias": (channels,)}
-    if draw.random() < 0.5:
-        return Case(f'$x | nn::group_norm<"n", {groups}, {eps}>',
-                    channels_first(f"F.group_norm(IMAGES, {groups}, n_weight, n_bias, {eps})"), leaves)
-    return Case(f'$x | nn::batch_norm<"n", nn::batch_norm_options{{.eps = {eps}}}>',
-                channels_first(f"F.batch_norm(IMAGES, None, None, n_weight, n_bias, True, eps={eps})"), leaves)
+    leaves = {"x": x} | ({"n.weight": (channels,), "n.bias": (channels,)} if affine else {})
+    parameters = "n_weight, n_bias" if affine else "None, None"
+    settings = f".eps = {eps}, .affine = {str(affine).lower()}"
+    layer, in_torch = draw.choice((
+        (f'group_norm<"n", {groups}, nn::norm_options{{{settings}}}>', f"F.group_norm(IMAGES, {groups}, {parameters}, {eps})"),
+        (f'instance_norm<"n", nn::instance_norm_options{{{settings}}}>',
+         f"F.instance_norm(IMAGES, None, None, {parameters}, eps={eps})"),
+        (f'batch_norm<"n", nn::batch_norm_options{{{settings}}}>',
+         f"F.batch_norm(IMAGES, None, None, {parameters}, True, eps={eps})")))
+    return Case(f"$x | nn::{layer}", channels_first(in_torch), leaves)
+
+
+@kind
+def parametric_slopes(draw):
+    x, one = a_shape(draw, 2), draw.random() < 0.5
+    slopes = 1 if one else x[-1]
+    return Case(f'$x | nn::prelu<"act", {slopes}>',
+                f"F.prelu(x.reshape(-1, x.shape[-1]), act_weight).reshape(x.shape)", {"x": x, "act.weight": (slopes,)})
 
 
 @kind
