@@ -863,7 +863,7 @@ constexpr auto y = input<"x", 8, 5, 6, 4> | nn::conv_transpose2d<"up", 6, 2, dou
 // says: padding leaves nothing of what the transposed filter makes
 // shows: fact::in<cairn::fixed_string<3>\{"up"\}>
 // shows: operation<cairn::fixed_string<17>\{"conv_transpose2d"\}, float ?\[8\]\[5\]\[6\]\[3\]
-// shows: extents<4, 2>, cairn::fact::stride_pad_dilate_groups<1, 3, 1, 1>
+// shows: filters<4, 2>, cairn::fact::stride_pad_dilate_groups<1, 3, 1, 1>
 constexpr int padding = 3;  // wrong
 constexpr int padding = 2;  // right
 constexpr auto y = input<"x", 8, 5, 6, 3> | nn::conv_transpose2d<"up", 4, 2, nn::window{.padding = padding}>;
@@ -881,6 +881,14 @@ constexpr auto y = conv_transpose2d<nn::window{.stride = 2}>(input<"x", 8, 5, 6,
 constexpr auto x = input<"x", 8, 5, 6, 3>;  // wrong
 constexpr auto x = input<"x", 8, 30, 3>;    // right
 constexpr auto y = x | nn::conv1d<"conv1", 12, 3>;
+
+// case: shape-mismatch-conv1d-window
+// says: a window over rows \{N, L, C\} has single numbers, because rows have one axis
+// shows: fact::in<cairn::fixed_string<6>\{"conv1"\}>
+// shows: filters<12, 3>, cairn::fact::stride_pad_dilate_groups<1, 2, 1, 1, 1, 1, 1>
+constexpr nn::extents stride{1, 2};  // wrong
+constexpr nn::extents stride{2};     // right
+constexpr auto y = input<"x", 8, 30, 3> | nn::conv1d<"conv1", 12, 3, nn::window{.stride = stride, .padding = 1}>;
 
 // case: shape-mismatch-conv2d-channels
 // says: images \{N, H, W, C\} take filters \{O, C / groups, rows, columns\}
@@ -930,7 +938,7 @@ constexpr auto y = nn::cross_attention<"attn", 4>(input<"x", 2, 7, 12>, input<"m
 // case: shape-mismatch-extents-conv2d
 // says: a tensor has at most 6 extents, each a positive constant
 // shows: fact::in<cairn::fixed_string<\d+>\{"stage.conv1"\}>
-// shows: operation<cairn::fixed_string<7>\{"conv2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>, cairn::fact::extents<0, 3>
+// shows: operation<cairn::fixed_string<7>\{"conv2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>, cairn::fact::filters<0, 3>
 constexpr int results = 0;  // wrong
 constexpr int results = 4;  // right
 constexpr auto y = input<"x", 8, 5, 6, 3> | block<"stage">(nn::conv2d<"conv1", results, 3>);

@@ -1156,7 +1156,7 @@ constexpr auto y = input<"x", 2, 7, 12> | nn::self_attention<"a", 3, nn::attenti
 
 // case: wrong-arguments-pool
 // says: the window of a pool has stride and padding alone
-// shows: dilation<2>, cairn::fact::groups<1>
+// shows: dilation<2, 2>, cairn::fact::groups<1>
 constexpr nn::window apart{.dilation = 2};  // wrong
 constexpr nn::window apart{.stride = 2};    // right
 constexpr auto y = max_pool2d<2, apart>(input<"x", 1, 28, 28, 3>);

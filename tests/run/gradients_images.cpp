@@ -16,6 +16,12 @@ BOOST_AUTO_TEST_CASE(max_pool) {
                          part<"a">)+(square(x | nn::max_pool2d<3, nn::window{.stride = 2, .padding = 1}>) | part<"b">);
   check<loss + weighted(grad(loss, x))>();
 }
+BOOST_AUTO_TEST_CASE(pools_of_pairs) {
+  constexpr nn::window by{.stride = {1, 2}, .padding = {0, 1}};
+  constexpr auto loss =
+      (square(max_pool2d<{1, 3}, by>(square(x))) | part<"a">)+(square(x | nn::avg_pool2d<{2, 3}, by>) | part<"b">);
+  check<loss + weighted(grad(loss, x))>();
+}
 BOOST_AUTO_TEST_CASE(avg_pool) {
   constexpr auto loss = (square(avg_pool2d<2>(square(x))) | part<"a">)+(square(x | nn::global_average) | part<"b">)+(
       square(x | nn::avg_pool2d<3, nn::window{.stride = 1, .padding = 1}>) | part<"c">);

@@ -68,7 +68,7 @@ void check(const kernels& run, const reference::windows& each, std::int64_t wind
   run.unpool({given_back.data(), laid_read.data(), at.data()}, threads);
   run.spread({given_to_all.data(), laid_read.data()}, threads);
   BOOST_TEST_CONTEXT("images " << each.x[1] << " " << each.x[2] << ", channels " << each.x[3] << ", windows "
-                               << each.extent << " " << each.stride << " " << each.padding << ", threads " << threads) {
+                               << each.extent[0] << " " << each.extent[1] << ", threads " << threads) {
     BOOST_TEST((same(out.data(), most) && out.intact()));
     BOOST_TEST((same(alone.data(), most) && alone.intact()));
     BOOST_TEST((same(found.data(), at) && found.intact()));
@@ -92,7 +92,7 @@ void check_pool(std::initializer_list<int> each = {1}) {
                         &run_kernel<cairn::lang::window_scatter_op<P, X[1], X[2]>, Real, made, at>,
                         &run_kernel<cairn::lang::sum_pool_op<P, false>, Real, x>,
                         &run_kernel<cairn::lang::window_spread_op<P, false, X[1], X[2]>, Real, made>};
-  const reference::windows windows{X, P.extent, P.stride, P.padding};
+  const reference::windows windows{X, to, P.extent, P.stride, P.padding};
   for (const int threads : each)
     check<In, Real, cairn::stored_as<P.position_type().type, Real>>(run, windows, to.count(), threads);
 }
@@ -108,6 +108,9 @@ void check_all() {
   check_channels<Real, pooling{3, 1, 1}>(sizes<3, 17>{});
   check_channels<Real, pooling{2, 3, 1}>(sizes<5>{});  // with gaps between the windows
   check_channels<Real, pooling{1, 2}>(sizes<8>{});
+  check_channels<Real, pooling{{3, 1}, {2, 1}, {1, 0}}>(sizes<3>{});
+  check_channels<Real, pooling{{2, 3}, {2, 1}, {0, 1}}>(sizes<9>{});  // windows meet along the width alone
+  check_channels<Real, pooling{{3, 2}, {3, 2}}>(sizes<5>{});          // no windows meet
   check_pool<Real, pooling{6}, shape{1, 6, 6, 5}>();
   check_pool<Real, pooling{4, 1, 2}, shape{2, 1, 2, 3}>();     // windows larger than the image
   check_pool<Real, pooling{17, 5, 8}, shape{1, 19, 11, 2}>();  // more positions than a byte can hold

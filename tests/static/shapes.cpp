@@ -462,6 +462,25 @@ static_assert(of(nn::cross_attention<"a", 6, nn::attention_options{.key_heads = 
               shape{2, 7, 12});
 static_assert(of(t<2, 7, 12> | nn::transformer_block<3> | nn::swiglu<"f", 5>) == shape{2, 7, 12});
 
+// Each extent and each setting of a window may be two numbers: for the height, and for the width.
+constexpr nn::window flat{.stride = {1, 2}, .padding = {0, 3}};
+static_assert(of(conv2d<flat>(t<2, 5, 6, 3>, t<4, 3, 1, 7>)) == shape{2, 5, 3, 4});
+static_assert(of(conv2d<nn::window{.dilation = {2, 1}}>(t<2, 5, 6, 3>, t<4, 3, 2, 3>)) == shape{2, 3, 4, 4});
+static_assert(of(conv_transpose2d<flat>(t<2, 5, 6, 3>, t<3, 4, 1, 7>)) == shape{2, 5, 11, 4});
+static_assert(of(t<2, 5, 6, 3> | nn::conv2d<"c", 4, {1, 7}, flat>) == shape{2, 5, 3, 4} &&
+              of(t<2, 5, 6, 3> | nn::conv_transpose2d_without_bias<"c", 4, {2, 3}>) == shape{2, 6, 8, 4});
+static_assert(of(max_pool2d<{1, 6}, flat>(t<2, 5, 6, 3>)) == shape{2, 5, 4, 3} &&
+              of(avg_pool2d<{2, 3}>(t<2, 5, 6, 3>)) == shape{2, 2, 2, 3} &&
+              of(max_pool2d<{2, 3}, nn::window{.stride = {0, 1}}>(t<2, 5, 6, 3>)) == shape{2, 2, 4, 3});
+static_assert(same(conv2d<nn::window{.stride = {2, 2}}>(t<2, 5, 6, 3>, t<4, 3, 2, 2>),
+                   conv2d<nn::window{.stride = 2}>(t<2, 5, 6, 3>, t<4, 3, 2, 2>)));
+static_assert(!std::is_constructible_v<nn::extents, double>);
+static_assert(refused<misuse::window_of_filter, lang::conv2d_form<{.stride = {1, -1}}>, 3, 4, 2, 2> &&
+              refused<misuse::window_of_filter, lang::conv2d_form<{.dilation = {0, 1}}>, 3, 4, 2, 2> &&
+              refused<misuse::window_of_rows, lang::conv1d_form<{.stride = {1, 2}}>, 3, 4, 2> &&
+              refused<misuse::window_of_rows, lang::conv1d_form<{.padding = {0, 2}}>, 3, 4, 2> &&
+              refused<misuse::window_of_rows, lang::conv1d_form<{.dilation = {1, 2}}>, 3, 4, 2>);
+
 // Pools of images {N, H, W, C}. There are as many windows as fit, and at most half of a window lies outside the image.
 static_assert(of(max_pool2d<2>(t<2, 5, 6, 3>)) == shape{2, 2, 3, 3});
 static_assert(of(avg_pool2d<5>(t<1, 5, 6, 3>)) == shape{1, 1, 1, 3});
@@ -477,8 +496,8 @@ static_assert(breaks<misuse::image>(formed<detail::max_pool_form<2, nn::window{}
               breaks<misuse::factor_of_pixels>(formed<detail::upsample_form<-1>>(t<2, 5, 6, 3>)));
 static_assert(lang::pooling{16}.position_type() == element_type{dtype::u8, 256} &&
               lang::pooling{17}.position_type() == index_below(289));
-template <int Extent, nn::window W>
-constexpr shape pooled = detail::pooling_of<Extent, W>.result(shape{2, 5, 6, 3});
+template <nn::extents Extent, nn::window W>
+constexpr shape pooled = detail::pooling_of(Extent, W).result(shape{2, 5, 6, 3});
 static_assert(pooled<6, {}> == no_shape && pooled<7, {.padding = 1}> == shape{2, 1, 1, 3});
 static_assert(pooled<8, {.padding = 1}> == no_shape);
 static_assert(pooled<3, {.padding = 2}> == no_shape && pooled<2, {.padding = -1}> == no_shape);

@@ -9,9 +9,9 @@
 
 namespace cairn::costs {
 
-/// Describes how a filter moves over images. Index 0 is the height, and index 1 is the width. Lengths are in pixels.
+/// Describes how a filter moves over images. Lengths are in pixels.
 struct motion {
-  int stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1};
+  nn::extents stride = 1, padding = 0, dilation = 1;
   int groups = 1;
 
   friend constexpr bool operator==(const motion&, const motion&) = default;

@@ -5,18 +5,37 @@
 
 namespace cairn::nn {
 
-/// Describes how the window of a convolution or a pool moves, along all axes of the image alike. Lengths are in pixels.
-/// The words are PyTorch's.
+/// Two lengths in pixels, along the height and along the width of images. A single number stands for both lengths, so 3
+/// and {3, 3} are the same extents.
+struct extents {
+  int height, width;
+
+  constexpr extents(int both) : height(both), width(both) {}
+  constexpr extents(int along_height, int along_width) : height(along_height), width(along_width) {}
+  template <std::floating_point Real>
+  extents(Real) = delete;
+  /// Returns the length along an axis: 0 is the height, and 1 is the width.
+  constexpr int operator[](int axis) const { return axis == 0 ? height : width; }
+  friend constexpr bool operator==(const extents&, const extents&) = default;
+};
+
+/// Describes how the window of a convolution or a pool moves. Lengths are in pixels. The words are PyTorch's.
 struct window {
-  int stride = 0;    ///< distance between window positions; 0: 1 for a convolution, the window's extent for a pool
-  int padding = 0;   ///< pixels around the image, with the value 0, or minus infinity if the pool is a maximum
-  int dilation = 1;  ///< distance between neighbouring pixels of the window
-  int groups = 1;    ///< groups of channels; a result of a convolution reads only the channels of its own group
+  extents stride = 0;    ///< distance between window positions; 0: 1 for a convolution, the window's extent for a pool
+  extents padding = 0;   ///< pixels around the image, with the value 0, or minus infinity if the pool is a maximum
+  extents dilation = 1;  ///< distance between neighbouring pixels of the window
+  int groups = 1;        ///< groups of channels; a result of a convolution reads only the channels of its own group
 
   friend constexpr bool operator==(const window&, const window&) = default;
 };
 
 }  // namespace cairn::nn
+
+namespace cairn::detail {
+/// Is true if each of the extents has equal lengths. Messages then show a single number for each of them.
+template <nn::extents... E>
+inline constexpr bool single_numbers = ((E.height == E.width) && ...);
+}  // namespace cairn::detail
 
 namespace cairn::costs {
 
@@ -43,6 +62,8 @@ struct window_axis {
     const std::int64_t i = pixel + padding;
     return {i < extent ? 0 : (i - extent) / stride + 1, std::min(i / stride + 1, windows)};
   }
+  /// Returns the most windows that contain one pixel. The dilation must be 1.
+  constexpr int most_over_pixel() const { return (extent - 1) / stride + 1; }
 };
 
 }  // namespace cairn::costs

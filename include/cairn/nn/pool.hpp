@@ -9,9 +9,11 @@
 namespace cairn {
 
 namespace detail {
-/// The windows of a pool. Without a stride, windows lie side by side.
-template <int Extent, nn::window W>
-inline constexpr pooling pooling_of{Extent, W.stride == 0 ? Extent : W.stride, W.padding};
+/// Returns the windows of a pool. Without a stride, windows lie side by side.
+constexpr pooling pooling_of(nn::extents extent, const nn::window& by) {
+  const auto stride = [&](int axis) { return by.stride[axis] == 0 ? extent[axis] : by.stride[axis]; };
+  return {extent, {stride(0), stride(1)}, by.padding};
+}
 
 /// Returns a mistake if the argument is not an image. Returns sound if the argument is an image, or is a mistake
 /// itself.
@@ -27,8 +29,8 @@ constexpr auto pooled(X x) {
     return problem{};
   } else if constexpr (!wrong<X> && (W.dilation != 1 || W.groups != 1)) {
     using what = fact::operation<Name, tensor_fact<X>>;
-    return mistake<misuse::settings_of_pool, typename X::owner, what, fact::dilation<W.dilation>,
-                   fact::groups<W.groups>>{};
+    return mistake<misuse::settings_of_pool, typename X::owner, what,
+                   fact::dilation<W.dilation.height, W.dilation.width>, fact::groups<W.groups>>{};
   } else if constexpr (result_count<Op, X> > 1) {
     return std::get<0>(make<Op>(x));
   } else {
@@ -36,18 +38,18 @@ constexpr auto pooled(X x) {
   }
 }
 
-template <int Extent, nn::window W>
+template <nn::extents Extent, nn::window W>
 struct max_pool_form : form_of_one<"max_pool2d"> {
   template <an_expression X>
   static constexpr auto body(X x) {
-    return pooled<"max_pool2d", W, max_pool_op<pooling_of<Extent, W>>>(x);
+    return pooled<"max_pool2d", W, max_pool_op<pooling_of(Extent, W)>>(x);
   }
 };
-template <int Extent, nn::window W>
+template <nn::extents Extent, nn::window W>
 struct avg_pool_form : form_of_one<"avg_pool2d"> {
   template <an_expression X>
   static constexpr auto body(X x) {
-    return pooled<"avg_pool2d", W, sum_pool_op<pooling_of<Extent, W>, true>>(x);
+    return pooled<"avg_pool2d", W, sum_pool_op<pooling_of(Extent, W), true>>(x);
   }
 };
 template <int Factor>
@@ -79,19 +81,19 @@ struct global_average_form : form_of_one<"global_average"> {
 };
 }  // namespace detail
 
-/// Computes the largest element of each window of Extent x Extent pixels in x {N, H, W, C}, as F.max_pool2d does.
-/// `max_pool2d<2>(x)` halves height and width. `max_pool2d<3, nn::window{.stride = 2, .padding = 1}>(x)` sets stride
-/// and padding. If several elements of a window are equal, the first one, row by row, gets the gradient. If a window
-/// contains NaN, the result is NaN.
+/// Computes the largest element of each window of pixels in x {N, H, W, C}, as F.max_pool2d does. `max_pool2d<2>(x)`
+/// halves height and width. `max_pool2d<3, nn::window{.stride = 2, .padding = 1}>(x)` sets stride and padding. The
+/// extents of a window are a number or a pair: `max_pool2d<{1, 2}>(x)` halves the width alone. If several elements of a
+/// window are equal, the first one, row by row, gets the gradient. If a window contains NaN, the result is NaN.
 /// Rejects: an x that does not have four axes; a window larger than the padded image; padding of more than half of the
 /// window; dilation and groups.
-template <int Extent, nn::window W = nn::window{}, an_operand X, class... Surplus>
+template <nn::extents Extent, nn::window W = nn::window{}, an_operand X, class... Surplus>
 constexpr lang::applied<detail::max_pool_form<Extent, W>, X, Surplus...> max_pool2d(X, Surplus...) {
   return {};
 }
 
 /// Computes the mean of each window, as F.avg_pool2d does. Padding counts as zeros. Rejects what max_pool2d rejects.
-template <int Extent, nn::window W = nn::window{}, an_operand X, class... Surplus>
+template <nn::extents Extent, nn::window W = nn::window{}, an_operand X, class... Surplus>
 constexpr lang::applied<detail::avg_pool_form<Extent, W>, X, Surplus...> avg_pool2d(X, Surplus...) {
   return {};
 }
@@ -112,9 +114,9 @@ constexpr lang::applied<detail::global_average_form, X, Surplus...> global_avera
 
 namespace nn {
 /// The functions of this file as layers: `nn::max_pool2d<3, nn::window{.stride = 2, .padding = 1}>`.
-template <int Extent, window W = window{}>
+template <extents Extent, window W = window{}>
 inline constexpr detail::form_layer<cairn::detail::max_pool_form<Extent, W>> max_pool2d{};
-template <int Extent, window W = window{}>
+template <extents Extent, window W = window{}>
 inline constexpr detail::form_layer<cairn::detail::avg_pool_form<Extent, W>> avg_pool2d{};
 inline constexpr detail::form_layer<cairn::detail::global_average_form> global_average{};
 template <int Factor>

@@ -115,20 +115,20 @@ struct filter_gradient_op : convolving {
   }
 };
 
-constexpr int stride_of(nn::window by) { return by.stride == 0 ? 1 : by.stride; }
-/// The motion of the window `By` over images. With two axes, the window moves along both axes of an image. With one
-/// axis, the images are rows: a row counts as an image of height 1, and the window moves along the width alone.
-template <nn::window By, int Axes>
-inline constexpr costs::motion motion_of = [] {
+/// Returns the stride of a convolution. A stride of 0 stands for 1.
+constexpr nn::extents stride_of(const nn::window& by) {
+  const auto length = [](int stride) { return stride == 0 ? 1 : stride; };
+  return {length(by.stride.height), length(by.stride.width)};
+}
+/// Returns the motion of the window `by` over images. With two axes, the window moves along both axes of an image. With
+/// one axis, the images are rows: a row counts as an image of height 1, and the window moves along the width alone.
+constexpr costs::motion motion_of(const nn::window& by, int axes) {
+  const auto moved = [axes](nn::extents lengths, int else_along_height) {
+    return axes == 2 ? lengths : nn::extents{else_along_height, lengths.width};
+  };
   // Without std::max, clang would warn about remainders by 0, although groups below 1 are rejected later.
-  costs::motion out{.groups = std::max(By.groups, 1)};
-  for (int axis = 2 - Axes; axis < 2; ++axis) {
-    out.stride[axis] = stride_of(By);
-    out.padding[axis] = By.padding;
-    out.dilation[axis] = By.dilation;
-  }
-  return out;
-}();
+  return {moved(stride_of(by), 1), moved(by.padding, 0), moved(by.dilation, 1), std::max(by.groups, 1)};
+}
 /// Returns the shape {N, 1, W, C} for rows {N, W, C}. Returns the shape of images unchanged.
 constexpr shape as_images(const shape& x) { return x.rank == 4 ? x : shape{x[0], 1, x[1], x[2]}; }
 /// Returns the shape {O, C, 1, columns} for filters {O, C, columns}. Returns the shape of filters of images unchanged.
@@ -152,16 +152,21 @@ struct convolution_form : form_of_two<Name> {
       std::conditional_t<Transposed, misuse::transposed_filter,
                          std::conditional_t<Axes == 1, misuse::filter_of_rows, misuse::filter_of_images>>;
   using room_rule = std::conditional_t<Transposed, misuse::some_image_left, misuse::filter_in_image>;
-  using asked = fact::stride_pad_dilate_groups<stride_of(By), By.padding, By.dilation, By.groups>;
+  static constexpr nn::extents stride = stride_of(By), padding = By.padding, dilation = By.dilation;
+  static constexpr bool single = detail::single_numbers<stride, padding, dilation>;
+  using asked =
+      std::conditional_t<single, fact::stride_pad_dilate_groups<stride.width, padding.width, dilation.width, By.groups>,
+                         fact::stride_pad_dilate_groups<stride.height, stride.width, padding.height, padding.width,
+                                                        dilation.height, dilation.width, By.groups>>;
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   static constexpr int axes = Axes;
-  static constexpr const costs::motion& moves = motion_of<By, Axes>;
+  static constexpr costs::motion moves = motion_of(By, Axes);
   /// Returns the shape of the filters of a layer that reads `in` channels and makes `out` channels. The second extent
   /// is 0 if the groups do not divide the channels on that side.
-  static constexpr shape filters(int in, int out, int extent) {
+  static constexpr shape filters(int in, int out, nn::extents extent) {
     const int first = Transposed ? in : out, second = Transposed ? out : in, groups = std::max(By.groups, 1);
     const int each = second % groups == 0 ? second / groups : 0;
-    return Axes == 1 ? shape{first, each, extent} : shape{first, each, extent, extent};
+    return Axes == 1 ? shape{first, each, extent.width} : shape{first, each, extent.height, extent.width};
   }
 
   static constexpr shape result_shape(const shape& x, const shape& w) {
@@ -173,16 +178,19 @@ struct convolution_form : form_of_two<Name> {
     const bool fits = x[3] == w[0] && w[0] % moves.groups == 0 && extent(0) > 0 && extent(1) > 0;
     return fits ? shape{x[0], extent(0), extent(1), w[1] * moves.groups} : no_shape;
   }
-  using rules = std::tuple<sound, misuse::window_of_filter, filters_rule, misuse::groups_divide, room_rule>;
+  using rules = std::tuple<sound, misuse::window_of_filter, misuse::window_of_rows, filters_rule, misuse::groups_divide,
+                           room_rule>;
   /// Returns the index in `rules` of the rule that arguments of these shapes break. Returns 0 if the arguments fit.
   /// Filters have PyTorch's layout. A second extent of 0 means that the filters belong to a layer and that groups do
   /// not divide the channels which the layer makes.
   static constexpr int broken_rule(const shape& x, const shape& w) {
-    if (By.stride < 0 || By.padding < 0 || By.dilation < 1 || By.groups < 1) return 1;
-    if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 2;
-    if (x[-1] % moves.groups != 0 || w[0] % moves.groups != 0 || w[1] == 0) return 3;
-    if (x[-1] != (Transposed ? w[0] : w[1] * By.groups)) return 2;
-    return result_shape(as_images(x), as_filters(w)).valid() ? 0 : 4;
+    const auto least = [](nn::extents lengths) { return std::min(lengths.height, lengths.width); };
+    if (least(By.stride) < 0 || least(By.padding) < 0 || least(By.dilation) < 1 || By.groups < 1) return 1;
+    if (Axes == 1 && !single) return 2;
+    if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 3;
+    if (x[-1] % moves.groups != 0 || w[0] % moves.groups != 0 || w[1] == 0) return 4;
+    if (x[-1] != (Transposed ? w[0] : w[1] * By.groups)) return 3;
+    return result_shape(as_images(x), as_filters(w)).valid() ? 0 : 5;
   }
   template <an_expression X, an_expression W>
   static constexpr auto body(X x, W w) {

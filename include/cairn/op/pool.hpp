@@ -6,20 +6,25 @@
 
 namespace cairn::lang {
 
-/// The square windows of a pool. `extent` is the side of a window in pixels. `stride` is the distance between
+/// The windows of a pool. `extent` is the height and width of a window in pixels. `stride` is the distance between
 /// neighbouring windows in pixels. The first window begins `padding` pixels outside of the image.
 struct pooling {
-  int extent, stride = extent, padding = 0;
+  nn::extents extent, stride = extent, padding = 0;
 
-  constexpr costs::window_axis along() const { return {extent, stride, padding}; }
-  constexpr bool is_valid() const { return extent > 0 && stride > 0 && padding >= 0 && 2 * padding <= extent; }
+  /// Returns how the window moves along an axis: 0 is the height, and 1 is the width.
+  constexpr costs::window_axis along(int axis) const { return {extent[axis], stride[axis], padding[axis]}; }
   constexpr shape result(shape x) const {
-    if (x.rank != 4 || !is_valid()) return no_shape;
-    x.extent[1] = along().count(x.extent[1]);
-    x.extent[2] = along().count(x.extent[2]);
-    return x.extent[1] > 0 && x.extent[2] > 0 ? x : no_shape;
+    if (x.rank != 4) return no_shape;
+    for (int axis = 0; axis < 2; ++axis) {
+      const costs::window_axis moves = along(axis);
+      const bool is_valid =
+          moves.extent > 0 && moves.stride > 0 && moves.padding >= 0 && 2 * moves.padding <= moves.extent;
+      x.extent[1 + axis] = is_valid ? moves.count(x.extent[1 + axis]) : 0;
+      if (x.extent[1 + axis] == 0) return no_shape;
+    }
+    return x;
   }
-  constexpr int position_count() const { return extent * extent; }
+  constexpr int position_count() const { return extent.height * extent.width; }
   /// Returns the type of positions in a window, which are counted row by row. The type is a byte if a window has at
   /// most 256 positions.
   constexpr element_type position_type() const {
@@ -32,7 +37,10 @@ struct pooling {
 template <pooling P>
 struct pooling_op : op {
   using rule = misuse::window_in_image;
-  using asked = fact::window<P.extent, P.stride, P.padding>;
+  using asked = std::conditional_t<detail::single_numbers<P.extent, P.stride, P.padding>,
+                                   fact::window<P.extent.width, P.stride.width, P.padding.width>,
+                                   fact::window<P.extent.height, P.extent.width, P.stride.height, P.stride.width,
+                                                P.padding.height, P.padding.width>>;
   static constexpr reading reads(int i, const auto&...) {
     return {.numbers = i == 0 ? reading::as_stored : reading::as_float};
   }
