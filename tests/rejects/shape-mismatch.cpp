@@ -12,7 +12,8 @@
 // fit the axis that they index, axes and reshapes. Joining, slicing and padding have their own sentences, and so have
 // extents that are not positive or not below 2^31. Filters of convolutions and windows of pools have their own
 // sentences, too. Their notes show the settings in the orders `stride_pad_dilate_groups<2, 1, 1, 1>` and
-// `window<extent, stride, padding>`.
+// `window<extent, stride, padding>`. If a setting has two numbers, all settings but the groups are shown as two numbers:
+// that of the height, and that of the width. A padding of `nn::same` is shown as -1.
 
 #include "cairn/check/model.hpp"
 #include "cairn/lang/tiled.hpp"
@@ -875,6 +876,15 @@ constexpr auto w = param<"w", 4, 3, 2, 2>;  // wrong
 constexpr auto w = param<"w", 3, 4, 2, 2>;  // right
 constexpr auto y = conv_transpose2d<nn::window{.stride = 2}>(input<"x", 8, 5, 6, 3>, w);
 
+// case: shape-mismatch-conv-transpose2d-output-padding
+// says: output_padding is for conv_transpose2d: at least 0, below stride or dilation
+// shows: fact::in<cairn::fixed_string<3>\{"up"\}>
+// shows: filters<4, 3>, cairn::fact::stride_pad_dilate_groups<2, 1, 1, 1>
+constexpr int more = 2;  // wrong
+constexpr int more = 1;  // right
+constexpr nn::window doubling{.stride = 2, .padding = 1, .output_padding = more};
+constexpr auto y = input<"x", 8, 5, 6, 3> | nn::conv_transpose2d<"up", 4, 3, doubling>;
+
 // case: shape-mismatch-conv1d-rank
 // says: rows \{N, L, C\} take filters \{O, C / groups, extent\}
 // shows: float ?\[8\]\[5\]\[6\]\[3\]
@@ -909,6 +919,15 @@ constexpr auto y = input<"x", 8, 5, 6, 3> | ckpt<"c">(layer(filtered) | nn::relu
 constexpr int groups = 4;  // wrong
 constexpr int groups = 3;  // right
 constexpr auto y = input<"x", 8, 5, 7, 6> | nn::conv2d<"conv1", 12, 3, nn::window{.padding = 1, .groups = groups}>;
+
+// case: shape-mismatch-conv2d-same
+// says: a padding of nn::same takes a stride of 1, in conv2d and conv1d alone
+// shows: operation<cairn::fixed_string<13>\{"conv2d\(x, w\)"\}, float ?\[8\]\[5\]\[6\]\[3\]
+// shows: stride_pad_dilate_groups<2, -1, 1, 1>
+constexpr int stride = 2;  // wrong
+constexpr int stride = 1;  // right
+constexpr nn::window kept{.stride = stride, .padding = nn::same};
+constexpr auto y = conv2d<kept>(input<"x", 8, 5, 6, 3>, param<"w", 4, 3, 2, 2>);
 
 // case: shape-mismatch-conv2d-settings
 // says: a window has no stride or padding below 0, and no dilation or groups below 1

@@ -26,6 +26,16 @@ BOOST_AUTO_TEST_CASE(with_pairs) {
   check<with_penalty<weighted(square(conv2d<by>(image, filters))), image, filters>()>();
   check<with_penalty<weighted(square(conv_transpose2d<by>(image, filters))), image, filters>()>();
 }
+BOOST_AUTO_TEST_CASE(with_same_padding) {
+  constexpr auto filters = param<"filters", 2, 2, 2, 4>;
+  constexpr nn::window by{.padding = nn::same, .dilation = {3, 1}};
+  check<with_penalty<weighted(square(conv2d<by>(image, filters))), image, filters>()>();
+}
+BOOST_AUTO_TEST_CASE(with_output_padding) {
+  constexpr auto filters = param<"filters", 2, 2, 2, 2>;
+  constexpr nn::window by{.stride = {3, 1}, .padding = 1, .dilation = {1, 3}, .output_padding = 2};
+  check<with_penalty<weighted(square(conv_transpose2d<by>(image, filters))), image, filters>()>();
+}
 BOOST_AUTO_TEST_CASE(transposed) {
   constexpr auto filters = param<"filters", 2, 3, 2, 2>;
   constexpr auto y = conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(image, filters);

@@ -204,6 +204,11 @@ BOOST_AUTO_TEST_CASE(convolutions) {
       param<"x", 2, 5, 6, 3>, param<"w", 4, 3, 2, 3>)>("conv2d_pairs");
   agrees<conv_transpose2d<nn::window{.stride = {1, 3}, .padding = {1, 0}}>(
       param<"x", 2, 4, 3, 4>, param<"w", 4, 2, 3, 2>)>("conv_transpose2d_pairs");
+  agrees<conv2d<nn::window{.padding = nn::same, .dilation = {3, 1}}>(param<"x", 2, 5, 6, 3>, param<"w", 4, 3, 2, 4>)>(
+      "conv2d_same");
+  agrees<conv1d<nn::window{.padding = nn::same, .groups = 2}>(param<"x", 2, 7, 4>, param<"w", 6, 2, 4>)>("conv1d_same");
+  constexpr nn::window more{.stride = {3, 1}, .padding = 1, .dilation = {1, 3}, .output_padding = 2};
+  agrees<conv_transpose2d<more>(param<"x", 2, 4, 3, 6>, param<"w", 6, 4, 3, 2>)>("conv_transpose2d_more");
   agrees<conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(param<"x", 2, 4, 3, 6>, param<"w", 6, 4, 3, 3>)>(
       "conv_transpose2d");
   agrees<conv_transpose2d<nn::window{.stride = 3, .dilation = 2, .groups = 3}>(

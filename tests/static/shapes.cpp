@@ -481,6 +481,28 @@ static_assert(refused<misuse::window_of_filter, lang::conv2d_form<{.stride = {1,
               refused<misuse::window_of_rows, lang::conv1d_form<{.padding = {0, 2}}>, 3, 4, 2> &&
               refused<misuse::window_of_rows, lang::conv1d_form<{.dilation = {1, 2}}>, 3, 4, 2>);
 
+// A padding of nn::same keeps height and width, whatever the extents of the filter are.
+constexpr nn::window kept{.padding = nn::same}, kept_apart{.padding = nn::same, .dilation = {3, 2}};
+static_assert(of(conv2d<kept>(t<2, 5, 6, 3>, t<4, 3, 2, 5>)) == shape{2, 5, 6, 4} &&
+              of(conv2d<kept_apart>(t<2, 5, 6, 3>, t<4, 3, 4, 1>)) == shape{2, 5, 6, 4} &&
+              of(t<2, 5, 6, 3> | nn::conv2d<"c", 4, {1, 8}, kept>) == shape{2, 5, 6, 4} &&
+              of(t<2, 9, 4> | nn::conv1d<"c", 5, 4, kept>) == shape{2, 9, 5});
+static_assert(same(conv2d<kept>(t<2, 5, 6, 3>, t<4, 3, 1, 1>), conv2d(t<2, 5, 6, 3>, t<4, 3, 1, 1>)));
+static_assert(lang::motion_of(kept_apart, 2, shape{4, 3, 2, 2}) ==
+              costs::motion{.padding = 1, .dilation = {3, 2}, .more = {1, 0}});
+static_assert(refused<misuse::same_padding, lang::conv2d_form<{.stride = {1, 2}, .padding = nn::same}>, 3, 4, 2, 2> &&
+              refused<misuse::same_padding, lang::conv_transpose2d_form<{.padding = nn::same}>, 4, 3, 2, 2> &&
+              refused<misuse::window_of_filter, lang::conv2d_form<{.padding = {nn::same.height, 1}}>, 3, 4, 2, 2>);
+// A transposed convolution may make more pixels at the end of its result.
+constexpr nn::window wider{.stride = {2, 1}, .dilation = {1, 3}, .output_padding = {1, 2}};
+static_assert(of(conv_transpose2d<wider>(t<2, 4, 3, 6>, t<6, 5, 3, 2>)) == shape{2, 10, 8, 5});
+template <nn::window By>
+constexpr bool refuses_more = refused<misuse::output_padding, lang::conv_transpose2d_form<By>, 4, 3, 2, 2>;
+static_assert(refuses_more<{.output_padding = 1}> && refuses_more<{.stride = 2, .output_padding = {1, 2}}> &&
+              refuses_more<{.stride = 2, .output_padding = {-1, 1}}> &&
+              !refuses_more<{.stride = {1, 2}, .output_padding = {0, 1}}>);
+static_assert(refused<misuse::output_padding, lang::conv2d_form<{.stride = 2, .output_padding = 1}>, 3, 4, 2, 2>);
+
 // Pools of images {N, H, W, C}. There are as many windows as fit, and at most half of a window lies outside the image.
 static_assert(of(max_pool2d<2>(t<2, 5, 6, 3>)) == shape{2, 2, 3, 3});
 static_assert(of(avg_pool2d<5>(t<1, 5, 6, 3>)) == shape{1, 1, 1, 3});

@@ -3,6 +3,9 @@
 
 #include "cairn/cost/parts.hpp"
 
+#include <concepts>
+#include <limits>
+
 namespace cairn::nn {
 
 /// Two lengths in pixels, along the height and along the width of images. A single number stands for both lengths, so 3
@@ -19,12 +22,17 @@ struct extents {
   friend constexpr bool operator==(const extents&, const extents&) = default;
 };
 
+/// The padding with which conv2d and conv1d keep the height and the width of their argument. If the pixels of padding
+/// are odd in number, the last pixel is at the end. A negative length serves as the mark.
+inline constexpr extents same{std::numeric_limits<int>::min()};
+
 /// Describes how the window of a convolution or a pool moves. Lengths are in pixels. The words are PyTorch's.
 struct window {
   extents stride = 0;    ///< distance between window positions; 0: 1 for a convolution, the window's extent for a pool
   extents padding = 0;   ///< pixels around the image, with the value 0, or minus infinity if the pool is a maximum
   extents dilation = 1;  ///< distance between neighbouring pixels of the window
   int groups = 1;        ///< groups of channels; a result of a convolution reads only the channels of its own group
+  extents output_padding = 0;  ///< pixels that conv_transpose2d adds at the end of the height and the width
 
   friend constexpr bool operator==(const window&, const window&) = default;
 };
@@ -40,14 +48,19 @@ inline constexpr bool single_numbers = ((E.height == E.width) && ...);
 namespace cairn::costs {
 
 /// Windows along one axis of an image, `stride` pixels apart. Lengths are in pixels. The first window begins `padding`
-/// pixels before the image.
+/// pixels before the image. The padding after the image has `padding + more` pixels. A negative `more` means that the
+/// last windows that would fit are left out.
 struct window_axis {
-  int extent, stride = 1, padding = 0, dilation = 1;
+  int extent, stride = 1, padding = 0, dilation = 1, more = 0;
 
   /// Returns how many windows fit over `pixels` pixels and their padding.
   constexpr int count(int pixels) const {
-    const int room = pixels + 2 * padding - dilation * (extent - 1) - 1;
+    const int room = pixels + 2 * padding + more - dilation * (extent - 1) - 1;
     return room < 0 ? 0 : room / stride + 1;
+  }
+  /// Returns over how many pixels exactly `windows` windows and no pixel more fit, without the padding.
+  constexpr int pixels(int windows) const {
+    return (windows - 1) * stride + dilation * (extent - 1) + 1 - 2 * padding - more;
   }
   /// Returns the pixel that the window number `window` begins with. It may be outside of the image.
   constexpr std::int64_t first_pixel(std::int64_t window) const { return window * stride - padding; }
