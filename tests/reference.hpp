@@ -198,7 +198,7 @@ void rotary(const Real* x, const std::int32_t* at, Real* out, int rows, int peri
 /// stands at `position` of window w. There are `result` windows.
 struct windows {
   shape x, result;
-  nn::extents extent, stride, padding;
+  nn::extents extent, stride, padding, dilation;
 
   template <class Visit>
   void operator()(Visit visit) const {
@@ -208,8 +208,8 @@ struct windows {
         for (int column = 0; column < result[2]; ++column)
           for (int channel = 0; channel < x[3]; ++channel, ++window)
             for (int position = 0; position < extent[0] * extent[1]; ++position) {
-              const int i = row * stride[0] - padding[0] + position / extent[1];
-              const int j = column * stride[1] - padding[1] + position % extent[1];
+              const int i = row * stride[0] - padding[0] + position / extent[1] * dilation[0];
+              const int j = column * stride[1] - padding[1] + position % extent[1] * dilation[1];
               if (i < 0 || i >= x[1] || j < 0 || j >= x[2]) continue;
               visit(window, static_cast<std::size_t>(((image * x[1] + i) * x[2] + j) * x[3] + channel), position);
             }

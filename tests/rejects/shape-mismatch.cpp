@@ -12,7 +12,7 @@
 // fit the axis that they index, axes and reshapes. Joining, slicing and padding have their own sentences, and so have
 // extents that are not positive or not below 2^31. Filters of convolutions and windows of pools have their own
 // sentences, too. Their notes show the settings in the orders `stride_pad_dilate_groups<2, 1, 1, 1>` and
-// `window<extent, stride, padding>`. If a setting has two numbers, all settings but the groups are shown as two numbers:
+// `window<extent, stride, padding, dilation>`. If a setting has two numbers, all settings but the groups are shown as two numbers:
 // that of the height, and that of the width. A padding of `nn::same` is shown as -1.
 
 #include "cairn/check/model.hpp"
@@ -937,6 +937,14 @@ constexpr int groups = 0;  // wrong
 constexpr int groups = 1;  // right
 constexpr auto y = conv2d<nn::window{.groups = groups}>(input<"x", 8, 5, 6, 3>, param<"w", 4, 3, 2, 2>);
 
+// case: shape-mismatch-conv2d-settings-of-pools
+// says: ceil_mode and count_include_pad are for pools, not for convolutions
+// shows: fact::in<cairn::fixed_string<6>\{"conv1"\}>
+// shows: operation<cairn::fixed_string<\d+>\{"conv2d"\}, float ?\[8\]\[5\]\[6\]\[3\]
+constexpr nn::window halving{.stride = 2, .ceil_mode = true};  // wrong
+constexpr nn::window halving{.stride = 2, .padding = 1};       // right
+constexpr auto y = input<"x", 8, 5, 6, 3> | nn::conv2d<"conv1", 8, 2, halving>;
+
 // case: shape-mismatch-conv2d-window
 // says: a filter, dilated, is no larger than the image, padded
 // shows: fact::in<cairn::fixed_string<\d+>\{"stage.conv1"\}>
@@ -1012,18 +1020,18 @@ constexpr auto x = input<"x", 1, 3>;  // right
 constexpr auto y = x | block<"block">(nn::layer_norm<"ln">);
 
 // case: shape-mismatch-pool-padding
-// says: a window<extent, stride, padding> lies in the padded image
+// says: a window<extent, stride, padding, dilation> lies in the padded image
 // shows: operation<cairn::fixed_string<14>\{"avg_pool2d\(x\)"\}, float ?\[8\]\[5\]\[6\]\[3\]>
-// shows: window<3, 2, 2>
+// shows: window<3, 2, 2, 1>
 constexpr int padding = 2;  // wrong
 constexpr int padding = 1;  // right
 constexpr auto y = avg_pool2d<3, nn::window{.stride = 2, .padding = padding}>(input<"x", 8, 5, 6, 3>);
 
 // case: shape-mismatch-pool-window
-// says: a window<extent, stride, padding> lies in the padded image
+// says: a window<extent, stride, padding, dilation> lies in the padded image
 // shows: fact::in<cairn::fixed_string<5>\{"down"\}>
 // shows: operation<cairn::fixed_string<23>\{"max_pool2d\(argument 0\)"\}, float ?\[8\]\[5\]\[6\]\[3\]>
-// shows: window<6, 6, 0>
+// shows: window<6, 6, 0, 1>
 constexpr int extent = 6;  // wrong
 constexpr int extent = 5;  // right
 constexpr auto y = input<"x", 8, 5, 6, 3> | block<"down">(nn::max_pool2d<extent>);

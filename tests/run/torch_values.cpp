@@ -259,6 +259,12 @@ BOOST_AUTO_TEST_CASE(embeddings_and_positions) {
 BOOST_AUTO_TEST_CASE(pools) {
   constexpr auto x = param<"x", 2, 5, 6, 3>;
   agrees<max_pool2d<2>(x)>("max_pool2d");
+  constexpr nn::window apart{.stride = {1, 2}, .padding = {1, 0}, .dilation = {2, 1}, .ceil_mode = true};
+  agrees<max_pool2d<2, apart>(relu(param<"x", 2, 5, 7, 3>))>("max_pool2d_ceil");
+  constexpr nn::window over{.stride = {2, 3}, .padding = 1, .ceil_mode = true};
+  agrees<avg_pool2d<3, over>(param<"x", 2, 6, 6, 3>)>("avg_pool2d_ceil");
+  constexpr nn::window without_padding{.stride = 2, .padding = 1, .ceil_mode = true, .count_include_pad = false};
+  agrees<avg_pool2d<{3, 2}, without_padding>(param<"x", 2, 6, 5, 3>)>("avg_pool2d_without_padding");
   agrees<max_pool2d<{1, 3}, nn::window{.stride = {2, 1}, .padding = {0, 1}}>(x)>("max_pool2d_pairs");
   agrees<avg_pool2d<{3, 2}, nn::window{.stride = {1, 2}, .padding = {1, 0}}>(x)>("avg_pool2d_pairs");
   agrees<max_pool2d<3, nn::window{.stride = 2, .padding = 1}>(relu(x))>("max_pool2d_ties");

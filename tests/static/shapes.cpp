@@ -519,11 +519,36 @@ static_assert(breaks<misuse::image>(formed<detail::max_pool_form<2, nn::window{}
 static_assert(lang::pooling{16}.position_type() == element_type{dtype::u8, 256} &&
               lang::pooling{17}.position_type() == index_below(289));
 template <nn::extents Extent, nn::window W>
-constexpr shape pooled = detail::pooling_of(Extent, W).result(shape{2, 5, 6, 3});
+constexpr shape pooled = [](const shape& x) { return detail::pooling_of(Extent, W, x).result(x); }(shape{2, 5, 6, 3});
 static_assert(pooled<6, {}> == no_shape && pooled<7, {.padding = 1}> == shape{2, 1, 1, 3});
 static_assert(pooled<8, {.padding = 1}> == no_shape);
 static_assert(pooled<3, {.padding = 2}> == no_shape && pooled<2, {.padding = -1}> == no_shape);
 static_assert(pooled<0, {}> == no_shape && pooled<2, {.stride = -1}> == no_shape);
+static_assert(pooled<2, {.dilation = {4, 5}}> == shape{2, 1, 1, 3} && pooled<2, {.dilation = {5, 1}}> == no_shape);
+// In ceil_mode, a last window begins within the image or before it, and reaches over the end of the padded image.
+static_assert(pooled<2, {.ceil_mode = true}> == shape{2, 3, 3, 3} &&
+              pooled<6, {.ceil_mode = true}> == shape{2, 1, 1, 3});
+static_assert(pooled<1, {.stride = 3, .ceil_mode = true}> == shape{2, 2, 2, 3});  // a third one would begin behind
+static_assert(pooled<3, {.stride = {3, 2}, .padding = 1, .dilation = {1, 2}, .ceil_mode = true}> == shape{2, 2, 3, 3});
+static_assert(pooled<{7, 9}, {.stride = {3, 3}, .ceil_mode = true}> == no_shape &&
+              pooled<{7, 8}, {.stride = {3, 3}, .ceil_mode = true}> == shape{2, 1, 1, 3});
+static_assert(same(max_pool2d<2, nn::window{.ceil_mode = true}>(t<2, 4, 6, 3>), max_pool2d<2>(t<2, 4, 6, 3>)) &&
+              !same(max_pool2d<2, nn::window{.ceil_mode = true}>(t<2, 5, 6, 3>), max_pool2d<2>(t<2, 5, 6, 3>)));
+template <nn::window W>
+constexpr bool refused_by_max = breaks<misuse::settings_of_pool>(formed<detail::max_pool_form<2, W>>(t<2, 5, 6, 3>));
+template <nn::window W>
+constexpr bool refused_by_avg = breaks<misuse::settings_of_pool>(formed<detail::avg_pool_form<2, W>>(t<2, 5, 6, 3>));
+static_assert(!refused_by_max<{.dilation = 2, .ceil_mode = true}> && refused_by_max<{.count_include_pad = false}> &&
+              refused_by_max<{.groups = 3}> && refused_by_max<{.padding = nn::same}> &&
+              refused_by_max<{.output_padding = 1}>);
+static_assert(!refused_by_avg<{.padding = 1, .ceil_mode = true, .count_include_pad = false}> &&
+              refused_by_avg<{.dilation = 2}> && refused_by_avg<{.groups = 3}> &&
+              refused_by_avg<{.padding = nn::same}>);
+static_assert(refused<misuse::settings_of_convolution, lang::conv2d_form<{.ceil_mode = true}>, 3, 4, 2, 2> &&
+              refused<misuse::settings_of_convolution, lang::conv1d_form<{.count_include_pad = false}>, 3, 4, 2>);
+static_assert(breaks<misuse::window_in_image>(
+    formed<detail::avg_pool_form<9, nn::window{.stride = 2, .ceil_mode = true, .count_include_pad = false}>>(
+        t<2, 5, 30, 3>)));
 static_assert(lang::pooling{2}.result(shape{5, 6, 3}) == no_shape && lang::pooling{2}.result(shape{}) == no_shape);
 static_assert(lang::window_scatter_op<lang::pooling{2}, 5, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) ==
               shape{2, 5, 6, 3});

@@ -32,7 +32,9 @@ struct window {
   extents padding = 0;   ///< pixels around the image, with the value 0, or minus infinity if the pool is a maximum
   extents dilation = 1;  ///< distance between neighbouring pixels of the window
   int groups = 1;        ///< groups of channels; a result of a convolution reads only the channels of its own group
-  extents output_padding = 0;  ///< pixels that conv_transpose2d adds at the end of the height and the width
+  extents output_padding = 0;     ///< pixels that conv_transpose2d adds at the end of the height and the width
+  bool ceil_mode = false;         ///< the last windows of a pool may reach over the end of the padded image
+  bool count_include_pad = true;  ///< the mean of a window counts its pixels of padding
 
   friend constexpr bool operator==(const window&, const window&) = default;
 };
@@ -53,30 +55,38 @@ namespace cairn::costs {
 struct window_axis {
   int extent, stride = 1, padding = 0, dilation = 1, more = 0;
 
+  /// Returns the distance from the first to the last pixel of a window, both included.
+  constexpr int span() const { return dilation * (extent - 1) + 1; }
   /// Returns how many windows fit over `pixels` pixels and their padding.
   constexpr int count(int pixels) const {
-    const int room = pixels + 2 * padding + more - dilation * (extent - 1) - 1;
+    const int room = pixels + 2 * padding + more - span();
     return room < 0 ? 0 : room / stride + 1;
   }
-  /// Returns over how many pixels exactly `windows` windows and no pixel more fit, without the padding.
-  constexpr int pixels(int windows) const {
-    return (windows - 1) * stride + dilation * (extent - 1) + 1 - 2 * padding - more;
+  /// Returns how many pixels one more window lacks after `pixels` pixels and their padding. Returns 0 if no pixel is left
+  /// for this window, or if this window would begin after the image.
+  constexpr int lacking(int pixels) const {
+    const int room = pixels + 2 * padding - span();
+    const int lacks = room < 0 ? -room : (stride - room % stride) % stride;
+    return lacks < stride && room + lacks < pixels + padding ? lacks : 0;
   }
+  /// Returns over how many pixels exactly `windows` windows and no pixel more fit, without the padding.
+  constexpr int pixels(int windows) const { return (windows - 1) * stride + span() - 2 * padding - more; }
   /// Returns the pixel that the window number `window` begins with. It may be outside of the image.
   constexpr std::int64_t first_pixel(std::int64_t window) const { return window * stride - padding; }
-  /// Returns which of the window's pixels are within an image of `pixels` pixels. The dilation must be 1.
+  /// Returns which of the window's pixels are within an image of `pixels` pixels.
   constexpr range within(std::int64_t window, std::int64_t pixels) const {
     const std::int64_t first = first_pixel(window);
-    if (padding == 0) return {0, extent};
-    return {std::max<std::int64_t>(0, -first), std::min<std::int64_t>(extent, pixels - first)};
+    if (padding == 0 && more == 0) return {0, extent};
+    return {std::max<std::int64_t>(0, (dilation - 1 - first) / dilation),
+            std::min<std::int64_t>(extent, (dilation - 1 + pixels - first) / dilation)};
   }
-  /// Returns which of `windows` windows contain the pixel. The dilation must be 1.
+  /// Returns which of `windows` windows span the pixel. With a dilation, the pixel may lie between their pixels.
   constexpr range windows_over(std::int64_t pixel, std::int64_t windows) const {
     const std::int64_t i = pixel + padding;
-    return {i < extent ? 0 : (i - extent) / stride + 1, std::min(i / stride + 1, windows)};
+    return {i < span() ? 0 : (i - span()) / stride + 1, std::min(i / stride + 1, windows)};
   }
-  /// Returns the most windows that contain one pixel. The dilation must be 1.
-  constexpr int most_over_pixel() const { return (extent - 1) / stride + 1; }
+  /// Returns the most windows that span one pixel.
+  constexpr int most_over_pixel() const { return (span() - 1) / stride + 1; }
 };
 
 }  // namespace cairn::costs

@@ -17,6 +17,12 @@ struct pooled_images {
   std::int64_t work() const { return 40 * count * channels * (height * width + rows * columns); }
 };
 
+/// Returns the distance from the first position of a window to the position in row i and column j.
+template <lang::pooling P>
+constexpr std::int64_t distance_in_window(const pooled_images& x, std::int64_t i, std::int64_t j) {
+  return (i * P.dilation.height * x.width + j * P.dilation.width) * x.channels;
+}
+
 /// Calls visit(to, corner, tall, wide) for each window: where its result begins, where its first position lies, and
 /// which rows and columns of it are within the image.
 template <lang::pooling P, class Visit>
@@ -51,7 +57,7 @@ template <lang::pooling P, class In, class Made, class At>
       auto found = vec::fill_whole(static_cast<int>(tall.begin * P.extent.width + wide.begin));
       for (auto i = tall.begin; i < tall.end; ++i) {
         for (auto j = wide.begin; j < wide.end; ++j) {
-          const vec next = load_row_as<real>(in + corner + (i * x.width + j) * x.channels, c, x.channels);
+          const vec next = load_row_as<real>(in + corner + distance_in_window<P>(x, i, j), c, x.channels);
           const auto taken = greater(next, most) | ~equal(next, next);
           most = select(taken, next, most);
           found = vec::select_whole(taken, vec::fill_whole(static_cast<int>(i * P.extent.width + j)), found);
@@ -77,7 +83,7 @@ template <lang::pooling P, class In, class Made, class At>
       for (auto i = tall.begin; i < tall.end; ++i) {
         for (auto j = wide.begin; j < wide.end; ++j) {
           const auto here = wanted == vec::fill_whole(static_cast<int>(i * P.extent.width + j));
-          found = select(here, load_row_as<real>(in + corner + (i * x.width + j) * x.channels, c, x.channels), found);
+          found = select(here, load_row_as<real>(in + corner + distance_in_window<P>(x, i, j), c, x.channels), found);
         }
       }
       store_row(found, out + to, c, x.channels);
@@ -108,7 +114,7 @@ template <lang::pooling P, class In, class Made>
     for (std::int64_t c = 0; c < x.channels; c += vec::width) {
       const vec sum =
           sum_of_window<vec, P.position_count()>(tall.end - tall.begin, wide.end - wide.begin, [&](auto i, auto j) {
-            return load_row_as<sum_of<In>>(in + corner + ((tall.begin + i) * x.width + wide.begin + j) * x.channels, c,
+            return load_row_as<sum_of<In>>(in + corner + distance_in_window<P>(x, tall.begin + i, wide.begin + j), c,
                                            x.channels);
           });
       store_row(sum * vec::fill(share), out + to, c, x.channels);
@@ -122,15 +128,16 @@ template <lang::pooling P, class Made, class Of>
 void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
   using vec = lanes<sum_of<Made>>;
   constexpr costs::window_axis down = P.along(0), along = P.along(1);
-  if constexpr (down.stride >= down.extent && along.stride >= along.extent) {  // no two windows meet
-    if (x.rows * down.extent != x.height || x.columns * along.extent != x.width || P.padding != nn::extents{0})
+  if constexpr (down.stride >= down.span() && along.stride >= along.span()) {  // no two windows meet
+    if (x.rows * down.extent != x.height || x.columns * along.extent != x.width || P.padding != nn::extents{0} ||
+        P.more != nn::extents{0})
       std::fill_n(out, x.count * x.height * x.width * x.channels, Made{});
     over_windows<P>(x, threads, [=, &x](std::int64_t from, std::int64_t corner, costs::range tall, costs::range wide) {
       for (std::int64_t c = 0; c < x.channels; c += vec::width) {
         const auto at = of(from, c);
         for (auto i = tall.begin; i < tall.end; ++i)
           for (auto j = wide.begin; j < wide.end; ++j)
-            store_row(at(static_cast<int>(i * P.extent.width + j)), out + corner + (i * x.width + j) * x.channels, c,
+            store_row(at(static_cast<int>(i * P.extent.width + j)), out + corner + distance_in_window<P>(x, i, j), c,
                       x.channels);
       }
     });
@@ -142,10 +149,12 @@ void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
         for (std::int64_t pixel = 0; pixel < x.width; ++pixel) {
           const costs::range wide = along.windows_over(pixel, x.columns);
           for (std::int64_t c = 0; c < x.channels; c += vec::width) {
-            const auto at = [&](auto k, auto l) {
+            const auto at = [&](auto k, auto l) -> vec {
               const auto i = tall.begin + k, j = wide.begin + l;
               const auto below = y - down.first_pixel(i), right = pixel - along.first_pixel(j);
-              return of(((image + i) * x.columns + j) * x.channels, c)(static_cast<int>(below * along.extent + right));
+              if (below % down.dilation != 0 || right % along.dilation != 0) return vec::fill(0);  // not in the window
+              const auto position = below / down.dilation * along.extent + right / along.dilation;
+              return of(((image + i) * x.columns + j) * x.channels, c)(static_cast<int>(position));
             };
             constexpr int most = down.most_over_pixel() * along.most_over_pixel();
             const vec sum = sum_of_window<vec, most>(tall.end - tall.begin, wide.end - wide.begin, at);

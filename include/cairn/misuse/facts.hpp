@@ -24,7 +24,7 @@ template <int N>
 struct parts;
 template <std::int64_t... Extents>
 struct extents;
-template <int... ExtentStridePadding>  // each is a single number, or each is a height and a width
+template <int... ExtentStridePaddingDilation>  // each is a single number, or each is a height and a width
 struct window;
 template <int Out, int... Extent>
 struct filters;

@@ -189,8 +189,9 @@ struct convolution_form : form_of_two<Name> {
         x[3] == (Transposed ? w[0] : w[1] * groups) && w[0] % groups == 0 && extent(0) > 0 && extent(1) > 0;
     return fits ? shape{x[0], extent(0), extent(1), Transposed ? w[1] * groups : w[0]} : no_shape;
   }
-  using rules = std::tuple<sound, misuse::window_of_filter, misuse::window_of_rows, misuse::same_padding,
-                           misuse::output_padding, filters_rule, misuse::groups_divide, room_rule>;
+  using rules =
+      std::tuple<sound, misuse::window_of_filter, misuse::window_of_rows, misuse::settings_of_convolution,
+                 misuse::same_padding, misuse::output_padding, filters_rule, misuse::groups_divide, room_rule>;
   /// Returns the index in `rules` of the rule that arguments of these shapes break. Returns 0 if the arguments fit.
   /// Filters have PyTorch's layout. A second extent of 0 means that the filters belong to a layer and that groups do
   /// not divide the channels which the layer makes.
@@ -199,16 +200,17 @@ struct convolution_form : form_of_two<Name> {
     const bool same = By.padding == nn::same;
     if (least(stride) < 0 || (!same && least(padding) < 0) || least(dilation) < 1 || By.groups < 1) return 1;
     if (Axes == 1 && !(single && detail::single_numbers<By.output_padding>)) return 2;
-    if (same && (Transposed || stride != nn::extents{1})) return 3;
+    if (By.ceil_mode || !By.count_include_pad) return 3;
+    if (same && (Transposed || stride != nn::extents{1})) return 4;
     const auto adds = [](int axis) {
       const int added = By.output_padding[axis];
       return added == 0 || (Transposed && added > 0 && added < std::max(stride[axis], dilation[axis]));
     };
-    if (!adds(0) || !adds(1)) return 4;
-    if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 5;
-    if (x[-1] % groups != 0 || w[0] % groups != 0 || w[1] == 0) return 6;
-    if (x[-1] != (Transposed ? w[0] : w[1] * groups)) return 5;
-    return result_shape(as_images(x), as_filters(w)).valid() ? 0 : 7;
+    if (!adds(0) || !adds(1)) return 5;
+    if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 6;
+    if (x[-1] % groups != 0 || w[0] % groups != 0 || w[1] == 0) return 7;
+    if (x[-1] != (Transposed ? w[0] : w[1] * groups)) return 6;
+    return result_shape(as_images(x), as_filters(w)).valid() ? 0 : 8;
   }
   template <an_expression X, an_expression W>
   static constexpr auto body(X x, W w) {
@@ -242,7 +244,8 @@ using conv_transpose2d_form = convolution_form<"conv_transpose2d", By, 2, true>;
 /// channels last: `conv2d<nn::window{.stride = 2, .padding = 1}>(x, w)`.
 /// With `.padding = nn::same`, the result has the height and width of the images.
 /// Rejects: other ranks; channels that do not fit, or that groups do not divide; filters that are larger than the
-/// padded image; a stride or padding below 0; dilation or groups below 1; nn::same with strides; output_padding.
+/// padded image; a stride or padding below 0; dilation or groups below 1; nn::same with strides; output_padding and
+/// settings of pools.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
 constexpr applied<conv2d_form<By>, A...> conv2d(A...) {
