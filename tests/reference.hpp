@@ -4,6 +4,7 @@
 
 #include "cairn/base/philox.hpp"
 #include "cairn/base/shape.hpp"
+#include "cairn/cost/window.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -30,8 +31,8 @@ void matmul(const Real* a, const Real* b, Real* c, int m, int n, int k, bool tra
 /// Calls visit(i, j, k) for each product of a convolution: element i of the images {N, H, W, C} times element j of the
 /// filter {O, C / groups, rows, columns} is a term of element k of the result {N, H', W', O}.
 template <class Visit>
-void for_each_tap(const shape& image, const shape& filter, const shape& result, const int* stride, const int* padding,
-                  const int* dilation, int groups, Visit visit) {
+void for_each_tap(const shape& image, const shape& filter, const shape& result, nn::extents stride, nn::extents padding,
+                  nn::extents dilation, int groups, Visit visit) {
   for (int n = 0; n < result[0]; ++n)
     for (int i = 0; i < result[1]; ++i)
       for (int k = 0; k < result[2]; ++k)
@@ -193,23 +194,22 @@ void rotary(const Real* x, const std::int32_t* at, Real* out, int rows, int peri
       }
 }
 
-/// Calls visit(w, i, position) for each number of each square window over images {x}, row by row: element i of the images
-/// stands at `position` of window w.
+/// Calls visit(w, i, position) for each number of each window over images {x}, row by row: element i of the images
+/// stands at `position` of window w. There are `result` windows.
 struct windows {
-  shape x;
-  int extent, stride, padding;
+  shape x, result;
+  nn::extents extent, stride, padding, dilation;
 
   template <class Visit>
   void operator()(Visit visit) const {
-    const auto along = [this](int axis) { return (x[axis] + 2 * padding - extent) / stride + 1; };
     std::size_t window = 0;
     for (int image = 0; image < x[0]; ++image)
-      for (int row = 0; row < along(1); ++row)
-        for (int column = 0; column < along(2); ++column)
+      for (int row = 0; row < result[1]; ++row)
+        for (int column = 0; column < result[2]; ++column)
           for (int channel = 0; channel < x[3]; ++channel, ++window)
-            for (int position = 0; position < extent * extent; ++position) {
-              const int i = row * stride - padding + position / extent;
-              const int j = column * stride - padding + position % extent;
+            for (int position = 0; position < extent[0] * extent[1]; ++position) {
+              const int i = row * stride[0] - padding[0] + position / extent[1] * dilation[0];
+              const int j = column * stride[1] - padding[1] + position % extent[1] * dilation[1];
               if (i < 0 || i >= x[1] || j < 0 || j >= x[2]) continue;
               visit(window, static_cast<std::size_t>(((image * x[1] + i) * x[2] + j) * x[3] + channel), position);
             }

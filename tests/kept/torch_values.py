@@ -165,6 +165,15 @@ case("conv2d_multiplier", channels_last(lambda x, w: F.conv2d(x, w, groups=3)), 
 case("conv2d_one_to_one", channels_last(lambda x, w: F.conv2d(x, w, padding=1)), x=(2, 4, 5, 1), w=(1, 1, 3, 3))
 case("conv2d_1x1", channels_last(F.conv2d), x=(2, 3, 4, 5), w=(6, 5, 1, 1))
 case("conv1d", channels_last(lambda x, w: F.conv1d(x, w, stride=2, padding=1, groups=2)), x=(2, 9, 4), w=(6, 2, 3))
+case("conv2d_pairs", channels_last(lambda x, w: F.conv2d(x, w, stride=(2, 1), padding=(0, 3), dilation=(1, 2))),
+     x=(2, 5, 6, 3), w=(4, 3, 2, 3))
+case("conv_transpose2d_pairs", channels_last(lambda x, w: F.conv_transpose2d(x, w, stride=(1, 3), padding=(1, 0))),
+     x=(2, 4, 3, 4), w=(4, 2, 3, 2))
+case("conv2d_same", channels_last(lambda x, w: F.conv2d(x, w, padding="same", dilation=(3, 1))), x=(2, 5, 6, 3),
+     w=(4, 3, 2, 4))
+case("conv1d_same", channels_last(lambda x, w: F.conv1d(x, w, padding="same", groups=2)), x=(2, 7, 4), w=(6, 2, 4))
+case("conv_transpose2d_more", channels_last(lambda x, w: F.conv_transpose2d(
+    x, w, stride=(3, 1), padding=1, output_padding=2, dilation=(1, 3))), x=(2, 4, 3, 6), w=(6, 4, 3, 2))
 case("conv_transpose2d", channels_last(lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1)), x=(2, 4, 3, 6),
      w=(6, 4, 3, 3))
 case("conv_transpose2d_groups", channels_last(lambda x, w: F.conv_transpose2d(x, w, stride=3, groups=3, dilation=2)),
@@ -196,6 +205,12 @@ case("flatten", lambda x, w: F.linear(x.movedim(-1, 1).flatten(1), w),
 case("max_pool2d", channels_last(lambda x: F.max_pool2d(x, 2)), x=(2, 5, 6, 3))
 case("max_pool2d_ties", channels_last(lambda x: F.max_pool2d(F.relu(x), 3, 2, 1)),
      x=(2, 5, 6, 3))
+case("max_pool2d_pairs", channels_last(lambda x: F.max_pool2d(x, (1, 3), (2, 1), (0, 1))), x=(2, 5, 6, 3))
+case("avg_pool2d_pairs", channels_last(lambda x: F.avg_pool2d(x, (3, 2), (1, 2), (1, 0))), x=(2, 5, 6, 3))
+case("max_pool2d_ceil", channels_last(lambda x: F.max_pool2d(F.relu(x), 2, (1, 2), (1, 0), (2, 1), ceil_mode=True)),
+     x=(2, 5, 7, 3))
+case("avg_pool2d_ceil", channels_last(lambda x: F.avg_pool2d(x, 3, (2, 3), 1, ceil_mode=True)), x=(2, 6, 6, 3))
+case("avg_pool2d_without_padding", channels_last(lambda x: F.avg_pool2d(x, (3, 2), 2, 1, True, False)), x=(2, 6, 5, 3))
 case("avg_pool2d", channels_last(lambda x: F.avg_pool2d(x, 3, 2, 1)), x=(2, 5, 6, 3))
 case("global_average", lambda x: F.adaptive_avg_pool2d(x.permute(0, 3, 1, 2), 1).flatten(1), x=(2, 5, 6, 3))
 case("upsample2d", channels_last(lambda x: F.interpolate(x, scale_factor=2, mode="nearest")), x=(2, 5, 6, 3))

@@ -12,7 +12,8 @@
 // fit the axis that they index, axes and reshapes. Joining, slicing and padding have their own sentences, and so have
 // extents that are not positive or not below 2^31. Filters of convolutions and windows of pools have their own
 // sentences, too. Their notes show the settings in the orders `stride_pad_dilate_groups<2, 1, 1, 1>` and
-// `window<extent, stride, padding>`.
+// `window<extent, stride, padding, dilation>`. If a setting has two numbers, all settings but the groups are shown as two numbers:
+// that of the height, and that of the width. A padding of `nn::same` is shown as -1.
 
 #include "cairn/check/model.hpp"
 #include "cairn/lang/tiled.hpp"
@@ -877,7 +878,7 @@ constexpr auto y = input<"x", 8, 5, 6, 4> | nn::conv_transpose2d<"up", 6, 2, dou
 // says: padding leaves nothing of what the transposed filter makes
 // shows: fact::in<cairn::fixed_string<3>\{"up"\}>
 // shows: operation<cairn::fixed_string<17>\{"conv_transpose2d"\}, float ?\[8\]\[5\]\[6\]\[3\]
-// shows: extents<4, 2>, cairn::fact::stride_pad_dilate_groups<1, 3, 1, 1>
+// shows: filters<4, 2>, cairn::fact::stride_pad_dilate_groups<1, 3, 1, 1>
 constexpr int padding = 3;  // wrong
 constexpr int padding = 2;  // right
 constexpr auto y = input<"x", 8, 5, 6, 3> | nn::conv_transpose2d<"up", 4, 2, nn::window{.padding = padding}>;
@@ -889,12 +890,29 @@ constexpr auto w = param<"w", 4, 3, 2, 2>;  // wrong
 constexpr auto w = param<"w", 3, 4, 2, 2>;  // right
 constexpr auto y = conv_transpose2d<nn::window{.stride = 2}>(input<"x", 8, 5, 6, 3>, w);
 
+// case: shape-mismatch-conv-transpose2d-output-padding
+// says: output_padding is for conv_transpose2d: at least 0, below stride or dilation
+// shows: fact::in<cairn::fixed_string<3>\{"up"\}>
+// shows: filters<4, 3>, cairn::fact::stride_pad_dilate_groups<2, 1, 1, 1>
+constexpr int more = 2;  // wrong
+constexpr int more = 1;  // right
+constexpr nn::window doubling{.stride = 2, .padding = 1, .output_padding = more};
+constexpr auto y = input<"x", 8, 5, 6, 3> | nn::conv_transpose2d<"up", 4, 3, doubling>;
+
 // case: shape-mismatch-conv1d-rank
 // says: rows \{N, L, C\} take filters \{O, C / groups, extent\}
 // shows: float ?\[8\]\[5\]\[6\]\[3\]
 constexpr auto x = input<"x", 8, 5, 6, 3>;  // wrong
 constexpr auto x = input<"x", 8, 30, 3>;    // right
 constexpr auto y = x | nn::conv1d<"conv1", 12, 3>;
+
+// case: shape-mismatch-conv1d-window
+// says: a window over rows \{N, L, C\} has single numbers, because rows have one axis
+// shows: fact::in<cairn::fixed_string<6>\{"conv1"\}>
+// shows: filters<12, 3>, cairn::fact::stride_pad_dilate_groups<1, 2, 1, 1, 1, 1, 1>
+constexpr nn::extents stride{1, 2};  // wrong
+constexpr nn::extents stride{2};     // right
+constexpr auto y = input<"x", 8, 30, 3> | nn::conv1d<"conv1", 12, 3, nn::window{.stride = stride, .padding = 1}>;
 
 // case: shape-mismatch-conv2d-channels
 // says: images \{N, H, W, C\} take filters \{O, C / groups, rows, columns\}
@@ -916,6 +934,15 @@ constexpr int groups = 4;  // wrong
 constexpr int groups = 3;  // right
 constexpr auto y = input<"x", 8, 5, 7, 6> | nn::conv2d<"conv1", 12, 3, nn::window{.padding = 1, .groups = groups}>;
 
+// case: shape-mismatch-conv2d-same
+// says: a padding of nn::same takes a stride of 1, in conv2d and conv1d alone
+// shows: operation<cairn::fixed_string<13>\{"conv2d\(x, w\)"\}, float ?\[8\]\[5\]\[6\]\[3\]
+// shows: stride_pad_dilate_groups<2, -1, 1, 1>
+constexpr int stride = 2;  // wrong
+constexpr int stride = 1;  // right
+constexpr nn::window kept{.stride = stride, .padding = nn::same};
+constexpr auto y = conv2d<kept>(input<"x", 8, 5, 6, 3>, param<"w", 4, 3, 2, 2>);
+
 // case: shape-mismatch-conv2d-settings
 // says: a window has no stride or padding below 0, and no dilation or groups below 1
 // shows: operation<cairn::fixed_string<13>\{"conv2d\(x, w\)"\}, float ?\[8\]\[5\]\[6\]\[3\]
@@ -923,6 +950,14 @@ constexpr auto y = input<"x", 8, 5, 7, 6> | nn::conv2d<"conv1", 12, 3, nn::windo
 constexpr int groups = 0;  // wrong
 constexpr int groups = 1;  // right
 constexpr auto y = conv2d<nn::window{.groups = groups}>(input<"x", 8, 5, 6, 3>, param<"w", 4, 3, 2, 2>);
+
+// case: shape-mismatch-conv2d-settings-of-pools
+// says: ceil_mode and count_include_pad are for pools, not for convolutions
+// shows: fact::in<cairn::fixed_string<6>\{"conv1"\}>
+// shows: operation<cairn::fixed_string<\d+>\{"conv2d"\}, float ?\[8\]\[5\]\[6\]\[3\]
+constexpr nn::window halving{.stride = 2, .ceil_mode = true};  // wrong
+constexpr nn::window halving{.stride = 2, .padding = 1};       // right
+constexpr auto y = input<"x", 8, 5, 6, 3> | nn::conv2d<"conv1", 8, 2, halving>;
 
 // case: shape-mismatch-conv2d-window
 // says: a filter, dilated, is no larger than the image, padded
@@ -944,7 +979,7 @@ constexpr auto y = nn::cross_attention<"attn", 4>(input<"x", 2, 7, 12>, input<"m
 // case: shape-mismatch-extents-conv2d
 // says: a tensor has at most 6 extents, each a positive constant
 // shows: fact::in<cairn::fixed_string<\d+>\{"stage.conv1"\}>
-// shows: operation<cairn::fixed_string<7>\{"conv2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>, cairn::fact::extents<0, 3>
+// shows: operation<cairn::fixed_string<7>\{"conv2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>, cairn::fact::filters<0, 3>
 constexpr int results = 0;  // wrong
 constexpr int results = 4;  // right
 constexpr auto y = input<"x", 8, 5, 6, 3> | block<"stage">(nn::conv2d<"conv1", results, 3>);
@@ -999,18 +1034,18 @@ constexpr auto x = input<"x", 1, 3>;  // right
 constexpr auto y = x | block<"block">(nn::layer_norm<"ln">);
 
 // case: shape-mismatch-pool-padding
-// says: a window<extent, stride, padding> lies in the padded image
+// says: a window<extent, stride, padding, dilation> lies in the padded image
 // shows: operation<cairn::fixed_string<14>\{"avg_pool2d\(x\)"\}, float ?\[8\]\[5\]\[6\]\[3\]>
-// shows: window<3, 2, 2>
+// shows: window<3, 2, 2, 1>
 constexpr int padding = 2;  // wrong
 constexpr int padding = 1;  // right
 constexpr auto y = avg_pool2d<3, nn::window{.stride = 2, .padding = padding}>(input<"x", 8, 5, 6, 3>);
 
 // case: shape-mismatch-pool-window
-// says: a window<extent, stride, padding> lies in the padded image
+// says: a window<extent, stride, padding, dilation> lies in the padded image
 // shows: fact::in<cairn::fixed_string<5>\{"down"\}>
 // shows: operation<cairn::fixed_string<23>\{"max_pool2d\(argument 0\)"\}, float ?\[8\]\[5\]\[6\]\[3\]>
-// shows: window<6, 6, 0>
+// shows: window<6, 6, 0, 1>
 constexpr int extent = 6;  // wrong
 constexpr int extent = 5;  // right
 constexpr auto y = input<"x", 8, 5, 6, 3> | block<"down">(nn::max_pool2d<extent>);

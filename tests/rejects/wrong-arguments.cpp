@@ -1155,11 +1155,11 @@ constexpr auto scaled = [](auto q, auto k, [[maybe_unused]] auto v) {
 constexpr auto y = input<"x", 2, 7, 12> | nn::self_attention<"a", 3, nn::attention_options{}, scaled>;
 
 // case: wrong-arguments-pool
-// says: the window of a pool has stride and padding alone
-// shows: dilation<2>, cairn::fact::groups<1>
+// says: a pool has stride, padding and ceil_mode; a max pool has dilation, an average pool count_include_pad
+// shows: dilation<2, 2>, cairn::fact::groups<1>
 constexpr nn::window apart{.dilation = 2};  // wrong
 constexpr nn::window apart{.stride = 2};    // right
-constexpr auto y = max_pool2d<2, apart>(input<"x", 1, 28, 28, 3>);
+constexpr auto y = avg_pool2d<2, apart>(input<"x", 1, 28, 28, 3>);
 
 // case: wrong-arguments-recurrent-layers
 // says: a recurrent layer has one layer or more: num_layers is at least 1

@@ -20,6 +20,22 @@ BOOST_AUTO_TEST_CASE(with_strides_dilations_and_groups) {
   constexpr auto y = conv2d<nn::window{.stride = 2, .padding = 2, .dilation = 2, .groups = 2}>(image, filters);
   check<with_penalty<weighted(square(y)), image, filters>()>();
 }
+BOOST_AUTO_TEST_CASE(with_pairs) {
+  constexpr auto filters = param<"filters", 2, 2, 1, 3>;
+  constexpr nn::window by{.stride = {2, 1}, .padding = {0, 2}, .dilation = {1, 2}};
+  check<with_penalty<weighted(square(conv2d<by>(image, filters))), image, filters>()>();
+  check<with_penalty<weighted(square(conv_transpose2d<by>(image, filters))), image, filters>()>();
+}
+BOOST_AUTO_TEST_CASE(with_same_padding) {
+  constexpr auto filters = param<"filters", 2, 2, 2, 4>;
+  constexpr nn::window by{.padding = nn::same, .dilation = {3, 1}};
+  check<with_penalty<weighted(square(conv2d<by>(image, filters))), image, filters>()>();
+}
+BOOST_AUTO_TEST_CASE(with_output_padding) {
+  constexpr auto filters = param<"filters", 2, 2, 2, 2>;
+  constexpr nn::window by{.stride = {3, 1}, .padding = 1, .dilation = {1, 3}, .output_padding = 2};
+  check<with_penalty<weighted(square(conv_transpose2d<by>(image, filters))), image, filters>()>();
+}
 BOOST_AUTO_TEST_CASE(transposed) {
   constexpr auto filters = param<"filters", 2, 3, 2, 2>;
   constexpr auto y = conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(image, filters);
@@ -42,6 +58,9 @@ BOOST_AUTO_TEST_CASE(layers) {
                        nn::conv_transpose2d<"b", 3, 2, nn::window{.stride = 2}> | nn::tanh |
                        nn::conv2d_without_bias<"c", 2, 1>;
   check<weighted(image | net), freeze<"image">>();
+  constexpr auto flat = nn::conv2d<"a", 3, {1, 3}, nn::window{.padding = {0, 1}}> | nn::tanh |
+                        nn::conv_transpose2d<"b", 2, {3, 1}, nn::window{.stride = {1, 2}}>;
+  check<weighted(image | flat), freeze<"image">>();
   check<weighted(param<"row", 1, 5, 2> | nn::conv1d<"d", 4, 3, nn::window{.groups = 2}>)>();
 }
 

@@ -16,6 +16,19 @@ BOOST_AUTO_TEST_CASE(max_pool) {
                          part<"a">)+(square(x | nn::max_pool2d<3, nn::window{.stride = 2, .padding = 1}>) | part<"b">);
   check<loss + weighted(grad(loss, x))>();
 }
+BOOST_AUTO_TEST_CASE(pools_of_pairs) {
+  constexpr nn::window by{.stride = {1, 2}, .padding = {0, 1}};
+  constexpr auto loss =
+      (square(max_pool2d<{1, 3}, by>(square(x))) | part<"a">)+(square(x | nn::avg_pool2d<{2, 3}, by>) | part<"b">);
+  check<loss + weighted(grad(loss, x))>();
+}
+BOOST_AUTO_TEST_CASE(pools_in_ceil_mode) {
+  constexpr nn::window by{.stride = 2, .padding = {0, 1}, .dilation = {2, 1}, .ceil_mode = true};
+  constexpr nn::window without_padding{.stride = 2, .padding = 1, .ceil_mode = true, .count_include_pad = false};
+  constexpr auto loss = (square(max_pool2d<{2, 3}, by>(square(x))) |
+                         part<"a">)+(square(x | nn::avg_pool2d<{2, 3}, without_padding>) | part<"b">);
+  check<loss + weighted(grad(loss, x))>();
+}
 BOOST_AUTO_TEST_CASE(avg_pool) {
   constexpr auto loss = (square(avg_pool2d<2>(square(x))) | part<"a">)+(square(x | nn::global_average) | part<"b">)+(
       square(x | nn::avg_pool2d<3, nn::window{.stride = 1, .padding = 1}>) | part<"c">);

@@ -168,6 +168,13 @@ BOOST_AUTO_TEST_CASE(strides_and_dilations) {
         shape{9, 2, 3, 3}>();
   check<float, costs::motion{.stride = {4, 4}, .padding = {2, 2}}, shape{1, 15, 18, 3}, shape{18, 3, 7, 7}>();
 }
+// More or fewer pixels of padding at the end than at the beginning.
+BOOST_AUTO_TEST_CASE(other_padding_at_the_end) {
+  check<float, costs::motion{.padding = {0, 1}, .dilation = {3, 1}, .more = 1}, shape{2, 5, 6, 3}, shape{9, 3, 2, 4}>();
+  check<double, costs::motion{.stride = {3, 1}, .padding = 1, .dilation = {1, 3}, .more = -2}, shape{2, 13, 7, 5},
+        shape{4, 5, 3, 2}>();
+  check<float, costs::motion{.stride = {2, 1}, .groups = 5, .more = {-1, 2}}, shape{2, 6, 5, 5}, shape{5, 1, 2, 3}>();
+}
 BOOST_AUTO_TEST_CASE(groups) {
   check<float, costs::motion{.padding = {1, 1}, .groups = 3}, shape{2, 5, 6, 12}, shape{15, 4, 3, 3}>();
   check<double, costs::motion{.stride = {2, 1}, .padding = {1, 1}, .groups = 6}, shape{2, 5, 6, 6},

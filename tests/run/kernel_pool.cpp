@@ -68,7 +68,7 @@ void check(const kernels& run, const reference::windows& each, std::int64_t wind
   run.unpool({given_back.data(), laid_read.data(), at.data()}, threads);
   run.spread({given_to_all.data(), laid_read.data()}, threads);
   BOOST_TEST_CONTEXT("images " << each.x[1] << " " << each.x[2] << ", channels " << each.x[3] << ", windows "
-                               << each.extent << " " << each.stride << " " << each.padding << ", threads " << threads) {
+                               << each.extent[0] << " " << each.extent[1] << ", threads " << threads) {
     BOOST_TEST((same(out.data(), most) && out.intact()));
     BOOST_TEST((same(alone.data(), most) && alone.intact()));
     BOOST_TEST((same(found.data(), at) && found.intact()));
@@ -92,7 +92,7 @@ void check_pool(std::initializer_list<int> each = {1}) {
                         &run_kernel<cairn::lang::window_scatter_op<P, X[1], X[2]>, Real, made, at>,
                         &run_kernel<cairn::lang::sum_pool_op<P, false>, Real, x>,
                         &run_kernel<cairn::lang::window_spread_op<P, false, X[1], X[2]>, Real, made>};
-  const reference::windows windows{X, P.extent, P.stride, P.padding};
+  const reference::windows windows{X, to, P.extent, P.stride, P.padding, P.dilation};
   for (const int threads : each)
     check<In, Real, cairn::stored_as<P.position_type().type, Real>>(run, windows, to.count(), threads);
 }
@@ -108,6 +108,14 @@ void check_all() {
   check_channels<Real, pooling{3, 1, 1}>(sizes<3, 17>{});
   check_channels<Real, pooling{2, 3, 1}>(sizes<5>{});  // with gaps between the windows
   check_channels<Real, pooling{1, 2}>(sizes<8>{});
+  check_channels<Real, pooling{{3, 1}, {2, 1}, {1, 0}}>(sizes<3>{});
+  check_channels<Real, pooling{{2, 3}, {2, 1}, {0, 1}}>(sizes<9>{});  // windows meet along the width alone
+  check_channels<Real, pooling{{3, 2}, {3, 2}}>(sizes<5>{});          // no windows meet
+  check_channels<Real, pooling{.extent = {2, 3}, .stride = 1, .padding = 1, .dilation = {3, 2}}>(sizes<3>{});
+  check_channels<Real, pooling{.extent = 2, .stride = {3, 4}, .dilation = 2}>(sizes<9>{});
+  check_channels<Real, pooling{.extent = 3, .stride = 2, .padding = 1, .more = {0, 1}}>(sizes<5>{});
+  check_channels<Real, pooling{.extent = {1, 3}, .stride = {2, 3}, .dilation = {1, 2}, .more = {0, 2}}>(sizes<1>{});
+  check_pool<Real, pooling{3, 5, 0, 1, {2, 1}}, shape{2, 6, 7, 3}>();  // as many positions as pixels, and gaps
   check_pool<Real, pooling{6}, shape{1, 6, 6, 5}>();
   check_pool<Real, pooling{4, 1, 2}, shape{2, 1, 2, 3}>();     // windows larger than the image
   check_pool<Real, pooling{17, 5, 8}, shape{1, 19, 11, 2}>();  // more positions than a byte can hold
@@ -123,6 +131,21 @@ BOOST_AUTO_TEST_CASE(in_double) { check_all<double, few>(); }
 BOOST_AUTO_TEST_CASE(in_bf16) {
   check_pool<float, pooling{2}, shape{2, 7, 6, 33}, cairn::bf16>();
   check_pool<float, pooling{3, 2, 1}, shape{2, 7, 6, 9}, cairn::bf16>();
+}
+
+// All pixels of a dilated window may lie outside of the image. The result is minus infinity, as in PyTorch.
+BOOST_AUTO_TEST_CASE(windows_without_pixels) {
+  constexpr pooling apart{.extent = 2, .stride = 1, .padding = 1, .dilation = 5};
+  constexpr shape x{1, 4, 4, 1}, to = apart.result(x);
+  static_assert(to == shape{1, 1, 1, 1});
+  const std::vector<float> in(16, 1);
+  guarded<float> out(1), given_back(16);
+  guarded<std::uint8_t> at(1);
+  run_kernel<cairn::lang::max_pool_op<apart>, float, array<x>>({out.data(), at.data(), in.data()});
+  BOOST_TEST((out.data()[0] == -infinity<float> && out.intact() && at.data()[0] < 4 && at.intact()));
+  run_kernel<cairn::lang::window_scatter_op<apart, 4, 4>, float, array<to>, array<to, apart.position_type()>>(
+      {given_back.data(), in.data(), at.data()});
+  BOOST_TEST((same(given_back.data(), std::vector<float>(16)) && given_back.intact()));
 }
 
 // There is enough work for three threads.

@@ -28,7 +28,7 @@ constexpr auto y = input<"y", Extents...>;
 template <std::int64_t... Extents>
 constexpr auto z = input<"z", Extents...>;
 
-constexpr costs::motion moves = motion_of<nn::window{.padding = 1}, 2>;
+constexpr costs::motion moves = motion_of({.padding = 1}, 2, shape{});
 constexpr pooling halving{2};
 
 /// Is true if no argument keeps rows.

@@ -206,6 +206,15 @@ BOOST_AUTO_TEST_CASE(convolutions) {
   agrees<conv2d(param<"x", 2, 3, 4, 5>, param<"w", 6, 5, 1, 1>)>("conv2d_1x1");
   agrees<conv1d<nn::window{.stride = 2, .padding = 1, .groups = 2}>(param<"x", 2, 9, 4>, param<"w", 6, 2, 3>)>(
       "conv1d");
+  agrees<conv2d<nn::window{.stride = {2, 1}, .padding = {0, 3}, .dilation = {1, 2}}>(
+      param<"x", 2, 5, 6, 3>, param<"w", 4, 3, 2, 3>)>("conv2d_pairs");
+  agrees<conv_transpose2d<nn::window{.stride = {1, 3}, .padding = {1, 0}}>(
+      param<"x", 2, 4, 3, 4>, param<"w", 4, 2, 3, 2>)>("conv_transpose2d_pairs");
+  agrees<conv2d<nn::window{.padding = nn::same, .dilation = {3, 1}}>(param<"x", 2, 5, 6, 3>, param<"w", 4, 3, 2, 4>)>(
+      "conv2d_same");
+  agrees<conv1d<nn::window{.padding = nn::same, .groups = 2}>(param<"x", 2, 7, 4>, param<"w", 6, 2, 4>)>("conv1d_same");
+  constexpr nn::window more{.stride = {3, 1}, .padding = 1, .dilation = {1, 3}, .output_padding = 2};
+  agrees<conv_transpose2d<more>(param<"x", 2, 4, 3, 6>, param<"w", 6, 4, 3, 2>)>("conv_transpose2d_more");
   agrees<conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(param<"x", 2, 4, 3, 6>, param<"w", 6, 4, 3, 3>)>(
       "conv_transpose2d");
   agrees<conv_transpose2d<nn::window{.stride = 3, .dilation = 2, .groups = 3}>(
@@ -256,6 +265,14 @@ BOOST_AUTO_TEST_CASE(embeddings_and_positions) {
 BOOST_AUTO_TEST_CASE(pools) {
   constexpr auto x = param<"x", 2, 5, 6, 3>;
   agrees<max_pool2d<2>(x)>("max_pool2d");
+  constexpr nn::window apart{.stride = {1, 2}, .padding = {1, 0}, .dilation = {2, 1}, .ceil_mode = true};
+  agrees<max_pool2d<2, apart>(relu(param<"x", 2, 5, 7, 3>))>("max_pool2d_ceil");
+  constexpr nn::window over{.stride = {2, 3}, .padding = 1, .ceil_mode = true};
+  agrees<avg_pool2d<3, over>(param<"x", 2, 6, 6, 3>)>("avg_pool2d_ceil");
+  constexpr nn::window without_padding{.stride = 2, .padding = 1, .ceil_mode = true, .count_include_pad = false};
+  agrees<avg_pool2d<{3, 2}, without_padding>(param<"x", 2, 6, 5, 3>)>("avg_pool2d_without_padding");
+  agrees<max_pool2d<{1, 3}, nn::window{.stride = {2, 1}, .padding = {0, 1}}>(x)>("max_pool2d_pairs");
+  agrees<avg_pool2d<{3, 2}, nn::window{.stride = {1, 2}, .padding = {1, 0}}>(x)>("avg_pool2d_pairs");
   agrees<max_pool2d<3, nn::window{.stride = 2, .padding = 1}>(relu(x))>("max_pool2d_ties");
   agrees<avg_pool2d<3, nn::window{.stride = 2, .padding = 1}>(x)>("avg_pool2d");
   agrees<global_average(x)>("global_average");

@@ -462,6 +462,47 @@ static_assert(of(nn::cross_attention<"a", 6, nn::attention_options{.key_heads = 
               shape{2, 7, 12});
 static_assert(of(t<2, 7, 12> | nn::transformer_block<3> | nn::swiglu<"f", 5>) == shape{2, 7, 12});
 
+// Each extent and each setting of a window may be two numbers: for the height, and for the width.
+constexpr nn::window flat{.stride = {1, 2}, .padding = {0, 3}};
+static_assert(of(conv2d<flat>(t<2, 5, 6, 3>, t<4, 3, 1, 7>)) == shape{2, 5, 3, 4});
+static_assert(of(conv2d<nn::window{.dilation = {2, 1}}>(t<2, 5, 6, 3>, t<4, 3, 2, 3>)) == shape{2, 3, 4, 4});
+static_assert(of(conv_transpose2d<flat>(t<2, 5, 6, 3>, t<3, 4, 1, 7>)) == shape{2, 5, 11, 4});
+static_assert(of(t<2, 5, 6, 3> | nn::conv2d<"c", 4, {1, 7}, flat>) == shape{2, 5, 3, 4} &&
+              of(t<2, 5, 6, 3> | nn::conv_transpose2d_without_bias<"c", 4, {2, 3}>) == shape{2, 6, 8, 4});
+static_assert(of(max_pool2d<{1, 6}, flat>(t<2, 5, 6, 3>)) == shape{2, 5, 4, 3} &&
+              of(avg_pool2d<{2, 3}>(t<2, 5, 6, 3>)) == shape{2, 2, 2, 3} &&
+              of(max_pool2d<{2, 3}, nn::window{.stride = {0, 1}}>(t<2, 5, 6, 3>)) == shape{2, 2, 4, 3});
+static_assert(same(conv2d<nn::window{.stride = {2, 2}}>(t<2, 5, 6, 3>, t<4, 3, 2, 2>),
+                   conv2d<nn::window{.stride = 2}>(t<2, 5, 6, 3>, t<4, 3, 2, 2>)));
+static_assert(!std::is_constructible_v<nn::extents, double>);
+static_assert(refused<misuse::window_of_filter, lang::conv2d_form<{.stride = {1, -1}}>, 3, 4, 2, 2> &&
+              refused<misuse::window_of_filter, lang::conv2d_form<{.dilation = {0, 1}}>, 3, 4, 2, 2> &&
+              refused<misuse::window_of_rows, lang::conv1d_form<{.stride = {1, 2}}>, 3, 4, 2> &&
+              refused<misuse::window_of_rows, lang::conv1d_form<{.padding = {0, 2}}>, 3, 4, 2> &&
+              refused<misuse::window_of_rows, lang::conv1d_form<{.dilation = {1, 2}}>, 3, 4, 2>);
+
+// A padding of nn::same keeps height and width, whatever the extents of the filter are.
+constexpr nn::window kept{.padding = nn::same}, kept_apart{.padding = nn::same, .dilation = {3, 2}};
+static_assert(of(conv2d<kept>(t<2, 5, 6, 3>, t<4, 3, 2, 5>)) == shape{2, 5, 6, 4} &&
+              of(conv2d<kept_apart>(t<2, 5, 6, 3>, t<4, 3, 4, 1>)) == shape{2, 5, 6, 4} &&
+              of(t<2, 5, 6, 3> | nn::conv2d<"c", 4, {1, 8}, kept>) == shape{2, 5, 6, 4} &&
+              of(t<2, 9, 4> | nn::conv1d<"c", 5, 4, kept>) == shape{2, 9, 5});
+static_assert(same(conv2d<kept>(t<2, 5, 6, 3>, t<4, 3, 1, 1>), conv2d(t<2, 5, 6, 3>, t<4, 3, 1, 1>)));
+static_assert(lang::motion_of(kept_apart, 2, shape{4, 3, 2, 2}) ==
+              costs::motion{.padding = 1, .dilation = {3, 2}, .more = {1, 0}});
+static_assert(refused<misuse::same_padding, lang::conv2d_form<{.stride = {1, 2}, .padding = nn::same}>, 3, 4, 2, 2> &&
+              refused<misuse::same_padding, lang::conv_transpose2d_form<{.padding = nn::same}>, 4, 3, 2, 2> &&
+              refused<misuse::window_of_filter, lang::conv2d_form<{.padding = {nn::same.height, 1}}>, 3, 4, 2, 2>);
+// A transposed convolution may make more pixels at the end of its result.
+constexpr nn::window wider{.stride = {2, 1}, .dilation = {1, 3}, .output_padding = {1, 2}};
+static_assert(of(conv_transpose2d<wider>(t<2, 4, 3, 6>, t<6, 5, 3, 2>)) == shape{2, 10, 8, 5});
+template <nn::window By>
+constexpr bool refuses_more = refused<misuse::output_padding, lang::conv_transpose2d_form<By>, 4, 3, 2, 2>;
+static_assert(refuses_more<{.output_padding = 1}> && refuses_more<{.stride = 2, .output_padding = {1, 2}}> &&
+              refuses_more<{.stride = 2, .output_padding = {-1, 1}}> &&
+              !refuses_more<{.stride = {1, 2}, .output_padding = {0, 1}}>);
+static_assert(refused<misuse::output_padding, lang::conv2d_form<{.stride = 2, .output_padding = 1}>, 3, 4, 2, 2>);
+
 // Pools of images {N, H, W, C}. There are as many windows as fit, and at most half of a window lies outside the image.
 static_assert(of(max_pool2d<2>(t<2, 5, 6, 3>)) == shape{2, 2, 3, 3});
 static_assert(of(avg_pool2d<5>(t<1, 5, 6, 3>)) == shape{1, 1, 1, 3});
@@ -477,12 +518,37 @@ static_assert(breaks<misuse::image>(formed<detail::max_pool_form<2, nn::window{}
               breaks<misuse::factor_of_pixels>(formed<detail::upsample_form<-1>>(t<2, 5, 6, 3>)));
 static_assert(lang::pooling{16}.position_type() == element_type{dtype::u8, 256} &&
               lang::pooling{17}.position_type() == index_below(289));
-template <int Extent, nn::window W>
-constexpr shape pooled = detail::pooling_of<Extent, W>.result(shape{2, 5, 6, 3});
+template <nn::extents Extent, nn::window W>
+constexpr shape pooled = [](const shape& x) { return detail::pooling_of(Extent, W, x).result(x); }(shape{2, 5, 6, 3});
 static_assert(pooled<6, {}> == no_shape && pooled<7, {.padding = 1}> == shape{2, 1, 1, 3});
 static_assert(pooled<8, {.padding = 1}> == no_shape);
 static_assert(pooled<3, {.padding = 2}> == no_shape && pooled<2, {.padding = -1}> == no_shape);
 static_assert(pooled<0, {}> == no_shape && pooled<2, {.stride = -1}> == no_shape);
+static_assert(pooled<2, {.dilation = {4, 5}}> == shape{2, 1, 1, 3} && pooled<2, {.dilation = {5, 1}}> == no_shape);
+// In ceil_mode, a last window begins within the image or before it, and reaches over the end of the padded image.
+static_assert(pooled<2, {.ceil_mode = true}> == shape{2, 3, 3, 3} &&
+              pooled<6, {.ceil_mode = true}> == shape{2, 1, 1, 3});
+static_assert(pooled<1, {.stride = 3, .ceil_mode = true}> == shape{2, 2, 2, 3});  // a third one would begin behind
+static_assert(pooled<3, {.stride = {3, 2}, .padding = 1, .dilation = {1, 2}, .ceil_mode = true}> == shape{2, 2, 3, 3});
+static_assert(pooled<{7, 9}, {.stride = {3, 3}, .ceil_mode = true}> == no_shape &&
+              pooled<{7, 8}, {.stride = {3, 3}, .ceil_mode = true}> == shape{2, 1, 1, 3});
+static_assert(same(max_pool2d<2, nn::window{.ceil_mode = true}>(t<2, 4, 6, 3>), max_pool2d<2>(t<2, 4, 6, 3>)) &&
+              !same(max_pool2d<2, nn::window{.ceil_mode = true}>(t<2, 5, 6, 3>), max_pool2d<2>(t<2, 5, 6, 3>)));
+template <nn::window W>
+constexpr bool refused_by_max = breaks<misuse::settings_of_pool>(formed<detail::max_pool_form<2, W>>(t<2, 5, 6, 3>));
+template <nn::window W>
+constexpr bool refused_by_avg = breaks<misuse::settings_of_pool>(formed<detail::avg_pool_form<2, W>>(t<2, 5, 6, 3>));
+static_assert(!refused_by_max<{.dilation = 2, .ceil_mode = true}> && refused_by_max<{.count_include_pad = false}> &&
+              refused_by_max<{.groups = 3}> && refused_by_max<{.padding = nn::same}> &&
+              refused_by_max<{.output_padding = 1}>);
+static_assert(!refused_by_avg<{.padding = 1, .ceil_mode = true, .count_include_pad = false}> &&
+              refused_by_avg<{.dilation = 2}> && refused_by_avg<{.groups = 3}> &&
+              refused_by_avg<{.padding = nn::same}>);
+static_assert(refused<misuse::settings_of_convolution, lang::conv2d_form<{.ceil_mode = true}>, 3, 4, 2, 2> &&
+              refused<misuse::settings_of_convolution, lang::conv1d_form<{.count_include_pad = false}>, 3, 4, 2>);
+static_assert(breaks<misuse::window_in_image>(
+    formed<detail::avg_pool_form<9, nn::window{.stride = 2, .ceil_mode = true, .count_include_pad = false}>>(
+        t<2, 5, 30, 3>)));
 static_assert(lang::pooling{2}.result(shape{5, 6, 3}) == no_shape && lang::pooling{2}.result(shape{}) == no_shape);
 static_assert(lang::window_scatter_op<lang::pooling{2}, 5, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) ==
               shape{2, 5, 6, 3});

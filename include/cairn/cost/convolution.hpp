@@ -9,14 +9,17 @@
 
 namespace cairn::costs {
 
-/// Describes how a filter moves over images. Index 0 is the height, and index 1 is the width. Lengths are in pixels.
+/// Describes how a filter moves over images. Lengths are in pixels.
 struct motion {
-  int stride[2] = {1, 1}, padding[2] = {0, 0}, dilation[2] = {1, 1};
+  nn::extents stride = 1, padding = 0, dilation = 1;
   int groups = 1;
+  nn::extents more = 0;  ///< pixels of padding after the image, in addition to `padding`; negative: fewer pixels
 
   friend constexpr bool operator==(const motion&, const motion&) = default;
   /// Returns how a filter of `taps` taps moves along an axis.
-  constexpr window_axis along(int axis, int taps) const { return {taps, stride[axis], padding[axis], dilation[axis]}; }
+  constexpr window_axis along(int axis, int taps) const {
+    return {taps, stride[axis], padding[axis], dilation[axis], more[axis]};
+  }
 };
 
 /// A pass that makes the pixels of the images `output` from the images `input`. Each pixel that is made is a sum over

@@ -17,6 +17,12 @@ struct pooled_images {
   std::int64_t work() const { return 40 * count * channels * (height * width + rows * columns); }
 };
 
+/// Returns the distance from the first position of a window to the position in row i and column j.
+template <lang::pooling P>
+constexpr std::int64_t distance_in_window(const pooled_images& x, std::int64_t i, std::int64_t j) {
+  return (i * P.dilation.height * x.width + j * P.dilation.width) * x.channels;
+}
+
 /// Calls visit(to, corner, tall, wide) for each window: where its result begins, where its first position lies, and
 /// which rows and columns of it are within the image.
 template <lang::pooling P, class Visit>
@@ -24,16 +30,16 @@ void over_windows(const pooled_images& x, int threads, Visit visit) {
   shares{x.work(), x.count * x.rows}(threads, [=, &x](costs::range own) {
     for (auto row = own.begin; row < own.end; ++row) {
       const std::int64_t image = row / x.rows * x.height;
-      constexpr costs::window_axis along = P.along();
-      const std::int64_t top = along.first_pixel(row % x.rows);
-      const costs::range tall = along.within(row % x.rows, x.height);
+      constexpr costs::window_axis down = P.along(0), along = P.along(1);
+      const std::int64_t top = down.first_pixel(row % x.rows);
+      const costs::range tall = down.within(row % x.rows, x.height);
       for (std::int64_t column = 0; column < x.columns; ++column) {
         const costs::range wide = along.within(column, x.width);
         const std::int64_t corner = ((image + top) * x.width + along.first_pixel(column)) * x.channels;
         const std::int64_t to = (row * x.columns + column) * x.channels;
         // A window that lies wholly within the image has extents that the compiler knows.
-        if (tall.end - tall.begin + wide.end - wide.begin == 2 * P.extent)
-          visit(to, corner, costs::range{0, P.extent}, costs::range{0, P.extent});
+        if (tall.end - tall.begin + wide.end - wide.begin == down.extent + along.extent)
+          visit(to, corner, costs::range{0, down.extent}, costs::range{0, along.extent});
         else visit(to, corner, tall, wide);
       }
     }
@@ -48,13 +54,13 @@ template <lang::pooling P, class In, class Made, class At>
   over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, costs::range tall, costs::range wide) {
     for (std::int64_t c = 0; c < x.channels; c += vec::width) {
       vec most = vec::fill(minus_infinity<real>);
-      auto found = vec::fill_whole(static_cast<int>(tall.begin * P.extent + wide.begin));
+      auto found = vec::fill_whole(static_cast<int>(tall.begin * P.extent.width + wide.begin));
       for (auto i = tall.begin; i < tall.end; ++i) {
         for (auto j = wide.begin; j < wide.end; ++j) {
-          const vec next = load_row_as<real>(in + corner + (i * x.width + j) * x.channels, c, x.channels);
+          const vec next = load_row_as<real>(in + corner + distance_in_window<P>(x, i, j), c, x.channels);
           const auto taken = greater(next, most) | ~equal(next, next);
           most = select(taken, next, most);
-          found = vec::select_whole(taken, vec::fill_whole(static_cast<int>(i * P.extent + j)), found);
+          found = vec::select_whole(taken, vec::fill_whole(static_cast<int>(i * P.extent.width + j)), found);
         }
       }
       if (out != nullptr) store_row(most, out + to, c, x.channels);
@@ -76,8 +82,8 @@ template <lang::pooling P, class In, class Made, class At>
       vec found = vec::fill(0);
       for (auto i = tall.begin; i < tall.end; ++i) {
         for (auto j = wide.begin; j < wide.end; ++j) {
-          const auto here = wanted == vec::fill_whole(static_cast<int>(i * P.extent + j));
-          found = select(here, load_row_as<real>(in + corner + (i * x.width + j) * x.channels, c, x.channels), found);
+          const auto here = wanted == vec::fill_whole(static_cast<int>(i * P.extent.width + j));
+          found = select(here, load_row_as<real>(in + corner + distance_in_window<P>(x, i, j), c, x.channels), found);
         }
       }
       store_row(found, out + to, c, x.channels);
@@ -85,12 +91,12 @@ template <lang::pooling P, class In, class Made, class At>
   });
 }
 
-/// The sum of at(i, j) for i < rows and j < columns, at most Most each; of many in sections.
+/// The sum of at(i, j) for i < rows and j < columns, of which there are at most Most; of many in sections.
 template <class V, int Most>
 [[gnu::always_inline]] inline V sum_of_window(std::int64_t rows, std::int64_t columns, auto at) {
   V total{}, row{};
   for (std::int64_t i = 0; i < rows; ++i) {
-    if constexpr (Most * Most <= costs::section_terms) {
+    if constexpr (Most <= costs::section_terms) {
       for (std::int64_t j = 0; j < columns; ++j) total = total + at(i, j);
     } else {
       row = row + sum_in_sections<V>(columns, [&](std::int64_t j) { return at(i, j); });
@@ -106,10 +112,11 @@ template <lang::pooling P, class In, class Made>
   using vec = lanes<sum_of<In>>;
   over_windows<P>(x, threads, [=, &x](std::int64_t to, std::int64_t corner, costs::range tall, costs::range wide) {
     for (std::int64_t c = 0; c < x.channels; c += vec::width) {
-      const vec sum = sum_of_window<vec, P.extent>(tall.end - tall.begin, wide.end - wide.begin, [&](auto i, auto j) {
-        return load_row_as<sum_of<In>>(in + corner + ((tall.begin + i) * x.width + wide.begin + j) * x.channels, c,
-                                       x.channels);
-      });
+      const vec sum =
+          sum_of_window<vec, P.position_count()>(tall.end - tall.begin, wide.end - wide.begin, [&](auto i, auto j) {
+            return load_row_as<sum_of<In>>(in + corner + distance_in_window<P>(x, tall.begin + i, wide.begin + j), c,
+                                           x.channels);
+          });
       store_row(sum * vec::fill(share), out + to, c, x.channels);
     }
   });
@@ -120,15 +127,17 @@ template <lang::pooling P, class In, class Made>
 template <lang::pooling P, class Made, class Of>
 void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
   using vec = lanes<sum_of<Made>>;
-  if constexpr (P.stride >= P.extent) {  // no two windows meet
-    if (x.rows * P.extent != x.height || x.columns * P.extent != x.width || P.padding > 0)
+  constexpr costs::window_axis down = P.along(0), along = P.along(1);
+  if constexpr (down.stride >= down.span() && along.stride >= along.span()) {  // no two windows meet
+    if (x.rows * down.extent != x.height || x.columns * along.extent != x.width || P.padding != nn::extents{0} ||
+        P.more != nn::extents{0})
       std::fill_n(out, x.count * x.height * x.width * x.channels, Made{});
     over_windows<P>(x, threads, [=, &x](std::int64_t from, std::int64_t corner, costs::range tall, costs::range wide) {
       for (std::int64_t c = 0; c < x.channels; c += vec::width) {
         const auto at = of(from, c);
         for (auto i = tall.begin; i < tall.end; ++i)
           for (auto j = wide.begin; j < wide.end; ++j)
-            store_row(at(static_cast<int>(i * P.extent + j)), out + corner + (i * x.width + j) * x.channels, c,
+            store_row(at(static_cast<int>(i * P.extent.width + j)), out + corner + distance_in_window<P>(x, i, j), c,
                       x.channels);
       }
     });
@@ -136,16 +145,18 @@ void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
     shares{x.work(), x.count * x.height}(threads, [=, &x](costs::range own) {
       for (auto row = own.begin; row < own.end; ++row) {
         const std::int64_t y = row % x.height, image = row / x.height * x.rows;
-        const costs::range tall = P.along().windows_over(y, x.rows);
+        const costs::range tall = down.windows_over(y, x.rows);
         for (std::int64_t pixel = 0; pixel < x.width; ++pixel) {
-          const costs::range wide = P.along().windows_over(pixel, x.columns);
+          const costs::range wide = along.windows_over(pixel, x.columns);
           for (std::int64_t c = 0; c < x.channels; c += vec::width) {
-            const auto at = [&](auto k, auto l) {
+            const auto at = [&](auto k, auto l) -> vec {
               const auto i = tall.begin + k, j = wide.begin + l;
-              const auto down = y - P.along().first_pixel(i), right = pixel - P.along().first_pixel(j);
-              return of(((image + i) * x.columns + j) * x.channels, c)(static_cast<int>(down * P.extent + right));
+              const auto below = y - down.first_pixel(i), right = pixel - along.first_pixel(j);
+              if (below % down.dilation != 0 || right % along.dilation != 0) return vec::fill(0);  // not in the window
+              const auto position = below / down.dilation * along.extent + right / along.dilation;
+              return of(((image + i) * x.columns + j) * x.channels, c)(static_cast<int>(position));
             };
-            constexpr int most = (P.extent - 1) / P.stride + 1;
+            constexpr int most = down.most_over_pixel() * along.most_over_pixel();
             const vec sum = sum_of_window<vec, most>(tall.end - tall.begin, wide.end - wide.begin, at);
             store_row(sum, out + (row * x.width + pixel) * x.channels, c, x.channels);
           }

@@ -24,9 +24,11 @@ template <int N>
 struct parts;
 template <std::int64_t... Extents>
 struct extents;
-template <int Extent, int Stride, int Padding>
+template <int... ExtentStridePaddingDilation>  // each is a single number, or each is a height and a width
 struct window;
-template <int N>
+template <int Out, int... Extent>
+struct filters;
+template <int... Numbers>
 struct dilation;
 template <int N>
 struct factor;
@@ -46,7 +48,7 @@ template <int N>
 struct layers;
 struct object {};  // stands for any class, without its name
 struct layer {};   // stands for a layer, because the type of a layer has a long name
-template <int Stride, int Padding, int Dilation, int Groups>
+template <int... Numbers>  // all but the groups are single numbers, or each of them is a height and a width
 struct stride_pad_dilate_groups;
 template <class Tensor>
 struct result;

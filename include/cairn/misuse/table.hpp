@@ -78,6 +78,14 @@ struct some_image_left { template <class Silent, class... Facts> struct found : 
   "cairn [shape-mismatch]: padding leaves nothing of what the transposed filter makes"); } }; };
 struct window_of_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a window has no stride or padding below 0, and no dilation or groups below 1"); } }; };
+struct window_of_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: a window over rows {N, L, C} has single numbers, because rows have one axis"); } }; };
+struct settings_of_convolution { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: ceil_mode and count_include_pad are for pools, not for convolutions"); } }; };
+struct same_padding { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: a padding of nn::same takes a stride of 1, in conv2d and conv1d alone"); } }; };
+struct output_padding { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: output_padding is for conv_transpose2d: at least 0, below stride or dilation"); } }; };
 struct factor_of_pixels { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1, and height and width stay below 2^31"); } }; };
 struct queries_keys_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -125,7 +133,7 @@ struct positions_of_rows { template <class Silent, class... Facts> struct found 
 struct zero_row_of_parameter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the zero_row of a parameter is one of its rows, from 0 on, or -1 for none"); } }; };
 struct window_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: a window<extent, stride, padding> lies in the padded image; padding is at most half of it"); } }; };
+  "cairn [shape-mismatch]: a window<extent, stride, padding, dilation> lies in the padded image; padding is at most half of extent"); } }; };
 struct image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: this takes images {N, H, W, C}; reshape or transpose the argument"); } }; };
 struct at_least_two_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -193,7 +201,7 @@ struct one_argument_reduced { template <class Silent, class... Facts> struct fou
 struct two_or_more_arguments { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: this takes two expressions or more: concatenate<1>(a, b), stack<0>(a, b)"); } }; };
 struct settings_of_pool { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: the window of a pool has stride and padding alone: no dilation, no groups"); } }; };
+  "cairn [wrong-arguments]: a pool has stride, padding and ceil_mode; a max pool has dilation, an average pool count_include_pad"); } }; };
 struct queries_keys_and_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: attention takes q, k and v, then at most one mask and one causal: nn::attention(q, k, v, "
   "mask, nn::causal)"); } }; };

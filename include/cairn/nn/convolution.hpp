@@ -8,14 +8,15 @@
 namespace cairn::nn {
 
 namespace detail {
-template <class Form, fixed_string Name, int Out, int Extent, bool Bias>
+template <class Form, fixed_string Name, int Out, extents Extent, bool Bias>
 struct convolution_layer : checked_layer<convolution_layer<Form, Name, Out, Extent, Bias>> {
   static constexpr fixed_string name = Name;
   static constexpr auto problem(auto x) {
     return problem_of_features<Form::name, Name>(x, []<class X>(X) {
       using what = fact::operation<Form::name, lang::tensor_fact<X>>;
-      using given = fact::extents<Out, Extent>;
-      if constexpr (Out < 1 || Extent < 1) {
+      using given = std::conditional_t<cairn::detail::single_numbers<Extent>, fact::filters<Out, Extent.width>,
+                                       fact::filters<Out, Extent.height, Extent.width>>;
+      if constexpr (Out < 1 || Extent.height < 1 || Extent.width < 1) {
         return lang::poison<misuse::positive_extents, typename X::owner, fact::in<Name>, what, given>{};
       } else if constexpr (constexpr int fault = Form::broken_rule(X::shape, filters<X>); fault != 0) {
         using rule = std::tuple_element_t<fault, typename Form::rules>;
@@ -44,14 +45,15 @@ struct convolution_layer : checked_layer<convolution_layer<Form, Name, Out, Exte
 };
 }  // namespace detail
 
-/// Convolves images {N, H, W, C} with Out filters of Extent x Extent pixels:
-/// `nn::conv2d<"conv1", 64, 3, nn::window{.stride = 2, .padding = 1}>`. The parameters are `Name.weight`
-/// {Out, C / groups, Extent, Extent} and `Name.bias` {Out}. Their initialization is that of PyTorch.
+/// Convolves images {N, H, W, C} with Out filters of 3 x 3 pixels:
+/// `nn::conv2d<"conv1", 64, 3, nn::window{.stride = 2, .padding = 1}>`. Extents are a number or a pair of numbers, for
+/// the height and the width: `nn::conv2d<"conv1", 64, {1, 7}, nn::window{.padding = {0, 3}}>`. The parameters are
+/// `Name.weight` {Out, C / groups, height, width} and `Name.bias` {Out}. Their initialization is that of PyTorch.
 /// Rejects: what the function conv2d rejects; groups that do not divide Out; an Out or Extent below 1.
-template <fixed_string Name, int Out, int Extent, window By = window{}>
+template <fixed_string Name, int Out, extents Extent, window By = window{}>
 inline constexpr detail::convolution_layer<lang::conv2d_form<By>, Name, Out, Extent, true> conv2d{};
 /// Convolves images without a bias, for example before a batch norm.
-template <fixed_string Name, int Out, int Extent, window By = window{}>
+template <fixed_string Name, int Out, extents Extent, window By = window{}>
 inline constexpr detail::convolution_layer<lang::conv2d_form<By>, Name, Out, Extent, false> conv2d_without_bias{};
 /// Convolves rows {N, L, C}: {N, L', Out}. The weight is `Name.weight` {Out, C / groups, Extent}.
 template <fixed_string Name, int Out, int Extent, window By = window{}>
@@ -60,11 +62,11 @@ inline constexpr detail::convolution_layer<lang::conv1d_form<By>, Name, Out, Ext
 template <fixed_string Name, int Out, int Extent, window By = window{}>
 inline constexpr detail::convolution_layer<lang::conv1d_form<By>, Name, Out, Extent, false> conv1d_without_bias{};
 /// Convolves images to larger ones, as the function conv_transpose2d does. The weight is `Name.weight`
-/// {C, Out / groups, Extent, Extent}.
-template <fixed_string Name, int Out, int Extent, window By = window{}>
+/// {C, Out / groups, height, width}.
+template <fixed_string Name, int Out, extents Extent, window By = window{}>
 inline constexpr detail::convolution_layer<lang::conv_transpose2d_form<By>, Name, Out, Extent, true> conv_transpose2d{};
 /// Convolves images to larger ones without a bias.
-template <fixed_string Name, int Out, int Extent, window By = window{}>
+template <fixed_string Name, int Out, extents Extent, window By = window{}>
 inline constexpr detail::convolution_layer<lang::conv_transpose2d_form<By>, Name, Out, Extent, false>
     conv_transpose2d_without_bias{};
 

@@ -115,20 +115,28 @@ struct filter_gradient_op : convolving {
   }
 };
 
-constexpr int stride_of(nn::window by) { return by.stride == 0 ? 1 : by.stride; }
-/// The motion of the window `By` over images. With two axes, the window moves along both axes of an image. With one
-/// axis, the images are rows: a row counts as an image of height 1, and the window moves along the width alone.
-template <nn::window By, int Axes>
-inline constexpr costs::motion motion_of = [] {
-  // Without std::max, clang would warn about remainders by 0, although groups below 1 are rejected later.
-  costs::motion out{.groups = std::max(By.groups, 1)};
-  for (int axis = 2 - Axes; axis < 2; ++axis) {
-    out.stride[axis] = stride_of(By);
-    out.padding[axis] = By.padding;
-    out.dilation[axis] = By.dilation;
+/// Returns the stride of a convolution. A stride of 0 stands for 1.
+constexpr nn::extents stride_of(const nn::window& by) {
+  const auto length = [](int stride) { return stride == 0 ? 1 : stride; };
+  return {length(by.stride.height), length(by.stride.width)};
+}
+/// Returns the motion of the window `by` over images, with filters {O, C / groups, rows, columns}. With two axes, the
+/// window moves along both axes of an image. With one axis, the images are rows: a row counts as an image of height 1,
+/// and the window moves along the width alone. A transposed convolution makes images with `output_padding` more pixels
+/// at their end. These pixels take the place of padding, so that the number of windows stays the same.
+constexpr costs::motion motion_of(const nn::window& by, int axes, const shape& filters) {
+  const auto moved = [axes](nn::extents lengths, int else_along_height) {
+    return axes == 2 ? lengths : nn::extents{else_along_height, lengths.width};
+  };
+  costs::motion out{moved(stride_of(by), 1), moved(by.padding, 0), moved(by.dilation, 1), by.groups,
+                    moved({-by.output_padding.height, -by.output_padding.width}, 0)};
+  if (by.padding == nn::same) {
+    const int rows = out.dilation.height * (filters[2] - 1), columns = out.dilation.width * (filters[3] - 1);
+    out.padding = {rows / 2, columns / 2};
+    out.more = {rows % 2, columns % 2};
   }
   return out;
-}();
+}
 /// Returns the shape {N, 1, W, C} for rows {N, W, C}. Returns the shape of images unchanged.
 constexpr shape as_images(const shape& x) { return x.rank == 4 ? x : shape{x[0], 1, x[1], x[2]}; }
 /// Returns the shape {O, C, 1, columns} for filters {O, C, columns}. Returns the shape of filters of images unchanged.
@@ -152,37 +160,57 @@ struct convolution_form : form_of_two<Name> {
       std::conditional_t<Transposed, misuse::transposed_filter,
                          std::conditional_t<Axes == 1, misuse::filter_of_rows, misuse::filter_of_images>>;
   using room_rule = std::conditional_t<Transposed, misuse::some_image_left, misuse::filter_in_image>;
-  using asked = fact::stride_pad_dilate_groups<stride_of(By), By.padding, By.dilation, By.groups>;
+  static constexpr nn::extents stride = stride_of(By), dilation = By.dilation;
+  static constexpr nn::extents padding = By.padding == nn::same ? nn::extents{-1} : By.padding;  // messages show -1
+  static constexpr int groups = std::max(By.groups, 1);  // clang warns about remainders by 0
+  static constexpr bool single = detail::single_numbers<stride, padding, dilation>;
+  using asked =
+      std::conditional_t<single, fact::stride_pad_dilate_groups<stride.width, padding.width, dilation.width, By.groups>,
+                         fact::stride_pad_dilate_groups<stride.height, stride.width, padding.height, padding.width,
+                                                        dilation.height, dilation.width, By.groups>>;
   static constexpr shape shown(std::size_t, const shape& s) { return s; }
   static constexpr int axes = Axes;
-  static constexpr const costs::motion& moves = motion_of<By, Axes>;
+  static constexpr costs::motion moves(const shape& w) { return motion_of(By, Axes, w); }
   /// Returns the shape of the filters of a layer that reads `in` channels and makes `out` channels. The second extent
   /// is 0 if the groups do not divide the channels on that side.
-  static constexpr shape filters(int in, int out, int extent) {
-    const int first = Transposed ? in : out, second = Transposed ? out : in, groups = std::max(By.groups, 1);
+  static constexpr shape filters(int in, int out, nn::extents extent) {
+    const int first = Transposed ? in : out, second = Transposed ? out : in;
     const int each = second % groups == 0 ? second / groups : 0;
-    return Axes == 1 ? shape{first, each, extent} : shape{first, each, extent, extent};
+    return Axes == 1 ? shape{first, each, extent.width} : shape{first, each, extent.height, extent.width};
   }
 
   static constexpr shape result_shape(const shape& x, const shape& w) {
-    if (!Transposed) return convolution_op<moves>::result(x, w);
+    const costs::motion by = moves(w);
     const auto extent = [&](int axis) {
-      return (x[1 + axis] - 1) * moves.stride[axis] - 2 * moves.padding[axis] +
-             moves.dilation[axis] * (w[2 + axis] - 1) + 1;
+      const costs::window_axis along = by.along(axis, w[2 + axis]);
+      return Transposed ? along.pixels(x[1 + axis]) : along.count(x[1 + axis]);
     };
-    const bool fits = x[3] == w[0] && w[0] % moves.groups == 0 && extent(0) > 0 && extent(1) > 0;
-    return fits ? shape{x[0], extent(0), extent(1), w[1] * moves.groups} : no_shape;
+    const bool fits =
+        x[3] == (Transposed ? w[0] : w[1] * groups) && w[0] % groups == 0 && extent(0) > 0 && extent(1) > 0;
+    return fits ? shape{x[0], extent(0), extent(1), Transposed ? w[1] * groups : w[0]} : no_shape;
   }
-  using rules = std::tuple<sound, misuse::window_of_filter, filters_rule, misuse::groups_divide, room_rule>;
+  using rules =
+      std::tuple<sound, misuse::window_of_filter, misuse::window_of_rows, misuse::settings_of_convolution,
+                 misuse::same_padding, misuse::output_padding, filters_rule, misuse::groups_divide, room_rule>;
   /// Returns the index in `rules` of the rule that arguments of these shapes break. Returns 0 if the arguments fit.
   /// Filters have PyTorch's layout. A second extent of 0 means that the filters belong to a layer and that groups do
   /// not divide the channels which the layer makes.
   static constexpr int broken_rule(const shape& x, const shape& w) {
-    if (By.stride < 0 || By.padding < 0 || By.dilation < 1 || By.groups < 1) return 1;
-    if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 2;
-    if (x[-1] % moves.groups != 0 || w[0] % moves.groups != 0 || w[1] == 0) return 3;
-    if (x[-1] != (Transposed ? w[0] : w[1] * By.groups)) return 2;
-    return result_shape(as_images(x), as_filters(w)).valid() ? 0 : 4;
+    const auto least = [](nn::extents lengths) { return std::min(lengths.height, lengths.width); };
+    const bool same = By.padding == nn::same;
+    if (least(stride) < 0 || (!same && least(padding) < 0) || least(dilation) < 1 || By.groups < 1) return 1;
+    if (Axes == 1 && !(single && detail::single_numbers<By.output_padding>)) return 2;
+    if (By.ceil_mode || !By.count_include_pad) return 3;
+    if (same && (Transposed || stride != nn::extents{1})) return 4;
+    const auto adds = [](int axis) {
+      const int added = By.output_padding[axis];
+      return added == 0 || (Transposed && added > 0 && added < std::max(stride[axis], dilation[axis]));
+    };
+    if (!adds(0) || !adds(1)) return 5;
+    if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 6;
+    if (x[-1] % groups != 0 || w[0] % groups != 0 || w[1] == 0) return 7;
+    if (x[-1] != (Transposed ? w[0] : w[1] * groups)) return 6;
+    return result_shape(as_images(x), as_filters(w)).valid() ? 0 : 8;
   }
   template <an_expression X, an_expression W>
   static constexpr auto body(X x, W w) {
@@ -194,11 +222,11 @@ struct convolution_form : form_of_two<Name> {
     } else {
       constexpr shape images = as_images(X::shape), stored = as_filters(W::shape);
       constexpr shape result = result_shape(images, stored);
-      if constexpr (!Transposed && moves == costs::motion{} && stored[2] == 1 && stored[3] == 1) {
+      constexpr costs::motion by = moves(stored);
+      if constexpr (!Transposed && by == costs::motion{} && stored[2] == 1 && stored[3] == 1) {
         return make<matmul_op<false, true>>(x, reshaped<shape{stored[0], stored[1]}>(w));
       } else {
-        using op =
-            std::conditional_t<Transposed, convolution_back_op<moves, result[1], result[2]>, convolution_op<moves>>;
+        using op = std::conditional_t<Transposed, convolution_back_op<by, result[1], result[2]>, convolution_op<by>>;
         constexpr shape made = Axes == 2 ? result : shape{result[0], result[2], result[3]};
         return reshaped<made>(make<op>(reshaped<images>(x), reshaped<stored>(w)));
       }
@@ -214,8 +242,10 @@ using conv_transpose2d_form = convolution_form<"conv_transpose2d", By, 2, true>;
 
 /// Convolves images {N, H, W, C} with filters {O, C / groups, rows, columns}: {N, H', W', O}. This is torch.conv2d with
 /// channels last: `conv2d<nn::window{.stride = 2, .padding = 1}>(x, w)`.
+/// With `.padding = nn::same`, the result has the height and width of the images.
 /// Rejects: other ranks; channels that do not fit, or that groups do not divide; filters that are larger than the
-/// padded image; a stride or padding below 0; dilation or groups below 1.
+/// padded image; a stride or padding below 0; dilation or groups below 1; nn::same with strides; output_padding and
+/// settings of pools.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
 constexpr applied<conv2d_form<By>, A...> conv2d(A...) {
@@ -229,9 +259,10 @@ constexpr applied<conv1d_form<By>, A...> conv1d(A...) {
 }
 /// Computes the gradient of conv2d with respect to its images, as torch.conv_transpose2d does. Images are {N, H, W, C},
 /// filters are {C, O / groups, rows, columns}, and the result is {N, H', W', O}. The height H' is
-/// `(H - 1) stride - 2 padding + dilation (rows - 1) + 1`. The width W' is computed from W and columns by the same
-/// formula.
-/// Rejects: what conv2d rejects; padding that leaves no image.
+/// `(H - 1) stride - 2 padding + dilation (rows - 1) + output_padding + 1`. The width W' is computed from W and columns
+/// by the same formula.
+/// Rejects: what conv2d rejects; padding that leaves no image; nn::same; output_padding that is not below the stride or
+/// the dilation.
 template <nn::window By = nn::window{}, class... A>
   requires some_operands<A...>
 constexpr applied<conv_transpose2d_form<By>, A...> conv_transpose2d(A...) {

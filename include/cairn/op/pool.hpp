@@ -6,20 +6,27 @@
 
 namespace cairn::lang {
 
-/// The square windows of a pool. `extent` is the side of a window in pixels. `stride` is the distance between
-/// neighbouring windows in pixels. The first window begins `padding` pixels outside of the image.
+/// The windows of a pool. `extent` is the height and width of a window in pixels. `stride` is the distance between
+/// neighbouring windows in pixels. The first window begins `padding` pixels outside of the image. `dilation` is the
+/// distance between neighbouring pixels of a window. After the image, there are `padding + more` pixels of padding.
 struct pooling {
-  int extent, stride = extent, padding = 0;
+  nn::extents extent, stride = extent, padding = 0, dilation = 1, more = 0;
 
-  constexpr costs::window_axis along() const { return {extent, stride, padding}; }
-  constexpr bool is_valid() const { return extent > 0 && stride > 0 && padding >= 0 && 2 * padding <= extent; }
+  /// Returns how the window moves along an axis: 0 is the height, and 1 is the width.
+  constexpr costs::window_axis along(int axis) const {
+    return {extent[axis], stride[axis], padding[axis], dilation[axis], more[axis]};
+  }
   constexpr shape result(shape x) const {
-    if (x.rank != 4 || !is_valid()) return no_shape;
-    x.extent[1] = along().count(x.extent[1]);
-    x.extent[2] = along().count(x.extent[2]);
+    if (x.rank != 4 || !is_valid(0) || !is_valid(1)) return no_shape;
+    x.extent[1] = along(0).count(x.extent[1]);
+    x.extent[2] = along(1).count(x.extent[2]);
     return x.extent[1] > 0 && x.extent[2] > 0 ? x : no_shape;
   }
-  constexpr int position_count() const { return extent * extent; }
+  constexpr bool is_valid(int axis) const {
+    return extent[axis] > 0 && stride[axis] > 0 && padding[axis] >= 0 && 2 * padding[axis] <= extent[axis] &&
+           dilation[axis] > 0;
+  }
+  constexpr int position_count() const { return extent.height * extent.width; }
   /// Returns the type of positions in a window, which are counted row by row. The type is a byte if a window has at
   /// most 256 positions.
   constexpr element_type position_type() const {
@@ -32,7 +39,11 @@ struct pooling {
 template <pooling P>
 struct pooling_op : op {
   using rule = misuse::window_in_image;
-  using asked = fact::window<P.extent, P.stride, P.padding>;
+  using asked =
+      std::conditional_t<detail::single_numbers<P.extent, P.stride, P.padding, P.dilation>,
+                         fact::window<P.extent.width, P.stride.width, P.padding.width, P.dilation.width>,
+                         fact::window<P.extent.height, P.extent.width, P.stride.height, P.stride.width,
+                                      P.padding.height, P.padding.width, P.dilation.height, P.dilation.width>>;
   static constexpr reading reads(int i, const auto&...) {
     return {.numbers = i == 0 ? reading::as_stored : reading::as_float};
   }
@@ -123,8 +134,8 @@ struct sum_pool_op : pooling_op<P> {
 template <pooling P, bool Mean, int Height, int Width>
 struct window_spread_op : pooling_op<P> {
   static constexpr auto name = [] {
-    if constexpr (Mean) return fixed_string{"spread_pool2d"};
-    else return fixed_string{"upsample2d"};
+    if constexpr (!Mean && P == pooling{P.extent}) return fixed_string{"upsample2d"};
+    else return fixed_string{"spread_pool2d"};
   }();
   static constexpr shape result(const shape& g) {
     const shape whole = unpooled(g, Height, Width);
