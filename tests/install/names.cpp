@@ -32,7 +32,8 @@ constexpr auto x = input<"x", 2, 3>;
 constexpr auto y = labels<"y", 3, 2>;
 constexpr auto bend = layer([](auto v) { return maximum(tanh(v), log(exp(v) + sqrt(square(v) + 1_c))); });
 constexpr auto wave = layer([](auto v) {
-  return sin(v) * cos(v) + log1p(abs(v)) * rsqrt(1_c + square(v)) + minimum(softplus(v), silu(v)) * sign(v);
+  return sin(v) * cos(v) + log1p(abs(v)) * rsqrt(1_c + square(v)) + minimum(softplus(v), silu(v)) * sign(v) +
+         erf(v) * floor(ceil(round(v)));
 });
 constexpr auto cut = layer(
     [](auto v) { return where(v > 0_c, clamp(v, -1_c, 1_c), leaky_relu(v)) + where(v == 0_c, v, pow(abs(v), 1.5_c)); });
@@ -103,7 +104,8 @@ constexpr auto loss =
 
 // Functions with the names of cairn's functions take numbers, arrays and functions in place of expressions.
 double area(double r) {
-  return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F) + sin(r) + cos(0) + log1p(r) + abs(-1) + abs(r);
+  return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F) + sin(r) + cos(0) + log1p(r) + abs(-1) + abs(r) +
+         erf(r) + floor(r) + ceil(1.5F) + round(2);
 }
 double square(double r) { return r * r; }
 double shared(double r) { return pow(r, 2) + pow(2.0F, 3); }

@@ -55,6 +55,9 @@ case("ties", lambda one, same: torch.minimum(one, same) * 2 + one.clamp(same, to
 case("signs", lambda a, row, one, same: a.sign() * row + (one - same).sign() * 7 + a * one * same, a=(3, 5), row=(5,),
      ab=(3, 5), ba=(3, 5))
 
+case("whole_numbers", lambda a, row: (2 * a).erf() * row + (3 * a).floor() * a + (3 * row).ceil() * row +
+     (a + 0.5).round() * row, a=(3, 5), row=(5,))
+
 
 def shifted(x, by, dim, mode):
     """Moves a tensor towards higher indices. The elements that move in are zero, or the element at the edge."""

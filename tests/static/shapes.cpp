@@ -97,6 +97,8 @@ static_assert(of(-t<4, 8>) == shape{4, 8} && of(exp(t<4, 8>)) == shape{4, 8} && 
 static_assert(of(sqrt(t<8>)) == shape{8} && of(square(t<8>)) == shape{8} && of(tanh(t<8>)) == shape{8});
 static_assert(of(sigmoid(t<>)) == shape{} && of(relu(t<2, 3, 4>)) == shape{2, 3, 4} && of(gelu(t<1>)) == shape{1});
 static_assert(of(abs(t<4, 8>)) == shape{4, 8} && of(sign(t<8>)) == shape{8});
+static_assert(of(erf(t<4, 8>)) == shape{4, 8} && of(floor(t<>)) == shape{} && of(ceil(t<8>)) == shape{8} &&
+              of(round(t<2, 3>)) == shape{2, 3});
 static_assert(of(log1p(t<8>)) == shape{8} && of(softplus(t<>)) == shape{});
 static_assert(of(sin(t<4, 8>)) == shape{4, 8} && of(cos(t<8>)) == shape{8} && of(silu(t<2, 3>)) == shape{2, 3});
 static_assert(of(rsqrt(t<4, 1>)) == shape{4, 1} && of(rsqrt(t<>)) == shape{});

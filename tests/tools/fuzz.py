@@ -248,7 +248,7 @@ class body:
             ("exp(tanh({}))", 2.8), ("square({})", v.bound**2), ("log(square({}) + 1_c)", 2 * math.log(2 + v.bound)),
             ("sqrt(square({}) + 0.1_c)", v.bound + 1), ("{} * -0.7_c", v.bound), ("maximum({}, 0.1_c)", v.bound + 1),
             ("pow({}, 3_c)", v.bound**3), ("sin({})", 1), ("cos({})", 1), ("abs({})", v.bound), ("silu({})", v.bound),
-            ("softplus({})", v.bound + 1), ("leaky_relu<0.2>({})", v.bound), ("clamp({}, -1_c, 1_c)", 1),
+            ("softplus({})", v.bound + 1), ("leaky_relu<0.2>({})", v.bound), ("clamp({}, -1_c, 1_c)", 1), ("erf({})", 1),
             ("log1p(square({}))", 2 * math.log(2 + v.bound)), ("rsqrt(square({}) + 0.5_c)", 1.5),
             ("where({0} > 0.1_c, {0}, 0.5_c)", v.bound + 1),
             ("exp({} * 0.25_c)", math.exp(v.bound / 4)), ("2_c / (1_c + square({}))", 2)])
