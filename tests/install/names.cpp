@@ -104,8 +104,8 @@ constexpr auto loss =
 
 // Functions with the names of cairn's functions take numbers, arrays and functions in place of expressions.
 double area(double r) {
-  return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F) + sin(r) + cos(0) + log1p(r) + abs(-1) + abs(r) +
-         erf(r) + floor(r) + ceil(1.5F) + round(2);
+  return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F) + sin(r) + cos(0) + log1p(r) + abs(-1) + abs(r) + erf(r) +
+         floor(r) + ceil(1.5F) + round(2);
 }
 double square(double r) { return r * r; }
 double shared(double r) { return pow(r, 2) + pow(2.0F, 3); }

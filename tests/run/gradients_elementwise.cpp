@@ -56,8 +56,7 @@ BOOST_AUTO_TEST_CASE(more_functions) {
 }
 /// Rounded numbers are constants for the gradient.
 BOOST_AUTO_TEST_CASE(erf_and_whole_numbers) {
-  constexpr auto y =
-      erf(a * 2_c) * b * row + floor(a) * square(b) + ceil(b) * a + round(row * 2_c) * a * b;
+  constexpr auto y = erf(a * 2_c) * b * row + floor(a) * square(b) + ceil(b) * a + round(row * 2_c) * a * b;
   check<weighted(y)>();
   check<weighted(grad(sum(square(y)), a))>();
   check<weighted(grad(sum(square(y)), b))>();
