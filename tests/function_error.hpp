@@ -53,6 +53,9 @@ void for_each_function(Judge judge) {
   judge("sin", [](V x) { return sin(x); }, [](double x) { return std::sin(x); });
   judge("cos", [](V x) { return cos(x); }, [](double x) { return std::cos(x); });
   judge("erf", [](V x) { return erf(x); }, [](double x) { return std::erf(x); });
+  judge("floor", [](V x) { return floor(x); }, [](double x) { return std::floor(x); });
+  judge("ceil", [](V x) { return ceil(x); }, [](double x) { return std::ceil(x); });
+  judge("round", [](V x) { return round(x); }, [](double x) { return std::nearbyint(x); });
   judge("normal", [](V x) { return normal(x).below; }, normal_share);
   judge("pow 30.5", [](V x) { return pow<30.5>(x); }, [](double x) { return std::pow(x, 30.5); });
   judge("pow -1.7", [](V x) { return pow<-1.7>(x); }, [](double x) { return std::pow(x, -1.7); });

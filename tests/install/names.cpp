@@ -32,7 +32,8 @@ constexpr auto x = input<"x", 2, 3>;
 constexpr auto y = labels<"y", 3, 2>;
 constexpr auto bend = layer([](auto v) { return maximum(tanh(v), log(exp(v) + sqrt(square(v) + 1_c))); });
 constexpr auto wave = layer([](auto v) {
-  return sin(v) * cos(v) + log1p(abs(v)) * rsqrt(1_c + square(v)) + minimum(softplus(v), silu(v)) * sign(v);
+  return sin(v) * cos(v) + log1p(abs(v)) * rsqrt(1_c + square(v)) + minimum(softplus(v), silu(v)) * sign(v) +
+         erf(v) * floor(ceil(round(v)));
 });
 constexpr auto cut = layer(
     [](auto v) { return where(v > 0_c, clamp(v, -1_c, 1_c), leaky_relu(v)) + where(v == 0_c, v, pow(abs(v), 1.5_c)); });
@@ -42,6 +43,9 @@ constexpr auto logits = x | block<"in">(nn::linear<"fc", 3> | bend | wave | cut 
 constexpr auto spread = max<-1>(logits) - min<-1>(logits);
 constexpr auto looked_up = gather<0>(logits, indices<"at", 2, 4>) * max(spread);
 constexpr auto chosen = logits * one_hot(argmax<-1>(logits)) + logits * one_hot(argmin<-1>(logits));
+constexpr auto ordered = cairn::sort<-1>(logits) * cumsum<0>(cairn::sort<0>(logits, descending)) +
+                         gather_along<1>(logits, argsort<1>(logits)) +
+                         topk<3>(scatter_add_along<0>(logits, argtopk<2, 0>(logits), logits));
 constexpr auto laid = gather<0>(generated<5, 3>([](int i, int j) { return i + j; }), arange<2>) + zeros<2, 3>;
 constexpr auto going_on = [] {
   const auto all = placed<0>(cache<"seen", 4, 3>, slice<0, 0, 1>(indices<"at", 2, 4>), slice<0, 0, 1>(laid));
@@ -94,8 +98,8 @@ constexpr auto short_loss = cross_entropy(logits, y);
 constexpr auto loss =
     0_c * carried_on + mean(std::get<0>(looped) * nested) + mean(std::get<1>(looped)) + mean(level) * 0_c +
     mean(seen) * 0_c + mean(pow(again, 2_c)) + cross_entropy(logits + head, y) + mean(square(looked_up)) * 0.1_c +
-    mean(chosen * laid) + huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) + nn::l1(again, 0_c) +
-    cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
+    mean(chosen * laid) + 0_c * mean(ordered) + huber(var<-1>(logits), 0_c) + huber<2.0>(var<-1>(logits, biased), 0_c) +
+    nn::l1(again, 0_c) + cross_entropy<nn::cross_entropy_options{.label_smoothing = 0.1}>(logits, y, 1_c, 2_c) +
     binary_cross_entropy_with_logits(sum(again), 0.5_c) + 0_c * mean(shift) +
     soft_cross_entropy(logits, softmax(logits)) + kl_div(log_softmax(logits), softmax(logits)) +
     nll_loss(log_softmax(logits), y) + triplet_loss(logits, head, head) + mean(cosine_similarity(logits, head)) +
@@ -103,7 +107,8 @@ constexpr auto loss =
 
 // Functions with the names of cairn's functions take numbers, arrays and functions in place of expressions.
 double area(double r) {
-  return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F) + sin(r) + cos(0) + log1p(r) + abs(-1) + abs(r);
+  return sqrt(exp(log(r))) + tanh(r) + sqrt(4) + exp(1.0F) + sin(r) + cos(0) + log1p(r) + abs(-1) + abs(r) + erf(r) +
+         floor(r) + ceil(1.5F) + round(2);
 }
 double square(double r) { return r * r; }
 double shared(double r) { return pow(r, 2) + pow(2.0F, 3); }

@@ -55,6 +55,9 @@ case("ties", lambda one, same: torch.minimum(one, same) * 2 + one.clamp(same, to
 case("signs", lambda a, row, one, same: a.sign() * row + (one - same).sign() * 7 + a * one * same, a=(3, 5), row=(5,),
      ab=(3, 5), ba=(3, 5))
 
+case("whole_numbers", lambda a, row: (2 * a).erf() * row + (3 * a).floor() * a + (3 * row).ceil() * row +
+     (a + 0.5).round() * row, a=(3, 5), row=(5,))
+
 
 def systems(a, b, c):
     """Solves systems of equations whose matrices need pivots, and decomposes covariances."""
@@ -96,6 +99,15 @@ case("stretched_axes", lambda a, row: a.unsqueeze(1) * row.unsqueeze(-1).unsquee
      (row.reshape(5, 1, 1).squeeze(1) * a.tile(2)[0, :5]).expand(2, -1, 5).sum(0) * a.unsqueeze(-2) +
      row.square().expand(3, 1, -1), a=(3, 5), row=(5,))
 case("tiles", lambda a, row: a.tile(2, 1, 3) * a.square().tile((2, 1)).sum() + row.tile(2, 3, 3), a=(3, 5), row=(5,))
+case("sorts", lambda a, b: a.sort(-1)[0] * b + b.sort(0, descending=True)[0].square(), a=(3, 5), b=(3, 5))
+case("largest_elements", lambda a, b: a.topk(3)[0] * b.topk(3, 1)[0].square() +
+     (b.topk(2, 0)[0] * a.topk(2, 0)[1]).sum(), a=(3, 5), b=(3, 5))
+case("sorted_positions", lambda a, b: a.gather(1, b.argsort(1, descending=True)) * b + a.argsort(0) * a, a=(3, 5),
+     b=(3, 5))
+case("running_sums", lambda a, b: a.cumsum(1) * b.square().cumsum(-2), a=(3, 5), b=(3, 5))
+positions = torch.tensor([[1, 0, 1, 1], [4, 4, 0, 2], [3, 1, 0, 3]])
+case("along_an_axis", lambda a, v, b: a.gather(-1, positions) * v +
+     (a.scatter_add(1, positions, v.square()) * b).sum(), a=(3, 5), v=(3, 4), b=(3, 5))
 case("losses", lambda a, b: F.l1_loss(a, b) + 2 * F.huber_loss(3 * a, b, delta=0.7) + 3 * F.huber_loss(a, b) +
      F.binary_cross_entropy_with_logits(9 * a, b.square()), a=(3, 5), b=(3, 5))
 

@@ -18,6 +18,7 @@
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/probability_loss.hpp"
+#include "cairn/op/sort.hpp"
 
 using namespace cairn;
 
@@ -142,6 +143,15 @@ constexpr auto logits = input<"logits", 4, 10>;
 constexpr auto y = labels<"y", 10, 4>;
 constexpr auto loss = soft_cross_entropy(logits, y);           // wrong
 constexpr auto loss = soft_cross_entropy(logits, one_hot(y));  // right
+
+// case: kind-mismatch-sort
+// says: arguments are real numbers, shown as float, or indices, shown as int
+// shows: operation<cairn::fixed_string<5>\{"sort"\}, int ?\[4\]>
+// shows: takes<float>
+constexpr auto at = indices<"at", 8, 4>;
+constexpr auto order = argsort<0>(at);           // wrong
+constexpr auto order = argsort<0>(as_real(at));  // right
+constexpr auto loss = sum(as_real(order));
 
 // case: kind-mismatch-where
 // says: arguments are real numbers, shown as float, or indices, shown as int

@@ -1,5 +1,5 @@
 // The program reports a setting of an update rule. The outermost call reports a setting of a layer, of `param_from`,
-// `leaky_relu`, `nn::rotary`, `triplet_loss`, `cosine_embedding_loss` or `top_k_accuracy`.
+// `leaky_relu`, `nn::rotary`, `triplet_loss`, `cosine_embedding_loss`, `top_k_accuracy` or `topk`.
 //
 // Nesterov's step uses the momentum. Without momentum it would be plain descent, which cannot be meant. Give the
 // setting another value. The note shows the setting, its value, and the values that the setting may have. [One
@@ -123,3 +123,11 @@ static_assert(an_expression<decltype(loss)>);
 constexpr auto right = top_k_accuracy<5>(input<"x", 8, 4>, labels<"y", 4, 8>);  // wrong
 constexpr auto right = top_k_accuracy<4>(input<"x", 8, 4>, labels<"y", 4, 8>);  // right
 static_assert(an_expression<decltype(right)>);
+
+// case: meaningless-setting-topk
+// says: this setting has a value that cannot be meant
+// shows: operation<(cairn::)?fixed_string<5>\{"topk"\}, float ?\[8\]\[4\]>
+// shows: setting<(cairn::)?fixed_string<2>\{"k"\}, 5\.0.*\{"from 1 to the extent of the axis"\}>
+constexpr auto largest = topk<5>(input<"x", 8, 4>);  // wrong
+constexpr auto largest = topk<4>(input<"x", 8, 4>);  // right
+static_assert(an_expression<decltype(largest)>);

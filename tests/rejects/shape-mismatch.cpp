@@ -26,6 +26,7 @@
 #include "cairn/nn/positions.hpp"
 #include "cairn/nn/recurrent.hpp"
 #include "cairn/nn/transformer.hpp"
+#include "cairn/op/cumsum.hpp"
 #include "cairn/op/expand.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/loss.hpp"
@@ -33,6 +34,7 @@
 #include "cairn/op/probability_loss.hpp"
 #include "cairn/op/roll.hpp"
 #include "cairn/op/similarity.hpp"
+#include "cairn/op/sort.hpp"
 
 using namespace cairn;
 
@@ -422,6 +424,13 @@ constexpr auto unit = ckpt<"dense">(dense | nn::gelu | nn::linear<"down", 16>);
 constexpr auto model = repeat<12, "block">([](auto) { return unit; }) | nn::linear<"head", 4>;
 constexpr auto loss = cross_entropy(input<"x", 8, 16> | model, labels<"y", 4, 8>);
 
+// case: shape-mismatch-cumsum
+// says: the argument has no such axes
+// shows: operation<cairn::fixed_string<10>\{"cumsum\(x\)"\}, float ?\[4\]\[6\]>, .*axes<2>
+constexpr int axis = 2;  // wrong
+constexpr int axis = 1;  // right
+constexpr auto loss = sum(cumsum<axis>(input<"x", 4, 6>));
+
 // case: shape-mismatch-extents-linear
 // says: a tensor has at most 6 extents, each a positive constant below 2\^31, that of the batch too
 // shows: fact::in<cairn::fixed_string<19>\{"block\.0\.seg\.mlp\.up"\}>
@@ -472,6 +481,22 @@ static_assert(detail::checked<loss, shards<65536>, microbatch<up_to<16>>>());   
 constexpr int axis = 2;  // wrong
 constexpr int axis = 1;  // right
 constexpr auto loss = sum(flip<0, axis>(input<"x", 4, 6>));
+
+// case: shape-mismatch-gather-along-bound
+// says: indices may lie outside of what they index
+// shows: operation<cairn::fixed_string<13>\{"gather_along"\}, float ?\[4\]\[8\], int ?\[4\]\[3\]>
+// shows: bound<9>
+constexpr int bound = 9;  // wrong
+constexpr int bound = 8;  // right
+constexpr auto loss = sum(gather_along<1>(input<"x", 4, 8>, indices<"at", bound, 4, 3>));
+
+// case: shape-mismatch-gather-along
+// says: gather_along<Axis> and scatter_add_along<Axis> take indices with the extents of x on all other axes
+// shows: operation<cairn::fixed_string<20>\{"gather_along\(x, at\)"\}, float ?\[4\]\[8\], int ?\[2\]\[3\]>
+// shows: axes<1>
+constexpr int rows = 2;  // wrong
+constexpr int rows = 4;  // right
+constexpr auto loss = sum(gather_along<1>(input<"x", 4, 8>, indices<"at", 8, rows, 3>));
 
 // case: shape-mismatch-gather-bound
 // says: indices may lie outside of what they index
@@ -649,6 +674,15 @@ constexpr int axis = 2;   // wrong
 constexpr int axis = -2;  // right
 constexpr auto loss = sum(roll<axis, 1>(input<"x", 4, 6>));
 
+// case: shape-mismatch-scatter-add-along
+// says: gather_along<Axis> and scatter_add_along<Axis> take indices.*, and values like indices
+// shows: operation<cairn::fixed_string<28>\{"scatter_add_along\(x, at, v\)"\}, float ?\[4\]\[8\], int ?\[4\]\[3\], float ?\[4\]\[2\]>
+// shows: axes<1>
+constexpr int columns = 2;  // wrong
+constexpr int columns = 3;  // right
+constexpr auto x = input<"x", 4, 8>;
+constexpr auto loss = sum(scatter_add_along<1>(x, indices<"at", 8, 4, 3>, param<"v", 4, columns>));
+
 // case: shape-mismatch-shift
 // says: the argument has no such axes: they count from 0, or backward from -1
 // shows: fact::in<cairn::fixed_string<6>\{"inner"\}>
@@ -705,6 +739,13 @@ constexpr auto soft = input<"soft", 4>;     // wrong: would broadcast
 constexpr auto soft = input<"soft", 8, 4>;  // right
 constexpr auto loss = soft_cross_entropy(input<"x", 8, 4>, soft);
 
+// case: shape-mismatch-sort
+// says: the argument has no such axes
+// shows: operation<cairn::fixed_string<8>\{"sort\(x\)"\}, float ?\[4\]\[6\]>, .*axes<-3>
+constexpr int axis = -3;  // wrong
+constexpr int axis = -2;  // right
+constexpr auto loss = sum(sort<axis>(input<"x", 4, 6>, descending));
+
 // case: shape-mismatch-split
 // says: split<axis, n>\(x\) takes n equal parts of an axis that exists
 // shows: fact::in<cairn::fixed_string<10>\{"attention"\}>
@@ -754,6 +795,13 @@ constexpr int width = 3;  // right
 constexpr auto x = input<"x", 4, 3>;
 constexpr auto y = x + param<"bias", width>;
 constexpr auto loss = mean(square(relu(y) - 0.5_c * y) + mse(x, y));
+
+// case: shape-mismatch-topk
+// says: the argument has no such axes
+// shows: operation<cairn::fixed_string<8>\{"topk\(x\)"\}, float ?\[4\]\[6\]>, .*axes<2>
+constexpr int axis = 2;  // wrong
+constexpr int axis = 1;  // right
+constexpr auto loss = sum(topk<3, axis>(input<"x", 4, 6>));
 
 // case: shape-mismatch-transpose
 // says: transpose<...> names every axis once

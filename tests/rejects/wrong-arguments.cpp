@@ -23,6 +23,7 @@
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/placed.hpp"
+#include "cairn/op/sort.hpp"
 #include "cairn/op/roll.hpp"
 #include "cairn/op/similarity.hpp"
 #include "cairn/search/sequential.hpp"
@@ -1072,6 +1073,15 @@ constexpr auto loss = mean(std::get<0>(both)) + mean(std::get<1>(both));
 constexpr auto x = input<"x", 4, 6>;
 constexpr auto loss = sum(roll(x, 1, 0));  // wrong
 constexpr auto loss = sum(roll<0, 1>(x));  // right
+
+// case: wrong-arguments-scatter-add-along
+// says: this takes three expressions:.*scatter_add_along<0>\(table, indices, values\)
+// shows: operation<cairn::fixed_string<18>\{"scatter_add_along"\}, float ?\[8\]\[2\], int ?\[4\]\[2\]>
+constexpr auto x = param<"x", 8, 2>;
+constexpr auto at = indices<"at", 8, 4, 2>;
+constexpr auto y = scatter_add_along<0>(x, at);                     // wrong
+constexpr auto y = scatter_add_along<0>(x, at, input<"v", 4, 2>);  // right
+constexpr auto loss = sum(y);
 
 // case: wrong-arguments-shift
 // says: axes and extents are template arguments: .*slice<1, 0, 4>\(x\)

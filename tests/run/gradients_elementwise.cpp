@@ -54,6 +54,13 @@ BOOST_AUTO_TEST_CASE(more_functions) {
   check<weighted(grad(sum(square(y)), b))>();
   check<weighted(grad(sum(square(y)), row))>();
 }
+/// Rounded numbers are constants for the gradient.
+BOOST_AUTO_TEST_CASE(erf_and_whole_numbers) {
+  constexpr auto y = erf(a * 2_c) * b * row + floor(a) * square(b) + ceil(b) * a + round(row * 2_c) * a * b;
+  check<weighted(y)>();
+  check<weighted(grad(sum(square(y)), a))>();
+  check<weighted(grad(sum(square(y)), b))>();
+}
 BOOST_AUTO_TEST_CASE(where_clamp_and_leaky_relu) {
   constexpr auto y = where(column < row, a * b, square(row)) + clamp(a * b, -0.1_c, 0.1_c) * b +
                      square(leaky_relu<0.2>(a)) + where(indices<"mask", 2, 5>, a, 2_c * column) +
@@ -147,9 +154,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(values_and_slopes_far_from_zero, Numbers, all_numb
   check_far<Numbers, [](auto v) { return grad(sum(softplus(v)), v); }>("softplus'", logistic, bell);
   check_far<Numbers, [](auto v) { return silu(v); }>(
       "silu", [=](wide v) { return v * logistic(v); }, [=](wide v) { return logistic(v) * (1 + v * logistic(-v)); });
-  if constexpr (Numbers::within < 0x1p-8) {  // in bf16, the slope of elu is rounded more than once
+  // In bf16, the slope of elu is rounded more than once, and the slope of erf at 10 is below all numbers.
+  if constexpr (Numbers::within < 0x1p-8) {
     check_far<Numbers, [](auto v) { return elu(v); }>(
         "elu", [](wide v) { return v > 0 ? v : std::expm1(v); }, [](wide v) { return std::min(std::exp(v), wide{1}); });
+    check_far<Numbers, [](auto v) { return erf(v); }>(
+        "erf", [](wide v) { return std::erf(v); },
+        [](wide v) { return 2 / std::sqrt(std::acos(wide{-1})) * std::exp(-v * v); });
   }
   check_far<Numbers, [](auto v) { return gelu(v); }>(
       "gelu", [=](wide v) { return v * share(v); }, [=](wide v) { return share(v) + v * density(v); });

@@ -199,6 +199,38 @@ BOOST_AUTO_TEST_CASE(functions_of_one_number) {
   unary_in_both<lang::abs_op>();
   unary_in_both<lang::sign_op>();
   unary_in_both<lang::pow_op<2.5>>(1e-3);
+  unary_in_both<lang::erf_op>();
+  unary_in_both<lang::floor_op>();
+  unary_in_both<lang::ceil_op>();
+  unary_in_both<lang::round_op>();
+}
+/// Halves, zeros of both signs, numbers next to halves, and the largest numbers with a fraction have the bits of std's
+/// functions. NaN stays NaN.
+template <class Real>
+void round_special_numbers() {
+  using V = kernels::lanes<Real>;
+  const Real whole = std::ldexp(Real{1}, std::numeric_limits<Real>::digits - 1);
+  const Real below_half = std::nextafter(Real{0.5}, Real{0}), tiny = std::numeric_limits<Real>::denorm_min();
+  const auto equal = [](V found, Real wanted) {
+    const Real x = found.value[0];
+    return x == wanted && std::signbit(x) == std::signbit(wanted);
+  };
+  for (const Real size : {Real{0}, Real{0.25}, Real{0.5}, Real{1.5}, Real{2.5}, Real{3}, below_half, tiny,
+                          whole - Real{0.5}, whole / 2 - Real{0.5}, whole + 1, infinity<Real>}) {
+    for (const Real x : {size, -size}) {
+      BOOST_TEST(equal(kernels::round(V::fill(x)), std::nearbyint(x)), x << " is not rounded");
+      BOOST_TEST(equal(kernels::floor(V::fill(x)), std::floor(x)), x << " is not rounded down");
+      BOOST_TEST(equal(kernels::ceil(V::fill(x)), std::ceil(x)), x << " is not rounded up");
+    }
+  }
+  const V none = V::fill(no_number<Real>);
+  BOOST_TEST(std::isnan(kernels::round(none).value[0]));
+  BOOST_TEST(std::isnan(kernels::floor(none).value[0]));
+  BOOST_TEST(std::isnan(kernels::ceil(none).value[0]));
+}
+BOOST_AUTO_TEST_CASE(whole_numbers) {
+  round_special_numbers<float>();
+  round_special_numbers<double>();
 }
 /// Checks 2^20 floats. `./dev test functions` checks all floats.
 BOOST_AUTO_TEST_CASE(functions_are_within_two_units) {
@@ -229,6 +261,8 @@ BOOST_AUTO_TEST_CASE(functions_of_doubles_are_within_two_units) {
   check("tanh", [](V x) { return tanh(x); }, [](wide x) { return std::tanh(x); }, 1e-3, 20);
   check("sigmoid", [](V x) { return sigmoid(x); }, sigmoid_of, -744, 40);
   check("sin", [](V x) { return sin(x); }, [](wide x) { return std::sin(x); }, 0.1, 1e5);
+  check("erf", [](V x) { return erf(x); }, [](wide x) { return std::erf(x); }, -6, 6.001);
+  check("erf", [](V x) { return erf(x); }, [](wide x) { return std::erf(x); }, 1e-9, 1e-3);
   check("normal", [](V x) { return kernels::normal(x).below; }, share, -37.5, 9);
   check("normal", [](V x) { return kernels::normal(x).below; }, share, -0.05, 0);
   check("pow", [](V x) { return kernels::pow<30.5>(x); }, [](wide x) { return std::pow(x, wide{30.5}); }, 0.01, 1e10);

@@ -33,6 +33,7 @@ BOOST_AUTO_TEST_CASE(elementwise) {
          clamp(one - same, 0_c, 6_c) * 3_c + clamp(one - same, -6_c, 0_c) * 5_c + where(one == same, one * 7_c, same)>(
       "ties");
   agrees<sign(a) * row + sign(one - same) * 7_c + a * one * same>("signs");
+  agrees<erf(2_c * a) * row + floor(3_c * a) * a + ceil(3_c * row) * row + round(a + 0.5_c) * row>("whole_numbers");
 }
 BOOST_AUTO_TEST_CASE(rolls_and_shifts) {
   constexpr auto b = param<"b", 3, 5>;

@@ -9,6 +9,7 @@
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/matmul.hpp"
+#include "cairn/op/sort.hpp"
 #include "cairn/train/rules.hpp"
 
 #include "plan.hpp"
@@ -77,6 +78,9 @@ constexpr bool within_limits = [] {
 static_assert(within_limits<forward_of<x | many>> && within_limits<step_of<sum(x | many)>>);
 // An unrelated kernel does not end a fused loop. It runs before the loop.
 static_assert(steps_of<exp(x) + softmax(y) * tanh(x)> == "softmax [exp tanh mul add]");
+
+// ---- One plan step sorts and computes the positions.
+static_assert(steps_of<sort<-1>(x) * as_real(argsort<-1>(x))> == "sort [as mul]");
 
 // ---- A product hands its tiles to the fused loop that reads the product first. Elementwise operations that are open
 // before the product and do not read it join this fused loop, unless the shapes differ.

@@ -13,6 +13,7 @@
 #include "cairn/op/attention.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/concatenate.hpp"
+#include "cairn/op/cumsum.hpp"
 #include "cairn/op/expand.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/matmul.hpp"
@@ -21,6 +22,7 @@
 #include "cairn/op/reductions.hpp"
 #include "cairn/op/roll.hpp"
 #include "cairn/op/similarity.hpp"
+#include "cairn/op/sort.hpp"
 
 using namespace cairn;
 
@@ -97,6 +99,8 @@ static_assert(of(-t<4, 8>) == shape{4, 8} && of(exp(t<4, 8>)) == shape{4, 8} && 
 static_assert(of(sqrt(t<8>)) == shape{8} && of(square(t<8>)) == shape{8} && of(tanh(t<8>)) == shape{8});
 static_assert(of(sigmoid(t<>)) == shape{} && of(relu(t<2, 3, 4>)) == shape{2, 3, 4} && of(gelu(t<1>)) == shape{1});
 static_assert(of(abs(t<4, 8>)) == shape{4, 8} && of(sign(t<8>)) == shape{8});
+static_assert(of(erf(t<4, 8>)) == shape{4, 8} && of(floor(t<>)) == shape{} && of(ceil(t<8>)) == shape{8} &&
+              of(round(t<2, 3>)) == shape{2, 3});
 static_assert(of(log1p(t<8>)) == shape{8} && of(softplus(t<>)) == shape{});
 static_assert(of(sin(t<4, 8>)) == shape{4, 8} && of(cos(t<8>)) == shape{8} && of(silu(t<2, 3>)) == shape{2, 3});
 static_assert(of(rsqrt(t<4, 1>)) == shape{4, 1} && of(rsqrt(t<>)) == shape{});
@@ -235,6 +239,34 @@ static_assert(lang::transpose_op<std::array{1, 0}>::result(shape{2, 3, 4}) == no
 static_assert(lang::transpose_op<std::array{0, 2}>::result(shape{4, 8}) == no_shape);
 static_assert(lang::transpose_op<lang::permutation<1>()>::result(shape{8}) == no_shape);
 static_assert(of(detach(t<4, 8>)) == shape{4, 8});
+
+// Elements at indices along an axis. The indices have the extents of the table along all other axes.
+static_assert(of(gather_along<1>(t<4, 12>, to<4, 3>)) == shape{4, 3} &&
+              of(gather_along<-2>(t<10, 3>, to<20, 3>)) == shape{20, 3} &&
+              gather_along<0>(labels<"at", 7, 10>, to<2>).element == index_below(7));
+static_assert(lang::gather_along_op<1>::result(shape{4, 12}, shape{2, 3}) == no_shape &&
+              lang::gather_along_op<2>::result(shape{4, 12}, shape{4, 12}) == no_shape &&
+              lang::gather_along_op<0>::result(shape{4, 12}, shape{4}) == no_shape &&
+              lang::gather_along_op<0>::result(shape{}, shape{}) == no_shape);
+static_assert(lang::gather_along_op<-1>::extent_indexed(1, shape{4, 12}, shape{4, 3}) == 12);
+static_assert(of(scatter_add_along<-1>(t<4, 12>, to<4, 3>, t<4, 3>)) == shape{4, 12});
+static_assert(lang::scatter_add_along_op<1>::result(shape{4, 12}, shape{4, 3}, shape{4, 2}) == no_shape &&
+              lang::scatter_add_along_op<1>::result(shape{4, 12}, shape{2, 3}, shape{2, 3}) == no_shape);
+
+// Running sums, and sorted elements with their positions.
+static_assert(of(cumsum<0>(t<4, 8>)) == shape{4, 8} && of(cumsum<-1>(t<4>)) == shape{4});
+static_assert(lang::cumsum_op<2, false>::result(shape{4, 8}) == no_shape &&
+              lang::cumsum_op<0, false>::result(shape{}) == no_shape);
+static_assert(of(sort<0>(t<4, 8>)) == shape{4, 8} && of(sort<-1>(t<4, 8>, descending)) == shape{4, 8} &&
+              argsort<-1>(t<4, 8>).element == index_below(8) && argsort<0>(t<4, 8>, descending).shape == shape{4, 8});
+static_assert(of(topk<3>(t<4, 8>)) == shape{4, 3} && of(topk<4, 0>(t<4, 8>)) == shape{4, 8} &&
+              argtopk<2, 0>(t<4, 8>).shape == shape{2, 8} && argtopk<2>(t<4, 8>).element == index_below(8));
+static_assert(breaks<misuse::axes_exist>(formed<lang::sort_form<"sort", lang::sorted::values, 2>>(t<4, 8>)) &&
+              breaks<misuse::axes_exist>(formed<lang::topk_form<"topk", lang::sorted::values, 1, 2>>(t<4, 8>)) &&
+              breaks<misuse::meaningless_setting>(
+                  formed<lang::topk_form<"topk", lang::sorted::values, 5, 0>>(t<4, 8>)) &&
+              breaks<misuse::meaningless_setting>(
+                  formed<lang::topk_form<"argtopk", lang::sorted::positions, 0>>(t<4, 8>)));
 
 // Concatenations along an axis that all arguments have. All other extents must be equal.
 static_assert(of(concatenate<1>(t<4, 6>, t<4, 2>)) == shape{4, 8} && of(concatenate<0>(t<4>, t<1>)) == shape{5});

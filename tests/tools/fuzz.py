@@ -248,7 +248,7 @@ class body:
             ("exp(tanh({}))", 2.8), ("square({})", v.bound**2), ("log(square({}) + 1_c)", 2 * math.log(2 + v.bound)),
             ("sqrt(square({}) + 0.1_c)", v.bound + 1), ("{} * -0.7_c", v.bound), ("maximum({}, 0.1_c)", v.bound + 1),
             ("pow({}, 3_c)", v.bound**3), ("sin({})", 1), ("cos({})", 1), ("abs({})", v.bound), ("silu({})", v.bound),
-            ("softplus({})", v.bound + 1), ("leaky_relu<0.2>({})", v.bound), ("clamp({}, -1_c, 1_c)", 1),
+            ("softplus({})", v.bound + 1), ("leaky_relu<0.2>({})", v.bound), ("clamp({}, -1_c, 1_c)", 1), ("erf({})", 1),
             ("log1p(square({}))", 2 * math.log(2 + v.bound)), ("rsqrt(square({}) + 0.5_c)", 1.5),
             ("where({0} > 0.1_c, {0}, 0.5_c)", v.bound + 1),
             ("exp({} * 0.25_c)", math.exp(v.bound / 4)), ("2_c / (1_c + square({}))", 2)])
@@ -680,6 +680,17 @@ class body:
         text = f"{self.draw.choice(['argmax', 'argmin'])}<{listed}>({v.text}{', keepdim' if keep else ''})"
         return self.add_places(text, shape, v.shape[axis], v)
 
+    def ordered(self):
+        """Adds sorted numbers, running sums, or numbers that are read at their positions in another order."""
+        v = self.any()
+        if not v.shape:
+            return None
+        axis = self.draw.randrange(len(v.shape))
+        text, bound = self.draw.choice([
+            ("sort<{0}>({1})", 1), ("sort<{0}>({1}, descending)", 1), ("cumsum<{0}>({1})", v.shape[axis]),
+            ("gather_along<{0}>({1}, argsort<{0}>({1}))", 1)])
+        return self.add(text.format(axis - len(v.shape) * self.of.chance(0.5), v.text), v.shape, v.bound * bound, v)
+
     def gather(self, at=None):
         """Adds a gather along an axis of a value that is long enough, or of a parameter."""
         at = at or self.any_places()
@@ -978,8 +989,8 @@ class body:
                  (self.concatenate, 1.5), (self.image, 4), (self.attention, 2), (self.dropout, 1), (self.batch_norm, 1),
                  (self.row_norm, 1.5), (self.rotary, 2), (self.embedding, 1.5), (self.state, 1), (self.tag, 2),
                  (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),
-                 (self.choose, 1.5), (self.move_places, 1.5), (self.gather, 3), (self.ones, 0.5),
-                 (self.recurrent, 2), (self.transformer, 0.7), (self.swiglu, 0.7), (self.tied, 0.7), (self.tiled, 1),
+                 (self.choose, 1.5), (self.ordered, 1), (self.move_places, 1.5), (self.gather, 3),
+                 (self.ones, 0.5), (self.recurrent, 2), (self.transformer, 0.7), (self.swiglu, 0.7), (self.tied, 0.7), (self.tiled, 1),
                  (self.positions, 0.5), (self.placed, 1)]
         draws, weights = zip(*kinds)
         while operations > 0 and self.of.left > 0:

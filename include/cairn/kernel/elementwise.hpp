@@ -6,6 +6,7 @@
 #include "cairn/op/elementwise.hpp"
 
 #include <array>
+#include <numbers>
 #include <tuple>
 #include <utility>
 
@@ -92,6 +93,31 @@ template <class V>
   using kernels::greater, kernels::select;
   const V zero = kernels::all<V>(0), one = kernels::all<V>(1);
   return select(greater(a, zero), one, select(greater(zero, a), -one, a));
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(erf_op, V a) {
+  using kernels::erf;
+  return erf(a);
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(erf_slope_op, V a) {
+  using kernels::exp;
+  return kernels::all<V>(2 * std::numbers::inv_sqrtpi) * exp(-(a * a));
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(floor_op, V a) {
+  using kernels::floor;
+  return floor(a);
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(ceil_op, V a) {
+  using kernels::ceil;
+  return ceil(a);
+}
+template <class V>
+[[gnu::always_inline]] inline V lanewise(round_op, V a) {
+  using kernels::round;
+  return round(a);
 }
 template <double Exponent, class V>
 [[gnu::always_inline]] inline V lanewise(pow_op<Exponent>, V a) {

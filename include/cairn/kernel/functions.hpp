@@ -1,4 +1,4 @@
-// Computes functions of the numbers in a register: exp, log, tanh, sigmoid, powers, sine and cosine.
+// Computes functions of the numbers in a register: exp, log, tanh, sigmoid, powers, sine, cosine and rounding.
 #pragma once
 
 #include "cairn/kernel/simd.hpp"
@@ -342,8 +342,32 @@ template <double Exponent, class Real>
   }
 }
 
+/// Rounds to the nearest whole number, and to the even one of two equally near numbers. A number of 2^23 or more, or of
+/// 2^52 or more in doubles, has no fraction.
+template <class Real>
+[[gnu::always_inline]] inline lanes<Real> round(lanes<Real> x) {
+  using V = lanes<Real>;
+  using namespace function_parts;
+  const V size = abs(x), whole = either<V>(std::int64_t{1} << 23, std::int64_t{1} << 52);
+  return with_sign(select(greater(whole, size), (size + whole) - whole, size), x);
+}
+template <class Real>
+[[gnu::always_inline]] inline lanes<Real> floor(lanes<Real> x) {
+  using V = lanes<Real>;
+  const V nearest = round(x);
+  return select(greater(nearest, x), nearest - V::fill(1), nearest);
+}
+template <class Real>
+[[gnu::always_inline]] inline lanes<Real> ceil(lanes<Real> x) {
+  return -floor(-x);
+}
+
 // The functions above are declared for single numbers, too.
-using std::cos, std::exp, std::log, std::sin, std::tanh;
+using std::ceil, std::cos, std::exp, std::floor, std::log, std::sin, std::tanh;
+template <std::floating_point Real>
+inline Real round(Real a) {
+  return std::nearbyint(a);
+}
 template <std::floating_point Real>
 inline Real sigmoid(Real a) {
   const Real e = std::exp(-std::abs(a));

@@ -118,6 +118,9 @@ struct positive_bound { template <class Silent, class... Facts> struct found : S
 struct indices_for_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: gather<Axis>(table, indices) puts the extents of the indices in place of that axis, which "
   "must exist; at most 6 axes are left"); } }; };
+struct indices_along_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: gather_along<Axis> and scatter_add_along<Axis> take indices with the extents of x on all other "
+  "axes, and values like indices"); } }; };
 struct rows_of_table { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: placed<Axis>(table, index, rows) takes one index, and rows whose extents are the table's but along "
   "that axis, where there are no more"); } }; };
@@ -194,7 +197,8 @@ struct copied_program { template <class Silent, class... Facts> struct found : S
   "cairn [wrong-arguments]: a program is not a copy of another: it would share all memory; save one and load the other, or "
   "use predictor<output> p{step}"); } }; };
 struct table_index_and_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: this takes three expressions: placed<0>(table, index, rows)"); } }; };
+  "cairn [wrong-arguments]: this takes three expressions: placed<0>(table, index, rows), "
+  "scatter_add_along<0>(table, indices, values)"); } }; };
 struct one_argument_reduced { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: max and min reduce one expression over axes in <...>: max<-1>(x); the larger of two is "
   "maximum(x, y)"); } }; };

@@ -139,6 +139,31 @@ struct abs_op : elementwise_op {
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<sign_op>(x)); }
 };
 
+/// Computes the derivative of the error function: 2 / sqrt(pi) exp(-x^2).
+struct erf_slope_op : elementwise_op {
+  static constexpr fixed_string name = "erf_slope";
+  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * 2_c * x * y)); }
+};
+struct erf_op : elementwise_op {
+  static constexpr fixed_string name = "erf";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<erf_slope_op>(x)); }
+};
+
+/// Base of operations that round to a whole number.
+struct rounding_op : elementwise_op {
+  static constexpr bool piecewise_constant = true;
+  static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
+};
+struct floor_op : rounding_op {
+  static constexpr fixed_string name = "floor";
+};
+struct ceil_op : rounding_op {
+  static constexpr fixed_string name = "ceil";
+};
+struct round_op : rounding_op {
+  static constexpr fixed_string name = "round";
+};
+
 /// Computes 1 where x > 0, else 0. This is the slope of relu. The gradient rule of relu applies this operation to the
 /// result of relu, which is positive exactly where the argument of relu is positive.
 struct step_op : elementwise_op {
@@ -244,6 +269,31 @@ constexpr made<sign_op, X> sign(X) {
   return {};
 }
 function_name sign(function_name);
+/// Computes the error function, as torch.erf does: 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
+template <an_operand X>
+constexpr made<erf_op, X> erf(X) {
+  return {};
+}
+function_name erf(function_name);
+/// Computes the largest whole number that is at most x, as torch.floor does. The gradient of floor is 0.
+template <an_operand X>
+constexpr made<floor_op, X> floor(X) {
+  return {};
+}
+function_name floor(function_name);
+/// Computes the smallest whole number that is at least x, as torch.ceil does. The gradient of ceil is 0.
+template <an_operand X>
+constexpr made<ceil_op, X> ceil(X) {
+  return {};
+}
+function_name ceil(function_name);
+/// Computes the whole number that is nearest to x, and the even one of two equally near numbers, as torch.round does.
+/// The gradient of round is 0.
+template <an_operand X>
+constexpr made<round_op, X> round(X) {
+  return {};
+}
+function_name round(function_name);
 template <an_operand X>
 constexpr made<sqrt_op, X> sqrt(X) {
   return {};
@@ -358,7 +408,7 @@ constexpr applied<power_form, X, E> pow(X, E) {
 }  // namespace cairn::lang
 
 namespace cairn {
-using lang::abs, lang::cos, lang::exp, lang::gelu, lang::log, lang::log1p, lang::maximum, lang::minimum, lang::pow,
-    lang::relu, lang::rsqrt, lang::sigmoid, lang::sign, lang::silu, lang::sin, lang::softplus, lang::sqrt, lang::square,
-    lang::tanh;
+using lang::abs, lang::ceil, lang::cos, lang::erf, lang::exp, lang::floor, lang::gelu, lang::log, lang::log1p,
+    lang::maximum, lang::minimum, lang::pow, lang::relu, lang::round, lang::rsqrt, lang::sigmoid, lang::sign,
+    lang::silu, lang::sin, lang::softplus, lang::sqrt, lang::square, lang::tanh;
 }  // namespace cairn
