@@ -77,6 +77,8 @@ case("more_activations", lambda a, b: F.elu(3 * a) * b + F.elu(b, 0.3) + F.relu6
      F.mish(4 * a) + F.gelu(4 * b, approximate="tanh"), a=(3, 5), b=(3, 5))
 case("activations_at_zero", lambda one, same: F.elu(one - same) + 2 * F.elu(one - same, 0.3) + F.mish(one - same) +
      F.hardswish(one - same) + F.gelu(one - same, approximate="tanh"), ab=(3, 5), ba=(3, 5))
+case("prelus", lambda a, one, each: F.prelu(a, one) * F.prelu(3 * a, each) + F.prelu(a - a, each), a=(3, 5), one=(1,),
+     each=(5,))
 case("more_reductions", lambda x: x.logsumexp((0, -1), keepdim=True) * x.std((0, 1)) +
      torch.linalg.vector_norm(x, dim=(0, 2), keepdim=True) * x.logsumexp(1, keepdim=True) + x.std(unbiased=False) +
      torch.linalg.vector_norm(x) + (1000 * x).logsumexp((0, 1, 2)), x=(2, 3, 4))

@@ -8,6 +8,7 @@
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/pool.hpp"
 #include "cairn/nn/positions.hpp"
+#include "cairn/nn/prelu.hpp"
 #include "cairn/nn/recurrent.hpp"
 #include "cairn/nn/transformer.hpp"
 #include "cairn/op/attention.hpp"
@@ -115,6 +116,13 @@ static_assert(of(elu<0.5>(t<4>)) == shape{4} && same(nn::elu<>(t<4, 8>), elu(t<4
               same(nn::gelu_tanh(t<8>), gelu_tanh(t<8>)));
 static_assert(
     breaks<misuse::meaningless_setting>(formed<lang::elu_form<std::numeric_limits<double>::infinity()>>(t<4>)));
+static_assert(of(prelu(t<4, 8>, t<8>)) == shape{4, 8} && of(prelu(t<4, 8>, t<1>)) == shape{4, 8} &&
+              of(prelu(t<4>, t<4>)) == shape{4} && of(t<2, 4, 8> | nn::prelu<"a">) == shape{2, 4, 8} &&
+              of(t<4, 8> | nn::prelu<"a", 8>) == shape{4, 8});
+static_assert(breaks<misuse::weight_of_prelu>(formed<lang::prelu_form>(t<4, 8>, t<4>)) &&
+              breaks<misuse::weight_of_prelu>(formed<lang::prelu_form>(t<4, 8>, t<1, 8>)) &&
+              breaks<misuse::weight_of_prelu>(formed<lang::prelu_form>(t<>, t<1>)) &&
+              breaks<misuse::weight_of_prelu>(formed<lang::prelu_form>(t<4, 8>, t<>)));
 static_assert(lang::expand_op<shape{4, 8}>::result(shape{4, 1}) == shape{4, 8});
 static_assert(lang::expand_op<shape{4, 1}>::result(shape{4, 8}) == no_shape);  // expand never shrinks
 

@@ -54,6 +54,8 @@ struct extents_of_expand { template <class Silent, class... Facts> struct found 
 struct repetitions_of_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: tile<2, 3>(x) repeats each axis at least once; the result has at most 5 axes, with extents below "
   "2^31"); } }; };
+struct weight_of_prelu { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: prelu(x, weight) takes x {..., channels} and a weight {1} or {channels}"); } }; };
 struct one_label_per_row { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: logits {..., classes} take labels<\"name\", classes, ...>, one a row"); } }; };
 struct weights_of_classes_and_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
