@@ -983,6 +983,14 @@ constexpr int heads = 6;  // right
 constexpr auto turned = [](auto q, auto k, auto v) { return std::tuple{nn::rotary(q), nn::rotary(k), v}; };
 constexpr auto y = nn::self_attention<"attn", heads, nn::causal, turned>(input<"x", 2, 7, 12>);
 
+// case: shape-mismatch-instance-norm
+// says: instance_norm takes \{N, L, C\} or \{N, H, W, C\} with more than one pixel for each example
+// shows: fact::in<cairn::fixed_string<3>\{"in"\}>
+// shows: operation<cairn::fixed_string<14>\{"instance_norm"\}, float ?\[8\]\[6\]>
+constexpr auto x = input<"x", 8, 6>;     // wrong
+constexpr auto x = input<"x", 8, 2, 6>;  // right
+constexpr auto y = x | nn::instance_norm<"in">;
+
 // case: shape-mismatch-layer-norm
 // says: this layer takes \{..., rows, features\}; reshape its argument
 // shows: fact::in<cairn::fixed_string<9>\{"block.ln"\}>

@@ -515,6 +515,13 @@ constexpr auto keeps = [](auto norm) {
   return of(norm(t<2, 5, 6, 4>)) == shape{2, 5, 6, 4} && of(norm(t<5, 4>)) == shape{5, 4};
 };
 static_assert(keeps(nn::batch_norm<"n">) && keeps(nn::layer_norm<"n">) && keeps(nn::group_norm<"n", 2>));
+constexpr nn::norm_options without_affine{.affine = false};
+static_assert(keeps(nn::layer_norm<"n", without_affine>) && keeps(nn::group_norm<"n", 2, without_affine>) &&
+              keeps(nn::batch_norm<"n", nn::batch_norm_options{.affine = false}>));
+static_assert(of(t<2, 5, 6, 4> | nn::instance_norm<"n">) == shape{2, 5, 6, 4} &&
+              of(t<1, 2, 4> | nn::instance_norm<"n", nn::instance_norm_options{.affine = true}>) == shape{1, 2, 4});
+static_assert(same(nn::layer_norm<"n">, nn::layer_norm<"n", 1e-5>) &&
+              same(nn::group_norm<"n", 2, 1>, nn::group_norm<"n", 2, nn::norm_options{.eps = 1}>));
 static_assert(keeps(nn::rms_norm<"n">) && keeps(nn::rms_norm<"n", 1e-6>) && keeps(nn::sinusoidal_positions));
 static_assert(lang::row_moments_op<1e-5>::result(shape{})[0] == no_shape &&
               lang::row_scale_op<>::result(shape{2, 5}) == shape{2, 1});

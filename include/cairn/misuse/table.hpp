@@ -67,6 +67,9 @@ struct filter_of_rows { template <class Silent, class... Facts> struct found : S
   "cairn [shape-mismatch]: rows {N, L, C} take filters {O, C / groups, extent}"); } }; };
 struct transposed_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: images {N, H, W, C} take transposed filters {C, O / groups, rows, columns}"); } }; };
+struct pixels_of_instances { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: instance_norm takes {N, L, C} or {N, H, W, C} with more than one pixel for each example; take "
+  "layer_norm for {N, C}"); } }; };
 struct groups_divide { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: groups divide the channels read and the channels made"); } }; };
 struct filter_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
