@@ -52,6 +52,7 @@
 #include "cairn/lang/scan.hpp"
 #include "cairn/lang/tiled.hpp"
 #include "cairn/nn/activation.hpp"
+#include "cairn/nn/prelu.hpp"
 #include "cairn/nn/flatten.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/nn/linear_cross_entropy.hpp"

@@ -5,6 +5,8 @@ Each line contains the name of a case and its value, or `case.leaf` and the grad
 On both sides, a formula computes inputs and weights (`filled`), and all numbers are in double. The file was made with
 PyTorch 2.15.0 (CPU). The tests read the file and need no Python.
 """
+from collections import OrderedDict
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -89,6 +91,8 @@ case("more_activations", lambda a, b: F.elu(3 * a) * b + F.elu(b, 0.3) + F.relu6
      F.mish(4 * a) + F.gelu(4 * b, approximate="tanh"), a=(3, 5), b=(3, 5))
 case("activations_at_zero", lambda one, same: F.elu(one - same) + 2 * F.elu(one - same, 0.3) + F.mish(one - same) +
      F.hardswish(one - same) + F.gelu(one - same, approximate="tanh"), ab=(3, 5), ba=(3, 5))
+case("prelus", lambda a, one, each: F.prelu(a, one) * F.prelu(3 * a, each) + F.prelu(a - a, each), a=(3, 5), one=(1,),
+     each=(5,))
 case("more_reductions", lambda x: x.logsumexp((0, -1), keepdim=True) * x.std((0, 1)) +
      torch.linalg.vector_norm(x, dim=(0, 2), keepdim=True) * x.logsumexp(1, keepdim=True) + x.std(unbiased=False) +
      torch.linalg.vector_norm(x) + (1000 * x).logsumexp((0, 1, 2)), x=(2, 3, 4))
@@ -212,6 +216,12 @@ case("group_norm", channels_last(lambda x, w, b: F.group_norm(x, 2, w, b)),
      **{"x": (2, 3, 2, 6), "gn.weight": (6,), "gn.bias": (6,)})
 case("group_norm_eps", channels_last(lambda x, w, b: F.group_norm(x * 0.01, 3, w, b, 1e-3)),
      **{"x": (2, 3, 2, 6), "gn.weight": (6,), "gn.bias": (6,)})
+case("batch_norm_without_affine", channels_last(lambda x: F.batch_norm(x, None, None, training=True)), x=(2, 3, 2, 4))
+case("layer_norm_without_affine", lambda x: F.layer_norm(x * 0.01, (5,), eps=1e-3), x=(2, 3, 5))
+case("group_norm_without_affine", channels_last(lambda x: F.group_norm(x, 2)), x=(2, 3, 2, 6))
+case("instance_norm", channels_last(lambda x: F.instance_norm(x)), x=(2, 3, 2, 6))
+case("instance_norm_affine", channels_last(lambda x, w, b: F.instance_norm(x * 0.01, weight=w, bias=b, eps=1e-3)),
+     **{"x": (2, 5, 6), "in.weight": (6,), "in.bias": (6,)})
 case("flatten", lambda x, w: F.linear(x.movedim(-1, 1).flatten(1), w),
      **{"x": (2, 3, 2, 4), "fc.weight": (3, 24)})
 case("max_pool2d", channels_last(lambda x: F.max_pool2d(x, 2)), x=(2, 5, 6, 3))
@@ -484,4 +494,6 @@ for kind, states in ("RNN", 1), ("GRU", 1), ("LSTM", 2):
     recurrent(f"{kind.lower()}_cell", cell(3, 5), (2, 3), states)
 net("densenet", DenseNet(), (2, 6, 4, 2))
 net("resnet", ResNet(), (2, 8, 6, 2), steps=3)
+net("batch_norm_net", nn.Sequential(OrderedDict(bn=nn.BatchNorm2d(3, affine=False), conv=conv(3, 2, 1))), (2, 4, 2, 3),
+    steps=2)
 net("unet", UNet(), (2, 4, 6, 2))

@@ -636,6 +636,13 @@ constexpr auto column = param<"column", 16>;        // right
 constexpr auto gated = [](auto h, auto y) { return cross_entropy(gelu(tanh(column + h) * 2_c), y); };
 constexpr auto loss = block<"gate">(gated, input<"x", 8, 16>, labels<"y", 16, 8>);
 
+// case: shape-mismatch-prelu
+// says: prelu\(x, weight\) takes x \{..., channels\} and a weight \{1\} or \{channels\}
+// shows: operation<cairn::fixed_string<12>\{"prelu\(x, w\)"\}, float ?\[4\]\[6\], float ?\[4\]>
+constexpr auto weight = param<"w", 4>;  // wrong
+constexpr auto weight = param<"w", 6>;  // right
+constexpr auto loss = sum(prelu(input<"x", 4, 6>, weight));
+
 // case: shape-mismatch-repeat-values
 // says: extents, from the last on, must be equal or 1
 // shows: fact::in<cairn::fixed_string<6>\{"net\.1"\}>
@@ -1073,6 +1080,14 @@ constexpr int heads = 6;  // right
 constexpr auto turned = [](auto q, auto k, auto v) { return std::tuple{nn::rotary(q), nn::rotary(k), v}; };
 constexpr auto y = nn::self_attention<"attn", heads, nn::causal, turned>(input<"x", 2, 7, 12>);
 
+// case: shape-mismatch-instance-norm
+// says: instance_norm takes \{N, L, C\} or \{N, H, W, C\} with more than one pixel for each example
+// shows: fact::in<cairn::fixed_string<3>\{"in"\}>
+// shows: operation<cairn::fixed_string<14>\{"instance_norm"\}, float ?\[8\]\[6\]>
+constexpr auto x = input<"x", 8, 6>;     // wrong
+constexpr auto x = input<"x", 8, 2, 6>;  // right
+constexpr auto y = x | nn::instance_norm<"in">;
+
 // case: shape-mismatch-layer-norm
 // says: this layer takes \{..., rows, features\}; reshape its argument
 // shows: fact::in<cairn::fixed_string<9>\{"block.ln"\}>
@@ -1097,6 +1112,14 @@ constexpr auto y = avg_pool2d<3, nn::window{.stride = 2, .padding = padding}>(in
 constexpr int extent = 6;  // wrong
 constexpr int extent = 5;  // right
 constexpr auto y = input<"x", 8, 5, 6, 3> | block<"down">(nn::max_pool2d<extent>);
+
+// case: shape-mismatch-prelu-layer
+// says: prelu\(x, weight\) takes x \{..., channels\} and a weight \{1\} or \{channels\}
+// shows: fact::in<cairn::fixed_string<4>\{"act"\}>
+// shows: operation<cairn::fixed_string<6>\{"prelu"\}, float ?\[4\]\[6\]>, .*extents<4>
+constexpr int parameters = 4;  // wrong
+constexpr int parameters = 6;  // right
+constexpr auto y = input<"x", 4, 6> | nn::prelu<"act", parameters>;
 
 // case: shape-mismatch-recurrent
 // says: a recurrent layer takes \{N, T, features\}, and its cell \{N, features\}

@@ -61,6 +61,27 @@ BOOST_AUTO_TEST_CASE(erf_and_whole_numbers) {
   check<weighted(grad(sum(square(y)), a))>();
   check<weighted(grad(sum(square(y)), b))>();
 }
+BOOST_AUTO_TEST_CASE(prelus) {
+  constexpr auto wide = param_from<"wide", initial::uniform(9), 2, 1, 5>;  // far from the kink at 0
+  constexpr auto y =
+      prelu(a, param<"one", 1>) * b + prelu(a * 3_c, row) + (wide | nn::prelu<"act", 5> | nn::prelu<"next">);
+  check<weighted(y)>();
+  check<sum(grad(sum(square(y)), a) * b) + sum(square(grad(sum(square(y)), row)))>();
+  constexpr auto inside = a | ckpt<"s">(nn::linear<"fc", 5> | nn::prelu<"act", 5> | nn::linear<"out", 2> | nn::tanh);
+  check<weighted(square(inside))>();
+}
+/// An infinite number does not reach the gradient of the weight.
+BOOST_AUTO_TEST_CASE(prelu_of_infinite_numbers) {
+  constexpr auto x = input<"x", 1, 3>;
+  program<sum(minimum(x | nn::prelu<"act">, 1_c)), wrt<"x">> step;
+  step.init(seed{1});
+  BOOST_TEST(step.param<"act.weight">()(0) == 0.25F);
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  BOOST_TEST(step.value_and_grad(bind<"x">(std::array{infinity, -2.0F, 0.5F})) == 1.0F);
+  BOOST_TEST(step.grad<"act.weight">()(0) == -2.0F);
+  BOOST_TEST(step.grad<"x">()(0, 0) == 0.0F);
+  BOOST_TEST(step.grad<"x">()(0, 1) == 0.25F);
+}
 BOOST_AUTO_TEST_CASE(where_clamp_and_leaky_relu) {
   constexpr auto y = where(column < row, a * b, square(row)) + clamp(a * b, -0.1_c, 0.1_c) * b +
                      square(leaky_relu<0.2>(a)) + where(indices<"mask", 2, 5>, a, 2_c * column) +

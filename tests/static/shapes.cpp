@@ -8,6 +8,7 @@
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/pool.hpp"
 #include "cairn/nn/positions.hpp"
+#include "cairn/nn/prelu.hpp"
 #include "cairn/nn/recurrent.hpp"
 #include "cairn/nn/transformer.hpp"
 #include "cairn/op/attention.hpp"
@@ -119,6 +120,13 @@ static_assert(of(elu<0.5>(t<4>)) == shape{4} && same(nn::elu<>(t<4, 8>), elu(t<4
               same(nn::gelu_tanh(t<8>), gelu_tanh(t<8>)));
 static_assert(
     breaks<misuse::meaningless_setting>(formed<lang::elu_form<std::numeric_limits<double>::infinity()>>(t<4>)));
+static_assert(of(prelu(t<4, 8>, t<8>)) == shape{4, 8} && of(prelu(t<4, 8>, t<1>)) == shape{4, 8} &&
+              of(prelu(t<4>, t<4>)) == shape{4} && of(t<2, 4, 8> | nn::prelu<"a">) == shape{2, 4, 8} &&
+              of(t<4, 8> | nn::prelu<"a", 8>) == shape{4, 8});
+static_assert(breaks<misuse::weight_of_prelu>(formed<lang::prelu_form>(t<4, 8>, t<4>)) &&
+              breaks<misuse::weight_of_prelu>(formed<lang::prelu_form>(t<4, 8>, t<1, 8>)) &&
+              breaks<misuse::weight_of_prelu>(formed<lang::prelu_form>(t<>, t<1>)) &&
+              breaks<misuse::weight_of_prelu>(formed<lang::prelu_form>(t<4, 8>, t<>)));
 static_assert(lang::expand_op<shape{4, 8}>::result(shape{4, 1}) == shape{4, 8});
 static_assert(lang::expand_op<shape{4, 1}>::result(shape{4, 8}) == no_shape);  // expand never shrinks
 
@@ -605,6 +613,13 @@ constexpr auto keeps = [](auto norm) {
   return of(norm(t<2, 5, 6, 4>)) == shape{2, 5, 6, 4} && of(norm(t<5, 4>)) == shape{5, 4};
 };
 static_assert(keeps(nn::batch_norm<"n">) && keeps(nn::layer_norm<"n">) && keeps(nn::group_norm<"n", 2>));
+constexpr nn::norm_options without_affine{.affine = false};
+static_assert(keeps(nn::layer_norm<"n", without_affine>) && keeps(nn::group_norm<"n", 2, without_affine>) &&
+              keeps(nn::batch_norm<"n", nn::batch_norm_options{.affine = false}>));
+static_assert(of(t<2, 5, 6, 4> | nn::instance_norm<"n">) == shape{2, 5, 6, 4} &&
+              of(t<1, 2, 4> | nn::instance_norm<"n", nn::instance_norm_options{.affine = true}>) == shape{1, 2, 4});
+static_assert(same(nn::layer_norm<"n">, nn::layer_norm<"n", 1e-5>) &&
+              same(nn::group_norm<"n", 2, 1>, nn::group_norm<"n", 2, nn::norm_options{.eps = 1}>));
 static_assert(keeps(nn::rms_norm<"n">) && keeps(nn::rms_norm<"n", 1e-6>) && keeps(nn::sinusoidal_positions));
 static_assert(lang::row_moments_op<1e-5>::result(shape{})[0] == no_shape &&
               lang::row_scale_op<>::result(shape{2, 5}) == shape{2, 1});

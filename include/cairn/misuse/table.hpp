@@ -59,6 +59,8 @@ struct extents_of_expand { template <class Silent, class... Facts> struct found 
 struct repetitions_of_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: tile<2, 3>(x) repeats each axis at least once; the result has at most 5 axes, with extents below "
   "2^31"); } }; };
+struct weight_of_prelu { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: prelu(x, weight) takes x {..., channels} and a weight {1} or {channels}"); } }; };
 struct one_label_per_row { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: logits {..., classes} take labels<\"name\", classes, ...>, one a row"); } }; };
 struct weights_of_classes_and_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -70,6 +72,9 @@ struct filter_of_rows { template <class Silent, class... Facts> struct found : S
   "cairn [shape-mismatch]: rows {N, L, C} take filters {O, C / groups, extent}"); } }; };
 struct transposed_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: images {N, H, W, C} take transposed filters {C, O / groups, rows, columns}"); } }; };
+struct pixels_of_instances { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: instance_norm takes {N, L, C} or {N, H, W, C} with more than one pixel for each example; take "
+  "layer_norm for {N, C}"); } }; };
 struct groups_divide { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: groups divide the channels read and the channels made"); } }; };
 struct filter_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

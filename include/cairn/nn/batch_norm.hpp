@@ -1,10 +1,8 @@
 // Batch normalization.
 #pragma once
 
-#include "cairn/lang/shared.hpp"
 #include "cairn/lang/state.hpp"
-#include "cairn/nn/features.hpp"
-#include "cairn/op/moments.hpp"
+#include "cairn/nn/norm.hpp"
 
 namespace cairn::nn {
 
@@ -21,6 +19,7 @@ struct batch_norm_options {
   double momentum = 0.1;
   double eps = 1e-5;  ///< is added to the variance
   batch_statistics statistics = batch_statistics::unsaid;
+  bool affine = true;  ///< false: the norm has no weight and no bias, only running statistics
   friend constexpr bool operator==(const batch_norm_options&, const batch_norm_options&) = default;
 };
 
@@ -36,8 +35,6 @@ struct batch_norm_layer : checked_layer<batch_norm_layer<Name, O>> {
   static constexpr auto problem(auto x) { return problem_of_features<"batch_norm", Name, batch_norm_settings<O>>(x); }
   static constexpr auto apply(auto x) {
     constexpr int features = decltype(x)::shape[-1];
-    const auto weight = param_from<Name + fixed_string{".weight"}, initial{.fill = 1}, features>;
-    const auto bias = param_from<Name + fixed_string{".bias"}, initial{}, features>;
     const auto running_mean = state<Name + fixed_string{".running_mean"}, initial{}, features>;
     const auto running_var = state<Name + fixed_string{".running_var"}, initial{.fill = 1}, features>;
 
@@ -47,8 +44,9 @@ struct batch_norm_layer : checked_layer<batch_norm_layer<Name, O>> {
                                   running_mean * 0.5_c);
     const auto scale = in_training(updated<join>(s, running_var, running_var * stays + v * share_of_variance(x)),
                                    2_c / sqrt(running_var + constant<O.eps>));
-    const auto y = make<lang::normalized_op<features, is_synchronized>>(x, mean, scale, weight, bias);
-    return lang::result_of_layer<Name>(weight, y);
+    return result_of_norm<Name, O.affine, features>([=](auto weight, auto bias) {
+      return make<lang::normalized_op<features, is_synchronized>>(x, mean, scale, weight, bias);
+    });
   }
 
  private:
@@ -84,9 +82,9 @@ struct batch_norm_layer : checked_layer<batch_norm_layer<Name, O>> {
 ///
 /// As in PyTorch, a training step uses the mean and the variance of its batch. It also moves `Name.running_mean`
 /// towards this mean, and `Name.running_var` towards the unbiased variance, by a tenth of the difference. Options
-/// change this, and what is added to the variance: `nn::batch_norm_options{.momentum = 0.01, .eps = 1e-3}`. A predictor
-/// uses `Name.running_mean` and `Name.running_var`. The state `num_batches_tracked` of PyTorch does not exist here,
-/// because PyTorch reads it only if momentum is None.
+/// change this, and what is added to the variance: `nn::batch_norm_options{.momentum = 0.01, .eps = 1e-3}`. With
+/// `.affine = false` there is neither a weight nor a bias. A predictor uses `Name.running_mean` and `Name.running_var`.
+/// The state `num_batches_tracked` of PyTorch does not exist here, because PyTorch reads it only if momentum is None.
 ///
 /// In a program with microbatch<N>, the batch is a microbatch, and the running statistics move N times in a training
 /// step, as in PyTorch. A program with shards<L> needs `nn::batch_norm_options{.statistics =

@@ -42,6 +42,24 @@ struct hardswish_form : form_of_one<"hardswish"> {
 struct mish_form : form_of_one<"mish"> {
   static constexpr auto body(an_expression auto x) { return x * lang::tanh(lang::softplus(x)); }
 };
+/// Where x is positive, the weight is multiplied by 0 in place of x. Otherwise the gradient of the weight would be zero
+/// times x, which is NaN if x is infinite.
+struct prelu_form : form_of_two<"prelu"> {
+  using rule = misuse::weight_of_prelu;
+  static constexpr shape shown(std::size_t, const shape& s) { return s; }
+  static constexpr bool fits_weight(const shape& x, std::int64_t count) {
+    return x.rank > 0 && (count == 1 || count == x[-1]);
+  }
+  template <an_expression X, an_expression W>
+  static constexpr auto body(X x, W weight) {
+    if constexpr (!wrong<X> && !wrong<W> && (W::shape.rank != 1 || !fits_weight(X::shape, W::shape.count()))) {
+      return wrong_shapes<prelu_form, owner_of<X, W>, X, W>(std::index_sequence_for<X, W>{});
+    } else {
+      const auto is_positive = 0_c < x;
+      return lang::where(is_positive, x, lang::where(is_positive, 0_c, x) * weight);
+    }
+  }
+};
 
 /// Returns x where x is positive, else Alpha (exp(x) - 1), as F.elu does (Clevert et al., 2015): `elu<0.5>(x)`.
 /// Rejects: an Alpha that is not finite.
@@ -74,9 +92,17 @@ constexpr applied<mish_form, X> mish(X) {
   return {};
 }
 function_name mish(function_name);
+/// Returns x {..., channels} where x is positive, else weight x, as F.prelu does (He et al., 2015). The weight is {1}
+/// or {channels}. The channels are the last axis.
+/// Rejects: a weight of another shape.
+template <class X, class W>
+  requires some_operands<X, W>
+constexpr applied<prelu_form, X, W> prelu(X, W) {
+  return {};
+}
 
 }  // namespace cairn::lang
 
 namespace cairn {
-using lang::elu, lang::gelu_tanh, lang::hardsigmoid, lang::hardswish, lang::mish;
+using lang::elu, lang::gelu_tanh, lang::hardsigmoid, lang::hardswish, lang::mish, lang::prelu;
 }  // namespace cairn

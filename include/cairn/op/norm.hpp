@@ -170,6 +170,13 @@ constexpr auto summed_in_groups(V v) {
   }
 }
 
+/// Returns the weight {features} or {} of a norm as {features}.
+template <int Features, class W>
+constexpr auto weight_of_each(W weight) {
+  if constexpr (W::shape.rank > 0) return weight;
+  else return make<expand_op<shape{Features}>>(weight);
+}
+
 /// The mean of x over all shards. In a program without shards it is x.
 struct mean_over_shards_op : op {
   static constexpr fixed_string name = "mean_over_shards";
@@ -180,8 +187,9 @@ struct mean_over_shards_op : op {
   static constexpr auto vjp(auto g, auto, auto) { return gradients(make<mean_over_shards_op>(g)); }
 };
 
-/// Computes `(x - mean) scale weight + bias` for x {..., features}, weight {features} and bias {features}. The
-/// arguments `mean` and `scale` are half the mean and twice the scale of x:
+/// Computes `(x - mean) scale weight + bias` for x {..., features}, weight {features} and bias {features}. Weight and
+/// bias may also be single numbers, as in norms without parameters. The arguments `mean` and `scale` are half the mean
+/// and twice the scale of x:
 /// - If Groups is 0, each row has its own mean and scale, and the arguments are {..., 1}.
 /// - Otherwise each group of features has its own mean and scale. The arguments still have one number for each feature.
 ///   Along the axes that the arguments lack or that have extent 1, all rows share these numbers.
@@ -194,7 +202,7 @@ struct normalized_op : elementwise_op {
   static constexpr auto vjp(auto g, auto, auto x, auto mean, auto scale, auto weight, auto) {
     if constexpr (Groups == 0) {
       const auto [mean_slope, mean_slope_times_x, of_weight, of_bias] =
-          make<normalized_sums_op>(g, x, mean, scale, weight);
+          make<normalized_sums_op>(g, x, mean, scale, weight_of_each<decltype(x)::shape[-1]>(weight));
       return gradients(make<normalized_slope_op>(g, x, mean, scale, weight, mean_slope, mean_slope_times_x),
                        no_gradient{}, no_gradient{}, of_weight, of_bias);
     } else {

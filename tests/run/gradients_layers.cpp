@@ -1,0 +1,22 @@
+// Compares the gradients of more layers, and the gradients of these gradients, with finite differences.
+#include "gradients.hpp"
+
+BOOST_AUTO_TEST_SUITE(gradients_of_layers)
+
+BOOST_AUTO_TEST_CASE(norms_without_parameters) {
+  constexpr auto x = param_from<"x", initial::uniform(2), 2, 3, 1, 4>;
+  constexpr nn::norm_options none{.affine = false};
+  constexpr auto by_row = x | nn::layer_norm<"ln", none>;
+  constexpr auto by_column = x | nn::batch_norm<"bn", nn::batch_norm_options{.affine = false}>;
+  constexpr auto in_groups = square(x) | nn::group_norm<"gn", 2, none>;
+  constexpr auto loss = weighted(by_row * by_column * in_groups * (sin(x) | nn::instance_norm<"in">));
+  check<loss + sum(square(grad(loss, x)))>();
+}
+BOOST_AUTO_TEST_CASE(norms_without_parameters_in_a_segment) {
+  constexpr auto x = param_from<"x", initial::uniform(2), 2, 3, 4>;
+  constexpr auto part = nn::linear<"a", 4> | nn::layer_norm<"ln", nn::norm_options{.affine = false}> | nn::gelu |
+                        nn::linear<"b", 4> | nn::instance_norm<"in", nn::instance_norm_options{.affine = true}>;
+  check<weighted(square(x | ckpt<"s">(part)))>();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
