@@ -30,6 +30,7 @@
 #include "cairn/op/loss.hpp"
 #include "cairn/op/placed.hpp"
 #include "cairn/op/probability_loss.hpp"
+#include "cairn/op/random_numbers.hpp"
 #include "cairn/op/roll.hpp"
 #include "cairn/op/similarity.hpp"
 
@@ -440,6 +441,14 @@ constexpr auto x = input<"x", -1, 16>;  // wrong
 constexpr auto x = input<"x", 8, 16>;   // right
 constexpr auto model = nn::linear<"in", 16> | nn::relu | nn::linear<"head", 4>;
 constexpr auto loss = cross_entropy(x | model, labels<"y", 4, 8>);
+
+// case: shape-mismatch-extents-random
+// says: a tensor has at most 6 extents, each a positive constant below 2\^31, that of the batch too
+// shows: fact::in<cairn::fixed_string<4>\{"eps"\}>
+// shows: fact::extents<8, 0>
+constexpr auto eps = random_normal<"eps", 8, 0>;   // wrong
+constexpr auto eps = random_normal<"eps", 8, 16>;  // right
+constexpr auto loss = mean(input<"x", 8, 16> * param<"w", 16> + eps);
 
 // case: shape-mismatch-extents-of-parts
 // says: a tensor has at most 6 extents, each a positive constant below 2\^31, that of the batch too
