@@ -18,6 +18,7 @@
 #include "cairn/lang/tiled.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
+#include "cairn/nn/dropout.hpp"
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/flatten.hpp"
 #include "cairn/nn/linear_cross_entropy.hpp"
@@ -449,6 +450,14 @@ constexpr auto loss = cross_entropy(x | model, labels<"y", 4, 8>);
 constexpr auto eps = random_normal<"eps", 8, 0>;   // wrong
 constexpr auto eps = random_normal<"eps", 8, 16>;  // right
 constexpr auto loss = mean(input<"x", 8, 16> * param<"w", 16> + eps);
+
+// case: shape-mismatch-dropout2d
+// says: this layer takes \{\.\.\., rows, features\}; reshape its argument
+// shows: fact::in<cairn::fixed_string<2>\{"d"\}>
+// shows: operation<cairn::fixed_string<\d+>\{"dropout2d"\}, float ?\[16\]>
+constexpr auto rows = input<"x", 16>;     // wrong
+constexpr auto rows = input<"x", 8, 16>;  // right
+constexpr auto loss = mean(rows * param<"w", 16> | nn::dropout2d<"d">);
 
 // case: shape-mismatch-extents-of-parts
 // says: a tensor has at most 6 extents, each a positive constant below 2\^31, that of the batch too

@@ -49,3 +49,13 @@ constexpr nn::recurrent_options stacked{.num_layers = 2, .dropout = 1};    // wr
 constexpr nn::recurrent_options stacked{.num_layers = 2, .dropout = 0.9};  // right
 constexpr auto y = input<"x", 8, 5, 3> | block<"net">(nn::gru<"gru", 4, stacked>);
 static_assert(an_expression<decltype(y)>);
+
+// case: wrong-probability-drop-path
+// says: elements are dropped, or are 1, with a probability from 0 to below 1
+// shows: fact::in<cairn::fixed_string<5>\{"drop"\}>
+// shows: operation<cairn::fixed_string<\d+>\{"drop_path"\}, float ?\[4\]\[8\]>
+// shows: fact::probability<1\.
+constexpr double probability = 1;    // wrong
+constexpr double probability = 0.2;  // right
+constexpr auto y = input<"x", 4, 8> | nn::residual(nn::linear<"fc", 8> | nn::drop_path<"drop", probability>);
+static_assert(an_expression<decltype(y)>);

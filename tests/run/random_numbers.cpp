@@ -155,6 +155,36 @@ BOOST_AUTO_TEST_CASE(gradients_follow_differences_within_one_step) {
   check<sum(square(grad(sum(square(param<"p", 4, 5> | body)), param<"p", 4, 5>)))>();
 }
 
+// A layer keeps or drops all elements of an example, or of a channel of an example, together. What is kept has the bits
+// of dropout.
+template <auto Layer, auto Draws>
+void drops_parts() {
+  constexpr auto x = param_from<"x", initial::constant(3), 40, 3, 2, 50>;
+  program<outputs(sum(x | Layer), x | Layer, Draws)> step;
+  step.init(seed{4});
+  const auto [total, y, dropped] = step.value_and_grad();
+  const auto gradient = step.template grad<"x">();
+  constexpr shape drawn = decltype(Draws)::shape;
+  int zeros = 0;
+  for (int i = 0; i < 40; ++i)
+    for (int j = 0; j < 6; ++j)
+      for (int k = 0; k < 50; ++k) {
+        const float scale = dropped(i, 0, 0, drawn[3] == 1 ? 0 : k) == 1 ? 0 : static_cast<float>(1 / (1 - 0.25));
+        BOOST_TEST_REQUIRE((y(i, j / 2, j % 2, k) == 3 * scale && gradient(i, j / 2, j % 2, k) == scale));
+        zeros += scale == 0 ? 1 : 0;
+      }
+  BOOST_TEST((zeros > 12000 / 10 && zeros < 12000 / 2));
+  predictor<x | Layer> predict{step};
+  BOOST_TEST(std::ranges::all_of(predict(), [](float v) { return v == 3; }));
+}
+BOOST_AUTO_TEST_CASE(examples_and_channels_are_dropped_as_a_whole) {
+  drops_parts<nn::drop_path<"d", 0.25>, random_bernoulli<"d", 0.25, 40, 1, 1, 1>>();
+  drops_parts<nn::dropout2d<"d", 0.25>, random_bernoulli<"d", 0.25, 40, 1, 1, 50>>();
+  check<weighted(param<"p", 4, 2, 3> | ckpt<"s">(nn::tanh | nn::drop_path<"d", 0.4> | nn::linear<"fc", 3> |
+                                                 nn::dropout2d<"c", 0.4> | nn::tanh))>();
+  test::has_groups<test::x<12, 3, 7>, nn::drop_path<"d", 0.5> | nn::dropout2d<"c", 0.5>, 3, 12>();
+}
+
 // Iteration t of a scan draws the numbers of block t of a repeat.
 BOOST_AUTO_TEST_CASE(scans_draw_as_repeats_do) {
   constexpr auto h = param<"p", 4, 5>;
