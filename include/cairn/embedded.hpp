@@ -35,6 +35,7 @@
 #include "cairn/op/activation.hpp"
 #include "cairn/op/rotary.hpp"
 #include "cairn/op/dropout.hpp"
+#include "cairn/op/random_numbers.hpp"
 #include "cairn/op/attention.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/probability_loss.hpp"

@@ -42,7 +42,7 @@ BOOST_AUTO_TEST_CASE(parameters) {
 }
 BOOST_AUTO_TEST_CASE(random) {
   in_parts<models::dropped, models::dropped_in_blocks, models::dropped_in_nested, models::dropped_at_boundaries,
-           models::dropped_weights>();
+           models::dropped_weights, models::noisy_in_blocks>();
 }
 BOOST_AUTO_TEST_CASE(segments) {
   in_parts<models::one, models::trailing_activation, models::trailing_product, models::elementwise_only,

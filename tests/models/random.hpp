@@ -31,4 +31,13 @@ constexpr auto dropped_weights = [] {
       ckpt<"s">([](auto h, auto m) { return dropout<"d">(softmax(matmul(h, m))) | nn::linear<"o", 12>; }, x, w));
 }();
 
+inline constexpr auto noisy = layer([](auto h) {
+  constexpr int n = decltype(h)::shape[0], features = decltype(h)::shape[1];
+  return h * random_uniform<"u", n, 1> + random_normal<"eps", n, features> * random_bernoulli<"m", 0.25, features>;
+});
+constexpr auto noisy_in_blocks =
+    classify(x | repeat<3, "block">([](auto) {
+               return ckpt<"ff">(nn::residual(nn::linear<"fc1", 20> | nn::gelu | noisy | nn::linear<"fc2", 12>));
+             }));
+
 }  // namespace models

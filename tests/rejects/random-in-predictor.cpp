@@ -1,10 +1,13 @@
 // The predictor reports this mistake.
 //
-// Nothing is random in a predictor, and this operation draws numbers. Only an operation of your own can have this
-// mistake. The operations of the library say what they are in a predictor. Dropout, for example, is its argument there.
-// Return from `stands_for(false)` the number of the argument that the operation is in a predictor.
+// Nothing is random in a predictor, and this operation draws numbers. Dropout is its argument in a predictor. Arrays such
+// as `random_normal` have no such argument. Write `in_training(a, b)` with a `b` that draws nothing. In an operation of
+// your own, return from `stands_for(false)` the number of the argument that the operation is in a predictor.
 
 #include "cairn/check/model.hpp"
+#include "cairn/lang/state.hpp"
+#include "cairn/op/elementwise.hpp"
+#include "cairn/op/random_numbers.hpp"
 
 using namespace cairn;
 
@@ -28,3 +31,11 @@ struct noise_op : op {
 };
 }  // namespace own
 constexpr auto y = make<own::noise_op>(param<"p", 4>, lang::random_key_leaf<"n">{});
+
+// case: random-in-predictor-numbers
+// says: nothing is random in a predictor.*write in_training\(a, b\)
+// shows: fact::key<cairn::fixed_string<\d+>\{"eps"\}>
+constexpr auto mean = param<"p", 4>;
+constexpr auto drawn = mean + random_normal<"eps", 4>;
+constexpr auto y = exp(drawn);                     // wrong
+constexpr auto y = exp(in_training(drawn, mean));  // right

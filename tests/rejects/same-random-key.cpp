@@ -7,6 +7,7 @@
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/op/random_numbers.hpp"
 
 using namespace cairn;
 
@@ -52,4 +53,15 @@ constexpr double probability = 0.25;  // wrong
 constexpr double probability = 0.5;   // right
 constexpr auto h = exp(param<"w", 4>);
 constexpr auto loss = sum(dropout<"d">(h) * dropout<"d", probability>(h));
+static_assert(detail::checked<loss>());
+
+// case: same-random-key-numbers
+// says: two random operations have one name
+// shows: fact::key<cairn::fixed_string<2>\{"e"\}>
+// shows: given<float ?\[8\]\[3\]>
+// The same array twice would be no mistake.
+constexpr auto noise = random_normal<"e", 8, 3>;
+constexpr auto scale = random_uniform<"e", 8, 1>;  // wrong
+constexpr auto scale = random_uniform<"s", 8, 1>;  // right
+constexpr auto loss = sum(input<"x", 8, 3> * param<"w", 3> + noise * scale + noise);
 static_assert(detail::checked<loss>());

@@ -19,6 +19,7 @@
 #include "cairn/lang/tiled.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/convolution.hpp"
+#include "cairn/nn/dropout.hpp"
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/flatten.hpp"
 #include "cairn/nn/linear_cross_entropy.hpp"
@@ -32,6 +33,7 @@
 #include "cairn/op/loss.hpp"
 #include "cairn/op/placed.hpp"
 #include "cairn/op/probability_loss.hpp"
+#include "cairn/op/random_numbers.hpp"
 #include "cairn/op/roll.hpp"
 #include "cairn/op/similarity.hpp"
 #include "cairn/op/sort.hpp"
@@ -457,6 +459,22 @@ constexpr auto x = input<"x", -1, 16>;  // wrong
 constexpr auto x = input<"x", 8, 16>;   // right
 constexpr auto model = nn::linear<"in", 16> | nn::relu | nn::linear<"head", 4>;
 constexpr auto loss = cross_entropy(x | model, labels<"y", 4, 8>);
+
+// case: shape-mismatch-extents-random
+// says: a tensor has at most 6 extents, each a positive constant below 2\^31, that of the batch too
+// shows: fact::in<cairn::fixed_string<4>\{"eps"\}>
+// shows: fact::extents<8, 0>
+constexpr auto eps = random_normal<"eps", 8, 0>;   // wrong
+constexpr auto eps = random_normal<"eps", 8, 16>;  // right
+constexpr auto loss = mean(input<"x", 8, 16> * param<"w", 16> + eps);
+
+// case: shape-mismatch-dropout2d
+// says: this layer takes \{\.\.\., rows, features\}; reshape its argument
+// shows: fact::in<cairn::fixed_string<2>\{"d"\}>
+// shows: operation<cairn::fixed_string<\d+>\{"dropout2d"\}, float ?\[16\]>
+constexpr auto rows = input<"x", 16>;     // wrong
+constexpr auto rows = input<"x", 8, 16>;  // right
+constexpr auto loss = mean(rows * param<"w", 16> | nn::dropout2d<"d">);
 
 // case: shape-mismatch-extents-of-parts
 // says: a tensor has at most 6 extents, each a positive constant below 2\^31, that of the batch too

@@ -248,6 +248,7 @@ BOOST_AUTO_TEST_CASE(arguments_of_other_types) {
   BOOST_TEST((check_operation<own::scored_op, param<"a", 3, 4>, param<"b", 3, 4>, input<"c", 3, 4>, indices<"i", 3, 5>,
                               indices<"j", 3, 5>, indices<"k", 3, 5>, known>()));
   BOOST_TEST((check_operation<lang::dropout_op<0.5, true>, x, random_key<"mask">>()));
+  BOOST_TEST((check_operation<lang::random_numbers_op<lang::normal_law, 3, 5>, random_key<"noise">>()));
 }
 BOOST_AUTO_TEST_CASE(norms_rotary_embeddings_and_scatter_adds_pass) {
   constexpr auto g = param<"g", 4, 6>;

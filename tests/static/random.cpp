@@ -1,8 +1,10 @@
-// Random operations: their gradients and their keys. They cost no memory.
+// Random operations: their gradients, their keys, and what they cost.
 #include "cairn/lang/gradient.hpp"
+#include "cairn/lang/state.hpp"
 #include "cairn/nn/activation.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/op/matmul.hpp"
+#include "cairn/op/random_numbers.hpp"
 
 #include "../overlap.hpp"
 
@@ -79,5 +81,37 @@ static_assert(written<ckpt<"s">(nn::dropout<"d">)(exp(x))> == "exp(x)" && writte
 static_assert(detail::flops_in<forward_of<sum(dropping(h))>>.total() ==
               detail::flops_in<forward_of<sum(network(h))>>.total());
 static_assert(detail::flops_in<simple>.forward == 3 * 8 && detail::flops_in<simple>.backward == 8);
+
+// Arrays of random numbers. A key is their only argument, and two mentions are one array.
+constexpr auto eps = random_normal<"eps", 8>;
+/// Returns the shape of result number `number` among those of an operation.
+template <class Step>
+constexpr shape find_shape(std::string_view operation, int number) {
+  for (int v = 0; v < Step::graph.node_count; ++v) {
+    if (Step::graph.op(v).name == operation && number-- == 0) return Step::graph.result(v).extents;
+  }
+  return no_shape;
+}
+static_assert(eps.shape == shape{8} && random_uniform<"u">.shape == shape{});
+static_assert(random_bernoulli<"m", 0.1, 2, 3>.shape == shape{2, 3});
+static_assert(same(random_bernoulli<"m", 0, 2>, random_bernoulli<"m", 0.0, 2>));
+using noisy = step_of<sum(h * eps + square(eps))>;
+static_assert(gradient_of<noisy>("w") == "mul(expand(reshape(constant)), random_normal(eps))");
+static_assert(runs_of<noisy>("random_normal") == runs{1, 0});
+// Without a segment, an array that the backward pass reads is stored. In a segment, it is drawn again.
+static_assert(stored<noisy> == row);
+using noisy_segment = step_of<sum(ckpt<"s">([](auto v) { return exp(tanh(v) * random_normal<"eps", 8>); }, h))>;
+static_assert(stored<noisy_segment> == row && runs_of<noisy_segment>("random_normal") == runs{1, 1});
+static_assert(has_key<step_of<sum(block<"b">([](auto v) { return v * eps; }, h))>>("b.eps") && lawful<sum(h * eps)>());
+// Layers that drop whole examples or channels draw one number for each of them. A predictor contains no such layer.
+constexpr auto pictures = input<"pictures", 4, 3, 3, 2>;
+static_assert(decltype(pictures | nn::drop_path<"p">)::shape == shape{4, 3, 3, 2});
+static_assert(written<exp(pictures | nn::drop_path<"p", 0.1> | nn::dropout2d<"d">)> == "exp(pictures)");
+using drops_paths = step_of<sum(pictures * param<"v", 2> | nn::drop_path<"p"> | nn::dropout2d<"d">)>;
+static_assert(find_shape<drops_paths>("random_bernoulli", 0) == shape{4, 1, 1, 1});
+static_assert(find_shape<drops_paths>("random_bernoulli", 1) == shape{4, 1, 1, 2});
+
+// In a predictor, in_training has another value in place of the array.
+static_assert(written<in_training(x + eps, exp(x))> == "exp(x)");
 
 }  // namespace

@@ -721,6 +721,15 @@ class body:
         self.reusable = False  # a name may draw only once
         return self.add(f'dropout<"{self.of.name("d")}", 0.25>({v.text})', v.shape, v.bound / 0.75, v)
 
+    def noise(self):
+        """Adds an operation with an array of random numbers. A predictor does not compute the operation."""
+        v = self.any()
+        self.reusable = False  # a name may draw only once
+        shape = tuple(self.draw.choice([1, n]) for n in v.shape)[self.draw.randint(0, len(v.shape)):]
+        arguments = ", ".join([f'"{self.of.name("e")}"', *map(str, shape)])
+        text, bound = self.draw.choice([("{} + 0.1_c * random_normal<{}>", v.bound + 1), ("{} * random_uniform<{}>", v.bound)])
+        return self.add(f"in_training({text.format(v.text, arguments)}, {v.text})", v.shape, bound, v)
+
     def batch_norm(self):
         v, name = self.any(), self.of.name("n")
         if len(v.shape) < 2 or count(v.shape[:-1]) == 1:  # a program refuses a batch norm over one row
@@ -985,8 +994,9 @@ class body:
 
     def grow(self, operations):
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.with_generated, 1.5), (self.linear, 4),
-                 (self.product, 3), (self.system, 0.7), (self.along_axis, 2), (self.reduction, 2), (self.view, 2), (self.slice, 1), (self.roll, 1.5),
-                 (self.concatenate, 1.5), (self.image, 4), (self.attention, 2), (self.dropout, 1), (self.batch_norm, 1),
+                 (self.product, 3), (self.system, 0.7), (self.along_axis, 2), (self.reduction, 2), (self.view, 2),
+                 (self.slice, 1), (self.roll, 1.5), (self.concatenate, 1.5), (self.image, 4), (self.attention, 2),
+                 (self.dropout, 1), (self.noise, 1), (self.batch_norm, 1),
                  (self.row_norm, 1.5), (self.rotary, 2), (self.embedding, 1.5), (self.state, 1), (self.tag, 2),
                  (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),
                  (self.choose, 1.5), (self.ordered, 1), (self.move_places, 1.5), (self.gather, 3),

@@ -102,6 +102,7 @@ struct row_judge {
     }
     const auto keeps = [&](int i, int) { return i < 64 && (op.keeps_rows >> i) % 2 == 1; };
     const row_kind found = join(v, keeps, [&](int i, int x) {
+      if (g.op(x).what == role::random) return true;  // one key for all entries
       const shape& read = g.result(x).extents;
       return op.keeps_rows != 0 && (!keeps(i, x) || (read.rank > 0 && read.extent[0] == 1));
     });

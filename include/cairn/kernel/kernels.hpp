@@ -20,6 +20,7 @@
 #include "cairn/kernel/norm.hpp"
 #include "cairn/kernel/placed.hpp"
 #include "cairn/kernel/pool.hpp"
+#include "cairn/kernel/random_numbers.hpp"
 #include "cairn/kernel/reduce.hpp"
 #include "cairn/kernel/rotary.hpp"
 #include "cairn/kernel/softmax.hpp"

@@ -110,7 +110,7 @@ struct pairs_and_targets { template <class Silent, class... Facts> struct found 
 struct equal_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: triplet_loss takes three arrays {..., D} of equal shape; change the argument that differs"); } }; };
 struct probability_below_one { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-probability]: elements are dropped with a probability from 0 to below 1"); } }; };
+  "cairn [wrong-probability]: elements are dropped, or are 1, with a probability from 0 to below 1"); } }; };
 struct scalar_first { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [loss-not-scalar]: grad takes a scalar first, then what it is differentiated by; reduce it with mean or "
   "sum"); } }; };
@@ -436,8 +436,8 @@ struct same_random_key { template <class Silent, class... Facts> struct found : 
   "cairn [same-random-key]: two random operations have one name and would draw the same numbers; rename one, or put "
   "them into different blocks"); } }; };
 struct random_in_predictor { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [random-in-predictor]: nothing is random in a predictor, and this operation draws; it says what it is there "
-  "by stands_for(false)"); } }; };
+  "cairn [random-in-predictor]: nothing is random in a predictor, and this operation draws; write in_training(a, b) with "
+  "a b that draws nothing; an operation of your own can also say by stands_for(false) what it is there"); } }; };
 struct cache_in_program { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [cache-in-program]: a cache is what a predictor keeps from call to call; a program keeps state<\"name\", "
   "initial{}, ...>, or gives in_training(a, b) an a without it"); } }; };
