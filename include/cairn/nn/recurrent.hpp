@@ -4,6 +4,7 @@
 #include "cairn/lang/generated.hpp"
 #include "cairn/lang/scan.hpp"
 #include "cairn/lang/shared.hpp"
+#include "cairn/nn/features.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/dropout.hpp"
 #include "cairn/op/matmul.hpp"
@@ -14,6 +15,10 @@ namespace cairn::nn {
 struct recurrent_options {
   int num_layers = 1;  ///< number of layers, each of which reads the results of the layer before it
   double dropout = 0;  ///< probability with which an element between one layer and the next is dropped
+  /// How the weights start. The biases then start as zeros, or as `start_bias` says. Without both, all parameters start
+  /// as in PyTorch.
+  initial start = initial::unspecified();
+  initial start_bias = initial::unspecified();
   friend constexpr bool operator==(const recurrent_options&, const recurrent_options&) = default;
 };
 
@@ -74,18 +79,19 @@ constexpr auto problem_of_units(X x, S... states) {
 
 /// The parameters of Hidden units with In inputs, by PyTorch's names: `Name.weight_ih`, `Name.weight_hh`,
 /// `Name.bias_ih` and `Name.bias_hh`, each followed by Suffix.
-template <class Units, fixed_string Name, fixed_string Suffix, int Hidden, int In>
+template <class Units, fixed_string Name, fixed_string Suffix, int Hidden, int In, initial... Start>
 struct unit_parameters {
   static constexpr int rows = Units::gates * Hidden;
-  static constexpr initial start = fan_in(Hidden);
-  template <fixed_string Which, int... Extents>
-  static constexpr auto one = param_from<Name + fixed_string{"."} + Which + Suffix, start, Extents...>;
-  static constexpr auto weight_ih = one<"weight_ih", rows, In>;
-  static constexpr auto weight_hh = one<"weight_hh", rows, Hidden>;
-  static constexpr auto bias_ih = one<"bias_ih", rows>, bias_hh = one<"bias_hh", rows>;
+  static constexpr initial of_weight = start_of_weight(fan_in(Hidden), Start...),
+                           of_bias = start_of_bias(fan_in(Hidden), Start...);
+  template <fixed_string Which, initial From, int... Extents>
+  static constexpr auto one = param_from<Name + fixed_string{"."} + Which + Suffix, From, Extents...>;
+  static constexpr auto weight_ih = one<"weight_ih", of_weight, rows, In>;
+  static constexpr auto weight_hh = one<"weight_hh", of_weight, rows, Hidden>;
+  static constexpr auto bias_ih = one<"bias_ih", of_bias, rows>, bias_hh = one<"bias_hh", of_bias, rows>;
 };
 
-template <class Units, fixed_string Name, int Hidden>
+template <class Units, fixed_string Name, int Hidden, initial... Start>
 struct recurrent_cell_layer : lang::layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X, an_expression... S>
@@ -99,7 +105,7 @@ struct recurrent_cell_layer : lang::layer_base {
       if constexpr (Units::states == 1) return (*this)(x, zero);
       else return (*this)(x, zero, zero);
     } else {
-      using parameters = detail::unit_parameters<Units, Name, "", Hidden, X::shape[-1]>;
+      using parameters = detail::unit_parameters<Units, Name, "", Hidden, X::shape[-1], Start...>;
       const auto h = std::get<0>(std::tuple{states...});
       const auto from_x = lang::result_of_layer<Name>(
           parameters::weight_ih, matmul(x, transpose(parameters::weight_ih)) + parameters::bias_ih);
@@ -157,8 +163,8 @@ struct recurrent_layer : lang::layer_base {
     } else if constexpr (L == layers) {
       return std::tuple{xs, (static_cast<void>(begin), std::tuple<>{})...};
     } else {
-      using parameters =
-          detail::unit_parameters<Units, Name, fixed_string{"_l"} + ::cairn::detail::digits<L>, Hidden, X::shape[-1]>;
+      using parameters = detail::unit_parameters<Units, Name, fixed_string{"_l"} + ::cairn::detail::digits<L>, Hidden,
+                                                 X::shape[-1], O.start, O.start_bias>;
       constexpr int examples = X::shape[1];
       const auto from_x = lang::result_of_layer<Name>(
           parameters::weight_ih, matmul(xs, transpose(parameters::weight_ih)) + parameters::bias_ih);
@@ -215,12 +221,16 @@ inline constexpr detail::recurrent_layer<detail::lstm_units, Name, Hidden, O, Po
 /// Recurrent cells compute one iteration on x {N, features} and states {N, Hidden}, for use in the body of `repeat` or
 /// scan: `const auto [h1, c1] = nn::lstm_cell<"cell", 64>(x, h, c);`. Without states, the states are zeros. The results
 /// are the next states. The parameters have the names of nn.RNNCell, nn.GRUCell and nn.LSTMCell: `Name.weight_ih`,
-/// `Name.weight_hh`, `Name.bias_ih` and `Name.bias_hh`.
-template <fixed_string Name, int Hidden>
-inline constexpr detail::recurrent_cell_layer<detail::rnn_units, Name, Hidden> rnn_cell{};
-template <fixed_string Name, int Hidden>
-inline constexpr detail::recurrent_cell_layer<detail::gru_units, Name, Hidden> gru_cell{};
-template <fixed_string Name, int Hidden>
-inline constexpr detail::recurrent_cell_layer<detail::lstm_units, Name, Hidden> lstm_cell{};
+/// `Name.weight_hh`, `Name.bias_ih` and `Name.bias_hh`. Start says how they start, as in
+/// nn::linear.
+template <fixed_string Name, int Hidden, initial... Start>
+  requires(sizeof...(Start) <= 2)
+inline constexpr detail::recurrent_cell_layer<detail::rnn_units, Name, Hidden, Start...> rnn_cell{};
+template <fixed_string Name, int Hidden, initial... Start>
+  requires(sizeof...(Start) <= 2)
+inline constexpr detail::recurrent_cell_layer<detail::gru_units, Name, Hidden, Start...> gru_cell{};
+template <fixed_string Name, int Hidden, initial... Start>
+  requires(sizeof...(Start) <= 2)
+inline constexpr detail::recurrent_cell_layer<detail::lstm_units, Name, Hidden, Start...> lstm_cell{};
 
 }  // namespace cairn::nn
