@@ -4,6 +4,7 @@
 #include <cairn/cairn.hpp>
 #include <cmath>
 #include <string_view>
+#include <vector>
 
 namespace {
 
@@ -165,6 +166,36 @@ BOOST_AUTO_TEST_CASE(layers_start_as_they_are_told) {
   check(photo_step);
   check(row_step);
   check(unit_step);
+}
+
+// A language model with small weights predicts each token with nearly equal probability. With the weights of PyTorch's
+// layers, its loss is far above that.
+BOOST_AUTO_TEST_CASE(a_language_model_starts_at_the_loss_of_equal_probabilities) {
+  constexpr int tokens = 97, batch = 2, length = 16, width = 32;
+  constexpr auto loss =
+      []<nn::transformer_options O, nn::embedding_options OfTokens, nn::embedding_options OfPositions> {
+        const auto text = indices<"text", tokens, batch, length>;
+        const auto x =
+            (text | nn::embedding<"wte", width, OfTokens>)+(arange<length> | nn::embedding<"wpe", width, OfPositions>);
+        const auto h = x | repeat<2, "h">([](auto) { return nn::transformer_block<4, O>; }) | nn::layer_norm<"ln_f">;
+        return cross_entropy(h | nn::tied_linear<"/wte.weight", tokens>, labels<"next", tokens, batch, length>);
+      };
+  constexpr initial small = initial::normal(0.02), out = initial::normal(0.02 / 2);
+  constexpr nn::transformer_options told{.causal = true, .start = small, .start_out = out};
+  constexpr nn::embedding_options of_tokens{.start = small}, of_positions{.start = initial::normal(0.01)};
+  program<loss.template operator()<told, of_tokens, of_positions>()> step;
+  program<loss.template
+          operator()<nn::transformer_options{.causal = true}, nn::embedding_options{}, nn::embedding_options{}>()>
+      untold;
+  std::vector<std::int32_t> text(batch * length), next(batch * length);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    text[i] = static_cast<std::int32_t>(i * 31 % tokens);
+    next[i] = static_cast<std::int32_t>((i + 1) * 31 % tokens);
+  }
+  step.init(seed{3});
+  untold.init(seed{3});
+  BOOST_TEST(std::abs(step.value_and_grad(bind<"text">(text), bind<"next">(next)) - std::log(97)) < 0.3);
+  BOOST_TEST(untold.value_and_grad(bind<"text">(text), bind<"next">(next)) > std::log(97) + 1);
 }
 
 // A bias starts as the layer is told, also if the layer is not told how its weight starts.
