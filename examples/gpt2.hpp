@@ -11,7 +11,8 @@ using namespace cairn;
 constexpr int blocks = 12, width = 768, heads = 12, positions = 1024;
 constexpr int tokens = 50257;  ///< number of GPT-2's tokens
 
-constexpr initial start = initial::normal(0.02);
+// The initial values of GPT-2's code, gpt-2/src/model.py. Biases start as zeros.
+constexpr initial start = initial::normal(0.02), start_of_positions = initial::normal(0.01);
 /// The residual stream is the sum of the results of 2 blocks layers. Therefore the weights of these layers start
 /// smaller, by 1 / sqrt(2 blocks).
 constexpr initial residual_start = initial::normal(0.02 / 4.898979485566356);
@@ -55,7 +56,7 @@ template <int Vocabulary, int Batch, int Length, auto Head = head<Vocabulary>, a
 constexpr auto loss = [] {
   const auto text = indices<"text", Vocabulary, Batch, Length>;
   const auto of_text = text | nn::embedding<"wte", width, nn::embedding_options{.start = start}>;
-  const auto of_positions = gather<0>(param_from<"wpe.weight", start, positions, width>, arange<Length>);
+  const auto of_positions = gather<0>(param_from<"wpe.weight", start_of_positions, positions, width>, arange<Length>);
   const auto x = (of_text + of_positions) | Trunk | nn::layer_norm<"ln_f">;
   return Head(x, labels<"next", Vocabulary, Batch, Length>);
 }();

@@ -63,6 +63,14 @@ constexpr auto classes = labels<"y", 10, 8>;  // right
 constexpr auto loss = cross_entropy(input<"x", 8, 4> | nn::linear<"fc", 10>, classes);
 static_assert(detail::checked<loss>());
 
+// case: parameter-conflict-laws
+// says: one name stands for two different leaves
+// shows: fact::parameter<cairn::fixed_string<2>\{"w"\}>.*fact::orthogonal<1.*fact::truncated_normal<1
+constexpr initial start = initial::truncated_normal(1);  // wrong
+constexpr initial start = initial::orthogonal();         // right
+constexpr auto loss = sum(param_from<"w", initial::orthogonal(), 4, 4>) + sum(square(param_from<"w", start, 4, 4>));
+static_assert(detail::checked<loss>());
+
 // case: parameter-conflict-shared
 // says: one name stands for two different leaves
 // shows: fact::parameter<cairn::fixed_string<\d+>\{"head\.weight"\}>.*given<float ?\[2\]\[4\]>.*given<float ?\[3\]\[4\]>

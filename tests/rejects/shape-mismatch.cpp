@@ -279,6 +279,14 @@ constexpr auto tiled = nn::tiled<up_to<4>>(feed_forward);  // wrong
 constexpr auto tiled = nn::tiled<up_to<2>>(feed_forward);  // right
 [[maybe_unused]] constexpr auto h = input<"x", 30, 8> | tiled;
 
+// case: shape-mismatch-start-of-vector
+// says: orthogonal\(\), kaiming\(\) and xavier\(\) are starts of a weight \{out, in, \.\.\.\}
+// shows: fact::in<cairn::fixed_string<8>\{"fc\.bias"\}>
+// shows: fact::extents<4>
+constexpr auto bias = param_from<"fc.bias", initial::kaiming(), 4>;   // wrong
+constexpr auto bias = param_from<"fc.bias", initial::kaiming(6), 4>;  // right
+static_assert(an_expression<decltype(bias)>);
+
 // case: shape-mismatch-tiled-arguments
 // says: nn::tiled<N> divides the first axis of each argument .* which has the same extent in all arguments
 // shows: fact::operation<cairn::fixed_string<6>\{"tiled"\}, float ?\[32\]\[8\], float ?\[16\]\[8\]>, cairn::fact::groups<4>

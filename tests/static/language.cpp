@@ -298,5 +298,15 @@ concept made_of_a_number = requires { Start{1.0}; };
 static_assert(!made_of_a_number<initial> && initial{} == initial::constant(0) &&
               initial{.fill = 2} == initial::constant(2));
 static_assert(initial::kaiming(6) == initial::uniform(1) && initial::xavier(2, 4) == initial::uniform(1));
+// The fans of a weight {out, in, ...} are counted from its extents.
+template <initial Start, initial Same, std::int64_t... Extents>
+constexpr bool starts_as =
+    std::same_as<decltype(param_from<"w", Start, Extents...>), decltype(param_from<"w", Same, Extents...>)>;
+static_assert(starts_as<initial::kaiming(), initial::kaiming(12), 5, 4, 3> &&
+              starts_as<initial::xavier(), initial::xavier(12, 15), 5, 4, 3> &&
+              starts_as<initial::kaiming_normal(), initial::normal(0.5), 3, 8> &&
+              starts_as<initial::xavier_normal(), initial::normal(0.5), 2, 6> &&
+              starts_as<initial::zeros(), initial{}, 2, 6>);
+static_assert(std::same_as<decltype(param<"w", 2, 6>), decltype(param_from<"w", initial::unspecified(), 2, 6>)>);
 
 }  // namespace

@@ -103,6 +103,10 @@ constexpr auto difference() {
     return std::type_identity<fact::constant<own.start.fill>>{};
   } else if constexpr (own.start.drawn == initial::law::uniform) {
     return std::type_identity<fact::uniform<own.start.width>>{};
+  } else if constexpr (own.start.drawn == initial::law::truncated_normal) {
+    return std::type_identity<fact::truncated_normal<own.start.width>>{};
+  } else if constexpr (own.start.drawn == initial::law::orthogonal) {
+    return std::type_identity<fact::orthogonal<own.start.width>>{};
   } else {
     return std::type_identity<fact::normal<own.start.width>>{};
   }

@@ -7,19 +7,6 @@
 
 #include <utility>
 
-namespace cairn::nn {
-/// Options of a layer of attention, in addition to its number of heads.
-struct attention_options {
-  bool causal = false;
-  /// Number of heads of keys and values. Each is shared by equally many heads of queries. 0: each head of queries has
-  /// its own head of keys and values.
-  int key_heads = 0;
-  double dropout = 0;  ///< probability with which a weight is dropped
-
-  friend constexpr bool operator==(const attention_options&, const attention_options&) = default;
-};
-}  // namespace cairn::nn
-
 namespace cairn::costs {
 
 /// Returns the number of random words for one query's row of `keys` keys: `keys`, rounded up to a multiple of 32.

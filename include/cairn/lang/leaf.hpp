@@ -35,35 +35,90 @@ constexpr double square_root(double x) {
   return root;
 }
 
+/// Returns the fan in of a weight {out, in, ...}: the number of elements that feed one output. For a vector, returns
+/// its length.
+constexpr std::int64_t fan_in_of(const shape& weight) {
+  return weight.rank < 2 ? weight.count() : weight.count() / std::max(weight[0], 1);
+}
+/// Returns the fan in of a weight with these extents.
+template <std::int64_t... Extents>
+constexpr std::int64_t fan_in_of() {
+  if constexpr (detail::can_be_shape<Extents...>)
+    return fan_in_of(tensor<element_type{}, static_cast<int>(Extents)...>::shape);
+  else return 1;
+}
+
 }  // namespace cairn::lang
 
 namespace cairn {
 /// How a parameter starts: all numbers are equal to `fill`, or they are drawn at random. `initial{}` is zeros.
+///
+/// Some laws depend on the fans of a weight {out, in, ...}, which are counted from its extents as in PyTorch. The fan
+/// in is the number of elements that feed one output, and the fan out is the number of outputs that one element feeds.
 struct initial {
   enum class law : std::uint8_t {
     constant,
     uniform,
     normal,
-    unspecified,  ///< as another mention of the parameter says; uniform if no other mention says anything
+    unspecified,       ///< as another mention of the parameter says; if none does, uniform with bound 1 / sqrt(fan in)
+    truncated_normal,  ///< a normal number is drawn again until it is at most two standard deviations
+    orthogonal,        ///< the rows of the matrix {out, in ...} are orthogonal, or its columns if they are fewer
   };
-  law drawn = law::constant;
-  double fill = 0;    ///< the value of all numbers, if the law is constant
-  double width = 0;   ///< uniform in [-width, width], or normal around 0 with this standard deviation
-  int zero_row = -1;  ///< index of a row that starts as zeros whatever the law is, as for padding; -1: no row
+  enum class fans : std::uint8_t { none, in, in_and_out };
 
+  law drawn = law::constant;
+  double fill = 0;  ///< the value of all numbers, if the law is constant
+  /// The numbers are uniform in [-width, width], or normal around 0 with this standard deviation, or the rows of an
+  /// orthogonal matrix have this length. If `over` names fans, sqrt(width / fans) takes the place of width.
+  double width = 0;
+  int zero_row = -1;  ///< index of a row that starts as zeros whatever the law is, as for padding; -1: no row
+  fans over = fans::none;
+
+  static constexpr initial zeros() { return {}; }
   static constexpr initial constant(double a) { return {.fill = a}; }
   static constexpr initial uniform(double bound) { return {.drawn = law::uniform, .width = bound}; }
   static constexpr initial normal(double deviation) { return {.drawn = law::normal, .width = deviation}; }
-  constexpr std::array<setting, 2> settings() const {
-    return {setting::not_negative("width", width), setting("fill", fill, fill == fill, "a number")};
+  /// A normal distribution that is cut at two standard deviations, as torch.nn.init.trunc_normal_ with a = -2 deviation
+  /// and b = 2 deviation. The numbers that are left have a standard deviation of 0.88 deviation.
+  static constexpr initial truncated_normal(double deviation) {
+    return {.drawn = law::truncated_normal, .width = deviation};
   }
+  /// A random matrix whose rows are orthogonal and have the length `gain`. If a weight {out, in, ...} has more rows
+  /// than columns, its columns are orthogonal instead. As torch.nn.init.orthogonal_ (Saxe et al., 2014).
+  static constexpr initial orthogonal(double gain = 1) { return {.drawn = law::orthogonal, .width = gain}; }
   /// Uniform with bound sqrt(6 / fan in), for weights that a relu follows. As torch.nn.init.kaiming_uniform_ (He et
   /// al., 2015).
+  static constexpr initial kaiming() { return {.drawn = law::uniform, .width = 6, .over = fans::in}; }
   static constexpr initial kaiming(std::int64_t fan_in) {
     return uniform(lang::square_root(6 / static_cast<double>(fan_in)));
   }
-  /// Uniform with bound sqrt(6 / (in + out)). As torch.nn.init.xavier_uniform_ (Glorot and Bengio, 2010).
+  /// Normal with standard deviation sqrt(2 / fan in). As torch.nn.init.kaiming_normal_.
+  static constexpr initial kaiming_normal() { return {.drawn = law::normal, .width = 2, .over = fans::in}; }
+  /// Uniform with bound sqrt(6 / (fan in + fan out)). As torch.nn.init.xavier_uniform_ (Glorot and Bengio, 2010).
+  static constexpr initial xavier() { return {.drawn = law::uniform, .width = 6, .over = fans::in_and_out}; }
   static constexpr initial xavier(std::int64_t in, std::int64_t out) { return kaiming(in + out); }
+  /// Normal with standard deviation sqrt(2 / (fan in + fan out)). As torch.nn.init.xavier_normal_.
+  static constexpr initial xavier_normal() { return {.drawn = law::normal, .width = 2, .over = fans::in_and_out}; }
+  /// In the options of a layer: the parameter starts as in PyTorch's layer.
+  static constexpr initial unspecified() { return {.drawn = law::unspecified}; }
+
+  /// Returns this start, or `other` if this start is unspecified.
+  constexpr initial or_else(const initial& other) const { return drawn == law::unspecified ? other : *this; }
+  /// Returns true if the start depends on the rows and columns of a matrix, which a vector does not have.
+  constexpr bool needs_matrix() const { return over != fans::none || drawn == law::orthogonal; }
+  /// Returns how a parameter of this shape starts: computes `width` from the fans.
+  constexpr initial in_shape(const shape& s) const {
+    initial out = *this;
+    if (drawn == law::unspecified) out.width = 1 / lang::square_root(static_cast<double>(lang::fan_in_of(s)));
+    if (over == fans::none) return out;
+    const std::int64_t in = lang::fan_in_of(s), both = in + s.count() / s[1];
+    out.width = lang::square_root(width / static_cast<double>(over == fans::in ? in : both));
+    out.over = fans::none;
+    return out;
+  }
+  constexpr std::array<setting, 2> settings() const {
+    return {setting::not_negative("width", width), setting("fill", fill, fill == fill, "a number")};
+  }
 
   friend constexpr bool operator==(const initial&, const initial&) = default;
 };
@@ -73,23 +128,6 @@ namespace cairn::lang {
 
 /// PyTorch's default for linear and convolution layers: uniform with bound 1 / sqrt(fan_in).
 constexpr initial fan_in(std::int64_t n) { return initial::uniform(1 / square_root(static_cast<double>(n))); }
-
-/// Returns the start of a parameter for a mention that does not say how the parameter starts. n is the fan in.
-constexpr initial unspecified_start(std::int64_t n) {
-  return {.drawn = initial::law::unspecified, .width = fan_in(n).width};
-}
-
-/// Returns the fan in of a weight {out, in, ...}: the number of elements that feed one output. For a vector, returns
-/// its length.
-template <std::int64_t... Extents>
-constexpr std::int64_t fan_in_of() {
-  if constexpr (detail::can_be_shape<Extents...>) {
-    constexpr shape s = tensor<element_type{}, static_cast<int>(Extents)...>::shape;
-    return s.rank < 2 ? s.count() : s.count() / std::max(s[0], 1);
-  } else {
-    return 1;
-  }
-}
 
 template <fixed_string Name, int... Extents>
 struct input_leaf : leaf<element_type{}, Extents...> {
@@ -117,12 +155,22 @@ constexpr auto problem_of_parameter() {
   else if constexpr (Init.zero_row < -1 || Init.zero_row >= shape{static_cast<int>(Extents)...}.extent[0])
     return mistake<misuse::zero_row_of_parameter, top_scope, about<fact::in, Name>, fact::extents<Extents...>,
                    fact::zero_row<Init.zero_row>>{};
+  else if constexpr (Init.needs_matrix() && sizeof...(Extents) < 2)
+    return mistake<misuse::start_of_matrix, top_scope, about<fact::in, Name>, fact::extents<Extents...>>{};
   else return problem_of_settings<initial_settings<Init>, top_scope, fact::in<Name>>();
 }
 /// The type of a parameter, or of the report of its mistake. It is a class, because g++ 12 does not compile the alias.
+template <class Problem, fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
+struct parameter_if_sound : made_if_sound<Problem, void> {};
 template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
-struct checked_parameter : made_if_sound<decltype(problem_of_parameter<Name, Init, Extents...>()),
-                                         parameter_leaf<Name, Trainable, Init, static_cast<int>(Extents)...>> {};
+struct parameter_if_sound<sound, Name, Trainable, Init, Extents...> {
+  using type =
+      parameter_leaf<Name, Trainable, Init.in_shape(tensor<element_type{}, static_cast<int>(Extents)...>::shape),
+                     static_cast<int>(Extents)...>;
+};
+template <fixed_string Name, bool Trainable, initial Init, std::int64_t... Extents>
+using checked_parameter =
+    parameter_if_sound<decltype(problem_of_parameter<Name, Init, Extents...>()), Name, Trainable, Init, Extents...>;
 
 template <fixed_string Name, int... Extents>
 struct cache_leaf : leaf<element_type{}, Extents...> {};
@@ -175,8 +223,7 @@ inline constexpr sound_or<decltype(problem_of_indices<Name, Classes, Extents...>
 /// A trainable parameter. It starts uniformly with bound 1 / sqrt(fan in). If a layer or `param_from` mentions a
 /// parameter of the same name, the parameter starts as that mention says.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr
-    typename checked_parameter<Name, true, unspecified_start(fan_in_of<Extents...>()), Extents...>::type param{};
+inline constexpr typename checked_parameter<Name, true, initial::unspecified(), Extents...>::type param{};
 
 /// A trainable parameter that starts as `Init` says.
 template <fixed_string Name, initial Init, std::int64_t... Extents>
@@ -184,8 +231,7 @@ inline constexpr typename checked_parameter<Name, true, Init, Extents...>::type 
 
 /// A parameter without a gradient. It starts like `param`.
 template <fixed_string Name, std::int64_t... Extents>
-inline constexpr
-    typename checked_parameter<Name, false, unspecified_start(fan_in_of<Extents...>()), Extents...>::type frozen{};
+inline constexpr typename checked_parameter<Name, false, initial::unspecified(), Extents...>::type frozen{};
 
 /// The key of a random operation, which takes the key as an argument. A key has a name like a parameter. Kernels read a
 /// random_stream from it.

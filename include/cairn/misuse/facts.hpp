@@ -102,6 +102,10 @@ template <double Bound>
 struct uniform;
 template <double Deviation>
 struct normal;
+template <double Deviation>
+struct truncated_normal;
+template <double Gain>
+struct orthogonal;
 template <double P>
 struct probability;
 template <double Delta>

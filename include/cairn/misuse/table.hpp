@@ -140,6 +140,9 @@ struct positions_of_rows { template <class Silent, class... Facts> struct found 
   "cairn [shape-mismatch]: sinusoidal_positions takes {..., T, features} and positions {T} or {..., T}"); } }; };
 struct zero_row_of_parameter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: the zero_row of a parameter is one of its rows, from 0 on, or -1 for none"); } }; };
+struct start_of_matrix { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: orthogonal(), kaiming() and xavier() are starts of a weight {out, in, ...}; for a vector, name the "
+  "fan in: initial::kaiming(fan_in)"); } }; };
 struct window_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a window<extent, stride, padding, dilation> lies in the padded image; padding is at most half of extent"); } }; };
 struct image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

@@ -6,7 +6,36 @@
 
 namespace cairn::nn {
 
+/// Options of a layer of attention, in addition to its number of heads.
+struct attention_options {
+  bool causal = false;
+  /// Number of heads of keys and values. Each is shared by equally many heads of queries. 0: each head of queries has
+  /// its own head of keys and values.
+  int key_heads = 0;
+  double dropout = 0;  ///< probability with which a weight is dropped
+  /// How the weights start before the attention, and how the weight of `out_proj` starts after it. An unspecified
+  /// `start_out` is `start`. Without both, the weights start as in PyTorch.
+  initial start = initial::unspecified();
+  initial start_out = initial::unspecified();
+  initial start_bias = initial::zeros();
+
+  friend constexpr bool operator==(const attention_options&, const attention_options&) = default;
+};
+
 namespace detail {
+/// The options that say what an attention computes. The layer's type has these, and the starts only if they are given,
+/// so that messages stay short.
+struct attention_core {
+  bool causal;
+  int key_heads;
+  double dropout;
+};
+constexpr attention_core core_of(const attention_options& o) { return {o.causal, o.key_heads, o.dropout}; }
+template <attention_core Core, initial... Start>
+inline constexpr attention_options attention_options_of{Core.causal, Core.key_heads, Core.dropout, Start...};
+template <attention_options O>
+inline constexpr bool says_start = O != attention_options_of<core_of(O)>;
+
 /// Returns what is wrong with an argument {N, T, features} of an attention with Heads heads, or sound if nothing is
 /// wrong.
 template <fixed_string Kind, fixed_string Name, int Heads, attention_options O, class X>
@@ -86,8 +115,9 @@ struct attention_heads {
       return lang::leave_call<lang::block_mark<Name>, typename X::owner>(x);
     } else {
       constexpr int features = X::shape[2] * X::shape[3];
-      const auto weight = param_from<Name + fixed_string{".out_proj.weight"}, fan_in(features), features, features>;
-      const auto bias = param_from<Name + fixed_string{".out_proj.bias"}, initial{}, features>;
+      constexpr initial start = O.start_out.or_else(O.start).or_else(fan_in(features));
+      const auto weight = param_from<Name + fixed_string{".out_proj.weight"}, start, features, features>;
+      const auto bias = param_from<Name + fixed_string{".out_proj.bias"}, O.start_bias, features>;
       return matmul(reshape<X::shape[0], X::shape[1], features>(x), transpose(weight)) + bias;
     }
   }
@@ -118,8 +148,9 @@ constexpr auto applied_with_mask(A... args) {
 template <class Layer, fixed_string Name, int Values, class... A>
 using with_mask = lang::surfaced<decltype(applied_with_mask<Layer, Name, Values>(std::declval<A>()...))>;
 
-template <fixed_string Name, int Heads, attention_options O, auto OnHeads>
+template <fixed_string Name, int Heads, auto OnHeads, attention_core Core, initial... Start>
 struct self_attention_layer : lang::layer_base {
+  static constexpr attention_options O = attention_options_of<Core, Start...>;
   static constexpr auto name = Name;
   static constexpr fixed_string kind = "self_attention";
   template <an_expression X, class... More>
@@ -136,8 +167,8 @@ struct self_attention_layer : lang::layer_base {
     } else {
       constexpr int features = X::shape[-1], keys = features / Heads * heads::key_heads, rows = features + 2 * keys;
       const auto weight =
-          param_from<Name + fixed_string{".in_proj_weight"}, initial::xavier(features, rows), rows, features>;
-      const auto bias = param_from<Name + fixed_string{".in_proj_bias"}, initial{}, rows>;
+          param_from<Name + fixed_string{".in_proj_weight"}, O.start.or_else(initial::xavier()), rows, features>;
+      const auto bias = param_from<Name + fixed_string{".in_proj_bias"}, O.start_bias, rows>;
       const auto all = matmul(x, transpose(weight)) + bias;
       const auto y = heads::attend(heads::template split<Heads>(slice<-1, 0, features>(all)),
                                    heads::template split<heads::key_heads>(slice<-1, features, features + keys>(all)),
@@ -147,8 +178,9 @@ struct self_attention_layer : lang::layer_base {
   }
 };
 
-template <fixed_string Name, int Heads, attention_options O>
+template <fixed_string Name, int Heads, attention_core Core, initial... Start>
 struct cross_attention_layer : lang::layer_base {
+  static constexpr attention_options O = attention_options_of<Core, Start...>;
   static constexpr auto name = Name;
   static constexpr fixed_string kind = "cross_attention";
   template <an_expression X, class... More>
@@ -166,7 +198,7 @@ struct cross_attention_layer : lang::layer_base {
     } else {
       constexpr int features = X::shape[-1], keys = features / Heads * heads::key_heads;
       const auto [q, k, v] = weights<features, keys, Memory::shape[-1]>();
-      const auto bias = param_from<Name + fixed_string{".in_proj_bias"}, initial{}, features + 2 * keys>;
+      const auto bias = param_from<Name + fixed_string{".in_proj_bias"}, O.start_bias, features + 2 * keys>;
       const auto y = heads::attend(
           heads::template split<Heads>(matmul(x, transpose(q)) + slice<0, 0, features>(bias)),
           heads::template split<heads::key_heads>(matmul(memory, transpose(k)) +
@@ -182,25 +214,34 @@ struct cross_attention_layer : lang::layer_base {
   /// slices of one tensor, as in PyTorch.
   template <int Features, int Keys, int OfMemory>
   static constexpr auto weights() {
+    constexpr initial start = O.start.or_else(initial::xavier());
     if constexpr (Features == OfMemory) {
-      constexpr int rows = Features + 2 * Keys;
-      const auto all =
-          param_from<Name + fixed_string{".in_proj_weight"}, initial::xavier(Features, rows), rows, Features>;
+      const auto all = param_from<Name + fixed_string{".in_proj_weight"}, start, Features + 2 * Keys, Features>;
       return std::tuple{slice<0, 0, Features>(all), slice<0, Features, Features + Keys>(all),
                         slice<0, Features + Keys>(all)};
     } else {
-      constexpr initial start = initial::xavier(OfMemory, Keys);
-      return std::tuple{
-          param_from<Name + fixed_string{".q_proj_weight"}, initial::xavier(Features, Features), Features, Features>,
-          param_from<Name + fixed_string{".k_proj_weight"}, start, Keys, OfMemory>,
-          param_from<Name + fixed_string{".v_proj_weight"}, start, Keys, OfMemory>};
+      return std::tuple{param_from<Name + fixed_string{".q_proj_weight"}, start, Features, Features>,
+                        param_from<Name + fixed_string{".k_proj_weight"}, start, Keys, OfMemory>,
+                        param_from<Name + fixed_string{".v_proj_weight"}, start, Keys, OfMemory>};
     }
   }
 };
+
+template <fixed_string Name, int Heads, attention_options O, auto OnHeads>
+using self_attention_of =
+    std::conditional_t<says_start<O>,
+                       self_attention_layer<Name, Heads, OnHeads, core_of(O), O.start, O.start_out, O.start_bias>,
+                       self_attention_layer<Name, Heads, OnHeads, core_of(O)>>;
+template <fixed_string Name, int Heads, attention_options O>
+using cross_attention_of =
+    std::conditional_t<says_start<O>,
+                       cross_attention_layer<Name, Heads, core_of(O), O.start, O.start_out, O.start_bias>,
+                       cross_attention_layer<Name, Heads, core_of(O)>>;
 }  // namespace detail
 
 /// Self-attention of x {N, T, features} with Heads heads: `nn::self_attention<"attn", 8, nn::causal>`. Options can be
-/// given instead of `nn::causal`: `nn::attention_options{.causal = true, .key_heads = 2, .dropout = 0.1}`.
+/// given instead of `nn::causal`: `nn::attention_options{.causal = true, .key_heads = 2, .dropout = 0.1}`. The options
+/// `.start`, `.start_out` and `.start_bias` say how the parameters start.
 ///
 /// Parameters have the names, layouts and initialization of nn.MultiheadAttention with batch_first:
 /// `Name.in_proj_weight` {3 features, features}, `Name.in_proj_bias`, `Name.out_proj.weight` and `Name.out_proj.bias`.
@@ -219,7 +260,7 @@ struct cross_attention_layer : lang::layer_base {
 /// - a mask that does not broadcast to {N, Heads, T, T}, unless there is an OnHeads
 /// - a dropout outside of [0, 1)
 template <fixed_string Name, int Heads, attention_options O = attention_options{}, auto OnHeads = detail::same_heads{}>
-inline constexpr detail::self_attention_layer<Name, Heads, O, OnHeads> self_attention{};
+inline constexpr detail::self_attention_of<Name, Heads, O, OnHeads> self_attention{};
 /// Cross-attention of x {N, T, features} to a memory {N, S, any features}: `nn::cross_attention<"attn", 8>(x, memory)`.
 /// If the memory has another number of features than x, the weights are `Name.q_proj_weight`, `Name.k_proj_weight` and
 /// `Name.v_proj_weight`, as in PyTorch.
@@ -229,6 +270,6 @@ inline constexpr detail::self_attention_layer<Name, Heads, O, OnHeads> self_atte
 ///
 /// Rejects: what self_attention rejects; a memory with another N than x.
 template <fixed_string Name, int Heads, attention_options O = attention_options{}>
-inline constexpr detail::cross_attention_layer<Name, Heads, O> cross_attention{};
+inline constexpr detail::cross_attention_of<Name, Heads, O> cross_attention{};
 
 }  // namespace cairn::nn

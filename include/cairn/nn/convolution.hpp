@@ -8,8 +8,8 @@
 namespace cairn::nn {
 
 namespace detail {
-template <class Form, fixed_string Name, int Out, extents Extent, bool Bias>
-struct convolution_layer : checked_layer<convolution_layer<Form, Name, Out, Extent, Bias>> {
+template <class Form, fixed_string Name, int Out, extents Extent, bool Bias, initial... Start>
+struct convolution_layer : checked_layer<convolution_layer<Form, Name, Out, Extent, Bias, Start...>> {
   static constexpr fixed_string name = Name;
   static constexpr auto problem(auto x) {
     return problem_of_features<Form::name, Name>(x, []<class X>(X) {
@@ -28,19 +28,20 @@ struct convolution_layer : checked_layer<convolution_layer<Form, Name, Out, Exte
   }
   template <class X>
   static constexpr auto apply(X) {
-    constexpr initial start = fan_in(filters<X>.count() / filters<X>[0]);
-    const auto weight = weight_of<filters<X>, start>(std::make_index_sequence<filters<X>.rank>{});
+    constexpr initial in_torch = fan_in(fan_in_of(filters<X>)), of_bias = start_of_bias(in_torch, Start...);
+    const auto weight =
+        weight_of<filters<X>, start_of_weight(in_torch, Start...)>(std::make_index_sequence<filters<X>.rank>{});
     const auto y = lang::applied<Form, X, std::remove_const_t<decltype(weight)>>{};
     if constexpr (!Bias) return lang::result_of_layer<Name>(weight, y);
-    else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
+    else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, of_bias, Out>);
   }
 
  private:
   template <class X>
   static constexpr shape filters = Form::filters(X::shape[-1], Out, Extent);
-  template <shape Filters, initial Start, std::size_t... Axis>
+  template <shape Filters, initial OfWeight, std::size_t... Axis>
   static constexpr auto weight_of(std::index_sequence<Axis...>) {
-    return param_from<Name + fixed_string{".weight"}, Start, Filters.extent[Axis]...>;
+    return param_from<Name + fixed_string{".weight"}, OfWeight, Filters.extent[Axis]...>;
   }
 };
 }  // namespace detail
@@ -48,26 +49,39 @@ struct convolution_layer : checked_layer<convolution_layer<Form, Name, Out, Exte
 /// Convolves images {N, H, W, C} with Out filters of 3 x 3 pixels:
 /// `nn::conv2d<"conv1", 64, 3, nn::window{.stride = 2, .padding = 1}>`. Extents are a number or a pair of numbers, for
 /// the height and the width: `nn::conv2d<"conv1", 64, {1, 7}, nn::window{.padding = {0, 3}}>`. The parameters are
-/// `Name.weight` {Out, C / groups, height, width} and `Name.bias` {Out}. Their initialization is that of PyTorch.
+/// `Name.weight` {Out, C / groups, height, width} and `Name.bias` {Out}.
+///
+/// Start says how the weight starts: `nn::conv2d<"conv1", 64, 3, nn::window{}, initial::kaiming()>`. The bias then
+/// starts as zeros, or as a second `initial` says. Without Start, both parameters start as in PyTorch.
+///
 /// Rejects: what the function conv2d rejects; groups that do not divide Out; an Out or Extent below 1.
-template <fixed_string Name, int Out, extents Extent, window By = window{}>
-inline constexpr detail::convolution_layer<lang::conv2d_form<By>, Name, Out, Extent, true> conv2d{};
+template <fixed_string Name, int Out, extents Extent, window By = window{}, initial... Start>
+  requires(sizeof...(Start) <= 2)
+inline constexpr detail::convolution_layer<lang::conv2d_form<By>, Name, Out, Extent, true, Start...> conv2d{};
 /// Convolves images without a bias, for example before a batch norm.
-template <fixed_string Name, int Out, extents Extent, window By = window{}>
-inline constexpr detail::convolution_layer<lang::conv2d_form<By>, Name, Out, Extent, false> conv2d_without_bias{};
+template <fixed_string Name, int Out, extents Extent, window By = window{}, initial... Start>
+  requires(sizeof...(Start) <= 1)
+inline constexpr detail::convolution_layer<lang::conv2d_form<By>, Name, Out, Extent, false, Start...>
+    conv2d_without_bias{};
 /// Convolves rows {N, L, C}: {N, L', Out}. The weight is `Name.weight` {Out, C / groups, Extent}.
-template <fixed_string Name, int Out, int Extent, window By = window{}>
-inline constexpr detail::convolution_layer<lang::conv1d_form<By>, Name, Out, Extent, true> conv1d{};
+template <fixed_string Name, int Out, int Extent, window By = window{}, initial... Start>
+  requires(sizeof...(Start) <= 2)
+inline constexpr detail::convolution_layer<lang::conv1d_form<By>, Name, Out, Extent, true, Start...> conv1d{};
 /// Convolves rows without a bias.
-template <fixed_string Name, int Out, int Extent, window By = window{}>
-inline constexpr detail::convolution_layer<lang::conv1d_form<By>, Name, Out, Extent, false> conv1d_without_bias{};
+template <fixed_string Name, int Out, int Extent, window By = window{}, initial... Start>
+  requires(sizeof...(Start) <= 1)
+inline constexpr detail::convolution_layer<lang::conv1d_form<By>, Name, Out, Extent, false, Start...>
+    conv1d_without_bias{};
 /// Convolves images to larger ones, as the function conv_transpose2d does. The weight is `Name.weight`
 /// {C, Out / groups, height, width}.
-template <fixed_string Name, int Out, extents Extent, window By = window{}>
-inline constexpr detail::convolution_layer<lang::conv_transpose2d_form<By>, Name, Out, Extent, true> conv_transpose2d{};
+template <fixed_string Name, int Out, extents Extent, window By = window{}, initial... Start>
+  requires(sizeof...(Start) <= 2)
+inline constexpr detail::convolution_layer<lang::conv_transpose2d_form<By>, Name, Out, Extent, true, Start...>
+    conv_transpose2d{};
 /// Convolves images to larger ones without a bias.
-template <fixed_string Name, int Out, extents Extent, window By = window{}>
-inline constexpr detail::convolution_layer<lang::conv_transpose2d_form<By>, Name, Out, Extent, false>
+template <fixed_string Name, int Out, extents Extent, window By = window{}, initial... Start>
+  requires(sizeof...(Start) <= 1)
+inline constexpr detail::convolution_layer<lang::conv_transpose2d_form<By>, Name, Out, Extent, false, Start...>
     conv_transpose2d_without_bias{};
 
 }  // namespace cairn::nn

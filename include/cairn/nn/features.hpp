@@ -1,6 +1,7 @@
 // The base of layers that check their argument, and the conditions that they check for {..., rows, features}.
 #pragma once
 
+#include "cairn/lang/leaf.hpp"
 #include "cairn/lang/mistake.hpp"
 
 #include <array>
@@ -32,6 +33,18 @@ constexpr auto problem_of_features(X x, More more = {}) {
     if constexpr (std::same_as<of_settings, lang::sound>) return more(x);
     else return of_settings{};
   }
+}
+
+/// Returns how the weight of a layer starts. A layer is told how its weight and its bias start, or only how its weight
+/// starts, or nothing. Without being told, both start as in PyTorch.
+constexpr initial start_of_weight(const initial& in_torch, const initial& weight = initial::unspecified(),
+                                  const initial& = initial::unspecified()) {
+  return weight.or_else(in_torch);
+}
+/// Returns how the bias of a layer starts. If the layer is told only how its weight starts, the bias starts as zeros.
+constexpr initial start_of_bias(const initial& in_torch, const initial& weight = initial::unspecified(),
+                                const initial& bias = initial::unspecified()) {
+  return bias.or_else(weight == initial::unspecified() ? in_torch : initial::zeros());
 }
 
 /// Base of a layer of one argument. `Layer` declares two static functions:

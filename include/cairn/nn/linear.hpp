@@ -8,8 +8,8 @@
 namespace cairn::nn {
 
 namespace detail {
-template <fixed_string Name, std::int64_t Out, bool Bias>
-struct linear_layer : checked_layer<linear_layer<Name, Out, Bias>> {
+template <fixed_string Name, std::int64_t Out, bool Bias, initial... Start>
+struct linear_layer : checked_layer<linear_layer<Name, Out, Bias, Start...>> {
   static constexpr fixed_string name = Name;
   static constexpr auto problem(auto x) {
     return problem_of_features<"linear", Name>(x, []<class X>(X) {
@@ -22,11 +22,11 @@ struct linear_layer : checked_layer<linear_layer<Name, Out, Bias>> {
   template <class X>
   static constexpr auto apply(X x) {
     constexpr int in = X::shape[-1];
-    constexpr initial start = fan_in(in);
-    const auto weight = param_from<Name + fixed_string{".weight"}, start, Out, in>;
+    constexpr initial of_weight = start_of_weight(fan_in(in), Start...), of_bias = start_of_bias(fan_in(in), Start...);
+    const auto weight = param_from<Name + fixed_string{".weight"}, of_weight, Out, in>;
     const auto y = matmul(x, transpose(weight));
     if constexpr (!Bias) return lang::result_of_layer<Name>(weight, y);
-    else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
+    else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, of_bias, Out>);
   }
 };
 
@@ -48,14 +48,19 @@ struct tied_linear_layer : checked_layer<tied_linear_layer<Weight, Out>> {
 }  // namespace detail
 
 /// Computes x W^T + b for x {..., rows, in}, with the parameters W = `Name.weight` {Out, in} and b = `Name.bias` {Out}.
-/// The initialization is that of PyTorch: both parameters are uniform with bound `1 / sqrt(in)`. Rejects: fewer than
-/// two axes; an Out below 1.
-template <fixed_string Name, std::int64_t Out>
-inline constexpr detail::linear_layer<Name, Out, true> linear{};
+///
+/// Start says how W starts: `nn::linear<"q", 768, initial::normal(0.02)>`. The bias then starts as zeros, or as a
+/// second `initial` says. Without Start, both parameters start as in PyTorch: uniform with bound `1 / sqrt(in)`.
+///
+/// Rejects: fewer than two axes; an Out below 1.
+template <fixed_string Name, std::int64_t Out, initial... Start>
+  requires(sizeof...(Start) <= 2)
+inline constexpr detail::linear_layer<Name, Out, true, Start...> linear{};
 
 /// Computes x W^T, without a bias.
-template <fixed_string Name, std::int64_t Out>
-inline constexpr detail::linear_layer<Name, Out, false> linear_without_bias{};
+template <fixed_string Name, std::int64_t Out, initial... Start>
+  requires(sizeof...(Start) <= 1)
+inline constexpr detail::linear_layer<Name, Out, false, Start...> linear_without_bias{};
 
 /// Computes x W^T, where W {Out, features} is the parameter of another layer, for example of an embedding with Out
 /// rows: `nn::tied_linear<"/wte.weight", 50000>`. Both layers share one parameter, and its gradient is the sum of both

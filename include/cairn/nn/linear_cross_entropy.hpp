@@ -32,7 +32,7 @@ namespace cairn::lang {
 
 /// The form of a linear layer that is followed by a cross entropy. Name is the name of the layer, or of its weight if
 /// the weight is the parameter of another layer (Tied).
-template <fixed_string Name, int Classes, nn::linear_cross_entropy_options O, bool Tied>
+template <fixed_string Name, int Classes, nn::linear_cross_entropy_options O, bool Tied, initial... Start>
 struct linear_cross_entropy_form : form_of<"linear_cross_entropy", 2, misuse::two_arguments> {
   static constexpr nn::cross_entropy_options of_labels{O.ignore_index, O.label_smoothing};
   using counting = labels_that_count<of_labels, Classes>;
@@ -44,7 +44,9 @@ struct linear_cross_entropy_form : form_of<"linear_cross_entropy", 2, misuse::tw
   static constexpr auto weight_of() {
     constexpr int features = H::shape[-1];
     if constexpr (Tied) return param<Name, Classes, features>;
-    else return param_from<Name + fixed_string{".weight"}, fan_in(features), Classes, features>;
+    else
+      return param_from<Name + fixed_string{".weight"}, nn::detail::start_of_weight(fan_in(features), Start...),
+                        Classes, features>;
   }
 
   /// The cross entropy of the dense logits has the same mistakes, so it is formed, but not used.
@@ -113,11 +115,12 @@ template <std::int64_t Workspace>
 struct block_settings {
   static constexpr std::array<setting, 1> all{setting::not_negative("workspace", static_cast<double>(Workspace))};
 };
-template <fixed_string Name, std::int64_t Classes, linear_cross_entropy_options O, bool Tied>
+template <fixed_string Name, std::int64_t Classes, linear_cross_entropy_options O, bool Tied, initial... Start>
 class head_layer {
   static constexpr auto problem_of(auto) { return lang::sound{}; }
   static constexpr auto problem_of(an_expression auto h) {
-    using linear = std::conditional_t<Tied, tied_linear_layer<Name, Classes>, linear_layer<Name, Classes, false>>;
+    using linear =
+        std::conditional_t<Tied, tied_linear_layer<Name, Classes>, linear_layer<Name, Classes, false, Start...>>;
     using problem = decltype(linear::problem(h));
     if constexpr (!std::same_as<problem, lang::sound>) return problem{};
     else return problem_of_features<"linear_cross_entropy", Name, block_settings<O.workspace>>(h);
@@ -129,7 +132,7 @@ class head_layer {
     if constexpr (!std::same_as<problem, lang::sound>) {
       return problem{};
     } else {
-      using form = lang::linear_cross_entropy_form<Name, static_cast<int>(Classes), O, Tied>;
+      using form = lang::linear_cross_entropy_form<Name, static_cast<int>(Classes), O, Tied, Start...>;
       using loss = decltype(lang::result_of_form<form, H, More...>());
       if constexpr (Tied || lang::wrong<loss>) return loss{};
       else return lang::result_of_layer<Name>(form::template weight_of<H>(), loss{});
@@ -152,11 +155,14 @@ class head_layer {
 /// Weights by class and weights by row may follow, as in cross_entropy. The options are the options of cross_entropy,
 /// the pass that makes the gradient of the weight, and the size of a block:
 /// `nn::linear_cross_entropy<"head", 50257, nn::linear_cross_entropy_options{.workspace = 8_MiB}>(h, labels)`.
-/// A row of weight 0 adds nothing to the loss. Gradients of gradients store the logits.
+/// A row of weight 0 adds nothing to the loss. Gradients of gradients store the logits. After the options, Start says
+/// how W starts, as in nn::linear.
 ///
 /// Rejects: what linear and cross_entropy reject.
-template <fixed_string Name, std::int64_t Classes, linear_cross_entropy_options O = linear_cross_entropy_options{}>
-inline constexpr detail::head_layer<Name, Classes, O, false> linear_cross_entropy{};
+template <fixed_string Name, std::int64_t Classes, linear_cross_entropy_options O = linear_cross_entropy_options{},
+          initial... Start>
+  requires(sizeof...(Start) <= 1)
+inline constexpr detail::head_layer<Name, Classes, O, false, Start...> linear_cross_entropy{};
 
 /// Computes linear_cross_entropy with the parameter of another layer as the weight, for example of an embedding with
 /// Classes rows: `nn::tied_linear_cross_entropy<"/wte.weight", 50257>(h, labels)`.

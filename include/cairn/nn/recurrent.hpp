@@ -4,6 +4,7 @@
 #include "cairn/lang/generated.hpp"
 #include "cairn/lang/scan.hpp"
 #include "cairn/lang/shared.hpp"
+#include "cairn/nn/features.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/dropout.hpp"
 #include "cairn/op/matmul.hpp"
@@ -18,6 +19,10 @@ struct recurrent_options {
   /// Each layer also runs from the last time step to the first, with parameters of its own. Its results are then
   /// {N, T, 2 Hidden}: those of the forward direction, followed by those of the reverse direction.
   bool bidirectional = false;
+  /// How the weights start. The biases then start as zeros, or as `start_bias` says. Without both, all parameters start
+  /// as in PyTorch.
+  initial start = initial::unspecified();
+  initial start_bias = initial::unspecified();
   friend constexpr bool operator==(const recurrent_options&, const recurrent_options&) = default;
 };
 
@@ -78,18 +83,19 @@ constexpr auto problem_of_units(X x, S... states) {
 
 /// The parameters of Hidden units with In inputs, by PyTorch's names: `Name.weight_ih`, `Name.weight_hh`,
 /// `Name.bias_ih` and `Name.bias_hh`, each followed by Suffix.
-template <class Units, fixed_string Name, fixed_string Suffix, int Hidden, int In>
+template <class Units, fixed_string Name, fixed_string Suffix, int Hidden, int In, initial... Start>
 struct unit_parameters {
   static constexpr int rows = Units::gates * Hidden;
-  static constexpr initial start = fan_in(Hidden);
-  template <fixed_string Which, int... Extents>
-  static constexpr auto one = param_from<Name + fixed_string{"."} + Which + Suffix, start, Extents...>;
-  static constexpr auto weight_ih = one<"weight_ih", rows, In>;
-  static constexpr auto weight_hh = one<"weight_hh", rows, Hidden>;
-  static constexpr auto bias_ih = one<"bias_ih", rows>, bias_hh = one<"bias_hh", rows>;
+  static constexpr initial of_weight = start_of_weight(fan_in(Hidden), Start...),
+                           of_bias = start_of_bias(fan_in(Hidden), Start...);
+  template <fixed_string Which, initial From, int... Extents>
+  static constexpr auto one = param_from<Name + fixed_string{"."} + Which + Suffix, From, Extents...>;
+  static constexpr auto weight_ih = one<"weight_ih", of_weight, rows, In>;
+  static constexpr auto weight_hh = one<"weight_hh", of_weight, rows, Hidden>;
+  static constexpr auto bias_ih = one<"bias_ih", of_bias, rows>, bias_hh = one<"bias_hh", of_bias, rows>;
 };
 
-template <class Units, fixed_string Name, int Hidden>
+template <class Units, fixed_string Name, int Hidden, initial... Start>
 struct recurrent_cell_layer : lang::layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X, an_expression... S>
@@ -103,7 +109,7 @@ struct recurrent_cell_layer : lang::layer_base {
       if constexpr (Units::states == 1) return (*this)(x, zero);
       else return (*this)(x, zero, zero);
     } else {
-      using parameters = detail::unit_parameters<Units, Name, "", Hidden, X::shape[-1]>;
+      using parameters = detail::unit_parameters<Units, Name, "", Hidden, X::shape[-1], Start...>;
       const auto h = std::get<0>(std::tuple{states...});
       const auto from_x = lang::result_of_layer<Name>(
           parameters::weight_ih, matmul(x, transpose(parameters::weight_ih)) + parameters::bias_ih);
@@ -168,7 +174,8 @@ struct recurrent_layer : lang::layer_base {
   /// if scan has one.
   template <int L, bool Reverse, class X, class... S>
   static constexpr auto one_direction(X xs, S... begin) {
-    using parameters = detail::unit_parameters<Units, Name, suffix<L, Reverse>, Hidden, X::shape[-1]>;
+    using parameters =
+        detail::unit_parameters<Units, Name, suffix<L, Reverse>, Hidden, X::shape[-1], O.start, O.start_bias>;
     constexpr int examples = X::shape[1], state = L * directions + Reverse;
     const auto from_x = lang::result_of_layer<Name>(parameters::weight_ih,
                                                     matmul(xs, transpose(parameters::weight_ih)) + parameters::bias_ih);
@@ -259,12 +266,16 @@ inline constexpr detail::recurrent_layer<detail::lstm_units, Name, Hidden, O, Po
 /// Recurrent cells compute one iteration on x {N, features} and states {N, Hidden}, for use in the body of `repeat` or
 /// scan: `const auto [h1, c1] = nn::lstm_cell<"cell", 64>(x, h, c);`. Without states, the states are zeros. The results
 /// are the next states. The parameters have the names of nn.RNNCell, nn.GRUCell and nn.LSTMCell: `Name.weight_ih`,
-/// `Name.weight_hh`, `Name.bias_ih` and `Name.bias_hh`.
-template <fixed_string Name, int Hidden>
-inline constexpr detail::recurrent_cell_layer<detail::rnn_units, Name, Hidden> rnn_cell{};
-template <fixed_string Name, int Hidden>
-inline constexpr detail::recurrent_cell_layer<detail::gru_units, Name, Hidden> gru_cell{};
-template <fixed_string Name, int Hidden>
-inline constexpr detail::recurrent_cell_layer<detail::lstm_units, Name, Hidden> lstm_cell{};
+/// `Name.weight_hh`, `Name.bias_ih` and `Name.bias_hh`. Start says how they start, as in
+/// nn::linear.
+template <fixed_string Name, int Hidden, initial... Start>
+  requires(sizeof...(Start) <= 2)
+inline constexpr detail::recurrent_cell_layer<detail::rnn_units, Name, Hidden, Start...> rnn_cell{};
+template <fixed_string Name, int Hidden, initial... Start>
+  requires(sizeof...(Start) <= 2)
+inline constexpr detail::recurrent_cell_layer<detail::gru_units, Name, Hidden, Start...> gru_cell{};
+template <fixed_string Name, int Hidden, initial... Start>
+  requires(sizeof...(Start) <= 2)
+inline constexpr detail::recurrent_cell_layer<detail::lstm_units, Name, Hidden, Start...> lstm_cell{};
 
 }  // namespace cairn::nn

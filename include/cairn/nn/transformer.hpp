@@ -19,13 +19,34 @@ struct transformer_options {
   /// Probability with which elements are dropped: weights of attention, results of attention, values between the two
   /// linear layers, and results of the linear layers.
   double dropout = 0;
+  /// How the weights start, and how those weights start whose results are added to the residual connection:
+  /// `self_attn.out_proj.weight` and `linear2.weight`. An unspecified `start_out` is `start`. If `start` is given, an
+  /// unspecified `start_bias` is zeros. Without all, the parameters start as in PyTorch.
+  initial start = initial::unspecified();
+  initial start_out = initial::unspecified();
+  initial start_bias = initial::unspecified();
 
   friend constexpr bool operator==(const transformer_options&, const transformer_options&) = default;
 };
 
 namespace detail {
-template <int Heads, transformer_options O, auto Activation, auto OnHeads>
+/// The options that say what a block computes, as attention_core.
+struct transformer_core {
+  int dim_feedforward;
+  bool norm_first, causal;
+  int key_heads;
+  double dropout;
+};
+constexpr transformer_core core_of(const transformer_options& o) {
+  return {o.dim_feedforward, o.norm_first, o.causal, o.key_heads, o.dropout};
+}
+template <transformer_core Core, initial... Start>
+inline constexpr transformer_options transformer_options_of{Core.dim_feedforward, Core.norm_first, Core.causal,
+                                                            Core.key_heads,       Core.dropout,    Start...};
+
+template <int Heads, auto Activation, auto OnHeads, transformer_core Core, initial... Start>
 struct transformer_block_layer : lang::layer_base {
+  static constexpr transformer_options O = transformer_options_of<Core, Start...>;
   static constexpr fixed_string name = "transformer_block", kind = name;
   template <an_expression X, class... More>
   constexpr detail::with_mask<transformer_block_layer, "self_attn", 1, X, More...> operator()(X, More...) const {
@@ -33,7 +54,8 @@ struct transformer_block_layer : lang::layer_base {
   }
   template <class X, class... Mask>
   static constexpr auto body(X x, Mask... mask) {
-    constexpr attention_options heads{O.causal, O.key_heads, O.dropout};
+    constexpr attention_options heads{O.causal, O.key_heads, O.dropout,
+                                      O.start,  O.start_out, O.start_bias.or_else(initial::zeros())};
     using problem = decltype(detail::problem_of_heads<"transformer_block", "self_attn", Heads, heads>(x));
     if constexpr (!std::same_as<problem, lang::sound>) {
       return problem{};
@@ -43,8 +65,9 @@ struct transformer_block_layer : lang::layer_base {
         return dropped<"dropout1">(self_attention<"self_attn", Heads, heads, OnHeads>(h, mask...));
       };
       const auto feed_forward = [&](auto h) {
-        const auto hidden = h | linear<"linear1", inner> | Activation;
-        return dropped<"dropout2">(dropped<"dropout">(hidden) | linear<"linear2", features>);
+        constexpr initial start_out = O.start_out.or_else(O.start);
+        const auto hidden = h | linear<"linear1", inner, O.start, O.start_bias> | Activation;
+        return dropped<"dropout2">(dropped<"dropout">(hidden) | linear<"linear2", features, start_out, O.start_bias>);
       };
       if constexpr (O.norm_first) {
         const auto y = x + attend(x | layer_norm<"norm1">);
@@ -63,16 +86,20 @@ struct transformer_block_layer : lang::layer_base {
     else return cairn::dropout<Key, O.dropout>(x);
   }
 };
+template <int Heads, transformer_options O, auto Activation, auto OnHeads>
+using transformer_block_of = std::conditional_t<
+    O == transformer_options_of<core_of(O)>, transformer_block_layer<Heads, Activation, OnHeads, core_of(O)>,
+    transformer_block_layer<Heads, Activation, OnHeads, core_of(O), O.start, O.start_out, O.start_bias>>;
 
-template <fixed_string Name, int Hidden>
-struct swiglu_layer : checked_layer<swiglu_layer<Name, Hidden>> {
+template <fixed_string Name, int Hidden, initial... Start>
+struct swiglu_layer : checked_layer<swiglu_layer<Name, Hidden, Start...>> {
   static constexpr fixed_string name = Name;
   static constexpr auto problem(auto x) { return problem_of_features<"swiglu", Name>(x); }
   template <class X>
   static constexpr auto apply(X x) {
-    const auto gate = x | linear_without_bias<Name + fixed_string{".w1"}, Hidden> | silu;
-    const auto up = x | linear_without_bias<Name + fixed_string{".w3"}, Hidden>;
-    return gate * up | linear_without_bias<Name + fixed_string{".w2"}, X::shape[-1]>;
+    const auto gate = x | linear_without_bias<Name + fixed_string{".w1"}, Hidden, Start...> | silu;
+    const auto up = x | linear_without_bias<Name + fixed_string{".w3"}, Hidden, Start...>;
+    return gate * up | linear_without_bias<Name + fixed_string{".w2"}, X::shape[-1], Start...>;
   }
 };
 }  // namespace detail
@@ -92,12 +119,13 @@ struct swiglu_layer : checked_layer<swiglu_layer<Name, Hidden>> {
 /// Rejects what self_attention rejects.
 template <int Heads, transformer_options O = transformer_options{}, auto Activation = gelu,
           auto OnHeads = detail::same_heads{}>
-inline constexpr detail::transformer_block_layer<Heads, O, Activation, OnHeads> transformer_block{};
+inline constexpr detail::transformer_block_of<Heads, O, Activation, OnHeads> transformer_block{};
 
 /// Computes `w2(silu(w1(x)) * w3(x))`, where w1, w2 and w3 are linear layers without a bias (Shazeer, 2020). This is
 /// the feed-forward layer of Llama. The parameters are `Name.w1.weight` {Hidden, features}, `Name.w3.weight`
-/// {Hidden, features} and `Name.w2.weight` {features, Hidden}.
-template <fixed_string Name, int Hidden>
-inline constexpr detail::swiglu_layer<Name, Hidden> swiglu{};
+/// {Hidden, features} and `Name.w2.weight` {features, Hidden}. Start says how they start, as in nn::linear.
+template <fixed_string Name, int Hidden, initial... Start>
+  requires(sizeof...(Start) <= 1)
+inline constexpr detail::swiglu_layer<Name, Hidden, Start...> swiglu{};
 
 }  // namespace cairn::nn

@@ -26,15 +26,22 @@ static_view<Number, S> view_of(Number* at) {
   return static_view<Number, S>(at);
 }
 
-/// Draws one number of a parameter. A normal number takes two uniform ones: Box and Muller, A note on the generation
-/// of random normal deviates (1958).
-inline double draw_initial(const initial& start, random_sequence& draw) {
+/// Draws a normal number of two uniform ones: Box and Muller, A note on the generation of random normal deviates
+/// (1958).
+inline double draw_normal(random_sequence& draw) {
   const auto random = [&] { return static_cast<double>(uniform(draw())); };
-  if (start.drawn == initial::law::constant) return start.fill;
-  if (start.drawn == initial::law::uniform || start.drawn == initial::law::unspecified)
-    return (2 * random() - 1) * start.width;
   const double radius = std::sqrt(-2 * std::log(1 - random()));
-  return start.width * radius * std::cos(2 * std::numbers::pi * random());
+  return radius * std::cos(2 * std::numbers::pi * random());
+}
+/// Draws one number of a parameter. For an orthogonal matrix, it is a number of the matrix of which it is made.
+inline double draw_initial(const initial& start, random_sequence& draw) {
+  using enum initial::law;
+  if (start.drawn == constant) return start.fill;
+  if (start.drawn == uniform || start.drawn == unspecified)
+    return (2 * static_cast<double>(cairn::uniform(draw())) - 1) * start.width;
+  double number = draw_normal(draw);
+  while (start.drawn == truncated_normal && std::abs(number) > 2) number = draw_normal(draw);
+  return start.width * number;
 }
 
 /// The facts about a leaf that are needed at run time.
@@ -97,6 +104,13 @@ class machine {
     return out;
   }();
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
+  /// True if a parameter starts as an orthogonal matrix. Programs without one do not contain the code that draws it.
+  static constexpr bool draws_orthogonal = [] {
+    for (int i = 0; i < leaf_count; ++i) {
+      if (leaf(i).start.drawn == initial::law::orthogonal) return true;
+    }
+    return false;
+  }();
   static constexpr int carry_count = Compiled::schedule.carry_count;
   static constexpr auto moments = [] {
     constexpr const auto& s = Compiled::schedule;

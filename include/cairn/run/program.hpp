@@ -10,6 +10,7 @@
 #include "cairn/run/kept_calls.hpp"
 #include "cairn/run/machine.hpp"
 #include "cairn/run/microbatches.hpp"
+#include "cairn/run/orthogonal.hpp"
 #include "cairn/run/rule_numbers.hpp"
 #include "cairn/run/sharded_moments.hpp"
 #include "cairn/run/sharing.hpp"
@@ -817,9 +818,17 @@ class program {
     const detail::runtime_leaf& leaf = machine::leaf(i);
     Number* const numbers = leaf_numbers<Number>(i);
     random_sequence draw(s, machine::sequence_of(i));
-    // Adding 0 turns -0 into 0, since -0 means that the number is unwritten.
-    for (Number& value : std::span(numbers, static_cast<std::size_t>(leaf.count)))
-      value = static_cast<Number>(static_cast<real_type>(detail::draw_initial(leaf.start, draw)) + real_type{0});
+    const auto write = [&](std::int64_t at, double number) {
+      // Adding 0 turns -0 into 0, since -0 means that the number is unwritten.
+      numbers[at] = static_cast<Number>(static_cast<real_type>(number) + real_type{0});
+    };
+    if (leaf.start.drawn != initial::law::orthogonal) {
+      for (std::int64_t at = 0; at < leaf.count; ++at) write(at, detail::draw_initial(leaf.start, draw));
+    } else if constexpr (machine::draws_orthogonal) {
+      const auto matrix = detail::draw_orthogonal<double>(leaf.first_extent, leaf.count / leaf.first_extent, draw);
+      for (std::int64_t at = 0; at < leaf.count; ++at)
+        write(at, leaf.start.width * matrix[static_cast<std::size_t>(at)]);
+    }
     const int zero_row = leaf.start.zero_row;
     if (zero_row < 0) return;
     const std::int64_t row = leaf.count / leaf.first_extent;
