@@ -447,3 +447,19 @@ for kind, states in ("RNN", 1), ("GRU", 1), ("LSTM", 2):
 net("densenet", DenseNet(), (2, 6, 4, 2))
 net("resnet", ResNet(), (2, 8, 6, 2), steps=3)
 net("unet", UNet(), (2, 4, 6, 2))
+
+
+def rule(name, make, *shape):
+    """Writes a parameter after ten steps of an optimizer, with gradients that a formula computes."""
+    weight = nn.Parameter(filled("w", shape))
+    optimizer = make([weight])
+    for step in range(10):
+        weight.grad = filled(f"g{step}", shape)
+        optimizer.step()
+    line(name, weight)
+
+
+rule("rmsprop", torch.optim.RMSprop, 3, 5)
+rule("rmsprop_with_momentum", lambda all: torch.optim.RMSprop(all, alpha=0.9, eps=1e-3, momentum=0.5, weight_decay=0.1),
+     3, 5)
+rule("rmsprop_centered", lambda all: torch.optim.RMSprop(all, alpha=0.9, momentum=0.5, centered=True), 3, 5)
