@@ -463,3 +463,32 @@ rule("rmsprop", torch.optim.RMSprop, 3, 5)
 rule("rmsprop_with_momentum", lambda all: torch.optim.RMSprop(all, alpha=0.9, eps=1e-3, momentum=0.5, weight_decay=0.1),
      3, 5)
 rule("rmsprop_centered", lambda all: torch.optim.RMSprop(all, alpha=0.9, momentum=0.5, centered=True), 3, 5)
+
+
+def rates(name, make, results=None):
+    """Writes the learning rates of 20 steps, or the rates after each of some results."""
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.5)
+    scheduler, all = make(optimizer), []
+    for result in [None] * 20 if results is None else results:
+        if results is None:
+            all.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        if results is not None:
+            scheduler.step(result)
+            all.append(optimizer.param_groups[0]["lr"])
+        elif len(all) < getattr(scheduler, "total_steps", 20):  # a OneCycleLR has no later steps
+            scheduler.step()
+    line(name, torch.tensor(all))
+
+
+schedulers = torch.optim.lr_scheduler
+rates("linear_rate", lambda of: schedulers.LinearLR(of, start_factor=1, end_factor=0.1, total_iters=12))
+rates("one_cycle", lambda of: schedulers.OneCycleLR(of, max_lr=0.5, total_steps=20, cycle_momentum=False))
+rates("one_cycle_of_19", lambda of: schedulers.OneCycleLR(
+    of, max_lr=0.5, total_steps=19, pct_start=0.4, div_factor=5, final_div_factor=10, cycle_momentum=False))
+results = [float((8 * x.abs()).round() / 4 - 1) for x in filled("results", (40,))]
+rates("plateau", lambda of: schedulers.ReduceLROnPlateau(of, factor=0.5, patience=3), results)
+rates("plateau_highest", lambda of: schedulers.ReduceLROnPlateau(
+    of, mode="max", factor=0.25, patience=2, threshold=0.1, cooldown=3, min_lr=0.01), results)
+rates("plateau_absolute", lambda of: schedulers.ReduceLROnPlateau(
+    of, factor=0.5, patience=0, threshold=0.25, threshold_mode="abs", cooldown=2), results)

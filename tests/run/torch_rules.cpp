@@ -30,4 +30,36 @@ BOOST_AUTO_TEST_CASE(rmsprop) {
   trains_as<rmsprop_options{.alpha = 0.9, .momentum = 0.5, .centered = true}, 3, 5>("rmsprop_centered");
 }
 
+BOOST_AUTO_TEST_CASE(rates) {
+  const auto rates_of = [](auto rate) {
+    std::array<double, 20> all;
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = rate(static_cast<std::int64_t>(i));
+    return all;
+  };
+  compare("linear_rate", rates_of(linear_rate{.peak = 0.5, .steps = 12, .last = 0.05}), 1e-14);
+  compare("one_cycle", rates_of(one_cycle{.peak = 0.5, .steps = 20}), 1e-14);
+  compare("one_cycle_of_19",
+          rates_of(one_cycle{.peak = 0.5, .steps = 19, .rising = 0.4, .start_divisor = 5, .end_divisor = 10}), 1e-14);
+}
+BOOST_AUTO_TEST_CASE(rates_on_plateaus) {
+  const auto agrees = [](const std::string& name, on_plateau rate) {
+    std::array<double, 40> all;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      rate.observe(std::round(8 * std::abs(filled("results", i))) / 4 - 1);
+      all[i] = rate(0);
+    }
+    compare(name, all, 1e-14);
+  };
+  agrees("plateau", {.peak = 0.5, .factor = 0.5, .patience = 3});
+  agrees("plateau_highest", {.peak = 0.5,
+                             .factor = 0.25,
+                             .patience = 2,
+                             .threshold = 0.1,
+                             .cooldown = 3,
+                             .least = 0.01,
+                             .higher_is_better = true});
+  agrees("plateau_absolute",
+         {.peak = 0.5, .factor = 0.5, .patience = 0, .threshold = 0.25, .is_absolute = true, .cooldown = 2});
+}
+
 BOOST_AUTO_TEST_SUITE_END()
