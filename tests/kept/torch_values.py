@@ -492,3 +492,27 @@ rates("plateau_highest", lambda of: schedulers.ReduceLROnPlateau(
     of, mode="max", factor=0.25, patience=2, threshold=0.1, cooldown=3, min_lr=0.01), results)
 rates("plateau_absolute", lambda of: schedulers.ReduceLROnPlateau(
     of, factor=0.5, patience=0, threshold=0.25, threshold_mode="abs", cooldown=2), results)
+
+
+class Lamb(torch.optim.Optimizer):
+    """Algorithm 2 of You et al., Large batch optimization for deep learning (2020). PyTorch has no LAMB."""
+
+    def __init__(self, all, lr=1e-3, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01):
+        super().__init__(all, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay))
+        self.steps, self.mean, self.square = 0, 0, 0
+
+    def step(self):
+        (group,) = self.param_groups
+        (weight,), (beta1, beta2) = group["params"], group["betas"]
+        self.steps += 1
+        self.mean = beta1 * self.mean + (1 - beta1) * weight.grad
+        self.square = beta2 * self.square + (1 - beta2) * weight.grad.square()
+        mean, square = self.mean / (1 - beta1 ** self.steps), self.square / (1 - beta2 ** self.steps)
+        direction = mean / (square.sqrt() + group["eps"]) + group["weight_decay"] * weight.data
+        length, of_step = weight.data.norm(), direction.norm()
+        ratio = length / of_step if length > 0 and of_step > 0 else 1
+        weight.data -= group["lr"] * ratio * direction
+
+
+rule("lamb", Lamb, 3, 5)
+rule("lamb_with_options", lambda all: Lamb(all, lr=0.1, betas=(0.5, 0.75), eps=1e-3, weight_decay=0.5), 2, 3, 4)

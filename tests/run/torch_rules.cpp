@@ -30,6 +30,11 @@ BOOST_AUTO_TEST_CASE(rmsprop) {
   trains_as<rmsprop_options{.alpha = 0.9, .momentum = 0.5, .centered = true}, 3, 5>("rmsprop_centered");
 }
 
+BOOST_AUTO_TEST_CASE(lamb) {
+  trains_as<lamb_options{}, 3, 5>("lamb");
+  trains_as<lamb_options{.lr = 0.1, .beta1 = 0.5, .beta2 = 0.75, .epsilon = 1e-3, .weight_decay = 0.5}, 2, 3, 4>(
+      "lamb_with_options");
+}
 BOOST_AUTO_TEST_CASE(rates) {
   const auto rates_of = [](auto rate) {
     std::array<double, 20> all;

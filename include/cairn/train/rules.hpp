@@ -165,9 +165,16 @@ struct averaged {
     }(std::make_index_sequence<std::tuple_size_v<decltype(lang::settings_of(rule))>>{});
   }
   static constexpr std::size_t count = static_cast<std::size_t>(lang::numbers_of<Rule>);
+  static constexpr bool whole_tensor = lang::reads_whole_tensors<Rule>;
+  static constexpr bool takes(const shape& parameter)
+    requires requires { Rule::takes(parameter); }
+  {
+    return Rule::takes(parameter);
+  }
   template <std::size_t Values>  // counts the rule's numbers, the average, and the moments of the rule
-  static constexpr bool goes_on =
-      Values > count&& lang::computes_next_values<Rule, static_cast<int>(Values - count) - 1>;
+  static constexpr bool goes_on = Values > count &&
+                                  (whole_tensor ||
+                                   lang::computes_next_values<Rule, static_cast<int>(Values - count) - 1>);
 
   static constexpr auto moments = [] {
     std::array<std::string_view, Rule::moments.size() + 1> all{"average"};
