@@ -187,9 +187,12 @@ void takes_all_gradients() {
 BOOST_AUTO_TEST_SUITE(whole_rules)
 
 BOOST_AUTO_TEST_CASE(lamb) { laws_of_rule<lamb_options{}>(); }
+BOOST_AUTO_TEST_CASE(muon) { laws_of_rule<muon_options{}>(); }
 BOOST_AUTO_TEST_CASE(finite_gradients_leave_all_numbers_finite) {
   takes_all_gradients<lamb_options{}, 4, 3>();
   takes_all_gradients<lamb_options{.beta1 = 0, .beta2 = 0, .epsilon = 0, .weight_decay = 1}, 5>();
+  takes_all_gradients<muon_options{}, 4, 3>();
+  takes_all_gradients<muon_options{.momentum = 0, .nesterov = false, .epsilon = 0}, 2, 3>();
 }
 BOOST_AUTO_TEST_CASE(the_trust_ratio_scales_a_step_with_its_parameter) {
   program<sum(param<"w", 2, 3> * input<"g", 2, 3>), update<lamb_options{.weight_decay = 0}>> step;

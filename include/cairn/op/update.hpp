@@ -187,6 +187,14 @@ template <class Rule, int Moments>
 concept computes_next_values =
     Moments >= 0 && all_elementwise<Moments, decltype(next_values<Rule, Moments, clipping::off>())>;
 
+/// Returns true for a rule of whole tensors, whose `next` is checked for each parameter, and for a rule whose `next` is
+/// elementwise.
+template <class Rule, int Moments>
+constexpr bool is_whole_or_elementwise() {
+  if constexpr (reads_whole_tensors<Rule>) return true;
+  else return computes_next_values<Rule, Moments>;
+}
+
 /// A type that update<...> and optimizers take as an update rule. The concept does not check `next`.
 template <class Rule>
 concept an_update_rule = requires(const Rule& rule) {
@@ -226,7 +234,7 @@ template <class Rule, int Moments>
 constexpr auto problem_of_rule() {
   using no_update_rule = mistake<misuse::not_an_update_rule, top_scope, fact::given<Rule>>;
   if constexpr (!an_update_rule<Rule>) return no_update_rule{};
-  else if constexpr (!reads_whole_tensors<Rule> && !computes_next_values<Rule, Moments>)
+  else if constexpr (!is_whole_or_elementwise<Rule, Moments>())
     return first_problem(mistake_in_next<Rule, Moments>(), no_update_rule{});
   else if constexpr (names_differ<Rule, Moments>()) return sound{};
   else return mistake<misuse::moments_alike, top_scope, fact::given<Rule>>{};
