@@ -74,6 +74,7 @@
 #include "cairn/run/predictor.hpp"
 #include "cairn/run/scan.hpp"
 #include "cairn/train/optimizer.hpp"
+#include "cairn/train/whole_rules.hpp"
 #include "cairn/train/schedule.hpp"
 #pragma GCC diagnostic pop
 

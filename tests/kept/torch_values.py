@@ -6,6 +6,7 @@ On both sides, a formula computes inputs and weights (`filled`), and all numbers
 PyTorch 2.15.0 (CPU). The tests read the file and need no Python.
 """
 from collections import OrderedDict
+from unittest import mock
 
 import torch
 import torch.nn.functional as F
@@ -497,3 +498,78 @@ net("resnet", ResNet(), (2, 8, 6, 2), steps=3)
 net("batch_norm_net", nn.Sequential(OrderedDict(bn=nn.BatchNorm2d(3, affine=False), conv=conv(3, 2, 1))), (2, 4, 2, 3),
     steps=2)
 net("unet", UNet(), (2, 4, 6, 2))
+
+
+def rule(name, make, *shape):
+    """Writes a parameter after ten steps of an optimizer, with gradients that a formula computes."""
+    weight = nn.Parameter(filled("w", shape))
+    optimizer = make([weight])
+    for step in range(10):
+        weight.grad = filled(f"g{step}", shape)
+        optimizer.step()
+    line(name, weight)
+
+
+rule("rmsprop", torch.optim.RMSprop, 3, 5)
+rule("rmsprop_with_momentum", lambda all: torch.optim.RMSprop(all, alpha=0.9, eps=1e-3, momentum=0.5, weight_decay=0.1),
+     3, 5)
+rule("rmsprop_centered", lambda all: torch.optim.RMSprop(all, alpha=0.9, momentum=0.5, centered=True), 3, 5)
+
+
+def rates(name, make, results=None):
+    """Writes the learning rates of 20 steps, or the rates after each of some results."""
+    optimizer = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=0.5)
+    scheduler, all = make(optimizer), []
+    for result in [None] * 20 if results is None else results:
+        if results is None:
+            all.append(optimizer.param_groups[0]["lr"])
+        optimizer.step()
+        if results is not None:
+            scheduler.step(result)
+            all.append(optimizer.param_groups[0]["lr"])
+        elif len(all) < getattr(scheduler, "total_steps", 20):  # a OneCycleLR has no later steps
+            scheduler.step()
+    line(name, torch.tensor(all))
+
+
+schedulers = torch.optim.lr_scheduler
+rates("linear_rate", lambda of: schedulers.LinearLR(of, start_factor=1, end_factor=0.1, total_iters=12))
+rates("one_cycle", lambda of: schedulers.OneCycleLR(of, max_lr=0.5, total_steps=20, cycle_momentum=False))
+rates("one_cycle_of_19", lambda of: schedulers.OneCycleLR(
+    of, max_lr=0.5, total_steps=19, pct_start=0.4, div_factor=5, final_div_factor=10, cycle_momentum=False))
+results = [float((8 * x.abs()).round() / 4 - 1) for x in filled("results", (40,))]
+rates("plateau", lambda of: schedulers.ReduceLROnPlateau(of, factor=0.5, patience=3), results)
+rates("plateau_highest", lambda of: schedulers.ReduceLROnPlateau(
+    of, mode="max", factor=0.25, patience=2, threshold=0.1, cooldown=3, min_lr=0.01), results)
+rates("plateau_absolute", lambda of: schedulers.ReduceLROnPlateau(
+    of, factor=0.5, patience=0, threshold=0.25, threshold_mode="abs", cooldown=2), results)
+
+
+class Lamb(torch.optim.Optimizer):
+    """Algorithm 2 of You et al., Large batch optimization for deep learning (2020). PyTorch has no LAMB."""
+
+    def __init__(self, all, lr=1e-3, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01):
+        super().__init__(all, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay))
+        self.steps, self.mean, self.square = 0, 0, 0
+
+    def step(self):
+        (group,) = self.param_groups
+        (weight,), (beta1, beta2) = group["params"], group["betas"]
+        self.steps += 1
+        self.mean = beta1 * self.mean + (1 - beta1) * weight.grad
+        self.square = beta2 * self.square + (1 - beta2) * weight.grad.square()
+        mean, square = self.mean / (1 - beta1 ** self.steps), self.square / (1 - beta2 ** self.steps)
+        direction = mean / (square.sqrt() + group["eps"]) + group["weight_decay"] * weight.data
+        length, of_step = weight.data.norm(), direction.norm()
+        ratio = length / of_step if length > 0 and of_step > 0 else 1
+        weight.data -= group["lr"] * ratio * direction
+
+
+rule("lamb", Lamb, 3, 5)
+rule("lamb_with_options", lambda all: Lamb(all, lr=0.1, betas=(0.5, 0.75), eps=1e-3, weight_decay=0.5), 2, 3, 4)
+
+# Muon rounds its products to bf16. Here it computes them in double.
+with mock.patch.object(torch, "bfloat16", torch.float64):
+    rule("muon", torch.optim.Muon, 3, 5)
+    rule("muon_of_columns", lambda all: torch.optim.Muon(all, lr=0.1, weight_decay=0, momentum=0.5, nesterov=False),
+         7, 4)

@@ -13,6 +13,7 @@
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/train/rules.hpp"
+#include "cairn/train/whole_rules.hpp"
 
 using namespace cairn;
 
@@ -57,6 +58,22 @@ static_assert(detail::checked<loss, update<adamw_options{}>, shards<4>, sharded_
 constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4> + param<"b", 4>));
 static_assert(detail::checked<loss, shards<4>, sharded_moments>());                          // wrong
 static_assert(detail::checked<loss, shards<4>, update<adamw_options{}>, sharded_moments>());  // right
+
+// case: contradicting-options-whole-rule
+// says: this update rule reads whole tensors of floats, of which sharded_moments has a part
+// shows: fact::given<cairn::lamb_options>
+// shows: fact::given<cairn::sharded_moments>
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4> + param<"b", 4>));
+static_assert(detail::checked<loss, update<lamb_options{}>, shards<4>, sharded_moments>());  // wrong
+static_assert(detail::checked<loss, update<lamb_options{}>, shards<4>>());                   // right
+
+// case: contradicting-options-whole-rule-rounded
+// says: this update rule reads whole tensors of floats, of which sharded_moments has a part
+// shows: fact::given<cairn::lamb_options>
+// shows: fact::given<cairn::stochastic_rounding>
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4> + param<"b", 4>));
+static_assert(detail::checked<loss, update<lamb_options{}>, mixed<bf16, stochastic_rounding>>());  // wrong
+static_assert(detail::checked<loss, update<lamb_options{}>, mixed<bf16>>());                       // right
 
 // case: contradicting-options-fit
 // says: fit<\.\.\.> is a limit of the arena itself

@@ -26,6 +26,14 @@ constexpr sgd_options descent{.lr = 0.1, .nesterov = true};                   //
 constexpr sgd_options descent{.lr = 0.1, .momentum = 0.9, .nesterov = true};  // right
 static_assert(detail::checked<loss, update<descent>>());
 
+// case: meaningless-setting-alpha
+// says: this setting has a value that cannot be meant
+// shows: fact::given<cairn::rmsprop_options>
+// shows: setting<(cairn::)?fixed_string<6>\{"alpha"\}, 1\.0.*, (cairn::)?fixed_string<19>\{"0 or more, below 1"\}>
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4>));
+static_assert(detail::checked<loss, update<rmsprop_options{.alpha = 1}>>());     // wrong
+static_assert(detail::checked<loss, update<rmsprop_options{.alpha = 0.99}>>());  // right
+
 // case: meaningless-setting-average
 // says: this setting has a value that cannot be meant
 // shows: setting<(cairn::)?fixed_string<6>\{"decay"\}, 1\.0.*, (cairn::)?fixed_string<19>\{"0 or more, below 1"\}>

@@ -10,8 +10,9 @@
 // - An array is passed without `bind<...>`.
 // - A view without a constant shape is passed to xtensor, `std::mdspan` or Eigen.
 // - A learning rate is passed without its name.
-// - `update<...>` or an optimizer got an object that is no rule. A rule may not sum in its `next`, and its moments must
-//   have different names.
+// - `update<...>` or an optimizer got an object that is no rule. A rule may not sum in its `next`, unless it has
+//   the member `whole_tensor`, and its moments must have different names.
+// - An optimizer next to a program got a rule of whole tensors.
 
 #include "cairn/check/scan.hpp"
 #include "cairn/nn/convolution.hpp"
@@ -260,6 +261,36 @@ struct twice {
   static constexpr auto next(auto p, auto g, auto rate, auto m, auto n) { return std::tuple{p - rate * g, g, n + m}; }
 };
 static_assert(detail::checked<loss, update<twice{}>>());
+
+// case: wrong-arguments-rule-of-tensors
+// says: next of a rule with whole_tensor returns a tuple with a value for the parameter and for each moment
+// shows: fact::parameter<(cairn::)?fixed_string<2>\{"w"\}>
+// shows: fact::given<normalized>
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4>));
+struct normalized {
+  double lr = 1e-3;
+  static constexpr bool whole_tensor = true;
+  static constexpr std::array<std::string_view, 0> moments{};
+  constexpr std::array<double, 1> numbers(double rate, std::int64_t) const { return {rate}; }
+  static constexpr auto next(auto p, auto g, auto rate) {
+    return std::tuple{rate * sum(square(g)) - sum(p)};  // wrong
+    return std::tuple{p - rate * g * sum(square(g))};   // right
+  }
+};
+static_assert(detail::checked<loss, update<normalized{}>>());
+
+// case: wrong-arguments-rule-of-tensors-beside
+// says: an optimizer changes one number of the parameters at a time, and this rule reads whole tensors; write update<
+// shows: fact::given<cairn::lamb_options>
+#include "cairn/cairn.hpp"
+constexpr auto loss = mean(square(param<"w", 8>));
+
+int main() {
+  program<loss> step;
+  rule_optimizer rule{step, lamb_options{}};   // wrong
+  rule_optimizer rule{step, adamw_options{}};  // right
+  rule.update();
+}
 
 // case: wrong-arguments-rule-numbers
 // says: parameter, gradient, numbers, moments and the limit of clip are at most 16

@@ -138,6 +138,48 @@ BOOST_AUTO_TEST_CASE(a_stopped_run_continues_with_the_same_bits) {
     BOOST_TEST(log_of(here.path / "run").size() == 13U);
   }
 }
+BOOST_AUTO_TEST_CASE(a_rate_on_a_plateau_continues_after_each_epoch) {
+  const std::vector<double> validations{3, 4, 2, 2, 5, 1.5, 3, 3};
+  const auto options_in = [](const folder& here) {
+    return train::loop_options{.epochs = 8,
+                               .rate = on_plateau{.peak = 0.02, .factor = 0.5, .patience = 1, .cooldown = 1},
+                               .folder = here.path / "run",
+                               .resume = true,
+                               .shows_progress = false};
+  };
+  const auto validated = [&](auto& run) { return validations[static_cast<std::size_t>(run.state().epoch)]; };
+  const folder there, here;
+  program_of whole;
+  whole.init(seed{1});
+  train::loop all{whole, options_in(there)};
+  all(shuffled, going(whole, nothing), [&] { return validated(all); });
+  for (int epoch = 0; epoch < 8; ++epoch) {
+    program_of step;
+    step.init(seed{1});
+    train::loop run{step, options_in(here)};
+    BOOST_TEST(run.state().epoch == epoch);
+    const auto stopping = [&] {
+      std::raise(SIGTERM);
+      return validated(run);
+    };
+    BOOST_TEST((run(shuffled, going(step, nothing), stopping) == train::ending::asked));
+    if (epoch == 7) BOOST_TEST(all_numbers(step) == all_numbers(whole));
+  }
+  BOOST_TEST(log_of(here.path / "run") == log_of(there.path / "run"), boost::test_tools::per_element());
+  BOOST_TEST(log_of(here.path / "run").back().starts_with("56,7,0.01,"), log_of(here.path / "run").back());
+  program_of step;
+  step.init(seed{1});
+  auto options = options_in(here);
+  options.rate = on_plateau{.peak = 0.02, .factor = 0.25, .patience = 1, .cooldown = 1};
+  BOOST_CHECK_EXCEPTION((train::loop{step, options}), file::file_error, [](const auto& e) {
+    return std::string_view(e.what()).find("run.rate: expected 'on_plateau peak 0.02 factor 0.5 patience 1 ") !=
+           std::string_view::npos;
+  });
+  options.rate = constant_rate{0.02};
+  BOOST_CHECK_THROW((train::loop{step, options}), file::file_error);
+  options.accepts_changes = true;
+  train::loop{step, options};
+}
 BOOST_AUTO_TEST_CASE(a_signal_in_a_validation_stops_the_run_after_it) {
   const folder here;
   program_of step;
@@ -276,6 +318,10 @@ BOOST_AUTO_TEST_CASE(meaningless_options_are_refused) {
   refuses_without_validation({.patience = 2}, "cairn: loop_options.patience: expected 0 without a validation, got 2");
   refuses_without_validation({.higher_is_better = true},
                              "cairn: loop_options.higher_is_better: expected false without a validation, got 1");
+  refuses({.rate = on_plateau{.peak = 0.1}, .higher_is_better = true},
+          "cairn: loop_options.higher_is_better: expected as in the on_plateau of .rate, got 1");
+  refuses_without_validation({.rate = on_plateau{.peak = 0.1}},
+                             "cairn: loop_options.rate: expected no on_plateau without a validation, got 1");
   refuses_without_validation({.average = "average"},
                              "cairn: loop_options.average: expected empty without a validation, got 1");
 }

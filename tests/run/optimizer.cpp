@@ -72,6 +72,34 @@ struct torch_adamw {
   }
 };
 
+/// One number under PyTorch's RMSprop (torch/optim/rmsprop.py), in double.
+struct torch_rmsprop {
+  double lr = 1e-2, alpha = 0.99, eps = 1e-8, momentum = 0, weight_decay = 0;
+  bool centered = false;
+  double square_avg = 0, grad_avg = 0, buffer = 0;
+
+  double operator()(double param, double grad) {
+    grad += weight_decay * param;
+    square_avg = alpha * square_avg + (1 - alpha) * grad * grad;
+    grad_avg += (1 - alpha) * (grad - grad_avg);
+    buffer = momentum * buffer + grad / (std::sqrt(square_avg - (centered ? grad_avg * grad_avg : 0)) + eps);
+    return param - lr * buffer;
+  }
+};
+
+/// One number under the Lion of the authors' code, lion_pytorch.py, in double.
+struct lion_pytorch {
+  double lr = 1e-4, beta1 = 0.9, beta2 = 0.99, weight_decay = 0;
+  double exp_avg = 0;
+
+  double operator()(double param, double grad) {
+    param *= 1 - lr * weight_decay;
+    const double update = exp_avg * beta1 + grad * (1 - beta1);
+    exp_avg = exp_avg * beta2 + grad * (1 - beta2);
+    return param - lr * static_cast<double>((update > 0) - (update < 0));
+  }
+};
+
 /// Runs both optimizers. `rates[t]` is the learning rate of training step t.
 template <class Real, class Optimizer, class Oracle>
 void compare(fake_program<Real>& program, Optimizer& optimizer, Oracle oracle,
@@ -135,6 +163,31 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(adamw_with_options_as_pytorch, Real, reals) {
           falling);
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(rmsprop_as_pytorch, Real, reals) {
+  const auto check = [](cairn::rmsprop_options options, torch_rmsprop oracle, std::size_t moments) {
+    fake_program<Real> program;
+    rule_optimizer optimizer{program, options};
+    compare(program, optimizer, oracle, constant);
+    for (std::size_t k = 0; k < 3; ++k) BOOST_TEST(optimizer.moment(k).empty() == (k >= moments));
+  };
+  BOOST_TEST(cairn::rmsprop_options{}.lr == 1e-2);
+  check({}, {}, 1);
+  check({.alpha = 0.9, .epsilon = 1e-3, .weight_decay = 0.1}, {.alpha = 0.9, .eps = 1e-3, .weight_decay = 0.1}, 1);
+  check({.momentum = 0.9}, {.momentum = 0.9}, 2);
+  check({.alpha = 0.9, .momentum = 0.5, .centered = true, .weight_decay = 0.1},
+        {.alpha = 0.9, .momentum = 0.5, .weight_decay = 0.1, .centered = true}, 3);
+  check({.alpha = 0.5, .centered = true}, {.alpha = 0.5, .centered = true}, 3);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(lion_as_by_its_authors, Real, reals) {
+  fake_program<Real> program, other;
+  rule_optimizer optimizer{program, cairn::lion_options{}};
+  BOOST_TEST(optimizer.lr() == 1e-4);
+  compare(program, optimizer, lion_pytorch{}, constant);
+  rule_optimizer changed{other, cairn::lion_options{.beta1 = 0.5, .beta2 = 0.75, .weight_decay = 0.1}};
+  compare(other, changed, lion_pytorch{.beta1 = 0.5, .beta2 = 0.75, .weight_decay = 0.1}, falling);
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(moments_can_be_read_and_set, Real, reals) {
   fake_program<Real> first, second;
   adamw adam{first}, other_adam{second};
@@ -187,6 +240,13 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(finite_gradients_leave_all_numbers_finite, Real, r
   check(cairn::adamw_options{});
   check(cairn::adamw_options{.beta1 = 0, .beta2 = 0, .epsilon = 0});
   check(cairn::adamw_options{.beta1 = 0.999, .beta2 = 0.1, .epsilon = 0, .weight_decay = 1});
+  check(cairn::rmsprop_options{});
+  check(cairn::rmsprop_options{.alpha = 0, .epsilon = 0, .momentum = 1, .weight_decay = 1});
+  check(cairn::rmsprop_options{.alpha = 0.1, .epsilon = 0, .momentum = 0.9, .centered = true});
+  check(cairn::rmsprop_options{.alpha = 0.999, .epsilon = 0, .centered = true, .weight_decay = 0.1});
+  check(cairn::lion_options{.weight_decay = 0.1});
+  check(cairn::lion_options{.beta1 = 0, .beta2 = 0});
+  check(cairn::lion_options{.beta1 = 0.999, .beta2 = 0.9, .weight_decay = 1});
   check(cairn::averaged{cairn::adamw_options{}, 0.9});
   check(cairn::averaged{cairn::sgd_options{.momentum = 0.9}, 0.9});
 }
@@ -223,6 +283,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(infinite_gradients_are_not_treated_as_large_ones, 
   check(cairn::sgd_options{});
   check(cairn::sgd_options{.momentum = 0.9, .nesterov = true});
   check(cairn::adamw_options{});
+  check(cairn::rmsprop_options{});
+  check(cairn::rmsprop_options{.momentum = 0.9});
+  check(cairn::rmsprop_options{.centered = true});
+  check(cairn::lion_options{});
   check(cairn::averaged{cairn::adamw_options{}, 0.9});
 }
 
@@ -244,6 +308,12 @@ BOOST_AUTO_TEST_CASE(meaningless_settings_are_refused) {
   refuses(cairn::sgd_options{.weight_decay = -1},
           "cairn: sgd_options.weight_decay: expected 0 or more, finite, got -1");
   refuses(cairn::sgd_options{.nesterov = true}, "cairn: sgd_options.nesterov: expected false without momentum, got 1");
+  refuses(cairn::rmsprop_options{.alpha = 1}, "cairn: rmsprop_options.alpha: expected 0 or more, below 1, got 1");
+  refuses(cairn::rmsprop_options{.momentum = 2}, "cairn: rmsprop_options.momentum: expected from 0 to 1, got 2");
+  refuses(cairn::rmsprop_options{.epsilon = -1}, "cairn: rmsprop_options.epsilon: expected 0 or more, finite, got -1");
+  refuses(cairn::lion_options{.beta2 = 1}, "cairn: lion_options.beta2: expected 0 or more, below 1, got 1");
+  refuses(cairn::lion_options{.weight_decay = -1},
+          "cairn: lion_options.weight_decay: expected 0 or more, finite, got -1");
   refuses(cairn::averaged{cairn::sgd_options{}, 1},
           "cairn: averaged<cairn::sgd_options>.decay: expected 0 or more, below 1, got 1");
   refuses(cairn::averaged{cairn::adamw_options{.beta2 = 2}},

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-using cairn::constant_rate, cairn::cosine, cairn::step_rate;
+using cairn::constant_rate, cairn::cosine, cairn::linear_rate, cairn::on_plateau, cairn::one_cycle, cairn::step_rate;
 
 namespace {
 
@@ -21,6 +21,10 @@ static_assert(plain(0) == 5e-4 && plain(2345) == 0 && plain(9999) == 0);
 
 constexpr cosine warmed{.peak = 1, .steps = 103, .warm_up = 3};
 static_assert(warmed(0) == 0.25 && warmed(2) == 0.75 && warmed(3) == 1 && warmed(103) == 0);
+
+constexpr linear_rate falling{.peak = 1, .steps = 8, .warm_up = 3, .last = 0.5};
+static_assert(falling(0) == 0.25 && falling(3) == 1 && falling(4) == 0.9 && falling(8) == 0.5 && falling(99) == 0.5);
+static_assert(linear_rate{.peak = 1, .steps = 4}(1) == 0.75 && linear_rate{.peak = 1, .steps = 4}(4) == 0);
 
 }  // namespace
 
@@ -43,6 +47,38 @@ BOOST_AUTO_TEST_CASE(step_rate_falls_as_step_lr_does) {
     BOOST_TEST(warmed(step) == rate, near);
 }
 
+BOOST_AUTO_TEST_CASE(one_cycle_has_one_top_and_ends_low) {
+  const auto near = boost::test_tools::tolerance(1e-14);
+  const one_cycle rate{.peak = 1, .steps = 20};
+  BOOST_TEST(rate(0) == 0.04, near);
+  BOOST_TEST(rate(5) == 1, near);
+  BOOST_TEST(rate(19) == 4e-6, near);
+  BOOST_TEST(rate(1000) == rate(19));
+  for (int step = 0; step < 19; ++step) BOOST_TEST((step < 5) == (rate(step) < rate(step + 1)));
+  for (const std::int64_t steps : {1, 2}) BOOST_TEST((one_cycle{.peak = 1, .steps = steps}(0)) <= 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_plateau_continues_with_its_state) {
+  on_plateau whole{.peak = 1, .factor = 0.5, .patience = 1, .cooldown = 1}, half = whole;
+  const auto observe = [](on_plateau& rate, int first, int last) {
+    for (int i = first; i < last; ++i) rate.observe(std::abs(i - 3) + 1);
+  };
+  observe(whole, 0, 15);
+  for (int stop = 0; stop < 15; ++stop) {
+    observe(half = {.peak = 1, .factor = 0.5, .patience = 1, .cooldown = 1}, 0, stop);
+    on_plateau resumed{.peak = 1, .factor = 0.5, .patience = 1, .cooldown = 1, .state = half.state};
+    observe(resumed, stop, 15);
+    BOOST_TEST(resumed(0) == whole(0));
+  }
+  BOOST_TEST(whole(0) == 0.0625);
+}
+BOOST_AUTO_TEST_CASE(a_result_that_is_no_number_is_never_better) {
+  on_plateau rate{.peak = 1, .factor = 0.5, .patience = 1};
+  for (const double result : {std::nan(""), 2.0, std::nan(""), std::nan("")}) rate.observe(result);
+  BOOST_TEST(rate.state.best == 2);
+  BOOST_TEST(rate(7) == 0.5);
+}
+
 // The message names each setting, its allowed values and its value.
 BOOST_AUTO_TEST_CASE(meaningless_settings_of_rates_are_refused) {
   const auto refuses = [](auto rate, std::string_view text) {
@@ -58,6 +94,16 @@ BOOST_AUTO_TEST_CASE(meaningless_settings_of_rates_are_refused) {
   refuses(step_rate{.peak = 1, .every = 3, .factor = -0.5},
           "cairn: step_rate.factor: expected 0 or more, finite, got -0.5");
   refuses(step_rate{.peak = infinity, .every = 3}, "cairn: step_rate.peak: expected 0 or more, finite, got inf");
+  refuses(linear_rate{.peak = 1, .steps = 0}, "cairn: linear_rate.steps: expected 1 or more, got 0");
+  refuses(linear_rate{.peak = 1, .steps = 5, .warm_up = 5}, "cairn: linear_rate.warm_up: expected below .steps, got 5");
+  refuses(linear_rate{.peak = 1, .steps = 5, .last = -1},
+          "cairn: linear_rate.last: expected 0 or more, finite, got -1");
+  refuses(one_cycle{.peak = 1, .steps = 9, .rising = 1}, "cairn: one_cycle.rising: expected 0 or more, below 1, got 1");
+  refuses(one_cycle{.peak = 1, .steps = 9, .start_divisor = 0.5},
+          "cairn: one_cycle.start_divisor: expected 1 or more, got 0.5");
+  refuses(on_plateau{.peak = 1, .factor = 1}, "cairn: on_plateau.factor: expected 0 or more, below 1, got 1");
+  refuses(on_plateau{.peak = 1, .patience = -1}, "cairn: on_plateau.patience: expected 0 or more, finite, got -1");
+  refuses(on_plateau{.peak = 1, .least = 2}, "cairn: on_plateau.least: expected 0 to .peak, got 2");
   refuses(constant_rate{.peak = std::nan("")}, "cairn: constant_rate.peak: expected 0 or more, finite, got nan");
   refuses(constant_rate{.peak = 1, .warm_up = -5}, "cairn: constant_rate.warm_up: expected 0 or more, got -5");
 }

@@ -162,6 +162,8 @@ BOOST_AUTO_TEST_CASE(updates_in_the_step_have_the_bits_of_an_optimizer) {
   compare<dense, sgd_options{.momentum = 0.9, .weight_decay = 0.01}>(rows, classes);
   compare<dense, sgd_options{.momentum = 0.9, .nesterov = true}>(rows, classes);
   compare<dense, lion{.weight_decay = 0.1}>(rows, classes);
+  compare<dense, lion_options{.weight_decay = 0.1}>(rows, classes);
+  compare<dense, rmsprop_options{.momentum = 0.9, .centered = true, .weight_decay = 0.01}>(rows, classes);
   compare<dense, shrinking{}>(rows, classes);
 }
 BOOST_AUTO_TEST_CASE(updates_with_all_segments_and_options) {

@@ -9,6 +9,7 @@
 #include "cairn/op/reduce.hpp"
 #include "cairn/op/slice.hpp"
 #include "cairn/train/rules.hpp"
+#include "cairn/train/whole_rules.hpp"
 
 #include "../overlap.hpp"
 
@@ -135,5 +136,21 @@ constexpr auto folded = sum(square(param<"w", 8, 16> - detach(slice<0, 0, 1>(par
 static_assert(steps<step_of<folded, adam>> == "[slice] [sub square] sum | [expand mul] [slice] [sub mul update]");
 static_assert(step_of<folded, adam>::addresses.copy_count == 0 && lawful<folded, adam>());
 static_assert(lawful<outputs(tied, square_w), adam>() && lawful<net, descent, wrt<"x">, freeze<"b">>());
+
+// ---- Rules of whole tensors. Their values are planned as all others. The gradient, the moments and the parameter are
+// read and written in place, and the loop that computes the direction also sums its squares.
+using lamb = update<lamb_options{}>;
+static_assert(steps<step_of<elementwise, lamb>> ==
+              "[mul square sum] [mul] | [mul] [expand mul mul mul mul square sum] [equal where sqrt where saturated] "
+              "[squarable sub mul add mul sub mul add sqrt add div mul mul add saturated square sum] "
+              "[equal where sqrt where saturated minimum less div saturated where] [mul saturated mul sub saturated]");
+static_assert(step_of<elementwise, lamb>::addresses.copy_count == 0);
+static_assert(bytes<step_of<net, lamb>>.moment_bytes == 2 * bytes<step_of<net>>.parameter_bytes);
+static_assert(bytes<step_of<net, lamb>>.gradient_bytes == 0);
+static_assert(updates_come_last<step_of<net, lamb>> && updates_come_last<step_of<net, lamb, clip<1>>>);
+static_assert(updates_come_last<step_of<in_segments, lamb>> && updates_come_last<step_of<tied, lamb>>);
+static_assert(lawful<net, lamb>() && lawful<net, lamb, clip<1>>() && lawful<in_segments, lamb>());
+static_assert(lawful<normed, lamb>() && lawful<tied, lamb>() && lawful<folded, lamb>());
+static_assert(lawful<outputs(tied, square_w), lamb>() && lawful<net, lamb, wrt<"x">, freeze<"b">>());
 
 }  // namespace

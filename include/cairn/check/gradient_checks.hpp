@@ -179,6 +179,32 @@ struct rules_are_for_parameters {
   }
 };
 
+/// Rejects a rule of whole tensors that cannot update one of its parameters.
+struct whole_rules_fit {
+  template <class Compiled, int Leaf>
+  static constexpr auto of_leaf() {
+    using model = typename Compiled::model;
+    if constexpr (model::rules.of[Leaf] == graphs::none) {
+      return sound{};
+    } else {
+      constexpr auto rule = graphs::rule_number_of<model::rules.of[Leaf]>(typename model::purpose::updates{});
+      using type = std::remove_const_t<decltype(rule)>;
+      if constexpr (!reads_whole_tensors<type>) return sound{};
+      else
+        return problem_of_whole_rule<type, moments_of(rule), model::purpose::clip.how,
+                                     Compiled::graph.leaf_op(Leaf).results[0].extents, leaf_name<Compiled, Leaf>>();
+    }
+  }
+  template <class Compiled>
+  static constexpr auto of() {
+    if constexpr (!graphs::any_reads_whole_tensors(typename Compiled::model::purpose::updates{})) return sound{};
+    else
+      return []<int... Leaf>(std::integer_sequence<int, Leaf...>) {
+        return first_problem(of_leaf<Compiled, Leaf>()...);
+      }(std::make_integer_sequence<int, Compiled::graph.leaf_count>{});
+  }
+};
+
 /// Rejects an update rule that is for no parameter, because later rules replace it.
 struct rules_are_used {
   template <class Compiled>

@@ -39,8 +39,8 @@ constexpr auto problem_of() {
   else
     return first_fault<Compiled, caches_are_of_predictors, batches_have_rows, cotangent_has_a_name, loss_is_scalar,
                        wanted_inputs_have_gradients, gradients_flow, segments_are_differentiated,
-                       parameters_have_gradients, rules_are_for_parameters, rules_are_used, whole_batch_is_tensor,
-                       outputs_have_means, counts_depend_on_inputs, states_are_joined,
+                       parameters_have_gradients, rules_are_for_parameters, whole_rules_fit, rules_are_used,
+                       whole_batch_is_tensor, outputs_have_means, counts_depend_on_inputs, states_are_joined,
                        no_microbatch_averages_over_shards, segments_are_of_use, segments_are_parts>::of();
 }
 template <class Compiled>
@@ -127,8 +127,17 @@ constexpr auto problem_of_size(rule_list<named_rule<Names, Rule>...>) {
     using rule = std::remove_const_t<decltype(Rule)>;
     constexpr int drawn = Stochastic ? stochastic_argument_count : 0;
     constexpr int values = 2 + numbers_of<rule> + moments_of(Rule) + (Clip != clipping::off) + drawn;
-    if constexpr (values <= plans::max_loop_inputs) return sound{};
+    if constexpr (values <= plans::max_loop_inputs || reads_whole_tensors<rule>) return sound{};
     else return mistake<misuse::too_many_numbers, top_scope, fact::given<rule>, fact::iterations<values>>{};
+  }()...);
+}
+/// Returns a mistake for the first rule of whole tensors, or sound.
+template <class Option, class... Names, auto... Rule>
+constexpr auto problem_of_whole_rules(rule_list<named_rule<Names, Rule>...>) {
+  return first_problem([] {
+    using rule = std::remove_const_t<decltype(Rule)>;
+    if constexpr (!reads_whole_tensors<rule>) return sound{};
+    else return mistake<misuse::whole_rule_with, top_scope, fact::given<rule>, fact::given<Option>>{};
   }()...);
 }
 /// Returns a mistake for options that contradict each other, and for problems of update rules, or sound.
@@ -140,6 +149,11 @@ constexpr auto problem_of_updates() {
     return mistake<misuse::update_of_sums, top_scope, fact::given<accumulate_gradients>>{};
   } else if constexpr (!std::same_as<decltype(problem_of_rules(typename Request::updates{})), sound>) {
     return problem_of_rules(typename Request::updates{});
+  } else if constexpr (Request::division.shards_moments &&
+                       graphs::any_reads_whole_tensors(typename Request::updates{})) {
+    return problem_of_whole_rules<sharded_moments>(typename Request::updates{});
+  } else if constexpr (Request::rounds_parameters && graphs::any_reads_whole_tensors(typename Request::updates{})) {
+    return problem_of_whole_rules<stochastic_rounding>(typename Request::updates{});
   } else {
     return problem_of_size<Request::clip.how, Request::rounds_parameters>(typename Request::updates{});
   }

@@ -2,16 +2,25 @@
 // leaf's shape. Parameters of all shapes therefore share the same code.
 #pragma once
 
-#include "cairn/graph/lower.hpp"
+#include "cairn/graph/build.hpp"
 #include "cairn/op/update.hpp"
 
 namespace cairn::graphs {
 
-/// Makes rule numbers countable. They are arguments of a rule's expressions, and they are not operations.
+/// Lowers the arguments of an update rule, which are bound in the outermost scope. They are not operations.
 template <int I>
-struct lowering<lang::rule_number<I>> {
+struct rule_argument {
   static constexpr void count(counter&) {}
+  static constexpr void describe(operation& o) { o.what = role::input; }
+  template <class Target>
+  static constexpr int into(builder& b) {
+    return b.bindings[I];
+  }
 };
+template <int I>
+struct lowering<lang::rule_number<I>> : rule_argument<I> {};
+template <int I, class Tensor>
+struct lowering<lang::rule_tensor<I, Tensor>> : rule_argument<I> {};
 
 /// Facts about an update rule.
 struct rule_facts {
@@ -38,6 +47,12 @@ constexpr int operations_in(std::tuple<E...>*) {
   counter c;
   (lowering<E>::count(c), ...);
   return c.total.nodes;
+}
+template <auto Rule, class Numbers, clipping Clip>
+  requires(lang::reads_whole_tensors<std::remove_const_t<decltype(Rule)>>)
+constexpr rule_facts facts_of_rule() {
+  using rule = std::remove_const_t<decltype(Rule)>;
+  return {.moments = lang::moments_of(Rule), .numbers = lang::numbers_of<rule>, .moment_names = rule::moments.data()};
 }
 template <auto Rule, class Numbers, clipping Clip>
 constexpr rule_facts facts_of_rule() {
@@ -84,6 +99,80 @@ template <class Model>
 inline constexpr auto rules_of =
     detail::all_facts<typename Model::numbers, Model::purpose::clip.how>(typename Model::purpose::updates{});
 
+/// Returns rule number I of a list.
+template <int I, class... Names, auto... Rule>
+constexpr auto rule_number_of(lang::rule_list<lang::named_rule<Names, Rule>...>) {
+  return std::get<I>(std::tuple{Rule...});
+}
+template <class... Names, auto... Rule>
+constexpr bool any_reads_whole_tensors(lang::rule_list<lang::named_rule<Names, Rule>...>) {
+  return (lang::reads_whole_tensors<std::remove_const_t<decltype(Rule)>> || ...);
+}
+
+/// What a rule of whole tensors computes for a parameter: the nodes of a graph. The first nodes are the arguments of
+/// the rule.
+struct whole_rule {
+  const node* nodes;
+  const int* arguments;
+  int node_count, argument_count, rule_arguments;
+  const int* results;       ///< by result of the rule: its node
+  const operation* last;    ///< by result of the rule: the operation that computes it
+  const operation* moment;  ///< the leaf of a moment
+};
+/// The graph of a rule of whole tensors for a parameter of shape S. Parameters of one shape share it.
+template <class Rule, int Moments, lang::clipping Clip, shape S, class Real>
+struct whole_update {
+  using arguments = lang::whole_arguments<Rule, Moments, Clip, S>;
+  using target = graphs::target<Real, 0, true>;
+
+  template <class... E>
+  static constexpr auto built(std::tuple<E...>*) {
+    constexpr sizes size = [](sizes s) {
+      s.nodes += arguments::count;
+      s.updates += Moments + 1;
+      return s;
+    }(size_of<target, E...>());
+    graph<size> g;
+    builder b;
+    b.write_to(g);
+    [&]<int... I>(std::integer_sequence<int, I...>) {
+      (b.bindings.push(b.append_leaf(&leaf_operation<typename arguments::template nth<I>, Real>)), ...);
+    }(std::make_integer_sequence<int, arguments::count>{});
+    ((g.outputs[g.output_count++] = lowering<E>::template into<target>(b)), ...);
+    finish(g, b);
+    return g;
+  }
+  static constexpr auto g = built(static_cast<decltype(arguments::values())*>(nullptr));
+  static constexpr auto last = [] {
+    std::array<operation, static_cast<std::size_t>(Moments) + 1> out{};
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      out[r] = g.op(g.outputs[r]);
+      out[r].updates = true;
+    }
+    return out;
+  }();
+  static constexpr operation moment = [] {
+    operation o;
+    o.name = "moment";
+    o.what = role::accumulated;
+    o.results = &leaf_result<Real, lang::real_tensor<S>>;
+    return o;
+  }();
+  static constexpr whole_rule facts{g.nodes,          g.arguments, g.node_count, g.argument_count,
+                                    arguments::count, g.outputs,   last.data(),  &moment};
+};
+template <class Model, int Leaf>
+constexpr const whole_rule* whole_rule_of() {
+  if constexpr (Model::rules.of[Leaf] != none) {
+    constexpr auto rule = rule_number_of<Model::rules.of[Leaf]>(typename Model::purpose::updates{});
+    using type = std::remove_const_t<decltype(rule)>;
+    if constexpr (lang::reads_whole_tensors<type>)
+      return &whole_update<type, lang::moments_of(rule), Model::purpose::clip.how,
+                           Model::graph.leaf_op(Leaf).results[0].extents, typename Model::real>::facts;
+  }
+  return nullptr;
+}
+
 /// The operations that update a model's leaves. Leaves of all shapes share the same code.
 template <class Model>
 struct update_operations {
@@ -96,6 +185,21 @@ struct update_operations {
   static constexpr int arguments(int leaf) {
     return 2 + rule(leaf).numbers + rule(leaf).moments + clips + (rounds ? lang::stochastic_argument_count : 0);
   }
+
+  /// By leaf: what its rule computes, if it is a rule of whole tensors; otherwise null.
+  static constexpr auto whole = []<int... Leaf>(std::integer_sequence<int, Leaf...>) {
+    std::array<const whole_rule*, static_cast<std::size_t>(g.leaf_count) + 1> out{};
+    if constexpr (any_reads_whole_tensors(typename Model::purpose::updates{}))
+      ((out[Leaf] = whole_rule_of<Model, Leaf>()), ...);
+    return out;
+  }(std::make_integer_sequence<int, g.leaf_count>{});
+  static constexpr const whole_rule* whole_rule_of_leaf(int leaf) { return whole[static_cast<std::size_t>(leaf)]; }
+  static constexpr bool is_whole(int leaf) { return !cairn::detail::same_address(whole_rule_of_leaf(leaf), nullptr); }
+  static constexpr int most_whole_nodes = [] {
+    int most = 0;
+    for (int i = 0; i < g.leaf_count; ++i) most = std::max(most, is_whole(i) ? whole_rule_of_leaf(i)->node_count : 0);
+    return most;
+  }();
 
   struct leaf_results {
     result_info all[rules.most_moments + 1];

@@ -494,6 +494,18 @@ struct rounded_beside { template <class Silent, class... Facts> struct found : S
 struct not_an_update_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a rule is an object with lr, moments, numbers(lr, step), and a static next(p, g, numbers..., "
   "moments...), a tuple of elementwise operations, one more than moments"); } }; };
+struct wrong_whole_rule { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: next of a rule with whole_tensor returns a tuple with a value for the parameter and for each "
+  "moment; each has the shape of what it replaces, and an elementwise operation of its own computes it"); } }; };
+struct rule_of_other_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: this update rule is not for parameters of this shape; name the parameters that it is for, as "
+  "in update<rule, \"*.weight\">, and give the others another rule"); } }; };
+struct whole_rule_beside { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: an optimizer changes one number of the parameters at a time, and this rule reads whole tensors; "
+  "write update<...>"); } }; };
+struct whole_rule_with { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [contradicting-options]: this update rule reads whole tensors of floats, of which sharded_moments has a part and "
+  "stochastic_rounding bf16; leave the option out, or take another rule"); } }; };
 struct moments_alike { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: moments of a rule are saved by their names, which differ and are not empty; rename one in "
   "`moments`"); } }; };

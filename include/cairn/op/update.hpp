@@ -27,6 +27,12 @@ namespace cairn::lang {
 //   next(p, g, numbers..., moments...)  static: the next value of the parameter and then the next value of each moment,
 //                        in a std::tuple of expressions, which consist of elementwise operations
 //
+// A rule of whole tensors also has the member `static constexpr bool whole_tensor = true`. Its p, g and moments have
+// the shape of the parameter, so `next` may use sums, products of matrices and all other operations. Each of the
+// expressions that it returns ends in an elementwise operation. Such a rule may have this member, too:
+//
+//   takes(shape)         static: returns true if the rule can update a parameter of this shape
+//
 // Example:
 //
 //   struct lion {
@@ -88,6 +94,17 @@ template <class Rule>
 inline constexpr int numbers_of =
     static_cast<int>(std::tuple_size_v<decltype(std::declval<const Rule&>().numbers(0.0, std::int64_t{1}))>);
 
+/// Placeholder for argument number I of a rule of whole tensors, if the argument has the shape of the parameter.
+template <int I, class Tensor>
+struct rule_tensor : Tensor, expression {
+  using owner = scope<0, rules>;
+  static constexpr expression_traits traits{};
+};
+
+/// True for a rule of whole tensors.
+template <class Rule>
+inline constexpr bool reads_whole_tensors = requires { requires Rule::whole_tensor; };
+
 template <clipping Clip>
 constexpr auto clipped(auto gradient, [[maybe_unused]] auto limit) {
   if constexpr (Clip == clipping::norm) return gradient * limit;
@@ -107,6 +124,46 @@ constexpr auto next_values() {
                         rule_number<2 + I>{}...);
   }(std::make_integer_sequence<int, numbers_of<Rule> + Moments>{});
 }
+
+/// The tensor of real numbers with shape S.
+template <shape S, std::size_t... Axis>
+tensor<element_type{}, S.extent[Axis]...> real_tensor_of(std::index_sequence<Axis...>);
+template <shape S>
+using real_tensor = decltype(real_tensor_of<S>(std::make_index_sequence<static_cast<std::size_t>(S.rank)>{}));
+
+/// The arguments of a rule of whole tensors for a parameter of shape S, in the order of `next_values`.
+template <class Rule, int Moments, clipping Clip, shape S>
+struct whole_arguments {
+  static constexpr int moments_begin = 2 + numbers_of<Rule>, limit = moments_begin + Moments,
+                       count = limit + (Clip != clipping::off);
+  template <int I>
+  using nth = std::conditional_t<I == 0 || I == 1 || (I >= moments_begin && I < limit), rule_tensor<I, real_tensor<S>>,
+                                 rule_number<I>>;
+  /// Returns what `next` computes, or nothing if `next` cannot be called.
+  static constexpr auto values() {
+    return []<int... I>(std::integer_sequence<int, I...>) {
+      if constexpr (requires { Rule::next(nth<0>{}, nth<1>{}, nth<2 + I>{}...); })
+        return Rule::next(nth<0>{}, clipped<Clip>(nth<1>{}, nth<limit>{}), nth<2 + I>{}...);
+    }(std::make_integer_sequence<int, limit - 2>{});
+  }
+};
+
+/// True if a tuple has one elementwise result of shape S for the parameter and for each moment. Two of the results are
+/// not the same expression, because each of them gets memory of its own.
+template <int Moments, shape S, class T>
+inline constexpr bool all_of_shape = false;
+template <class E, class... All>
+inline constexpr std::size_t count_of = (std::size_t{0} + ... + std::is_same_v<E, All>);
+template <class E>
+inline constexpr bool ends_elementwise = false;
+template <class Op, class... A>
+inline constexpr bool ends_elementwise<expr<Op, A...>> = Op::elementwise;
+template <class Opaque>
+inline constexpr bool ends_elementwise<renamed<Opaque>> = ends_elementwise<revealed<Opaque>>;
+template <int Moments, shape S, class... E>
+inline constexpr bool all_of_shape<Moments, S, std::tuple<E...>> =
+    sizeof...(E) == static_cast<std::size_t>(Moments) + 1 && ((ends_elementwise<E> && E::shape == S) && ...) &&
+    (0 + ... + count_of<E, E...>) == sizeof...(E);
 
 template <class E>
 inline constexpr bool is_elementwise = false;
@@ -129,6 +186,14 @@ inline constexpr bool all_elementwise<Moments, std::tuple<E...>> =
 template <class Rule, int Moments>
 concept computes_next_values =
     Moments >= 0 && all_elementwise<Moments, decltype(next_values<Rule, Moments, clipping::off>())>;
+
+/// Returns true for a rule of whole tensors, whose `next` is checked for each parameter, and for a rule whose `next` is
+/// elementwise.
+template <class Rule, int Moments>
+constexpr bool is_whole_or_elementwise() {
+  if constexpr (reads_whole_tensors<Rule>) return true;
+  else return computes_next_values<Rule, Moments>;
+}
 
 /// A type that update<...> and optimizers take as an update rule. The concept does not check `next`.
 template <class Rule>
@@ -169,10 +234,35 @@ template <class Rule, int Moments>
 constexpr auto problem_of_rule() {
   using no_update_rule = mistake<misuse::not_an_update_rule, top_scope, fact::given<Rule>>;
   if constexpr (!an_update_rule<Rule>) return no_update_rule{};
-  else if constexpr (computes_next_values<Rule, Moments> && names_differ<Rule, Moments>()) return sound{};
-  else if constexpr (computes_next_values<Rule, Moments>)
-    return mistake<misuse::moments_alike, top_scope, fact::given<Rule>>{};
-  else return first_problem(mistake_in_next<Rule, Moments>(), no_update_rule{});
+  else if constexpr (!is_whole_or_elementwise<Rule, Moments>())
+    return first_problem(mistake_in_next<Rule, Moments>(), no_update_rule{});
+  else if constexpr (names_differ<Rule, Moments>()) return sound{};
+  else return mistake<misuse::moments_alike, top_scope, fact::given<Rule>>{};
+}
+/// Returns what is wrong with a rule of whole tensors for the parameter `Name` of shape S, or sound.
+template <class Rule, int Moments, clipping Clip, shape S, auto Name>
+constexpr auto problem_of_whole_rule() {
+  using values = decltype(whole_arguments<Rule, Moments, Clip, S>::values());
+  using of_parameter = about<fact::parameter, Name>;
+  if constexpr (requires { requires !Rule::takes(S); })
+    return mistake<misuse::rule_of_other_shapes, top_scope, of_parameter, fact::given<Rule>,
+                   fact::operation<"update", tensor_fact<real_tensor<S>>>>{};
+  else if constexpr (all_of_shape<Moments, S, values>) return sound{};
+  else
+    return first_problem(mistake_among(static_cast<std::add_pointer_t<values>>(nullptr)),
+                         mistake<misuse::wrong_whole_rule, top_scope, of_parameter, fact::given<Rule>>{});
+}
+/// Returns the largest number of moments that an update rule can store. Returns 0 if Rule is no update rule.
+template <class Rule>
+constexpr int most_moments() {
+  if constexpr (an_update_rule<Rule>) return static_cast<int>(Rule::moments.size());
+  else return 0;
+}
+/// Returns what is wrong with a rule of an optimizer next to a program, or sound.
+template <class Rule>
+constexpr auto problem_of_rule_beside() {
+  if constexpr (reads_whole_tensors<Rule>) return mistake<misuse::whole_rule_beside, top_scope, fact::given<Rule>>{};
+  else return problem_of_rule<Rule, most_moments<Rule>()>();
 }
 /// Returns the settings of an update rule. The first setting is the learning rate.
 template <class Rule>
@@ -190,12 +280,6 @@ template <auto Rule>
 struct rule_settings {
   static constexpr auto all = settings_of(Rule);
 };
-/// Returns the largest number of moments that an update rule can store. Returns 0 if Rule is no update rule.
-template <class Rule>
-constexpr int most_moments() {
-  if constexpr (an_update_rule<Rule>) return static_cast<int>(Rule::moments.size());
-  else return 0;
-}
 template <auto Rule>
 constexpr int moments_if_rule() {
   if constexpr (an_update_rule<std::remove_const_t<decltype(Rule)>>) return moments_of(Rule);

@@ -20,6 +20,9 @@ constexpr graphs::sizes size_with_updates(const Schedule& s) {
     size.nodes += 1 + 2 * all::rule(i).moments + (all::rounds ? lang::stochastic_argument_count : 0);
     size.arguments += all::arguments(i);
     size.updates += 1 + all::rule(i).moments;
+    if (!all::is_whole(i)) continue;
+    size.nodes += all::whole_rule_of_leaf(i)->node_count;
+    size.arguments += all::whole_rule_of_leaf(i)->argument_count;
   }
   return size;
 }
@@ -108,7 +111,39 @@ struct update_writer {
     for (int k = 0; k < all::rules.numbers; ++k) append(all::rule_number, all::rule_number.results, 0);
     out.number_count = all::rules.numbers;
   }
+  /// Appends the values of a rule of whole tensors. They are values as all others, and the last ones are carried to the
+  /// next training step.
+  constexpr void append_whole_update(int leaf, const graphs::whole_rule& whole) {
+    const graphs::rule_facts& rule = all::rule(leaf);
+    const int gradient_value = s.gradient[leaf];
+    int placed[all::most_whole_nodes + 1] = {new_index[s.leaf_value[leaf]], new_index[gradient_value]};
+    int next = 2;
+    for (int k = 0; k < rule.numbers; ++k) placed[next++] = out.first_number + rule.first_number + k;
+    for (int k = 0; k < rule.moments; ++k)
+      placed[next++] = append(*whole.moment, whole.moment->results, gradient_value);
+    if (all::clips) placed[next++] = out.first_number + out.number_count - 1;
+    for (int v = next; v < whole.node_count; ++v) {
+      const graphs::node& n = whole.nodes[v];
+      const graphs::operation* op = n.op;
+      for (int r = 0; r <= rule.moments; ++r) {
+        if (whole.results[r] == v) op = whole.last + r;
+      }
+      const int at = placed[v] = append(*op, n.result, gradient_value);
+      out.nodes[at].result_index = n.result_index;
+      if (n.result_index > 0) out.nodes[at].first = out.nodes[at - 1].first;
+      for (int i = 0; n.result_index == 0 && i < op->argument_count; ++i)
+        out.arguments[out.argument_count++] = placed[whole.arguments[n.first + i]];
+    }
+    const int first_moment = 2 + rule.numbers;
+    for (int r = 0; r <= rule.moments; ++r) {
+      const int before = r == 0 ? placed[0] : placed[first_moment + r - 1];
+      out.carries[out.carry_count++] = {before, placed[whole.results[r]], leaf, r == 0 ? none : r - 1};
+    }
+  }
   constexpr void append_update(int leaf) {
+    if constexpr (all::most_whole_nodes > 0) {
+      if (all::is_whole(leaf)) return append_whole_update(leaf, *all::whole_rule_of_leaf(leaf));
+    }
     const auto i = static_cast<std::size_t>(leaf);
     const graphs::rule_facts& rule = all::rule(leaf);
     const int gradient_value = s.gradient[leaf], first_moment = out.node_count;

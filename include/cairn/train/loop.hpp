@@ -30,7 +30,8 @@ namespace cairn::train {
 struct loop_options {
   int epochs = 1;
   /// The learning rate as a function of the training step. Steps are counted from 0 over the whole run.
-  /// train/schedule.hpp has the usual functions.
+  /// train/schedule.hpp has the usual functions. The training loop hands the results of validations to an on_plateau,
+  /// and saves what the on_plateau knows.
   std::function<double(std::int64_t)> rate = constant_rate{1e-3};
   /// Path of the folder in which the run and its log are saved. If the path is empty, nothing is saved. If `resume` is
   /// true, the run goes on from what the folder holds.
@@ -52,7 +53,10 @@ struct loop_options {
   bool shows_progress = true;
   std::int64_t batch = 1;  ///< examples in a training step; the progress bar shows examples per second
 
-  std::array<setting, 8> settings() const {
+  /// Returns the on_plateau that computes the rate, or null if another function computes it.
+  const on_plateau* plateau() const { return rate.target<on_plateau>(); }
+
+  std::array<setting, 9> settings() const {
     return {setting::at_least_one("epochs", epochs),
             {"rate", 0, bool(rate), "a function"},
             {"resume", 1, !resume || !folder.empty(), "false without a .folder"},
@@ -60,12 +64,15 @@ struct loop_options {
             setting::not_negative("save_every", static_cast<double>(save_every)),
             setting::not_negative("log_every", static_cast<double>(log_every)),
             setting::not_negative("patience", patience),
-            setting::at_least_one("batch", static_cast<double>(batch))};
+            setting::at_least_one("batch", static_cast<double>(batch)),
+            {"higher_is_better", higher_is_better ? 1.0 : 0.0,
+             plateau() == nullptr || plateau()->higher_is_better == higher_is_better, "as in the on_plateau of .rate"}};
   }
   /// The settings that only make sense with a validation. A run without a validation checks that they have their
   /// defaults.
-  std::array<setting, 3> settings_without_validation() const {
-    return {{{"patience", static_cast<double>(patience), patience == 0, "0 without a validation"},
+  std::array<setting, 4> settings_without_validation() const {
+    return {{{"rate", 1, plateau() == nullptr, "no on_plateau without a validation"},
+             {"patience", static_cast<double>(patience), patience == 0, "0 without a validation"},
              {"higher_is_better", 1, !higher_is_better, "false without a validation"},
              {"average", 1, average.empty(), "empty without a validation"}}};
   }
@@ -119,6 +126,33 @@ inline loop_state state_in(const std::string& path, const file::metadata& texts)
   if (!counts)
     refuse(file::format_error(path, "epoch, position, step, rows and best epoch of a loop that can go on", "others"));
   return s;
+}
+/// Calls use(name, number) for each number that an on_plateau knows, with the name of the number in a saved file.
+void for_each_part(plateau_state& state, auto use) {
+  use("rate.best", state.best);
+  use("rate.worse", state.worse);
+  use("rate.cooling", state.cooling);
+  use("rate.reductions", state.reductions);
+}
+/// Reads what an on_plateau knew when a run was saved. If the run had another rate, the state stays as it is.
+inline void read_plateau(plateau_state& state, const std::string& path, const file::metadata& texts) {
+  plateau_state read;
+  bool all = true;
+  for_each_part(read, [&](const char* name, auto& to) {
+    const auto found = texts.find(name);
+    all &= found != texts.end();
+    if (found != texts.end() && !cairn::detail::is_number(found->second, to))
+      refuse(
+          file::format_error(path, cairn::detail::text_of({"a number as ", name}), file::detail::shown(found->second)));
+  });
+  if (read.worse < 0 || read.cooling < 0 || read.reductions < 0)
+    refuse(file::format_error(path, "counts of an on_plateau that can go on", "others"));
+  if (all) state = read;
+}
+inline std::string text_of_rate(const on_plateau& rate) {
+  std::string text = "on_plateau";
+  for (const setting& one : rate.settings()) text += text_of({" ", one.name, " ", significant(one.value, 9)});
+  return text_of({text, rate.is_absolute ? " is_absolute" : ""});
 }
 struct no_validation {};
 }  // namespace detail
@@ -230,6 +264,7 @@ class loop {
   void resume(const std::string& path) {
     saved_ = file::detail::opened(path).metadata;
     state_ = detail::state_in(path, saved_);
+    if (on_plateau* const rate = plateau()) detail::read_plateau(rate->state, path, saved_);
     if (team_.rank() == 0 && state_.step != folder_->newest_step())
       refuse(file::format_error(path, "as many steps as its name says", detail::exact(state_.step)));
     if (state_.step > 0) rate_ = options_.rate(state_.step - 1);
@@ -245,10 +280,14 @@ class loop {
     }
     best_is_due_ = state_.position == 0 && state_.epoch > 0 && state_.best_epoch == state_.epoch - 1;
   }
+  on_plateau* plateau() { return options_.rate.target<on_plateau>(); }
   /// Returns the facts that describe the run, as far as they are known.
   file::metadata facts() const {
     file::metadata all = facts_;
-    if (state_.step > 0) all.insert_or_assign("run.rate", detail::significant(rate_, 9));
+    // The rate of an on_plateau depends on results, so its settings are compared.
+    if (const on_plateau* const rate = options_.plateau())
+      all.insert_or_assign("run.rate", detail::text_of_rate(*rate));
+    else if (state_.step > 0) all.insert_or_assign("run.rate", detail::significant(rate_, 9));
     return all;
   }
   /// Compares the saved facts with `now`. Throws if they differ, unless `accepts_changes` is set. Returns true if they
@@ -355,6 +394,7 @@ class loop {
         state_.best_epoch = state_.epoch;
         best_is_due_ = true;
       }
+      if (on_plateau* const rate = plateau()) rate->observe(result);
     }
     write_row(mean, result);
     ++state_.epoch;
@@ -383,6 +423,10 @@ class loop {
   file::metadata texts() const {
     file::metadata all = facts();
     all.merge(detail::texts_of(state_));
+    if (const on_plateau* const rate = options_.plateau()) {
+      plateau_state known = rate->state;
+      detail::for_each_part(known, [&](const char* name, auto number) { all.emplace(name, detail::exact(number)); });
+    }
     return all;
   }
   void save() {

@@ -214,11 +214,11 @@ class rule_optimizer {
 /// Reports a type that is no update rule. The class then stands in for an optimizer, so that the code that uses it
 /// compiles without further errors.
 template <class Real, class Rule>
-  requires(!std::same_as<decltype(lang::problem_of_rule<Rule, lang::most_moments<Rule>()>()), lang::sound>)
+  requires(!std::same_as<decltype(lang::problem_of_rule_beside<Rule>()), lang::sound>)
 class rule_optimizer<Real, Rule> {
  public:
   explicit rule_optimizer(const auto&, Rule = {}) {
-    static_assert(lang::report_of<decltype(lang::problem_of_rule<Rule, lang::most_moments<Rule>()>())>{}.shown);
+    static_assert(lang::report_of<decltype(lang::problem_of_rule_beside<Rule>())>{}.shown);
   }
   double lr() const { return 0; }
   void lr(double) {}

@@ -77,6 +77,76 @@ struct adamw_options {
   }
 };
 
+/// Divides each gradient by the root of a running mean of its squares, with the semantics of torch.optim.RMSprop.
+/// Hinton: Neural networks for machine learning, lecture 6e (2012). With `centered`, the square of the mean gradient is
+/// subtracted from the mean of the squares, so that the root is a standard deviation.
+struct rmsprop_options {
+  double lr = 1e-2;
+  double alpha = 0.99;  // how much of both means stays in a step
+  double epsilon = 1e-8;
+  double momentum = 0;
+  bool centered = false;    // stores all three moments, even without momentum
+  double weight_decay = 0;  // an L2 penalty: weight_decay times the parameter is added to its gradient
+
+  constexpr std::array<setting, 4> settings() const {
+    return {setting::below_one("alpha", alpha), setting::not_negative("epsilon", epsilon),
+            setting::at_most_one("momentum", momentum), setting::not_negative("weight_decay", weight_decay)};
+  }
+  static constexpr std::array<std::string_view, 3> moments{"square_avg", "momentum_buffer", "grad_avg"};
+  constexpr int moment_count() const { return centered ? 3 : momentum != 0 ? 2 : 1; }
+  /// Epsilon is at least 1e-18, so that no gradient divided by epsilon overflows.
+  constexpr std::array<double, 5> numbers(double rate, std::int64_t) const {
+    return {rate, weight_decay, 1 - alpha, std::max(epsilon, 1e-18), momentum};
+  }
+  /// If the square of a gradient would overflow, the gradient is replaced as in adamw_options.
+  static constexpr auto slope_of(auto p, auto g, auto decay) { return squarable(saturated(g + decay * p, g)); }
+  static constexpr auto next(auto p, auto g, auto rate, auto decay, auto share, auto least, auto, auto square) {
+    const auto slope = slope_of(p, g, decay);
+    const auto s = square + share * (slope * slope - square);
+    return std::tuple{saturated(p - rate * (slope / (sqrt(s) + least)), g), s};
+  }
+  static constexpr auto next(auto p, auto g, auto rate, auto decay, auto share, auto least, auto momentum, auto square,
+                             auto velocity) {
+    const auto slope = slope_of(p, g, decay);
+    const auto s = square + share * (slope * slope - square);
+    const auto v = saturated(momentum * velocity + slope / (sqrt(s) + least), g);
+    return std::tuple{saturated(p - rate * v, g), s, v};
+  }
+  static constexpr auto next(auto p, auto g, auto rate, auto decay, auto share, auto least, auto momentum, auto square,
+                             auto velocity, auto mean) {
+    const auto slope = slope_of(p, g, decay);
+    const auto s = square + share * (slope * slope - square);
+    const auto m = mean + share * (slope - mean);
+    // Rounding may make the difference of equal numbers negative.
+    const auto variance = maximum(s - m * m, lang::constant<0>);
+    const auto v = saturated(momentum * velocity + slope / (sqrt(variance) + least), g);
+    return std::tuple{saturated(p - rate * v, g), s, v, m};
+  }
+};
+
+/// Moves each parameter by the rate, in the direction of the sign of a running mean of gradients. Weight decay is
+/// decoupled, as in the authors' code. Chen et al.: Symbolic discovery of optimization algorithms (NeurIPS 2023).
+struct lion_options {
+  double lr = 1e-4;
+  double beta1 = 0.9;   // how much of the mean counts for the direction of a step
+  double beta2 = 0.99;  // how much of the mean stays in a step
+  double weight_decay = 0;
+
+  constexpr std::array<setting, 3> settings() const {
+    return {setting::below_one("beta1", beta1), setting::below_one("beta2", beta2),
+            setting::not_negative("weight_decay", weight_decay)};
+  }
+  static constexpr std::array<std::string_view, 1> moments{"exp_avg"};
+  constexpr std::array<double, 6> numbers(double rate, std::int64_t) const {
+    return {rate, 1 - rate * weight_decay, beta1, 1 - beta1, beta2, 1 - beta2};
+  }
+  static constexpr auto next(auto p, auto g, auto rate, auto keep, auto old1, auto new1, auto old2, auto new2,
+                             auto mean) {
+    return std::tuple{saturated(keep * p - rate * sign(old1 * mean + new1 * g), g),
+                      saturated(old2 * mean + new2 * g, g)};
+  }
+};
+
 /// An update rule that also keeps an exponential average of each parameter, over about 1 / (1 - decay) steps:
 /// `update<averaged{adamw_options{}, 0.999}>`. The average is the moment "average". `step.exchange("average")`
 /// exchanges the parameters with their averages, and a second call exchanges them back.
@@ -95,9 +165,17 @@ struct averaged {
     }(std::make_index_sequence<std::tuple_size_v<decltype(lang::settings_of(rule))>>{});
   }
   static constexpr std::size_t count = static_cast<std::size_t>(lang::numbers_of<Rule>);
+  static constexpr bool whole_tensor = lang::reads_whole_tensors<Rule>;
+  static constexpr bool takes(const shape& parameter)
+    requires requires { Rule::takes(parameter); }
+  {
+    return Rule::takes(parameter);
+  }
   template <std::size_t Values>  // counts the rule's numbers, the average, and the moments of the rule
-  static constexpr bool goes_on =
-      Values > count&& lang::computes_next_values<Rule, static_cast<int>(Values - count) - 1>;
+  static constexpr bool goes_on = [] {
+    if constexpr (Values <= count) return false;
+    else return lang::is_whole_or_elementwise<Rule, static_cast<int>(Values - count) - 1>();
+  }();
 
   static constexpr auto moments = [] {
     std::array<std::string_view, Rule::moments.size() + 1> all{"average"};
