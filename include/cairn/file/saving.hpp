@@ -202,7 +202,7 @@ class run_loader {
     if (there == nullptr) fault(name, text_of(wanted), "nothing");
     else if (there->about.shape != wanted) fault(name, text_of(wanted), text_of(there->about.shape));
     else if (!file::detail::has_numbers(there->about.type))
-      fault(name, "F32, F64, BF16, I32 or I64", file::detail::name_of(there->about.type));
+      fault(name, file::detail::names_of_number_types, file::detail::name_of(there->about.type));
     else found_.push_back({&entry, there, is_transposed});
   }
   /// Notes a fault for each tensor of the file that the program does not have. Two kinds of tensors are accepted
