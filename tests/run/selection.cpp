@@ -171,6 +171,25 @@ BOOST_AUTO_TEST_CASE(parts_are_saved_and_loaded_alone) {
   BOOST_TEST(all_numbers(other) == all_numbers(step));
 }
 
+BOOST_AUTO_TEST_CASE(a_model_in_several_files_is_loaded) {
+  const folder here;
+  tuned step = initialized(1), other = initialized(2);
+  step.save(here.path / "one.safetensors", selection{.only = {"encoder"}});
+  step.save(here.path / "two.safetensors", selection{.only = {"head"}});
+  std::string index;
+  for (const std::string& name : names_in(here.path / "one.safetensors"))
+    index += "\"" + name + "\":\"one.safetensors\",";
+  index += R"("head.weight":"two.safetensors","head.bias":"two.safetensors")";
+  const std::string path = here.plain("model.safetensors.index.json", "{\"weight_map\":{" + index + "}}");
+  other.load(path);
+  BOOST_TEST(all_numbers(other) == all_numbers(step));
+  const std::string bytes = read_bytes(here.path / "two.safetensors");
+  static_cast<void>(here.plain("two.safetensors", bytes.substr(0, bytes.size() - 1)));
+  const auto before = all_numbers(other);
+  BOOST_CHECK_THROW(other.load(path, selection{.only = {"encoder"}}), file::format_error);
+  BOOST_TEST(all_numbers(other) == before);
+}
+
 BOOST_AUTO_TEST_CASE(names_that_do_not_fit_are_refused) {
   const folder here;
   const std::string path = here.path / "run.safetensors";

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
-#include "cairn/file/safetensors.hpp"
+#include "cairn/file/parts.hpp"
 #include "cairn/file/selection.hpp"
 #include "cairn/run/predictor.hpp"
 
@@ -157,7 +157,8 @@ class run_loader {
     }
     const sorted_names known(std::move(own));
     load_report report;
-    for (const auto& [entry, begin, end] : in_.entries) {
+    for (const auto& one : in_.entries) {
+      const file::tensor& entry = one.about;
       if (known.has(entry.name) || is_moment(entry.name, known)) continue;
       report.not_in_program.push_back({{}, entry.name, {}, entry.shape});
       const bool is_accepted = names.leaves_out(entry.name, entry.name) || names.accepts_others ||
@@ -177,12 +178,12 @@ class run_loader {
  private:
   struct pair {
     const kept_tensor* to;
-    const file::detail::entry* from;
+    const file::detail::part_entry* from;
     bool is_transposed;
     file::tensor read = {};
   };
 
-  static const std::string& name_of(const file::detail::entry& entry) { return entry.about.name; }
+  static const std::string& name_of(const file::detail::part_entry& entry) { return entry.about.name; }
   /// Returns true if `name` is a moment of a tensor that is in `own`. A block may also have the name "optimizer".
   static bool is_moment(std::string_view name, const sorted_names& own) {
     return name.starts_with(before_moments) && !own.has(name) && own.has_block_of(name.substr(before_moments.size()));
@@ -195,7 +196,7 @@ class run_loader {
     return sorted_names(std::move(all));
   }
   void look_for(const kept_tensor& entry, const std::string& name, bool required, bool is_transposed = false) {
-    const file::detail::entry* const there = in_.find(name);
+    const file::detail::part_entry* const there = in_.find(name);
     if (there == nullptr && !required) return;
     auto wanted = extents_of(entry.extents);
     if (is_transposed) std::ranges::reverse(wanted);
@@ -210,7 +211,8 @@ class run_loader {
   /// that a batch norm saw.
   void name_unexpected(auto is_of_own) {
     const sorted_names known = names([](const kept_tensor&) { return true; });
-    for (const auto& [entry, begin, end] : in_.entries) {
+    for (const auto& one : in_.entries) {
+      const file::tensor& entry = one.about;
       if (!known.has(entry.name) && (keeps_moments() || !is_of_own(entry.name)) &&
           !entry.name.ends_with(count_of_batches))
         fault(entry.name, "nothing", text_of(entry.shape));
@@ -230,7 +232,7 @@ class run_loader {
   void refuse_faults() const { detail::refuse_faults(path_, faults_, "the tensors of the program", before_moments); }
   /// Reports what was done with a tensor of the program.
   void report_on(const named_leaf& one, load_report& report) const {
-    const file::detail::entry* const there = in_.find(one.in_file);
+    const file::detail::part_entry* const there = in_.find(one.in_file);
     const bool is_there = there != nullptr;
     const auto wanted = one.extents_in_file();
     auto& list = !is_there                      ? report.not_in_file
@@ -291,7 +293,7 @@ class run_loader {
     std::byte* at = bytes_.get();
     for (pair& entry : found_) {
       const std::span bytes(at, entry.from->end - entry.from->begin);
-      in_.read_data(entry.from->begin, bytes);
+      in_.read(*entry.from, bytes);
       entry.read = entry.from->about;
       entry.read.bytes = bytes;
       at += bytes.size();
@@ -321,7 +323,7 @@ class run_loader {
 
   kept_run& run_;
   std::string path_;
-  file::detail::opened in_;
+  file::detail::opened_model in_;
   std::vector<pair> found_;
   std::unique_ptr<std::byte[]> bytes_;  ///< the bytes of all tensors in found_
   std::vector<tensor_fault> faults_;
