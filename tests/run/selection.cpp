@@ -5,12 +5,17 @@
 #include "cairn/cairn.hpp"
 #include "cairn/file/saving.hpp"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "run/folder.hpp"
+#include "run/hugging_face.hpp"
 
 using namespace cairn;
 
@@ -188,6 +193,33 @@ BOOST_AUTO_TEST_CASE(a_model_in_several_files_is_loaded) {
   const auto before = all_numbers(other);
   BOOST_CHECK_THROW(other.load(path, selection{.only = {"encoder"}}), file::format_error);
   BOOST_TEST(all_numbers(other) == before);
+}
+
+// tests/tools/exchange.py wrote the file with Hugging Face's GPT-2.
+BOOST_AUTO_TEST_CASE(gpt2_of_hugging_face_makes_the_same_logits) {
+  constexpr auto result = hugging_face::logits<2>;
+  const file::reader kept(kept_file("gpt2.safetensors"));
+  std::vector<float> tokens(12), expected(12 * 11);
+  file::copy_numbers(*kept.find("text"), std::span(tokens));
+  file::copy_numbers(*kept.find("logits"), std::span(expected));
+  program<mean(square(result))> step;
+  const load_report report =
+      step.load(kept_file("gpt2.safetensors"), selection{.except = {"text", "logits"}, .names = hugging_face::names});
+  BOOST_TEST(report.loaded.size() == kept.tensors().size() - 2);
+  BOOST_TEST(names_of(report.not_in_program) == (names{"logits", "text"}));
+  predictor<result> predict{step};
+  const auto found = predict(bind<"text">(std::vector<std::int32_t>(tokens.begin(), tokens.end())));
+  for (std::size_t i = 0; i < expected.size(); ++i) BOOST_TEST(std::abs(found.data()[i] - expected[i]) < 1e-5F);
+
+  const folder here;
+  step.save(here.path / "back.safetensors", selection{.names = hugging_face::names});
+  const file::reader back(here.path / "back.safetensors");
+  BOOST_TEST(back.tensors().size() == report.loaded.size());
+  for (const file::tensor& one : back.tensors()) {
+    const file::tensor& of_kept = *kept.find(one.name);
+    BOOST_TEST((one.shape == of_kept.shape), one.name);
+    BOOST_TEST(std::ranges::equal(one.bytes, of_kept.bytes), one.name);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(names_that_do_not_fit_are_refused) {
