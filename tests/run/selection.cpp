@@ -176,6 +176,27 @@ BOOST_AUTO_TEST_CASE(parts_are_saved_and_loaded_alone) {
   BOOST_TEST(all_numbers(other) == all_numbers(step));
 }
 
+BOOST_AUTO_TEST_CASE(a_predictor_needs_all_of_its_parameters) {
+  const folder here;
+  const std::string path = here.path / "run.safetensors";
+  initialized(1).save(path);
+  const auto said = [&](const auto& wanted) {
+    try {
+      predictor<logits> predict{path, wanted};
+    } catch (const mismatch_error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const std::string_view fault =
+      "\n  head.bias: expected a selection with this tensor, which the predictor needs, got none";
+  BOOST_TEST(said(selection{}) == "");
+  BOOST_TEST(has(said(selection{.except = {"head.bias"}}), fault));
+  BOOST_TEST(has(said(partly{"encoder"}), fault));
+  initialized(1).save(path, selection{.only = {"encoder"}});
+  BOOST_TEST(has(said(partly{}), "\n  head.bias: expected {2}, got nothing"));
+}
+
 BOOST_AUTO_TEST_CASE(a_model_in_several_files_is_loaded) {
   const folder here;
   tuned step = initialized(1), other = initialized(2);
@@ -210,6 +231,10 @@ BOOST_AUTO_TEST_CASE(gpt2_of_hugging_face_makes_the_same_logits) {
   predictor<result> predict{step};
   const auto found = predict(bind<"text">(std::vector<std::int32_t>(tokens.begin(), tokens.end())));
   for (std::size_t i = 0; i < expected.size(); ++i) BOOST_TEST(std::abs(found.data()[i] - expected[i]) < 1e-5F);
+
+  predictor<result> own{kept_file("gpt2.safetensors"), selection{.names = hugging_face::names}};
+  const auto of_own = own(bind<"text">(std::vector<std::int32_t>(tokens.begin(), tokens.end())));
+  BOOST_TEST(std::equal(found.data(), found.data() + found.size(), of_own.data()));
 
   const folder here;
   step.save(here.path / "back.safetensors", selection{.names = hugging_face::names});

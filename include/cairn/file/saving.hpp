@@ -150,10 +150,12 @@ class run_loader {
   /// Loads the tensors that are selected, and returns what it did.
   load_report some(named_leaves names) {
     faults_ = std::exchange(names.faults, {});
+    const bool is_predictor = run_.position == nullptr;
     std::vector<std::string> own;
     for (const named_leaf& one : names.leaves) {
       own.push_back(one.in_file);
-      if (one.is_selected) look_for(*one.leaf, one.in_file, names.is_required, one.is_transposed);
+      if (one.is_selected) look_for(*one.leaf, one.in_file, names.is_required || is_predictor, one.is_transposed);
+      else if (is_predictor) fault(one.leaf->name, "a selection with this tensor, which the predictor needs", "none");
     }
     const sorted_names known(std::move(own));
     load_report report;
@@ -161,8 +163,8 @@ class run_loader {
       const file::tensor& entry = one.about;
       if (known.has(entry.name) || is_moment(entry.name, known)) continue;
       report.not_in_program.push_back({{}, entry.name, {}, entry.shape});
-      const bool is_accepted = names.leaves_out(entry.name, entry.name) || names.accepts_others ||
-                               run_.position == nullptr || entry.name.ends_with(count_of_batches);
+      const bool is_accepted = names.leaves_out(entry.name, entry.name) || names.accepts_others || is_predictor ||
+                               entry.name.ends_with(count_of_batches);
       if (!is_accepted) fault(entry.name, "nothing", text_of(entry.shape));
     }
     names.check_except();
