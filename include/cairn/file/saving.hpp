@@ -90,6 +90,7 @@ inline void save_run(const kept_run& run, const std::string& path, file::metadat
 /// Saves the parameters and states that are selected. `texts` are written, too.
 inline void save_selection(const kept_run& run, const std::string& path, const selection& wanted,
                            file::metadata texts) {
+  if (!run.writes_files()) return;  // moments are not saved, so no process has a part of what is
   named_leaves names(run, wanted);
   names.check_except();
   refuse_faults(path, names.faults, "names that fit the program", before_moments);
@@ -105,7 +106,6 @@ inline void save_selection(const kept_run& run, const std::string& path, const s
   }
   texts[std::string(format_text)] = std::to_string(file_format);
   texts.try_emplace("format", "pt");
-  if (!run.writes_files()) return;
   // All transposed tensors share one memory, which holds the tensor that is written next.
   file::detail::write(path, tensors, texts, [&](const file::tensor& next) {
     const named_leaf& one = names.leaves[static_cast<std::size_t>(&next - tensors.data())];
