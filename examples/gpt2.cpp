@@ -38,12 +38,14 @@ constexpr std::string_view help = R"(gpt2 [arguments]: trains GPT-2 with 124 mil
   --data FILE   a text, whose bytes are the tokens (bible.txt); or GPT-2's tokens as an array of NumPy, FILE.npy:
                 numpy.save("FILE.npy", numpy.uint16(tiktoken.get_encoding("gpt2").encode(text)))
   --plain       trains without segments
-  --load FILE   starts with the weights of Hugging Face's model.safetensors; only for GPT-2's tokens
+  --load FILE   starts with the weights of Hugging Face's model.safetensors, or of the files of a
+                model.safetensors.index.json; only for GPT-2's tokens
+  --block NAME  the block of this file that is the model; GPT2LMHeadModel.save_pretrained calls it transformer
   --steps N     number of training steps (40)
 )";
 
 struct arguments {
-  std::string data = "bible.txt", weights = {};
+  std::string data = "bible.txt", weights = {}, block = {};
   bool plain = false, wants_help = false;
   int steps = 40;
 
@@ -59,6 +61,7 @@ struct arguments {
       else if (name == "--plain") plain = true;
       else if (name == "--data") data = value();
       else if (name == "--load") weights = value();
+      else if (name == "--block") block = value();
       else if (name == "--steps") steps = number(value());
       else throw std::invalid_argument("unknown argument " + std::string(name) + "; --help lists the arguments");
     }
@@ -78,9 +81,10 @@ template <class Step>
 void train(const arguments& given, std::span<const std::int32_t> tokens) {
   Step step;
   step.init(seed{1});
-  // Hugging Face's file also has masks, which cairn does not need. Therefore its parts are loaded by name.
+  // Hugging Face's file also has masks, which cairn does not need. With `only`, the file may have more than the program.
   if (!given.weights.empty()) {
-    for (const std::string_view part : {"wte", "wpe", "h", "ln_f"}) step.load(given.weights, partly{part});
+    const selection all{.only = {"*"}, .names = {{.name = "", .in_file = given.block}}};
+    std::printf("loaded %zu tensors\n", step.load(given.weights, all).loaded.size());
   }
   std::vector<double> milliseconds;
   for (std::int64_t epoch = 0; std::ssize(milliseconds) < given.steps; ++epoch) {

@@ -13,6 +13,9 @@
 // - `update<...>` or an optimizer got an object that is no rule. A rule may not sum in its `next`, unless it has
 //   the member `whole_tensor`, and its moments must have different names.
 // - An optimizer next to a program got a rule of whole tensors.
+// - A program is loaded or saved with a text behind the path, where a selection must stand.
+// - `update<...>` or an optimizer got an object that is no rule. A rule may not sum in its `next`, and its moments must
+//   have different names.
 
 #include "cairn/check/scan.hpp"
 #include "cairn/nn/convolution.hpp"
@@ -221,6 +224,18 @@ int main() {
   step.save(3);                  // wrong
   step.save("run.safetensors");  // right
   return step.value_and_grad() > 0 ? 0 : 1;
+}
+
+// case: wrong-arguments-selection
+// says: behind the path, `load` takes a selection or partly
+// shows: fact::given<char ?\[3\]>
+#include "cairn/cairn.hpp"
+#include "cairn/file/saving.hpp"
+constexpr auto loss = mean(square(input<"x", 4, 8> | nn::linear<"fc", 10>));
+
+inline void head_left_out(program<loss>& step) {
+  step.load("run.safetensors", "fc");                         // wrong
+  step.load("run.safetensors", selection{.except = {"fc"}});  // right
 }
 
 // case: wrong-arguments-program-copied

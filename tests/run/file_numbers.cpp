@@ -48,14 +48,38 @@ BOOST_AUTO_TEST_CASE(reads_all_of_bf16) {
   }
 }
 
+// The reference computes each number from its sign, exponent and precision.
+BOOST_AUTO_TEST_CASE(reads_all_of_f16) {
+  for (unsigned bits = 0; bits < 1U << 16; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const file::tensor one{"", file::dtype::f16, {}, std::as_bytes(std::span(&half, 1))};
+    const int exponent = static_cast<int>(bits >> 10 & 31U), precision = static_cast<int>(bits & 1023U);
+    double number = exponent == 0    ? std::ldexp(precision, -24)
+                    : exponent < 31  ? std::ldexp(1024 + precision, exponent - 25)
+                    : precision == 0 ? std::numeric_limits<double>::infinity()
+                                     : std::numeric_limits<double>::quiet_NaN();
+    if (bits >> 15 != 0) number = -number;
+    const double wide = numbers<double>(one)[0];
+    const float narrow = numbers<float>(one)[0];
+    const auto rounded = static_cast<float>(numbers<cairn::bf16>(one)[0]);
+    if (std::isnan(number)) {
+      BOOST_REQUIRE((std::isnan(wide) && std::isnan(narrow) && std::isnan(rounded)));
+      continue;
+    }
+    BOOST_REQUIRE(std::bit_cast<std::uint64_t>(wide) == std::bit_cast<std::uint64_t>(number));
+    BOOST_REQUIRE(std::bit_cast<std::uint32_t>(narrow) == std::bit_cast<std::uint32_t>(static_cast<float>(number)));
+    BOOST_REQUIRE(rounded == static_cast<float>(cairn::bf16(number)));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(wrong_counts_and_types_without_numbers_are_refused) {
   const std::array<std::byte, 8> bytes{};
   float number = 0;
   BOOST_CHECK_EXCEPTION(file::copy_numbers({"a", file::dtype::f32, {2}, bytes}, std::span(&number, 1)),
                         file::number_error, [](const auto& e) { return e.expected == "2 numbers" && e.actual == "1"; });
-  BOOST_CHECK_EXCEPTION(file::copy_numbers({"a", file::dtype::u64, {1}, bytes}, std::span(&number, 1)),
-                        file::number_error,
-                        [](const auto& e) { return e.expected == "F32, F64, BF16, I32 or I64" && e.actual == "U64"; });
+  BOOST_CHECK_EXCEPTION(
+      file::copy_numbers({"a", file::dtype::u64, {1}, bytes}, std::span(&number, 1)), file::number_error,
+      [](const auto& e) { return e.expected == "F32, F64, F16, BF16, I32 or I64" && e.actual == "U64"; });
 }
 
 template <class From>

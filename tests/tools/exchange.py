@@ -1,9 +1,11 @@
 #!/usr/bin/env -S python3 -B
 """Exchanges files between cairn and PyTorch's package safetensors, bit for bit. Modules of PyTorch must make the same
-predictions in both, loaded from the files of both: exchange.py [keep]
+predictions in both, loaded from the files of both. So must Hugging Face's GPT-2, whose names and layouts differ:
+exchange.py [keep]
 
-./dev test exchange runs the script, with the packages torch, numpy and safetensors of ./dev bench peers.
-keep     Writes the files of tests/kept that tests/run/safetensors.cpp and saving.cpp read. Those tests need no Python.
+./dev test exchange runs the script, with the packages torch, numpy, safetensors and transformers of ./dev bench peers.
+keep     Writes the files of tests/kept that tests/run/safetensors.cpp, saving.cpp and selection.cpp read. Those tests
+         need no Python.
 """
 
 import math
@@ -17,6 +19,7 @@ from pathlib import Path
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
+from transformers import GPT2Config, GPT2LMHeadModel
 
 top = Path(__file__).resolve().parents[2]
 kept = top / "tests/kept"
@@ -56,6 +59,28 @@ int main(int, char** arguments) {
   print();
   for (int i = 0; i < 3; ++i) step.train({.lr = 0.1}, bind<"x">(x));
   step.save(arguments[2]);
+  print();
+}
+"""
+# A program that loads GPT-2 from each file but the first, predicts, trains, saves in the first file, and predicts again.
+loads_gpt2 = """#include "run/hugging_face.hpp"
+#include <cstdio>
+using namespace cairn;
+constexpr auto result = hugging_face::logits<2>;
+int main(int count, char** arguments) {
+  std::vector<std::int32_t> text(12);
+  for (int i = 0; i < 12; ++i) text[i] = i * 5 % 11;
+  program<mean(square(result)), update<adamw_options{}>> step;
+  const auto print = [&] {
+    predictor<result> predict{step};
+    for (float y : predict(bind<"text">(text))) std::printf("%.9g ", y);
+  };
+  for (int i = 2; i < count; ++i) {
+    step.load(arguments[i], selection{.names = hugging_face::names});
+    print();
+  }
+  for (int i = 0; i < 3; ++i) step.train({.lr = 0.1}, bind<"text">(text));
+  step.save(arguments[1], selection{.names = hugging_face::names});
   print();
 }
 """
@@ -150,8 +175,39 @@ def compare_module(folder, name):
     return ""
 
 
+def gpt2():
+    """Returns a small GPT-2 and its tokens."""
+    torch.manual_seed(1)
+    made = GPT2LMHeadModel(GPT2Config(vocab_size=11, n_positions=6, n_embd=8, n_layer=2, n_head=2, initializer_range=0.5,
+                                      bos_token_id=None, eos_token_id=None))
+    for parameter in made.parameters():
+        parameter.data += 0.1 * torch.randn_like(parameter)  # also biases, which are 0 at first
+    return made.eval(), (torch.arange(12) * 5 % 11).reshape(2, 6)
+
+
+def compare_gpt2(folder):
+    """Returns where the logits of GPT-2 differ from cairn's, or an empty text."""
+    made, text = gpt2()
+    made.save_pretrained(folder / "whole")
+    made.save_pretrained(folder / "parts", max_shard_size="4KB")
+    back = folder / "back.safetensors"
+    program = build(folder / "loads_gpt2", loads_gpt2)
+    files = folder / "whole/model.safetensors", folder / "parts/model.safetensors.index.json"
+    said = subprocess.run([program, back, *files], check=True, text=True, capture_output=True).stdout
+    whole, parts, trained = torch.tensor([float(number) for number in said.split()]).reshape(3, *text.shape, 11)
+    if not torch.equal(whole, parts):
+        return "several files give other logits than one"
+    if (difference := (made(text).logits - whole).abs().max()) > 1e-5:
+        return f"the logits of the file differ by {difference}"
+    weights = {name.removeprefix("transformer."): tensor for name, tensor in load_file(back).items()}
+    made.transformer.load_state_dict(weights, strict=True)  # the head has the same weight as transformer.wte
+    if (difference := (made(text).logits - trained).abs().max()) > 1e-5:
+        return f"the logits of cairn's file differ by {difference}"
+    return ""
+
+
 def build(target, source):
-    command = ["g++", "-std=c++20", "-O1", "-Wno-psabi", f"-I{top}/include", "-x", "c++", "-", "-o", target, "-lz"]
+    command = ["g++", "-std=c++20", "-O1", "-Wno-psabi", f"-I{top}/include", f"-I{top}/tests", "-x", "c++", "-", "-o", target, "-lz"]
     subprocess.run(command, input=source, text=True, check=True)
     return target
 
@@ -162,9 +218,11 @@ def main():
         build(folder / "again", again)
         faults = {f"seed {seed}": fault for seed in range(files) if (fault := compare(folder, seed))}
         faults |= {name: fault for name in modules if (fault := compare_module(folder, name))}
+        if fault := compare_gpt2(folder):
+            faults["gpt2"] = fault
     for name, fault in faults.items():
         print(f"FAIL {name}: {fault}")
-    print(f"{files + len(modules) - len(faults)} passed, {len(faults)} failed")
+    print(f"{files + len(modules) + 1 - len(faults)} passed, {len(faults)} failed")
     sys.exit(bool(faults))
 
 
@@ -186,6 +244,9 @@ def keep():
     for name in modules:
         made, x = module(name)
         save_file(made.state_dict() | {"x": x, "result": made(x).detach().contiguous()}, kept / f"{name}.safetensors")
+    made, text = gpt2()
+    weights = {name: tensor for name, tensor in made.state_dict().items() if name != "lm_head.weight"}
+    save_file(weights | {"text": text, "logits": made(text).logits.detach()}, kept / "gpt2.safetensors")
     texts = {"a \"quoted\" name": "line\nline\ttab \\ \x01\x7f", "z": "", "é€": "𝄞"}
     order = [text.encode() for text in ('{"a', ',"z"', ',"é')]
     while True:  # the package writes the texts in a random order
@@ -193,7 +254,7 @@ def keep():
         places = [(kept / "names.safetensors").read_bytes().find(text) for text in order]
         if -1 not in places and places == sorted(places):
             break
-    for name in ("torch", "names", *modules):
+    for name in ("torch", "names", "gpt2", *modules):
         (kept / f"{name}.safetensors").chmod(0o644)
 
 

@@ -1,5 +1,5 @@
-// Reads the header of a safetensors file, and checks its JSON. nlohmann's parser reads the JSON. No other file of cairn
-// includes that parser.
+// Reads the header of a safetensors file, and checks its JSON. nlohmann's parser reads the JSON. Only this file and
+// index.hpp include that parser.
 #pragma once
 
 #include "cairn/file/errors.hpp"

@@ -5,8 +5,10 @@
 #include "cairn/file/errors.hpp"
 #include "cairn/file/tensor.hpp"
 
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -30,6 +32,25 @@ struct number_error : std::invalid_argument {
 
 namespace detail {
 
+/// The types whose elements are numbers here, for messages.
+inline constexpr std::string_view names_of_number_types = "F32, F64, F16, BF16, I32 or I64";
+
+/// A number of IEEE's binary16: a sign, 5 bits of exponent and 10 bits of precision. Every such number is a float.
+struct f16 {
+  std::uint16_t bits = 0;
+
+  template <std::floating_point Real>
+  constexpr explicit operator Real() const {
+    const std::uint32_t size = bits & 0x7fffU, precision = bits & 0x3ffU, sign = (bits & 0x8000U) << 16U;
+    const bool is_finite = size < 0x7c00U;
+    // A float has 13 more bits of precision, and its exponent is larger by 127 - 15.
+    const std::uint32_t normal = (size << 13U) + (127U - 15U) * 0x800000U;
+    const std::uint32_t small = std::bit_cast<std::uint32_t>(static_cast<float>(precision) * 0x1p-24F);
+    const std::uint32_t infinite = 0x7f800000U | precision << 13U;
+    return static_cast<Real>(std::bit_cast<float>(sign | (!is_finite ? infinite : size < 0x400U ? small : normal)));
+  }
+};
+
 /// Calls `with` with an element of the C++ type for `type`. Throws number_error if `size` bytes do not hold exactly
 /// `count` elements, or if the type has no numbers here.
 template <class F>
@@ -44,12 +65,14 @@ void with_element(dtype type, std::size_t size, std::size_t count, F with) {
       return with(double{});
     case dtype::bf16:
       return with(bf16{});
+    case dtype::f16:
+      return with(f16{});
     case dtype::i32:
       return with(std::int32_t{});
     case dtype::i64:
       return with(std::int64_t{});
     default:
-      refuse(number_error("F32, F64, BF16, I32 or I64", name_of(type)));
+      refuse(number_error(names_of_number_types, name_of(type)));
   }
 }
 
@@ -115,7 +138,8 @@ void read_numbers(dtype type, std::span<const std::byte> from, std::span<Real> t
 
 /// Returns true if elements of this type can be copied as numbers.
 constexpr bool has_numbers(dtype type) {
-  return type == dtype::f32 || type == dtype::f64 || type == dtype::bf16 || type == dtype::i32 || type == dtype::i64;
+  return type == dtype::f32 || type == dtype::f64 || type == dtype::f16 || type == dtype::bf16 || type == dtype::i32 ||
+         type == dtype::i64;
 }
 }  // namespace detail
 

@@ -28,27 +28,52 @@ namespace cairn::file {
 static_assert(std::endian::native == std::endian::little, "cairn: numbers in files are little-endian, and not turned");
 
 namespace detail {
+/// A file that is open for reading. Throws read_error if the system does not let the file be read. Throws format_error
+/// if there is no file, but a folder, a pipe or a device, and if the file becomes shorter while it is read.
+class input_file {
+ public:
+  explicit input_file(const std::string& path)
+      // Without O_NONBLOCK, opening a pipe would wait for a writer.
+      : path_(path), file_(path, O_RDONLY | O_NONBLOCK) {
+    struct stat about{};
+    if (!file_ || ::fstat(file_.number(), &about) != 0) refuse(read_error(path_, "a readable file", errno));
+    if (!S_ISREG(about.st_mode)) refuse(format_error(path_, "a file", "a folder, pipe or device"));
+    size_ = static_cast<std::uint64_t>(about.st_size);
+  }
+
+  std::uint64_t size() const { return size_; }
+  /// Fills `bytes` with the bytes of the file from byte `offset` on.
+  void read(std::uint64_t offset, std::span<std::byte> bytes) const {
+    const std::ptrdiff_t count = file_.read_at(offset, bytes);
+    if (count < 0) refuse(read_error(path_, "a readable file", errno));
+    if (count < std::ssize(bytes)) refuse(format_error(path_, "the file as long as it was", "an early end"));
+  }
+
+ private:
+  std::string path_;
+  descriptor file_;
+  std::uint64_t size_ = 0;
+};
+
 /// A safetensors file with a header that was read and checked. A tensor is read only when it is asked for, so memory
 /// and time grow only with the header.
 class opened {
  public:
   /// Opens the file, and reads and checks its header. Throws read_error, and throws format_error if the file breaks a
   /// rule of the format.
-  explicit opened(const std::string& path)
-      // Without O_NONBLOCK, opening a pipe would wait for a writer.
-      : path_(path), file_(path, O_RDONLY | O_NONBLOCK) {
-    const std::uint64_t size = size_of_file();
+  explicit opened(const std::string& path) : file_(path) {
     std::uint64_t length = 0;
-    if (size < sizeof length) refuse(format_error(path, "8 bytes, the length of a header", std::to_string(size)));
-    read(0, std::as_writable_bytes(std::span(&length, 1)));
-    data_size_ = size - sizeof length;
+    if (file_.size() < sizeof length)
+      refuse(format_error(path, "8 bytes, the length of a header", std::to_string(file_.size())));
+    file_.read(0, std::as_writable_bytes(std::span(&length, 1)));
+    data_size_ = file_.size() - sizeof length;
     check_header_length(path, length);
     if (length > data_size_)
       refuse(format_error(path, text_of({std::to_string(length), " bytes of header"}), std::to_string(data_size_)));
     data_size_ -= length;
     data_begin_ = sizeof length + length;
     std::string text(length, ' ');
-    read(sizeof length, std::as_writable_bytes(std::span(text)));
+    file_.read(sizeof length, std::as_writable_bytes(std::span(text)));
     header_reader header = checked_header(path, text, data_size_);
     entries = std::move(header.entries);
     metadata = std::move(header.metadata);
@@ -57,32 +82,12 @@ class opened {
   std::vector<entry> entries;  ///< sorted by name
   file::metadata metadata;
 
-  /// Returns the tensor with this name, or null if there is none.
-  const entry* find(std::string_view name) const {
-    const auto at = std::lower_bound(entries.begin(), entries.end(), name,
-                                     [](const entry& one, std::string_view wanted) { return one.about.name < wanted; });
-    return at != entries.end() && at->about.name == name ? &*at : nullptr;
-  }
   std::uint64_t data_size() const { return data_size_; }
-
   /// Fills `bytes` with the bytes of the tensors from byte `begin` on. Byte 0 is the first one after the header.
-  void read_data(std::uint64_t begin, std::span<std::byte> bytes) const { read(data_begin_ + begin, bytes); }
+  void read_data(std::uint64_t begin, std::span<std::byte> bytes) const { file_.read(data_begin_ + begin, bytes); }
 
  private:
-  std::uint64_t size_of_file() const {
-    struct stat about{};
-    if (!file_ || ::fstat(file_.number(), &about) != 0) refuse(read_error(path_, "a readable file", errno));
-    if (!S_ISREG(about.st_mode)) refuse(format_error(path_, "a file", "a folder, pipe or device"));
-    return static_cast<std::uint64_t>(about.st_size);
-  }
-  void read(std::uint64_t offset, std::span<std::byte> bytes) const {
-    const std::ptrdiff_t count = file_.read_at(offset, bytes);
-    if (count < 0) refuse(read_error(path_, "a readable file", errno));
-    if (count < std::ssize(bytes)) refuse(format_error(path_, "the file as long as it was", "an early end"));
-  }
-
-  std::string path_;
-  descriptor file_;
+  input_file file_;
   std::uint64_t data_begin_ = 0, data_size_ = 0;
 };
 }  // namespace detail

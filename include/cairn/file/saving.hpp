@@ -13,14 +13,15 @@
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
-#include "cairn/file/safetensors.hpp"
+#include "cairn/file/parts.hpp"
+#include "cairn/file/selection.hpp"
 #include "cairn/run/predictor.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -28,42 +29,18 @@
 
 namespace cairn {
 
-/// Thrown if the contents of a file do not fit the program. The message names tensors that are missing, that are not
-/// expected, or that have another shape. It names at most 20 of them, each with the shape that is expected and the
-/// shape that was found.
-struct mismatch_error : file::file_error {
-  using file::file_error::file_error;
-};
-
-/// Asks a program to load only a part of a file, for example a part of a model that was trained before. Moments, step
-/// counts and random numbers of the program stay as they are. There are four forms.
-/// - `partly{"encoder"}` loads the parameters and states of the block "encoder". The file must have all of them.
-/// - `partly{"encoder", "resnet"}` loads the block "encoder" from a block that the file calls "resnet".
-/// - `partly{"encoder", ""}` loads the block "encoder" from a file that holds only this block.
-/// - `partly{}` loads all parameters and states that both the program and the file have.
-struct partly {
-  std::string_view block = {};
-  std::string_view in_file = block;
-};
-
 namespace detail {
 
 inline constexpr std::string_view steps_text = "cairn.steps", seed_text = "cairn.seed",
                                   random_text = "cairn.random_step", exchanged_text = "cairn.exchanged",
-                                  format_text = "cairn.format", before_moments = "optimizer.";
+                                  format_text = "cairn.format", before_moments = "optimizer.",
+                                  count_of_batches = "num_batches_tracked";
 /// The format version of files of programs. It grows if a name or a text in these files gets another meaning. A file
 /// without `cairn.format` is of PyTorch or of cairn 0.1, and is read as version 1.
 inline constexpr int file_format = 1;
 
 inline std::string name_in_file(const kept_tensor& entry) {
   return entry.moment.empty() ? std::string(entry.name) : text_of({before_moments, entry.name, ".", entry.moment});
-}
-
-inline std::vector<std::int64_t> extents_of(const shape& s) { return {s.extent, s.extent + s.rank}; }
-inline std::string text_of(const std::vector<std::int64_t>& extents) {
-  std::string text = "{";
-  for (const std::int64_t n : extents) text += text_of({text.size() > 1 ? ", " : "", std::to_string(n)});
-  return text += '}';
 }
 
 /// Collects the tensors of a run from all processes, in the order of a file. Collects the rest of them at its end, even
@@ -89,14 +66,15 @@ class tensor_collector {
   std::size_t collected_ = 0;
 };
 
+inline file::dtype type_in_file(const kept_run& run, const kept_tensor& entry) {
+  if (entry.type == dtype::bf16) return file::dtype::bf16;
+  return run.real_bytes == sizeof(double) ? file::dtype::f64 : file::dtype::f32;
+}
 inline void save_run(const kept_run& run, const std::string& path, file::metadata texts) {
   std::vector<file::tensor> tensors;
-  const auto real = run.real_bytes == sizeof(double) ? file::dtype::f64 : file::dtype::f32;
   for (const kept_tensor& entry : run.tensors)
-    tensors.push_back({name_in_file(entry),
-                       entry.type == dtype::bf16 ? file::dtype::bf16 : real,
-                       extents_of(entry.extents),
-                       {run.at(entry), run.bytes(entry)}});
+    tensors.push_back(
+        {name_in_file(entry), type_in_file(run, entry), extents_of(entry.extents), {run.at(entry), run.bytes(entry)}});
   texts[std::string(format_text)] = std::to_string(file_format);
   texts[std::string(steps_text)] = std::to_string(run.position->steps);
   texts[std::string(seed_text)] = std::to_string(run.position->random.from.value);
@@ -109,23 +87,35 @@ inline void save_run(const kept_run& run, const std::string& path, file::metadat
   if (run.writes_files()) file::detail::write(path, tensors, texts, [&](const file::tensor& next) { collect(next); });
 }
 
-/// A set of names that can be searched.
-class sorted_names {
- public:
-  explicit sorted_names(std::vector<std::string> names) : names_(std::move(names)) { std::ranges::sort(names_); }
-
-  bool has(std::string_view name) const { return std::ranges::binary_search(names_, name, std::less<>{}); }
-  /// Returns true if one of the names is the name of a block around `name`.
-  bool has_block_of(std::string_view name) const {
-    for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
-      if (has(name.substr(0, dot))) return true;
-    }
-    return false;
+/// Saves the parameters and states that are selected. `texts` are written, too.
+inline void save_selection(const kept_run& run, const std::string& path, const selection& wanted,
+                           file::metadata texts) {
+  if (!run.writes_files()) return;  // moments are not saved, so no process has a part of what is
+  named_leaves names(run, wanted);
+  names.check_except();
+  refuse_faults(path, names.faults, "names that fit the program", before_moments);
+  std::erase_if(names.leaves, [](const named_leaf& one) { return !one.is_selected; });
+  std::size_t most_bytes = 0;
+  for (const named_leaf& one : names.leaves)
+    most_bytes = std::max(most_bytes, one.is_transposed * run.bytes(*one.leaf));
+  const auto transposed = std::make_unique_for_overwrite<std::byte[]>(most_bytes);
+  std::vector<file::tensor> tensors;
+  for (named_leaf& one : names.leaves) {
+    const std::byte* const from = one.is_transposed ? transposed.get() : run.at(*one.leaf);
+    tensors.push_back({one.in_file, type_in_file(run, *one.leaf), one.extents_in_file(), {from, run.bytes(*one.leaf)}});
   }
-
- private:
-  std::vector<std::string> names_;
-};
+  texts[std::string(format_text)] = std::to_string(file_format);
+  texts.try_emplace("format", "pt");
+  // All transposed tensors share one memory, which holds the tensor that is written next.
+  file::detail::write(path, tensors, texts, [&](const file::tensor& next) {
+    const named_leaf& one = names.leaves[static_cast<std::size_t>(&next - tensors.data())];
+    if (!one.is_transposed) return;
+    with_number_of(run, *one.leaf, [&]<class Number>(Number) {
+      transpose(reinterpret_cast<const Number*>(run.at(*one.leaf)), one.leaf->extents.extent[0],
+                one.leaf->extents.extent[1], reinterpret_cast<Number*>(transposed.get()));
+    });
+  });
+}
 
 /// Loads one file, in three steps: compares the names and shapes, reads and checks the numbers, and then changes the
 /// program. So if a file does not fit, the program has not changed.
@@ -136,15 +126,12 @@ class run_loader {
   /// Loads all parameters, states and moments, and returns the texts of the file.
   file::metadata all() {
     const sorted_names own = names([](const kept_tensor& entry) { return entry.moment.empty(); });
-    const auto is_moment = [&](std::string_view name) {
-      // A block may also have the name "optimizer".
-      return name.starts_with(before_moments) && !own.has(name) && own.has_block_of(name.substr(before_moments.size()));
-    };
-    const bool moments = std::ranges::any_of(in_.entries, is_moment, &name_of);
+    const auto is_of_own = [&](std::string_view name) { return is_moment(name, own); };
+    const bool moments = std::ranges::any_of(in_.entries, is_of_own, &name_of);
     for (const kept_tensor& entry : run_.tensors) {
       if (entry.moment.empty() || moments) look_for(entry, name_in_file(entry), true);
     }
-    if (run_.position != nullptr) name_unexpected(is_moment);
+    if (run_.position != nullptr) name_unexpected(is_of_own);
     read();
     const training_position position = position_in_file(moments);
     const std::string_view exchanged = exchanged_in_file(moments);
@@ -160,34 +147,49 @@ class run_loader {
     return std::move(in_.metadata);
   }
 
-  /// Loads the part that is wanted, and returns the texts of the file.
-  file::metadata part(const partly& wanted) {
-    const bool anything = wanted.block.empty() && wanted.in_file.empty();
-    for (const kept_tensor& entry : run_.tensors) {
-      if (!entry.moment.empty() || !(wanted.block.empty() || is_of_block(wanted.block, entry.name))) continue;
-      std::string_view rest = entry.name.substr(wanted.block.size());
-      if (rest.starts_with('.')) rest.remove_prefix(1);
-      const bool nested = !wanted.in_file.empty() && !rest.empty();
-      const std::string name = text_of({wanted.in_file, nested ? "." : "", rest});
-      look_for(entry, name, !anything);
+  /// Loads the tensors that are selected, and returns what it did.
+  load_report some(named_leaves names) {
+    faults_ = std::exchange(names.faults, {});
+    const bool is_predictor = run_.position == nullptr;
+    std::vector<std::string> own;
+    for (const named_leaf& one : names.leaves) {
+      own.push_back(one.in_file);
+      if (one.is_selected) look_for(*one.leaf, one.in_file, names.is_required || is_predictor, one.is_transposed);
+      else if (is_predictor) fault(one.leaf->name, "a selection with this tensor, which the predictor needs", "none");
     }
-    if (found_.empty() && faults_.empty()) faults_.push_back({std::string(wanted.block), "no tensor of such names"});
+    const sorted_names known(std::move(own));
+    load_report report;
+    for (const auto& one : in_.entries) {
+      const file::tensor& entry = one.about;
+      if (known.has(entry.name) || is_moment(entry.name, known)) continue;
+      report.not_in_program.push_back({{}, entry.name, {}, entry.shape});
+      const bool is_accepted = names.leaves_out(entry.name, entry.name) || names.accepts_others || is_predictor ||
+                               entry.name.ends_with(count_of_batches);
+      if (!is_accepted) fault(entry.name, "nothing", text_of(entry.shape));
+    }
+    names.check_except();
+    std::ranges::move(names.faults, std::back_inserter(faults_));
+    if (found_.empty() && faults_.empty()) fault("the selection", "at least one tensor", "none");
     read();
     copy();
-    return std::move(in_.metadata);
+    for (const named_leaf& one : names.leaves) report_on(one, report);
+    report.texts = std::move(in_.metadata);
+    return report;
   }
 
  private:
   struct pair {
     const kept_tensor* to;
-    const file::detail::entry* from;
+    const file::detail::part_entry* from;
+    bool is_transposed;
     file::tensor read = {};
   };
-  struct tensor_fault {
-    std::string name, fault;
-  };
 
-  static const std::string& name_of(const file::detail::entry& entry) { return entry.about.name; }
+  static const std::string& name_of(const file::detail::part_entry& entry) { return entry.about.name; }
+  /// Returns true if `name` is a moment of a tensor that is in `own`. A block may also have the name "optimizer".
+  static bool is_moment(std::string_view name, const sorted_names& own) {
+    return name.starts_with(before_moments) && !own.has(name) && own.has_block_of(name.substr(before_moments.size()));
+  }
   sorted_names names(auto is_wanted) const {
     std::vector<std::string> all;
     for (const kept_tensor& entry : run_.tensors) {
@@ -195,24 +197,26 @@ class run_loader {
     }
     return sorted_names(std::move(all));
   }
-  void look_for(const kept_tensor& entry, const std::string& name, bool required) {
-    const file::detail::entry* const there = in_.find(name);
+  void look_for(const kept_tensor& entry, const std::string& name, bool required, bool is_transposed = false) {
+    const file::detail::part_entry* const there = in_.find(name);
     if (there == nullptr && !required) return;
-    const auto wanted = extents_of(entry.extents);
+    auto wanted = extents_of(entry.extents);
+    if (is_transposed) std::ranges::reverse(wanted);
     if (there == nullptr) fault(name, text_of(wanted), "nothing");
     else if (there->about.shape != wanted) fault(name, text_of(wanted), text_of(there->about.shape));
     else if (!file::detail::has_numbers(there->about.type))
-      fault(name, "F32, F64, BF16, I32 or I64", file::detail::name_of(there->about.type));
-    else found_.push_back({&entry, there});
+      fault(name, file::detail::names_of_number_types, file::detail::name_of(there->about.type));
+    else found_.push_back({&entry, there, is_transposed});
   }
   /// Notes a fault for each tensor of the file that the program does not have. Two kinds of tensors are accepted
   /// although the program does not have them: moments, if the program keeps none, and PyTorch's count of the batches
   /// that a batch norm saw.
-  void name_unexpected(auto is_moment) {
+  void name_unexpected(auto is_of_own) {
     const sorted_names known = names([](const kept_tensor&) { return true; });
-    for (const auto& [entry, begin, end] : in_.entries) {
-      if (!known.has(entry.name) && (keeps_moments() || !is_moment(entry.name)) &&
-          !entry.name.ends_with("num_batches_tracked"))
+    for (const auto& one : in_.entries) {
+      const file::tensor& entry = one.about;
+      if (!known.has(entry.name) && (keeps_moments() || !is_of_own(entry.name)) &&
+          !entry.name.ends_with(count_of_batches))
         fault(entry.name, "nothing", text_of(entry.shape));
     }
   }
@@ -227,23 +231,18 @@ class run_loader {
       refuse(file::format_error(path_, text_of({"format version ", std::to_string(file_format), " or older"}),
                                 text_of({std::to_string(format), ", which a newer cairn reads"})));
   }
-  void refuse_faults() const {
-    if (!faults_.empty()) refuse(mismatch_error(path_, "the tensors of the program", told_faults()));
-  }
-  /// Returns the text of a message with at most 20 faults. It leaves out moments of parameters that do not fit either.
-  std::string told_faults() const {
-    constexpr int most = 20;
-    std::vector<std::string> all;
-    for (const tensor_fault& f : faults_) all.push_back(f.name);
-    const sorted_names named(std::move(all));
-    std::string text = "others:";
-    int count = 0;
-    for (const auto& [name, fault] : faults_) {
-      if (name.starts_with(before_moments) && named.has_block_of(name.substr(before_moments.size()))) continue;
-      if (++count <= most) text += text_of({"\n  ", file::detail::printable(name), ": ", fault});
-    }
-    if (count > most) text += text_of({"\n  and ", std::to_string(count - most), " more"});
-    return text;
+  void refuse_faults() const { detail::refuse_faults(path_, faults_, "the tensors of the program", before_moments); }
+  /// Reports what was done with a tensor of the program.
+  void report_on(const named_leaf& one, load_report& report) const {
+    const file::detail::part_entry* const there = in_.find(one.in_file);
+    const bool is_there = there != nullptr;
+    const auto wanted = one.extents_in_file();
+    auto& list = !is_there                      ? report.not_in_file
+                 : one.is_selected              ? report.loaded
+                 : there->about.shape != wanted ? report.other_shape
+                                                : report.left_out;
+    list.push_back({std::string(one.leaf->name), one.in_file, extents_of(one.leaf->extents),
+                    is_there ? there->about.shape : std::vector<std::int64_t>()});
   }
   /// Returns the position in the training at which the file was saved. There are two exceptions.
   /// - If the file has no seed or no random step, the program keeps its own.
@@ -296,11 +295,11 @@ class run_loader {
     std::byte* at = bytes_.get();
     for (pair& entry : found_) {
       const std::span bytes(at, entry.from->end - entry.from->begin);
-      in_.read_data(entry.from->begin, bytes);
+      in_.read(*entry.from, bytes);
       entry.read = entry.from->about;
       entry.read.bytes = bytes;
       at += bytes.size();
-      with_number_of(*entry.to, [&]<class Number>(Number) {
+      with_number_of(run_, *entry.to, [&]<class Number>(Number) {
         const double beyond = file::detail::first_out_of_range<Number>(entry.read.type, bytes, run_.count(*entry.to));
         if (beyond != 0)
           fault(entry.read.name, file::detail::expected_numbers<Number>(), file::detail::digits_of(beyond));
@@ -310,22 +309,23 @@ class run_loader {
   }
   void copy() const {
     for (const pair& entry : found_) {
-      with_number_of(*entry.to, [&]<class Number>(Number) {
-        file::copy_numbers(entry.read, std::span(reinterpret_cast<Number*>(run_.at(*entry.to)), run_.count(*entry.to)));
+      with_number_of(run_, *entry.to, [&]<class Number>(Number) {
+        const std::span to(reinterpret_cast<Number*>(run_.at(*entry.to)), run_.count(*entry.to));
+        if (entry.is_transposed) {
+          std::vector<Number> numbers(to.size());
+          file::copy_numbers(entry.read, std::span(numbers));
+          transpose(numbers.data(), entry.read.shape[0], entry.read.shape[1], to.data());
+        } else {
+          file::copy_numbers(entry.read, to);
+        }
       });
       run_.keep(*entry.to);
     }
   }
-  /// Calls `use` with a number of the type in which the program stores the tensor.
-  void with_number_of(const kept_tensor& entry, auto use) const {
-    if (entry.type == dtype::bf16) use(bf16{});
-    else if (run_.real_bytes == sizeof(double)) use(double{});
-    else use(float{});
-  }
 
   kept_run& run_;
   std::string path_;
-  file::detail::opened in_;
+  file::detail::opened_model in_;
   std::vector<pair> found_;
   std::unique_ptr<std::byte[]> bytes_;  ///< the bytes of all tensors in found_
   std::vector<tensor_fault> faults_;
@@ -345,6 +345,8 @@ std::string fault_in_saving(auto save) {
     save();
   } catch (const file::write_error& error) {
     return text('w', error.reason, error);
+  } catch (const mismatch_error& error) {
+    return text('m', 0, error);
   } catch (const file::format_error& error) {
     return text('f', 0, error);
   }
@@ -355,7 +357,7 @@ std::string fault_in_saving(auto save) {
 }
 inline void throw_saved_fault(std::string_view text) {
   if (text.empty()) return;
-  const bool is_write_error = text.front() == 'w';
+  const char kind = text.front();
   std::string_view parts[4];
   for (std::string_view& part : parts) {
     part = text.substr(0, text.find('\0'));
@@ -364,7 +366,8 @@ inline void throw_saved_fault(std::string_view text) {
   const auto& [reason, path, expected, actual] = parts;
   int number = 0;
   std::from_chars(reason.data() + 1, reason.data() + reason.size(), number);
-  if (is_write_error) refuse(file::write_error(path, expected, number, actual));
+  if (kind == 'm') refuse(mismatch_error(path, expected, actual));
+  if (kind == 'w') refuse(file::write_error(path, expected, number, actual));
   refuse(file::format_error(path, expected, actual));
 }
 
@@ -376,8 +379,14 @@ struct kept_files {
     save_run(run, path, std::move(texts));
   }
   static file::metadata load(kept_run& run, const std::string& path) { return run_loader(run, path).all(); }
-  static file::metadata load(kept_run& run, const std::string& path, const partly& wanted) {
-    return run_loader(run, path).part(wanted);
+  static void save(const kept_run& run, const std::string& path, const selection& wanted, file::metadata texts = {}) {
+    save_selection(run, path, wanted, std::move(texts));
+  }
+  static load_report load(kept_run& run, const std::string& path, const selection& wanted) {
+    return run_loader(run, path).some(named_leaves(run, wanted));
+  }
+  static load_report load(kept_run& run, const std::string& path, const partly& wanted) {
+    return run_loader(run, path).some(named_leaves(run, wanted));
   }
 };
 

@@ -474,6 +474,9 @@ struct files_not_included { template <class Silent, class... Facts> struct found
   "cairn [files-not-included]: programs are saved and loaded by a header that cairn.hpp leaves out: #include <cairn/file/saving.hpp>"); } }; };
 struct no_path { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a program is saved to and loaded from the path of a file: step.save(\"run.safetensors\")"); } }; };
+struct no_selection { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: behind the path, `load` takes a selection or partly: step.load(\"f\", selection{.except = {\"fc\"}}), "
+  "and `save` a selection, texts of type file::metadata, or both in this order"); } }; };
 struct no_moment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-update]: the rule by which this parameter is updated, if any, keeps no moment of this name; it says which in `moments`"); } }; };
 struct no_update { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

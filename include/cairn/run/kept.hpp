@@ -86,5 +86,25 @@ constexpr auto problem_of_files() {
   else if constexpr (requires { sizeof(kept_files<Path>); }) return sound{};
   else return mistake<misuse::files_not_included, top_scope, fact::operation<"save, load">>{};
 }
+/// Returns the mistake of saving with these arguments behind the path, or sound.
+template <class Path, class... More>
+constexpr auto problem_of_saving() {
+  if constexpr (!std::same_as<decltype(problem_of_files<Path>()), sound>) return problem_of_files<Path>();
+  else if constexpr (requires(const kept_run& run, const Path& path, const More&... more) {
+                       kept_files<Path>::save(run, path, more...);
+                     })
+    return sound{};
+  else return mistake<misuse::no_selection, top_scope, fact::given<More>...>{};
+}
+/// Returns the mistake of loading with these arguments behind the path, or sound.
+template <class Path, class... More>
+constexpr auto problem_of_loading() {
+  if constexpr (!std::same_as<decltype(problem_of_files<Path>()), sound>) return problem_of_files<Path>();
+  else if constexpr (requires(kept_run& run, const Path& path, const More&... more) {
+                       kept_files<Path>::load(run, path, more...);
+                     })
+    return sound{};
+  else return mistake<misuse::no_selection, top_scope, fact::given<More>...>{};
+}
 
 }  // namespace cairn::detail

@@ -54,19 +54,21 @@ class predictor {
 
   /// Reads parameters and states of its own from a file that a program saved or that PyTorch wrote. Example:
   /// `predictor<logits> predict{"run.safetensors"}`
-  /// cairn/file/saving.hpp describes the files and must be included. Allocates memory().parameter_bytes bytes more.
-  /// Throws file::file_error. If tensors do not fit, throws mismatch_error.
-  template <class Path>
+  /// cairn/file/saving.hpp describes the files and must be included. With a `selection`, the file may have other names.
+  /// Allocates memory().parameter_bytes bytes more. Throws file::file_error. If tensors do not fit, throws
+  /// mismatch_error.
+  template <class Path, class... Names>
     requires std::convertible_to<const Path&, std::string>
-  explicit predictor(const Path& path) : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {
-    using problem = decltype(detail::problem_of_files<Path>());
+  explicit predictor(const Path& path, const Names&... names)
+      : memory_(bytes_needed + static_cast<std::size_t>(memory().parameter_bytes)) {
+    using problem = decltype(detail::problem_of_loading<Path, Names...>());
     static_assert(lang::report_of<problem>{}.shown);
     set_addresses();
     machine_.set_leaf_addresses(memory_.data() + bytes_needed);
     found_written_ = true;
     if constexpr (std::same_as<problem, lang::sound>) {
       detail::kept_run run{detail::kept_tensors<compiled>, machine_.bases(), sizeof(real_type), nullptr, {}};
-      detail::kept_files<Path>::load(run, path);
+      detail::kept_files<Path>::load(run, path, names...);
     }
   }
 

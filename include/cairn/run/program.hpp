@@ -579,9 +579,10 @@ class program {
   /// compare what all of them keep, and end if it differs. Rank 0 then writes the file, and all processes wait until it
   /// is written. If it cannot be written, all of them throw the exception of rank 0. Throws program_error if a program
   /// that shares the memory has exchanged moments that this program does not have.
-  template <class Path>
-  void save(const Path& path, const auto&... texts) {
-    using problem = decltype(detail::problem_of_files<Path>());
+  /// Before the texts, a `selection` may stand, to save only parameters and states, some of them, or under other names.
+  template <class Path, class... Texts>
+  void save(const Path& path, const Texts&... texts) {
+    using problem = decltype(detail::problem_of_saving<Path, Texts...>());
     static_assert(lang::report_of<problem>{}.shown);
     check_usable();
     checked_machine();
@@ -603,13 +604,13 @@ class program {
     }
   }
   /// Reads a file that `save` wrote, and returns the texts in the file. Also reads parameters and states from a file
-  /// that PyTorch wrote. With partly{"encoder"}, reads only the parameters and states of this block. Throws
-  /// file::file_error. If tensors do not fit, throws mismatch_error, which names all of them. Throws
-  /// program_error if a program that shares the memory has exchanged moments that this program does not have. After an
-  /// exception nothing has changed.
-  template <class Path>
-  auto load(const Path& path, const auto&... part) {
-    using problem = decltype(detail::problem_of_files<Path>());
+  /// that PyTorch wrote. With partly{"encoder"} or a `selection`, reads only the parameters and states that it names, and
+  /// returns a load_report. Throws file::file_error. If tensors do not fit, throws mismatch_error, which names all of
+  /// them. Throws program_error if a program that shares the memory has exchanged moments that this program does not
+  /// have. After an exception nothing has changed.
+  template <class Path, class... Part>
+  auto load(const Path& path, const Part&... part) {
+    using problem = decltype(detail::problem_of_loading<Path, Part...>());
     static_assert(lang::report_of<problem>{}.shown);
     memory_.check();
     if constexpr (std::same_as<problem, lang::sound>) {

@@ -205,11 +205,11 @@ class program_stand_in {
   static void check_exchange(std::string_view) {}
   void exchange(std::string_view) {}
   void save(const auto&, const auto&...) {}
-  /// Returns no texts. If cairn/file/saving.hpp is included, the result has the same type as the texts of a real
+  /// Returns no texts. If cairn/file/saving.hpp is included, the result has the same type as the result of a real
   /// `load`.
-  template <class Path>
-  auto load(const Path& path, const auto&... part) {
-    if constexpr (std::same_as<decltype(problem_of_files<Path>()), sound>)
+  template <class Path, class... Part>
+  auto load(const Path& path, const Part&... part) {
+    if constexpr (std::same_as<decltype(problem_of_loading<Path, Part...>()), sound>)
       return decltype(kept_files<Path>::load(std::declval<kept_run&>(), path, part...)){};
   }
   std::span<parameter_type> parameters() const { return {}; }
