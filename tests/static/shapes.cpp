@@ -16,6 +16,7 @@
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/cumsum.hpp"
 #include "cairn/op/expand.hpp"
+#include "cairn/op/linear_system.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/matmul.hpp"
 #include "cairn/op/measure.hpp"

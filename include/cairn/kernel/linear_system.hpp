@@ -11,8 +11,8 @@
 
 namespace cairn::kernels {
 
-/// Solves a x = b for a matrix a {n, n}. x {n, columns} holds b before the call. The decomposition takes the place of a.
-/// In each column, the row with the largest number becomes the pivot.
+/// Solves a x = b for a matrix a {n, n}. Before the call, x {n, columns} holds b. The decomposition takes the place of
+/// a. In each column, the row with the largest number becomes the pivot.
 template <class Real>
 [[gnu::noinline]] void solve_one(Real* a, Real* x, int n, int columns) {
   for (int k = 0; k < n; ++k) {

@@ -104,6 +104,10 @@ struct initial {
 
   /// Returns this start, or `other` if this start is unspecified.
   constexpr initial or_else(const initial& other) const { return drawn == law::unspecified ? other : *this; }
+  /// Returns true if normal numbers are drawn.
+  constexpr bool is_normal() const {
+    return drawn == law::normal || drawn == law::truncated_normal || drawn == law::orthogonal;
+  }
   /// Returns true if the start depends on the rows and columns of a matrix, which a vector does not have.
   constexpr bool needs_matrix() const { return over != fans::none || drawn == law::orthogonal; }
   /// Returns how a parameter of this shape starts: computes `width` from the fans.

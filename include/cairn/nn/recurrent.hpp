@@ -241,8 +241,8 @@ struct recurrent_layer : lang::layer_base {
 /// what the last of num_layers layers computes in each time step.
 ///
 /// States in the beginning are zeros. They can be given instead: `auto [ys, h] = nn::rnn<"n", 64>(x, h0)`. The initial
-/// states h0 and the final states h are {num_layers, N, Hidden}. If the layers are bidirectional, the results are {N, T,
-/// 2 Hidden} and the states are {2 num_layers, N, Hidden}: for each layer the forward direction, then the reverse one.
+/// states h0 and the final states h are {num_layers, N, Hidden}. If the layers are bidirectional, the results are
+/// {N, T, 2 Hidden} and the states are {2 num_layers, N, Hidden}: for each layer first the forward direction.
 ///
 /// Parameters have the names and the initialization of nn.RNN(batch_first=True): `Name.weight_ih_l0`,
 /// `Name.weight_hh_l0`, `Name.bias_ih_l0`, `Name.bias_hh_l0`, and the same for each further layer. The names of the

@@ -33,15 +33,19 @@ inline double draw_normal(random_sequence& draw) {
   const double radius = std::sqrt(-2 * std::log(1 - random()));
   return radius * std::cos(2 * std::numbers::pi * random());
 }
-/// Draws one number of a parameter. For an orthogonal matrix, it is a number of the matrix of which it is made.
-inline double draw_initial(const initial& start, random_sequence& draw) {
-  using enum initial::law;
-  if (start.drawn == constant) return start.fill;
-  if (start.drawn == uniform || start.drawn == unspecified)
-    return (2 * static_cast<double>(cairn::uniform(draw())) - 1) * start.width;
-  double number = draw_normal(draw);
-  while (start.drawn == truncated_normal && std::abs(number) > 2) number = draw_normal(draw);
-  return start.width * number;
+/// Draws one number of a parameter. For an orthogonal matrix, it is a number of the matrix of which it is made. Programs
+/// whose parameters need no normal numbers do not contain the code that draws them: they set Normal to false.
+template <bool Normal = true>
+double draw_initial(const initial& start, random_sequence& draw) {
+  if (start.drawn == initial::law::constant) return start.fill;
+  if constexpr (Normal) {
+    if (start.is_normal()) {
+      double number = draw_normal(draw);
+      while (start.drawn == initial::law::truncated_normal && std::abs(number) > 2) number = draw_normal(draw);
+      return start.width * number;
+    }
+  }
+  return (2 * static_cast<double>(uniform(draw())) - 1) * start.width;
 }
 
 /// The facts about a leaf that are needed at run time.
@@ -104,10 +108,17 @@ class machine {
     return out;
   }();
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
-  /// True if a parameter starts as an orthogonal matrix. Programs without one do not contain the code that draws it.
+  /// True if a parameter starts as an orthogonal matrix, or with normal numbers. Programs without such parameters do not
+  /// contain the code that draws them.
   static constexpr bool draws_orthogonal = [] {
-    for (int i = 0; i < leaf_count; ++i) {
-      if (leaf(i).start.drawn == initial::law::orthogonal) return true;
+    for (const runtime_leaf& leaf : leaves) {
+      if (leaf.start.drawn == initial::law::orthogonal) return true;
+    }
+    return false;
+  }();
+  static constexpr bool draws_normal = [] {
+    for (const runtime_leaf& leaf : leaves) {
+      if (leaf.start.is_normal()) return true;
     }
     return false;
   }();

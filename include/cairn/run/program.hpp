@@ -824,7 +824,8 @@ class program {
       numbers[at] = static_cast<Number>(static_cast<real_type>(number) + real_type{0});
     };
     if (leaf.start.drawn != initial::law::orthogonal) {
-      for (std::int64_t at = 0; at < leaf.count; ++at) write(at, detail::draw_initial(leaf.start, draw));
+      for (std::int64_t at = 0; at < leaf.count; ++at)
+        write(at, detail::draw_initial<machine::draws_normal>(leaf.start, draw));
     } else if constexpr (machine::draws_orthogonal) {
       const auto matrix = detail::draw_orthogonal<double>(leaf.first_extent, leaf.count / leaf.first_extent, draw);
       for (std::int64_t at = 0; at < leaf.count; ++at)
