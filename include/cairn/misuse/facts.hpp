@@ -24,6 +24,10 @@ template <int N>
 struct parts;
 template <std::int64_t... Extents>
 struct extents;
+template <fixed_string Text>
+struct letters;
+template <char Letter>
+struct letter;
 template <int Extent, int Stride, int Padding>
 struct window;
 template <int N>
