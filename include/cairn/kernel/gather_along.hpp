@@ -1,4 +1,4 @@
-// Reads elements of a table at indices along an axis, and adds elements to a table at such indices. Elements that
+// Reads elements of a table at indices along an axis, and adds elements to a table at indices along an axis. Elements that
 // differ only in their position along the axis are a column of the table.
 #pragma once
 

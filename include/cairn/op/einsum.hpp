@@ -1,4 +1,4 @@
-// Products of two tensors whose axes are named by letters.
+// Products of two tensors with a letter for each axis.
 #pragma once
 
 #include "cairn/op/matmul.hpp"
@@ -35,7 +35,7 @@ struct axis_letters {
   friend constexpr bool operator==(const axis_letters&, const axis_letters&) = default;
 };
 
-/// What a text such as "ij,jk->ik" says: the letters of two operands and of the result.
+/// The letters of two arguments and of their product, read from a text like "ij,jk->ik".
 struct einsum_text {
   enum fault : std::uint8_t { none, characters, repeated, unknown, too_many };
 
@@ -110,8 +110,8 @@ struct lettered {
 ///
 /// The elements are multiplied if no letter is contracted, or if both arguments have the same letters. Otherwise the
 /// product is a matrix product for each index of the shared letters. The rows are the other letters of the first
-/// argument, and the columns are those of the second argument. A matrix product can contract the rows or the columns of
-/// each argument, so most orders of the letters need no transposition.
+/// argument, and the columns are the other letters of the second argument. A matrix product can contract the rows or
+/// the columns of each argument, so most orders of the letters need no transposition.
 template <axis_letters Out, class A, class B>
 struct einsum_product {
   static constexpr axis_letters a = A::letters, b = B::letters;
@@ -211,7 +211,7 @@ struct einsum_form<Text> : form_of_two<"einsum"> {
   }
 };
 
-/// Computes a product of two tensors whose axes are named by letters, as torch.einsum does:
+/// Computes a product of two tensors with a letter for each axis, as torch.einsum does:
 /// `einsum<"bij,bjk->bik">(a, b)`. Axes with the same letter are multiplied element by element. Letters that are not in
 /// the result are summed over. A sum over letters of both tensors is a matrix product, unless all letters are in both.
 /// Rejects: a letter twice in one tensor; a letter of the result that no tensor has; different extents of one letter;
