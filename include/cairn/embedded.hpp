@@ -28,6 +28,7 @@
 #include "cairn/op/cumsum.hpp"
 #include "cairn/op/sort.hpp"
 #include "cairn/op/matmul.hpp"
+#include "cairn/op/einsum.hpp"
 #include "cairn/op/linear_system.hpp"
 #include "cairn/op/convolution.hpp"
 #include "cairn/op/softmax.hpp"

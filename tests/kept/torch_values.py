@@ -113,6 +113,12 @@ case("running_sums", lambda a, b: a.cumsum(1) * b.square().cumsum(-2), a=(3, 5),
 positions = torch.tensor([[1, 0, 1, 1], [4, 4, 0, 2], [3, 1, 0, 3]])
 case("along_an_axis", lambda a, v, b: a.gather(-1, positions) * v +
      (a.scatter_add(1, positions, v.square()) * b).sum(), a=(3, 5), v=(3, 4), b=(3, 5))
+case("einsums", lambda a, b, c, d: torch.einsum("bij,bjk->bik", a, b) * torch.einsum("bij,jk->bik", a, c) +
+     torch.einsum("bij,kl->bil", a, c) + torch.einsum("ji,j->i", c, d) +
+     torch.einsum("bij,bji->", a, b) * torch.einsum("bij,bji->bi", a, b).unsqueeze(-1) +
+     torch.einsum("bji,bkj->bik", a, b).square().sum() + (torch.einsum("bij,bjk->kbi", a, b) ** 3).sum() +
+     torch.einsum("i,jkl->klij", d, b).square().mean() + torch.einsum(",k->k", d.sum(), c.mean(0)),
+     a=(2, 3, 4), b=(2, 4, 3), c=(4, 3), d=(4,))
 case("losses", lambda a, b: F.l1_loss(a, b) + 2 * F.huber_loss(3 * a, b, delta=0.7) + 3 * F.huber_loss(a, b) +
      F.binary_cross_entropy_with_logits(9 * a, b.square()), a=(3, 5), b=(3, 5))
 

@@ -28,6 +28,7 @@
 #include "cairn/nn/recurrent.hpp"
 #include "cairn/nn/transformer.hpp"
 #include "cairn/op/cumsum.hpp"
+#include "cairn/op/einsum.hpp"
 #include "cairn/op/expand.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/loss.hpp"
@@ -440,6 +441,14 @@ constexpr auto loss = cross_entropy(input<"x", 8, 16> | model, labels<"y", 4, 8>
 constexpr int axis = 2;  // wrong
 constexpr int axis = 1;  // right
 constexpr auto loss = sum(cumsum<axis>(input<"x", 4, 6>));
+
+// case: shape-mismatch-einsum
+// says: einsum has a letter for each axis, and axes with the same letter have equal extents
+// shows: operation<cairn::fixed_string<7>\{"einsum"\}, float ?\[3\]\[5\], float ?\[4\]\[6\]>
+// shows: letters<cairn::fixed_string<10>\{"ij,jk->ik"\}>
+constexpr int inner = 5;  // wrong
+constexpr int inner = 4;  // right
+constexpr auto loss = sum(einsum<"ij,jk->ik">(input<"x", 3, inner>, input<"y", 4, 6>));
 
 // case: shape-mismatch-extents-linear
 // says: a tensor has at most 6 extents, each a positive constant below 2\^31, that of the batch too

@@ -24,6 +24,7 @@
 #include "cairn/nn/pool.hpp"
 #include "cairn/nn/recurrent.hpp"
 #include "cairn/nn/transformer.hpp"
+#include "cairn/op/einsum.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/placed.hpp"
@@ -1019,6 +1020,36 @@ constexpr auto x = input<"x", 8, 16>;
 constexpr auto y = concatenate(x, exp(x), 1);  // wrong
 constexpr auto y = concatenate<1>(x, exp(x));  // right
 constexpr auto loss = sum(y);
+
+// case: wrong-arguments-einsum-letter
+// says: each letter of the result of einsum is a letter of an argument
+// shows: operation<cairn::fixed_string<7>\{"einsum"\}, float ?\[3\]\[4\], float ?\[4\]\[6\]>
+// shows: letters<cairn::fixed_string<10>\{"ij,jk->il"\}>, .*letter<'l'>
+constexpr auto x = input<"x", 3, 4>;
+constexpr auto y = input<"y", 4, 6>;
+constexpr auto product = einsum<"ij,jk->il">(x, y);  // wrong
+constexpr auto product = einsum<"ij,jk->ik">(x, y);  // right
+constexpr auto loss = sum(product);
+
+// case: wrong-arguments-einsum-twice
+// says: einsum gives each axis of a tensor a letter of its own
+// shows: operation<cairn::fixed_string<7>\{"einsum"\}, float ?\[4\]\[4\], float ?\[4\]\[6\]>
+// shows: letters<cairn::fixed_string<10>\{"jj,jk->jk"\}>, .*letter<'j'>
+constexpr auto x = input<"x", 4, 4>;
+constexpr auto y = input<"y", 4, 6>;
+constexpr auto product = einsum<"jj,jk->jk">(x, y);  // wrong
+constexpr auto product = einsum<"ij,jk->ik">(x, y);  // right
+constexpr auto loss = sum(product);
+
+// case: wrong-arguments-einsum
+// says: einsum<"bij,bjk->bik">\(a, b\) has letters alone
+// shows: operation<cairn::fixed_string<7>\{"einsum"\}, float ?\[3\]\[4\], float ?\[4\]\[6\]>
+// shows: letters<cairn::fixed_string<14>\{"\.\.\.j,jk->\.\.\.k"\}>
+constexpr auto x = input<"x", 3, 4>;
+constexpr auto y = input<"y", 4, 6>;
+constexpr auto product = einsum<"...j,jk->...k">(x, y);  // wrong
+constexpr auto product = einsum<"ij,jk->ik">(x, y);      // right
+constexpr auto loss = sum(product);
 
 // case: wrong-arguments-gather-axis
 // says: axes and extents are template arguments

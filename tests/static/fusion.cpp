@@ -7,6 +7,7 @@
 #include "cairn/op/attention.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/concatenate.hpp"
+#include "cairn/op/einsum.hpp"
 #include "cairn/op/loss.hpp"
 #include "cairn/op/matmul.hpp"
 #include "cairn/op/sort.hpp"
@@ -81,6 +82,22 @@ static_assert(steps_of<exp(x) + softmax(y) * tanh(x)> == "softmax [exp tanh mul 
 
 // ---- One plan step sorts and computes the positions.
 static_assert(steps_of<sort<-1>(x) * as_real(argsort<-1>(x))> == "sort [as mul]");
+
+// ---- A sum over letters of both arguments is a matrix product, which reads most orders of the axes in place. Products of
+// equal letters, and products without a sum, are elementwise.
+template <int... Extents>
+constexpr auto u = input<"u", Extents...>;
+template <int... Extents>
+constexpr auto v = input<"v", Extents...>;
+static_assert(steps_of<einsum<"bij,bkj->bik">(u<2, 3, 4>, v<2, 5, 4>)> == "matmul");
+static_assert(steps_of<einsum<"bij,jk->bik">(u<2, 3, 4>, v<4, 5>)> == "matmul");
+static_assert(steps_of<einsum<"ij,jk->ki">(u<3, 4>, v<4, 5>)> == "matmul");
+static_assert(steps_of<einsum<"ji,jk->ik">(u<4, 3>, v<4, 5>)> == "matmul");
+static_assert(steps_of<einsum<"i,ij->j">(u<3>, v<3, 4>)> == "matmul");
+static_assert(steps_of<einsum<"bqhd,bkhd->bhqk">(u<2, 3, 4, 5>, v<2, 6, 4, 5>)> == "transpose transpose matmul");
+static_assert(steps_of<einsum<"ijk,jl->il">(u<3, 4, 5>, v<4, 6>)> == "sum matmul");
+static_assert(steps_of<einsum<"bi,bi->b">(u<2, 3>, v<2, 3>)> == "[mul sum]");
+static_assert(steps_of<einsum<"i,j->ij">(u<3>, v<4>)> == "[mul]");
 
 // ---- A product hands its tiles to the fused loop that reads the product first. Elementwise operations that are open
 // before the product and do not read it join this fused loop, unless the shapes differ.

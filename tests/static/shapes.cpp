@@ -15,6 +15,7 @@
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/cumsum.hpp"
+#include "cairn/op/einsum.hpp"
 #include "cairn/op/expand.hpp"
 #include "cairn/op/linear_system.hpp"
 #include "cairn/op/loss.hpp"
@@ -270,12 +271,35 @@ static_assert(of(sort<0>(t<4, 8>)) == shape{4, 8} && of(sort<-1>(t<4, 8>, descen
               argsort<-1>(t<4, 8>).element == index_below(8) && argsort<0>(t<4, 8>, descending).shape == shape{4, 8});
 static_assert(of(topk<3>(t<4, 8>)) == shape{4, 3} && of(topk<4, 0>(t<4, 8>)) == shape{4, 8} &&
               argtopk<2, 0>(t<4, 8>).shape == shape{2, 8} && argtopk<2>(t<4, 8>).element == index_below(8));
-static_assert(breaks<misuse::axes_exist>(formed<lang::sort_form<"sort", lang::sorted::values, 2>>(t<4, 8>)) &&
-              breaks<misuse::axes_exist>(formed<lang::topk_form<"topk", lang::sorted::values, 1, 2>>(t<4, 8>)) &&
-              breaks<misuse::meaningless_setting>(
-                  formed<lang::topk_form<"topk", lang::sorted::values, 5, 0>>(t<4, 8>)) &&
-              breaks<misuse::meaningless_setting>(
-                  formed<lang::topk_form<"argtopk", lang::sorted::positions, 0>>(t<4, 8>)));
+static_assert(
+    breaks<misuse::axes_exist>(formed<lang::sort_form<"sort", lang::sorted::values, 2>>(t<4, 8>)) &&
+    breaks<misuse::axes_exist>(formed<lang::topk_form<"topk", lang::sorted::values, 1, 2>>(t<4, 8>)) &&
+    breaks<misuse::meaningless_setting>(formed<lang::topk_form<"topk", lang::sorted::values, 5, 0>>(t<4, 8>)) &&
+    breaks<misuse::meaningless_setting>(formed<lang::topk_form<"argtopk", lang::sorted::positions, 0>>(t<4, 8>)));
+
+// Products of lettered axes. Each letter stands for one extent.
+static_assert(of(einsum<"bij,bjk->bik">(t<2, 3, 4>, t<2, 4, 5>)) == shape{2, 3, 5} &&
+              of(einsum<"ij,jk->ki">(t<3, 4>, t<4, 5>)) == shape{5, 3} &&
+              of(einsum<"abcd,abcd->">(t<2, 3, 4, 5>, t<2, 3, 4, 5>)) == shape{});
+static_assert(of(einsum<"i,jk->ikj">(t<3>, t<4, 5>)) == shape{3, 5, 4} && of(einsum<",i->i">(t<>, t<4>)) == shape{4} &&
+              of(einsum<"abcdef,f->abcde">(t<1, 2, 1, 2, 1, 4>, t<4>)) == shape{1, 2, 1, 2, 1} &&
+              of(einsum<"abcXf,abcYf->cYbaX">(t<2, 3, 4, 5, 6>, t<2, 3, 4, 7, 6>)) == shape{4, 7, 3, 2, 5});
+template <class Misuse, fixed_string Text, int... A>
+constexpr bool einsum_breaks = breaks<Misuse>(formed<lang::einsum_form<Text>>(t<A...>, t<4, 5>));
+static_assert(einsum_breaks<misuse::text_of_einsum, "ij,jk", 3, 4> &&
+              einsum_breaks<misuse::text_of_einsum, "ij, jk->ik", 3, 4> &&
+              einsum_breaks<misuse::text_of_einsum, "...j,jk->...k", 3, 4> &&
+              einsum_breaks<misuse::text_of_einsum, "", 3, 4> &&
+              einsum_breaks<misuse::text_of_einsum, "ij,jk,kl->il", 3, 4> &&
+              einsum_breaks<misuse::text_of_einsum, "ij->ij", 3, 4> &&
+              einsum_breaks<misuse::text_of_einsum, "ij,jk->ik->ik", 3, 4>);
+static_assert(einsum_breaks<misuse::repeated_letter, "ii,jk->ik", 3, 3> &&
+              einsum_breaks<misuse::repeated_letter, "ij,jk->kk", 3, 4>);
+static_assert(einsum_breaks<misuse::letter_of_result, "ij,jk->il", 3, 4>);
+static_assert(einsum_breaks<misuse::letters_of_axes, "ij,jk->ik", 3, 5> &&
+              einsum_breaks<misuse::letters_of_axes, "ij,jk->ik", 3> &&
+              einsum_breaks<misuse::letters_of_axes, "abcdefg,jk->a", 3> &&
+              einsum_breaks<misuse::letters_of_axes, "i,jkl->i", 3>);
 
 // Concatenations along an axis that all arguments have. All other extents must be equal.
 static_assert(of(concatenate<1>(t<4, 6>, t<4, 2>)) == shape{4, 8} && of(concatenate<0>(t<4>, t<1>)) == shape{5});

@@ -1,5 +1,5 @@
-// Reads elements of a table at indices along an axis, and adds elements to a table at such indices. Elements that
-// differ only in their position along the axis are a column of the table.
+// Reads elements of a table, and adds elements to a table, at indices along an axis. Elements that differ only in their
+// position along the axis are a column of the table.
 #pragma once
 
 #include "cairn/kernel/gather.hpp"

@@ -25,6 +25,12 @@ struct reshape_op : op {
   static constexpr std::int64_t flops(auto) { return 0; }
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(make<reshape_op<decltype(x)::shape>>(g)); }
 };
+/// Returns x in the shape To. Returns x itself if it has this shape.
+template <shape To, class X>
+constexpr auto reshaped(X x) {
+  if constexpr (X::shape == To) return x;
+  else return make<reshape_op<To>>(x);
+}
 
 /// Returns the given extents as a shape. An extent of -1 is replaced by the number of elements divided by the product
 /// of the other extents, or by 0 if the quotient is no valid extent.

@@ -24,6 +24,10 @@ template <int N>
 struct parts;
 template <std::int64_t... Extents>
 struct extents;
+template <fixed_string Text>
+struct letters;
+template <char Letter>
+struct letter;
 template <int... ExtentStridePaddingDilation>  // each is a single number, or each is a height and a width
 struct window;
 template <int Out, int... Extent>

@@ -126,6 +126,15 @@ struct indices_for_axis { template <class Silent, class... Facts> struct found :
 struct indices_along_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: gather_along<Axis> and scatter_add_along<Axis> take indices with the extents of x on all other "
   "axes, and values like indices"); } }; };
+struct text_of_einsum { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: einsum<\"bij,bjk->bik\">(a, b) has letters alone: those of the axes of a, a comma, those of b, "
+  "an arrow, and those of the result"); } }; };
+struct repeated_letter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: einsum gives each axis of a tensor a letter of its own"); } }; };
+struct letter_of_result { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: each letter of the result of einsum is a letter of an argument"); } }; };
+struct letters_of_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: einsum has a letter for each axis, and axes with the same letter have equal extents"); } }; };
 struct rows_of_table { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: placed<Axis>(table, index, rows) takes one index, and rows whose extents are the table's but along "
   "that axis, where there are no more"); } }; };

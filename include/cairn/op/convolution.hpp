@@ -141,11 +141,6 @@ constexpr costs::motion motion_of(const nn::window& by, int axes, const shape& f
 constexpr shape as_images(const shape& x) { return x.rank == 4 ? x : shape{x[0], 1, x[1], x[2]}; }
 /// Returns the shape {O, C, 1, columns} for filters {O, C, columns}. Returns the shape of filters of images unchanged.
 constexpr shape as_filters(const shape& w) { return w.rank == 4 ? w : shape{w[0], w[1], 1, w[2]}; }
-template <shape To, class X>
-constexpr auto reshaped(X x) {
-  if constexpr (X::shape == To) return x;
-  else return make<reshape_op<To>>(x);
-}
 
 template <class Form, class Rule>
 struct with_rule : Form {

@@ -47,7 +47,7 @@ struct topk_op : sorted_op<Axis, K, true> {
 struct descending_t {};
 inline constexpr descending_t descending{};
 
-/// What a function returns of sorted elements.
+/// The result of a sorting operation that a function returns.
 enum class sorted : bool { values, positions };
 
 /// Returns the values or the positions among the two results of a sorting operation, or the mistake in their place.
@@ -107,7 +107,7 @@ constexpr applied<sort_form<"argsort", sorted::positions, Axes...>, X, Option...
   return {};
 }
 /// Returns the K largest elements along an axis, from the largest on, as torch.topk does: `topk<3>(x)` along the last
-/// axis, `topk<3, 0>(x)` along the first. Of equal elements, the first come first. NaN is larger than all numbers. The
+/// axis, `topk<3, 0>(x)` along the first. Equal elements stay in their own order. NaN is larger than all numbers. The
 /// gradient of each result goes to the element that stands there.
 /// Rejects: a K that is not from 1 to the extent of the axis; an axis that does not exist; indices.
 template <int... Numbers, an_operand X, class... Surplus>
