@@ -18,6 +18,7 @@
 #include "cairn/kernel/placed.hpp"
 #include "cairn/kernel/pool.hpp"
 #include "cairn/kernel/reduce.hpp"
+#include "cairn/kernel/resample.hpp"
 #include "cairn/kernel/rotary.hpp"
 #include "cairn/kernel/softmax.hpp"
 #include "cairn/kernel/transpose.hpp"

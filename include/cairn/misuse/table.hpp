@@ -78,6 +78,9 @@ struct some_image_left { template <class Silent, class... Facts> struct found : 
   "cairn [shape-mismatch]: padding leaves nothing of what the transposed filter makes"); } }; };
 struct window_of_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a window has no stride or padding below 0, and no dilation or groups below 1"); } }; };
+struct size_of_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: adaptive_avg_pool2d<height, width>(x) and interpolate2d<height, width>(x) make images of 1 or more "
+  "pixels, with extents below 2^31"); } }; };
 struct factor_of_pixels { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1, and height and width stay below 2^31"); } }; };
 struct queries_keys_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
