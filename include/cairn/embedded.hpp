@@ -65,6 +65,7 @@
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/positions.hpp"
 #include "cairn/nn/pool.hpp"
+#include "cairn/nn/resample.hpp"
 #include "cairn/nn/transformer.hpp"
 #include "cairn/nn/recurrent.hpp"
 #include "cairn/graph/scan.hpp"

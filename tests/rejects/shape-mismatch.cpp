@@ -914,6 +914,13 @@ struct reversed_op : op {
 constexpr auto y = make<own::reversed_op>(param<"w", 5>);     // wrong
 constexpr auto y = make<own::reversed_op>(param<"w", 5, 1>);  // right
 
+// case: shape-mismatch-adaptive-pool
+// says: adaptive_avg_pool2d<height, width>\(x\) and interpolate2d<height, width>\(x\) make images of 1 or more pixels
+// shows: operation<cairn::fixed_string<20>\{"adaptive_avg_pool2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>, .*extents<0, 2>
+constexpr int height = 0;  // wrong
+constexpr int height = 3;  // right
+constexpr auto y = adaptive_avg_pool2d<height, 2>(input<"x", 8, 5, 6, 3>);
+
 // case: shape-mismatch-attention-depth
 // says: attention takes \{N, T, H, D\}, twice \{N, S, h, D\}, h divides H
 // shows: fact::in<cairn::fixed_string<\d+>\{"attn"\}>
@@ -1123,6 +1130,14 @@ constexpr auto x = input<"x", 8, 6>;     // wrong
 constexpr auto x = input<"x", 8, 2, 6>;  // right
 constexpr auto y = x | nn::instance_norm<"in">;
 
+// case: shape-mismatch-interpolate2d
+// says: this takes images \{N, H, W, C\}; reshape or transpose the argument
+// shows: fact::in<cairn::fixed_string<3>\{"up"\}>
+// shows: operation<cairn::fixed_string<14>\{"interpolate2d"\}, float ?\[8\]\[5\]\[6\]>
+constexpr auto x = input<"x", 8, 5, 6>;     // wrong
+constexpr auto x = input<"x", 8, 5, 6, 1>;  // right
+constexpr auto y = x | block<"up">(nn::interpolate2d<9, 9>);
+
 // case: shape-mismatch-layer-norm
 // says: this layer takes \{..., rows, features\}; reshape its argument
 // shows: fact::in<cairn::fixed_string<9>\{"block.ln"\}>
@@ -1249,6 +1264,13 @@ constexpr auto y = nn::transformer_block<4>(input<"x", 2, 7, 12>, indices<"m", b
 constexpr auto x = input<"x", 28, 3>;         // wrong
 constexpr auto x = input<"x", 1, 28, 28, 3>;  // right
 constexpr auto y = x | block<"up">(nn::upsample2d<2>);
+
+// case: shape-mismatch-upsample2d-bilinear
+// says: upsample2d<n>\(x\) makes n x n pixels of each
+// shows: operation<cairn::fixed_string<11>\{"upsample2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>, .*factor<0>
+constexpr int factor = 0;  // wrong
+constexpr int factor = 2;  // right
+constexpr auto y = upsample2d<factor, nn::bilinear>(input<"x", 8, 5, 6, 3>);
 
 // case: shape-mismatch-upsample2d
 // says: upsample2d<n>\(x\) makes n x n pixels of each; n is at least 1

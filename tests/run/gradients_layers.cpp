@@ -18,5 +18,15 @@ BOOST_AUTO_TEST_CASE(norms_without_parameters_in_a_segment) {
                         nn::linear<"b", 4> | nn::instance_norm<"in", nn::instance_norm_options{.affine = true}>;
   check<weighted(square(x | ckpt<"s">(part)))>();
 }
+BOOST_AUTO_TEST_CASE(images_of_another_size) {
+  constexpr auto x = param<"x", 1, 4, 5, 2>;
+  constexpr auto larger = upsample2d<2, nn::bilinear>(square(x)) * interpolate2d<8, 10, nn::bilinear_corners>(sin(x));
+  constexpr auto y = square(adaptive_avg_pool2d<3, 7>(larger)) * interpolate2d<3, 7>(x);
+  constexpr auto loss = weighted(y);
+  check<loss + sum(square(grad(loss, x)))>();
+  constexpr auto part = nn::conv2d<"a", 3, 1> | nn::upsample2d<2, nn::bilinear> | nn::tanh |
+                        nn::adaptive_avg_pool2d<3, 3> | nn::conv2d<"b", 2, 1>;
+  check<weighted(square(x | ckpt<"s">(part)))>();
+}
 
 BOOST_AUTO_TEST_SUITE_END()

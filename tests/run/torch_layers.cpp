@@ -21,5 +21,18 @@ BOOST_AUTO_TEST_CASE(norms_without_parameters) {
   agrees<param<"x", 2, 5, 6> * 0.01_c |
          nn::instance_norm<"in", nn::instance_norm_options{.eps = 1e-3, .affine = true}>>("instance_norm_affine");
 }
+BOOST_AUTO_TEST_CASE(images_of_another_size) {
+  constexpr auto x = param<"x", 2, 5, 6, 3>;
+  constexpr auto y = param<"y", 2, 1, 9, 3>;
+  agrees<adaptive_avg_pool2d<3, 4>(x)>("adaptive_avg_pool2d_3");
+  agrees<x | nn::adaptive_avg_pool2d<1, 6>>("adaptive_avg_pool2d_1");
+  agrees<adaptive_avg_pool2d<7, 1>(x)>("adaptive_avg_pool2d_7");
+  agrees<adaptive_avg_pool2d<8, 9>(x)>("adaptive_avg_pool2d_8");
+  agrees<interpolate2d<8, 4>(x) * interpolate2d<8, 4>(y)>("interpolate_False");
+  constexpr auto corners = nn::interpolate2d<8, 4, nn::bilinear_corners>;
+  agrees<corners(x) * corners(y)>("interpolate_True");
+  agrees<x | nn::upsample2d<3, nn::bilinear>>("upsample2d_False");
+  agrees<upsample2d<3, nn::bilinear_corners>(x)>("upsample2d_True");
+}
 
 BOOST_AUTO_TEST_SUITE_END()

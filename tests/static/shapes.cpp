@@ -10,6 +10,7 @@
 #include "cairn/nn/positions.hpp"
 #include "cairn/nn/prelu.hpp"
 #include "cairn/nn/recurrent.hpp"
+#include "cairn/nn/resample.hpp"
 #include "cairn/nn/transformer.hpp"
 #include "cairn/op/attention.hpp"
 #include "cairn/op/comparison.hpp"
@@ -634,6 +635,20 @@ static_assert(of(t<2, 5, 6, 3> | nn::max_pool2d<3, nn::window{.stride = 2, .padd
 static_assert(of(t<2, 5, 6, 3> | nn::avg_pool2d<2>) == shape{2, 2, 3, 3});
 static_assert(of(t<2, 5, 6, 3> | nn::global_average) == shape{2, 3});
 static_assert(of(t<2, 5, 6, 3> | nn::upsample2d<3>) == shape{2, 15, 18, 3});
+static_assert(of(t<2, 5, 6, 3> | nn::upsample2d<3, nn::bilinear>) == shape{2, 15, 18, 3} &&
+              of(upsample2d<2, nn::bilinear_corners>(t<2, 5, 6, 3>)) == shape{2, 10, 12, 3} &&
+              of(interpolate2d<4, 9>(t<2, 5, 6, 3>)) == shape{2, 4, 9, 3} &&
+              of(t<2, 5, 6, 3> | nn::adaptive_avg_pool2d<7, 1>) == shape{2, 7, 1, 3});
+static_assert(same(interpolate2d<5, 6>(t<2, 5, 6, 3>), t<2, 5, 6, 3>) &&
+              same(nn::upsample2d<1, nn::bilinear>(t<2, 5, 6, 3>), t<2, 5, 6, 3>) &&
+              same(nn::upsample2d<2, nn::bilinear>(t<2, 5, 6, 3>), interpolate2d<10, 12>(t<2, 5, 6, 3>)));
+template <std::int64_t Height>
+using pool_of_height = detail::adaptive_pool_form<Height, 2>;
+static_assert(breaks<misuse::size_of_image>(formed<pool_of_height<0>>(t<2, 5, 6, 3>)) &&
+              breaks<misuse::size_of_image>(formed<pool_of_height<(std::int64_t{1} << 31)>>(t<2, 5, 6, 3>)) &&
+              breaks<misuse::image>(formed<pool_of_height<2>>(t<5, 6, 3>)) &&
+              breaks<misuse::factor_of_pixels>(formed<detail::upsample_form<0, nn::bilinear>>(t<2, 5, 6, 3>)) &&
+              breaks<misuse::image>(formed<detail::upsample_form<2, nn::bilinear>>(t<5, 6, 3>)));
 constexpr auto keeps = [](auto norm) {
   return of(norm(t<2, 5, 6, 4>)) == shape{2, 5, 6, 4} && of(norm(t<5, 4>)) == shape{5, 4};
 };

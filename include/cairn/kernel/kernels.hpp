@@ -22,6 +22,7 @@
 #include "cairn/kernel/pool.hpp"
 #include "cairn/kernel/random_numbers.hpp"
 #include "cairn/kernel/reduce.hpp"
+#include "cairn/kernel/resample.hpp"
 #include "cairn/kernel/rotary.hpp"
 #include "cairn/kernel/softmax.hpp"
 #include "cairn/kernel/sort.hpp"

@@ -6,6 +6,7 @@
 #include "cairn/nn/activation.hpp"
 #include "cairn/op/pool.hpp"
 #include "cairn/op/reduce.hpp"
+#include "cairn/op/resample.hpp"
 
 namespace cairn {
 
@@ -88,7 +89,8 @@ struct avg_pool_form : form_of_one<"avg_pool2d"> {
     }
   }
 };
-template <int Factor>
+/// The form of upsample2d. Without a mode, each pixel is repeated. nn/resample.hpp has the form with a mode.
+template <int Factor, nn::interpolation... Mode>
 struct upsample_form : form_of_one<"upsample2d"> {
   template <class X>
   static constexpr bool has_extents = cairn::detail::is_extent(std::int64_t{Factor} * X::shape[1]) &&
@@ -158,8 +160,8 @@ inline constexpr detail::form_layer<cairn::detail::max_pool_form<Extent, W>> max
 template <extents Extent, window W = window{}>
 inline constexpr detail::form_layer<cairn::detail::avg_pool_form<Extent, W>> avg_pool2d{};
 inline constexpr detail::form_layer<cairn::detail::global_average_form> global_average{};
-template <int Factor>
-inline constexpr detail::form_layer<cairn::detail::upsample_form<Factor>> upsample2d{};
+template <int Factor, interpolation... Mode>
+inline constexpr detail::form_layer<cairn::detail::upsample_form<Factor, Mode...>> upsample2d{};
 }  // namespace nn
 
 }  // namespace cairn

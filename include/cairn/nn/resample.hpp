@@ -1,0 +1,78 @@
+// Images of another size: means of windows that cover an image evenly, and interpolation between pixels.
+#pragma once
+
+#include "cairn/nn/pool.hpp"
+
+namespace cairn {
+
+namespace detail {
+/// The form of functions that change the size of an image to Height x Width pixels.
+template <fixed_string Name, lang::resampling_law Law, std::int64_t Height, std::int64_t Width>
+struct resized_form : form_of_one<Name> {
+  template <an_expression X>
+  static constexpr auto body(X x) {
+    using problem = decltype(problem_of_image<Name>(x));
+    if constexpr (!std::same_as<problem, sound>) {
+      return problem{};
+    } else if constexpr (wrong<X>) {
+      return pass_on<typename X::owner>(x);
+    } else if constexpr (!cairn::detail::can_be_shape<X::shape[0], Height, Width, X::shape[3]>) {
+      return mistake<misuse::size_of_image, typename X::owner, fact::operation<Name, tensor_fact<X>>,
+                     fact::extents<Height, Width>>{};
+    } else {
+      return lang::resampled<Law, 2, static_cast<int>(Width)>(lang::resampled<Law, 1, static_cast<int>(Height)>(x));
+    }
+  }
+};
+inline constexpr auto law_of(nn::interpolation mode) {
+  return mode == nn::bilinear ? lang::resampling_law::linear : lang::resampling_law::linear_corners;
+}
+template <std::int64_t Height, std::int64_t Width>
+using adaptive_pool_form = resized_form<"adaptive_avg_pool2d", lang::resampling_law::window_mean, Height, Width>;
+template <std::int64_t Height, std::int64_t Width, nn::interpolation Mode>
+using interpolate_form = resized_form<"interpolate2d", law_of(Mode), Height, Width>;
+
+template <int Factor, nn::interpolation Mode>
+struct upsample_form<Factor, Mode> : form_of_one<"upsample2d"> {
+  template <an_expression X>
+  static constexpr auto body(X x) {
+    using nearest = decltype(upsample_form<Factor>::body(x));
+    if constexpr (lang::wrong<nearest>) return nearest{};
+    else return interpolate_form<nearest::shape[1], nearest::shape[2], Mode>::body(x);
+  }
+};
+}  // namespace detail
+
+/// Computes the means of Height x Width windows that cover x {N, H, W, C} evenly, as F.adaptive_avg_pool2d does:
+/// {N, Height, Width, C}. Window i begins at pixel floor(i H / Height) and ends before pixel ceil((i + 1) H / Height).
+/// Rejects: an x that does not have four axes; a height or width that is not from 1 to below 2^31.
+template <std::int64_t Height, std::int64_t Width, an_operand X, class... Surplus>
+constexpr lang::applied<detail::adaptive_pool_form<Height, Width>, X, Surplus...> adaptive_avg_pool2d(X, Surplus...) {
+  return {};
+}
+
+/// Changes the size of x {N, H, W, C} to {N, Height, Width, C} by interpolation between pixels, as F.interpolate with
+/// mode='bilinear' does: `interpolate2d<32, 48>(x)`. With `nn::bilinear_corners` as the third argument, the corners of
+/// both images coincide. Rejects what adaptive_avg_pool2d rejects.
+template <std::int64_t Height, std::int64_t Width, nn::interpolation Mode = nn::bilinear, an_operand X,
+          class... Surplus>
+constexpr lang::applied<detail::interpolate_form<Height, Width, Mode>, X, Surplus...> interpolate2d(X, Surplus...) {
+  return {};
+}
+
+/// Makes x {N, H, W, C} larger by interpolation between pixels: {N, Factor * H, Factor * W, C}. `upsample2d<2,
+/// nn::bilinear>(x)` is `interpolate2d<2 * H, 2 * W>(x)`. Rejects what upsample2d<Factor> rejects.
+template <int Factor, nn::interpolation Mode, an_operand X, class... Surplus>
+constexpr lang::applied<detail::upsample_form<Factor, Mode>, X, Surplus...> upsample2d(X, Surplus...) {
+  return {};
+}
+
+namespace nn {
+/// The functions of this file as layers: `nn::adaptive_avg_pool2d<7, 7>`.
+template <std::int64_t Height, std::int64_t Width>
+inline constexpr detail::form_layer<cairn::detail::adaptive_pool_form<Height, Width>> adaptive_avg_pool2d{};
+template <std::int64_t Height, std::int64_t Width, interpolation Mode = bilinear>
+inline constexpr detail::form_layer<cairn::detail::interpolate_form<Height, Width, Mode>> interpolate2d{};
+}  // namespace nn
+
+}  // namespace cairn
