@@ -65,6 +65,8 @@ struct filter_of_rows { template <class Silent, class... Facts> struct found : S
   "cairn [shape-mismatch]: rows {N, L, C} take filters {O, C / groups, extent}"); } }; };
 struct transposed_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: images {N, H, W, C} take transposed filters {C, O / groups, rows, columns}"); } }; };
+struct transposed_filter_of_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: rows {N, L, C} take transposed filters {C, O / groups, extent}"); } }; };
 struct groups_divide { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: groups divide the channels read and the channels made"); } }; };
 struct filter_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -80,7 +82,7 @@ struct settings_of_convolution { template <class Silent, class... Facts> struct 
 struct same_padding { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a padding of nn::same takes a stride of 1, in conv2d and conv1d alone"); } }; };
 struct output_padding { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: output_padding is for conv_transpose2d: at least 0, below stride or dilation"); } }; };
+  "cairn [shape-mismatch]: a transposed convolution alone has output_padding, below stride or dilation"); } }; };
 struct factor_of_pixels { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1, and height and width stay below 2^31"); } }; };
 struct queries_keys_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
