@@ -58,14 +58,16 @@ constexpr auto bent = images | nn::conv2d<"conv", 3, 3, nn::window{.padding = 1}
 constexpr auto filtered =
     conv2d(bent, param<"filters", 3, 3, 1, 1>) + conv_transpose2d(images, param<"back", 3, 3, 1, 1>);
 constexpr auto rows = conv1d(reshape<8, 4, 3>(filtered), param<"taps", 3, 3, 1>) | nn::conv1d<"row", 3, 1> |
-                      nn::conv1d_without_bias<"next", 3, 1>;
+                      nn::conv1d_without_bias<"next", 3, 1> | nn::conv_transpose1d<"back1", 3, 1> |
+                      nn::conv_transpose1d_without_bias<"back2", 3, 1>;
+constexpr auto longer_rows = conv_transpose1d(rows, param<"longer", 3, 3, 1>);
 constexpr auto pooled =
     max_pool2d<2>(images) + avg_pool2d<2>(images) + (images | nn::max_pool2d<2, nn::window{.stride = 2}>);
 constexpr auto larger = upsample2d<2>(pad<1, 1, 1>(flip<2>(pooled)));
 // Models call the functions that they add in this way.
 constexpr auto shift = roll<1, 1>(logits) - nn::shift<0, 1, nn::edge::nearest>(logits);
 constexpr auto seen = global_average(reshape<4, 8, 4, 3>(cairn::stack<0>(larger, get<0>(split<3, 1>(larger))))) +
-                      (reshape<4, 2, 4, 3>(rows) | nn::global_average);
+                      (reshape<4, 2, 4, 3>(longer_rows) | nn::global_average);
 constexpr auto level = images | nn::conv2d_without_bias<"plain", 3, 1> | nn::batch_norm<"bn"> | nn::leaky_relu<> |
                        nn::avg_pool2d<2> | nn::upsample2d<2> |
                        nn::residual(nn::layer_norm<"ln">, nn::group_norm<"gn", 3>) | nn::flatten |

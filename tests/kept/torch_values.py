@@ -197,6 +197,8 @@ case("conv2d_same", channels_last(lambda x, w: F.conv2d(x, w, padding="same", di
 case("conv1d_same", channels_last(lambda x, w: F.conv1d(x, w, padding="same", groups=2)), x=(2, 7, 4), w=(6, 2, 4))
 case("conv_transpose2d_more", channels_last(lambda x, w: F.conv_transpose2d(
     x, w, stride=(3, 1), padding=1, output_padding=2, dilation=(1, 3))), x=(2, 4, 3, 6), w=(6, 4, 3, 2))
+case("conv_transpose1d", channels_last(lambda x, w: F.conv_transpose1d(
+    x, w, stride=3, padding=1, output_padding=2, groups=2)), x=(2, 5, 4), w=(4, 3, 4))
 case("conv_transpose2d", channels_last(lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1)), x=(2, 4, 3, 6),
      w=(6, 4, 3, 3))
 case("conv_transpose2d_groups", channels_last(lambda x, w: F.conv_transpose2d(x, w, stride=3, groups=3, dilation=2)),

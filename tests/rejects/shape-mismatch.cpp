@@ -988,13 +988,20 @@ constexpr auto w = param<"w", 3, 4, 2, 2>;  // right
 constexpr auto y = conv_transpose2d<nn::window{.stride = 2}>(input<"x", 8, 5, 6, 3>, w);
 
 // case: shape-mismatch-conv-transpose2d-output-padding
-// says: output_padding is for conv_transpose2d: at least 0, below stride or dilation
+// says: a transposed convolution alone has output_padding, below stride or dilation
 // shows: fact::in<cairn::fixed_string<3>\{"up"\}>
 // shows: filters<4, 3>, cairn::fact::stride_pad_dilate_groups<2, 1, 1, 1>
 constexpr int more = 2;  // wrong
 constexpr int more = 1;  // right
 constexpr nn::window doubling{.stride = 2, .padding = 1, .output_padding = more};
 constexpr auto y = input<"x", 8, 5, 6, 3> | nn::conv_transpose2d<"up", 4, 3, doubling>;
+
+// case: shape-mismatch-conv-transpose1d
+// says: rows \{N, L, C\} take transposed filters \{C, O / groups, extent\}
+// shows: operation<cairn::fixed_string<\d+>\{"conv_transpose1d\(x, w\)"\}, float ?\[8\]\[5\]\[3\], float ?\[4\]\[3\]\[2\]>
+constexpr auto w = param<"w", 4, 3, 2>;  // wrong
+constexpr auto w = param<"w", 3, 4, 2>;  // right
+constexpr auto y = conv_transpose1d<nn::window{.stride = 2}>(input<"x", 8, 5, 3>, w);
 
 // case: shape-mismatch-conv1d-rank
 // says: rows \{N, L, C\} take filters \{O, C / groups, extent\}

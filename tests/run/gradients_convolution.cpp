@@ -51,6 +51,9 @@ BOOST_AUTO_TEST_CASE(one_dimensional_and_one_by_one) {
   constexpr auto taps = param<"filters", 4, 3, 3>;
   constexpr auto y = conv1d<nn::window{.stride = 2, .padding = 1}>(row, taps);
   check<with_penalty<weighted(square(y)), row, taps>()>();
+  constexpr auto back = param<"filters", 3, 2, 3>;
+  constexpr auto longer = conv_transpose1d<nn::window{.stride = 2, .padding = 1, .output_padding = 1}>(row, back);
+  check<with_penalty<weighted(square(longer)), row, back>()>();
   check<weighted(square(conv2d(image, param<"filters", 3, 2, 1, 1>)))>();
 }
 BOOST_AUTO_TEST_CASE(layers) {

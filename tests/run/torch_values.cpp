@@ -216,6 +216,8 @@ BOOST_AUTO_TEST_CASE(convolutions) {
   agrees<conv1d<nn::window{.padding = nn::same, .groups = 2}>(param<"x", 2, 7, 4>, param<"w", 6, 2, 4>)>("conv1d_same");
   constexpr nn::window more{.stride = {3, 1}, .padding = 1, .dilation = {1, 3}, .output_padding = 2};
   agrees<conv_transpose2d<more>(param<"x", 2, 4, 3, 6>, param<"w", 6, 4, 3, 2>)>("conv_transpose2d_more");
+  constexpr nn::window longer{.stride = 3, .padding = 1, .groups = 2, .output_padding = 2};
+  agrees<conv_transpose1d<longer>(param<"x", 2, 5, 4>, param<"w", 4, 3, 4>)>("conv_transpose1d");
   agrees<conv_transpose2d<nn::window{.stride = 2, .padding = 1}>(param<"x", 2, 4, 3, 6>, param<"w", 6, 4, 3, 3>)>(
       "conv_transpose2d");
   agrees<conv_transpose2d<nn::window{.stride = 3, .dilation = 2, .groups = 3}>(

@@ -528,6 +528,10 @@ static_assert(of(nn::cross_attention<"a", 6, nn::attention_options{.key_heads = 
               shape{2, 7, 12});
 static_assert(of(t<2, 7, 12> | nn::transformer_block<3> | nn::swiglu<"f", 5>) == shape{2, 7, 12});
 
+static_assert(of(conv_transpose1d<nn::window{.stride = 2, .padding = 1}>(t<2, 4, 6>, t<6, 5, 3>)) == shape{2, 7, 5} &&
+              of(t<2, 4, 6> | nn::conv_transpose1d_without_bias<"c", 4, 3, nn::window{.stride = 2, .groups = 2}>) ==
+                  shape{2, 9, 4});
+static_assert(refused<misuse::transposed_filter_of_rows, lang::conv_transpose1d_form<{}>, 3, 4, 2>);
 // Each extent and each setting of a window may be two numbers: for the height, and for the width.
 constexpr nn::window flat{.stride = {1, 2}, .padding = {0, 3}};
 static_assert(of(conv2d<flat>(t<2, 5, 6, 3>, t<4, 3, 1, 7>)) == shape{2, 5, 3, 4});

@@ -368,29 +368,46 @@ class body:
             return None
         rows, columns, channels = v.shape if len(v.shape) == 3 else (1, *v.shape)
         kind = draw.choice(["conv2d", "conv2d", "conv1d", "conv_transpose2d", "max_pool2d", "avg_pool2d", "upsample2d"])
-        extent, stride, padding = draw.randint(1, 3), draw.randint(1, 2), draw.randint(0, 1)
-        window = f".stride = {stride}, .padding = {padding}"
+        pair = lambda least, most: (draw.randint(least, most), draw.randint(least, most))
+        both = lambda lengths: f"{{{lengths[0]}, {lengths[1]}}}"
+        extent, stride, padding, dilation = pair(1, 3), pair(1, 2), pair(0, 1), pair(1, 2)
+        if kind == "conv1d":
+            stride, padding, dilation = ((n[1], n[1]) for n in (stride, padding, dilation))
+        elif kind.endswith("pool2d"):
+            padding = tuple(min(p, e // 2) for p, e in zip(padding, extent))
+            dilation = dilation if kind == "max_pool2d" and padding == (0, 0) else (1, 1)  # each window has pixels
+        reach = [d * (e - 1) + 1 for d, e in zip(dilation, extent)]
+        window = f".stride = {both(stride)}, .padding = {both(padding)}, .dilation = {both(dilation)}"
         batch = "" if kind == "conv1d" else "1, "
         image = lambda x: f"reshape<{batch}{rows}, {columns}, {channels}>({x})"
         x = image(v.text)
         if kind == "upsample2d":
             made, bound, text = (rows * 2, columns * 2, channels), v.bound, f"upsample2d<2>({x})"
         elif kind.endswith("pool2d"):
-            padding = min(padding, extent // 2)
-            made = tuple((n + 2 * padding - extent) // stride + 1 for n in (rows, columns)) + (channels,)
-            bound, text = v.bound, f"{kind}<{extent}, nn::window{{.stride = {stride}, .padding = {padding}}}>({x})"
+            ceil = draw.choice([False, True])
+            def windows(axis, n):
+                found = (n + 2 * padding[axis] - reach[axis] + ceil * (stride[axis] - 1)) // stride[axis] + 1
+                return found - (ceil and (found - 1) * stride[axis] >= n + padding[axis])
+            made, bound = (windows(0, rows), windows(1, columns), channels), v.bound
+            window += f", .ceil_mode = {str(ceil).lower()}"
+            if kind == "avg_pool2d":
+                window += f", .count_include_pad = {draw.choice(['true', 'false'])}"
+            text = f"{kind}<{both(extent)}, nn::window{{{window}}}>({x})"
         else:
-            dilation, groups = draw.randint(1, 2), draw.choice([n for n in (1, 2, 3, channels) if channels % n == 0])
-            out, reach = groups * draw.randint(1, 3), dilation * (extent - 1) + 1
+            groups = draw.choice([n for n in (1, 2, 3, channels) if channels % n == 0])
+            out = groups * draw.randint(1, 3)
+            axes = list(zip((rows, columns), stride, padding, reach))
+            window += f", .groups = {groups}"
             if kind == "conv_transpose2d":
-                made = tuple((n - 1) * stride - 2 * padding + reach for n in (rows, columns)) + (out,)
+                more = tuple(draw.randint(0, max(s, d) - 1) for s, d in zip(stride, dilation))
+                window += f", .output_padding = {both(more)}"
+                made = tuple((n - 1) * s - 2 * p + r + m for (n, s, p, r), m in zip(axes, more)) + (out,)
             else:
-                made = tuple((n + 2 * padding - reach) // stride + 1 for n in (rows, columns)) + (out,)
+                made = tuple((n + 2 * p - r) // s + 1 for n, s, p, r in axes) + (out,)
             if kind == "conv1d":
                 made = (rows,) + made[1:]
-            name, bound = self.of.name("c"), math.sqrt(channels // groups) * extent * v.bound + 1
-            window += f", .dilation = {dilation}, .groups = {groups}"
-            layer = f'nn::{kind}<"{name}", {out}, {extent}, nn::window{{{window}}}>'
+            name, bound = self.of.name("c"), math.sqrt(channels // groups * extent[0] * extent[1]) * v.bound + 1
+            layer = f'nn::{kind}<"{name}", {out}, {extent[1] if kind == "conv1d" else both(extent)}, nn::window{{{window}}}>'
         if min(made) < 1 or count(made) > most_elements:
             return None
         to = f"reshape{braced(*made).replace(', ', '<', 1)}>"

@@ -32,7 +32,7 @@ struct window {
   extents padding = 0;   ///< pixels around the image, with the value 0, or minus infinity if the pool is a maximum
   extents dilation = 1;  ///< distance between neighbouring pixels of the window
   int groups = 1;        ///< groups of channels; a result of a convolution reads only the channels of its own group
-  extents output_padding = 0;     ///< pixels that conv_transpose2d adds at the end of the height and the width
+  extents output_padding = 0;     ///< pixels that a transposed convolution adds at the ends of its result
   bool ceil_mode = false;         ///< the last windows of a pool may reach over the end of the padded image
   bool count_include_pad = true;  ///< the mean of a window counts its pixels of padding
 
@@ -62,8 +62,8 @@ struct window_axis {
     const int room = pixels + 2 * padding + more - span();
     return room < 0 ? 0 : room / stride + 1;
   }
-  /// Returns how many pixels one more window lacks after `pixels` pixels and their padding. Returns 0 if no pixel is left
-  /// for this window, or if this window would begin after the image.
+  /// Returns how many pixels one more window lacks after `pixels` pixels and their padding. Returns 0 if no pixel is
+  /// left for this window, or if this window would begin after the image.
   constexpr int lacking(int pixels) const {
     const int room = pixels + 2 * padding - span();
     const int lacks = room < 0 ? -room : (stride - room % stride) % stride;

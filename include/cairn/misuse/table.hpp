@@ -75,6 +75,8 @@ struct transposed_filter { template <class Silent, class... Facts> struct found 
 struct pixels_of_instances { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: instance_norm takes {N, L, C} or {N, H, W, C} with more than one pixel for each example; take "
   "layer_norm for {N, C}"); } }; };
+struct transposed_filter_of_rows { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: rows {N, L, C} take transposed filters {C, O / groups, extent}"); } }; };
 struct groups_divide { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: groups divide the channels read and the channels made"); } }; };
 struct filter_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -94,6 +96,7 @@ struct output_padding { template <class Silent, class... Facts> struct found : S
 struct size_of_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: adaptive_avg_pool2d<height, width>(x) and interpolate2d<height, width>(x) make images of 1 or more "
   "pixels, with extents below 2^31"); } }; };
+  "cairn [shape-mismatch]: a transposed convolution alone has output_padding, below stride or dilation"); } }; };
 struct factor_of_pixels { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1, and height and width stay below 2^31"); } }; };
 struct queries_keys_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

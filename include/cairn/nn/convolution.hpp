@@ -83,5 +83,13 @@ template <fixed_string Name, int Out, extents Extent, window By = window{}, init
   requires(sizeof...(Start) <= 1)
 inline constexpr detail::convolution_layer<lang::conv_transpose2d_form<By>, Name, Out, Extent, false, Start...>
     conv_transpose2d_without_bias{};
+/// Convolves rows to longer ones, as the function conv_transpose1d does. The weight is `Name.weight`
+/// {C, Out / groups, Extent}.
+template <fixed_string Name, int Out, int Extent, window By = window{}>
+inline constexpr detail::convolution_layer<lang::conv_transpose1d_form<By>, Name, Out, Extent, true> conv_transpose1d{};
+/// Convolves rows to longer ones without a bias.
+template <fixed_string Name, int Out, int Extent, window By = window{}>
+inline constexpr detail::convolution_layer<lang::conv_transpose1d_form<By>, Name, Out, Extent, false>
+    conv_transpose1d_without_bias{};
 
 }  // namespace cairn::nn

@@ -152,8 +152,9 @@ struct with_rule : Form {
 template <fixed_string Name, nn::window By, int Axes, bool Transposed>
 struct convolution_form : form_of_two<Name> {
   using filters_rule =
-      std::conditional_t<Transposed, misuse::transposed_filter,
-                         std::conditional_t<Axes == 1, misuse::filter_of_rows, misuse::filter_of_images>>;
+      std::conditional_t<Axes == 1,
+                         std::conditional_t<Transposed, misuse::transposed_filter_of_rows, misuse::filter_of_rows>,
+                         std::conditional_t<Transposed, misuse::transposed_filter, misuse::filter_of_images>>;
   using room_rule = std::conditional_t<Transposed, misuse::some_image_left, misuse::filter_in_image>;
   static constexpr nn::extents stride = stride_of(By), dilation = By.dilation;
   static constexpr nn::extents padding = By.padding == nn::same ? nn::extents{-1} : By.padding;  // messages show -1
@@ -234,6 +235,8 @@ template <nn::window By>
 using conv1d_form = convolution_form<"conv1d", By, 1, false>;
 template <nn::window By>
 using conv_transpose2d_form = convolution_form<"conv_transpose2d", By, 2, true>;
+template <nn::window By>
+using conv_transpose1d_form = convolution_form<"conv_transpose1d", By, 1, true>;
 
 /// Convolves images {N, H, W, C} with filters {O, C / groups, rows, columns}: {N, H', W', O}. This is torch.conv2d with
 /// channels last: `conv2d<nn::window{.stride = 2, .padding = 1}>(x, w)`.
@@ -263,9 +266,16 @@ template <nn::window By = nn::window{}, class... A>
 constexpr applied<conv_transpose2d_form<By>, A...> conv_transpose2d(A...) {
   return {};
 }
+/// Computes the gradient of conv1d with respect to its rows, as torch.conv_transpose1d does. Rows are {N, L, C}, and
+/// filters are {C, O / groups, extent}. The result is {N, L', O}. Rejects what conv_transpose2d rejects.
+template <nn::window By = nn::window{}, class... A>
+  requires some_operands<A...>
+constexpr applied<conv_transpose1d_form<By>, A...> conv_transpose1d(A...) {
+  return {};
+}
 
 }  // namespace cairn::lang
 
 namespace cairn {
-using lang::conv1d, lang::conv2d, lang::conv_transpose2d;
+using lang::conv1d, lang::conv2d, lang::conv_transpose1d, lang::conv_transpose2d;
 }  // namespace cairn
