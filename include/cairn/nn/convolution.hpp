@@ -25,18 +25,29 @@ struct convolution_layer : checked_layer<convolution_layer<Form, Name, Out, Exte
       }
     });
   }
+  static constexpr bool has_weight = true;
+  static constexpr auto apply(auto x) {
+    const auto weight = weight_for(x);
+    return lang::result_of_layer<Name>(weight, with_weight(x, weight));
+  }
+  /// Returns the parameter that is the weight of the layer for x.
   template <class X>
-  static constexpr auto apply(X) {
-    constexpr initial start = fan_in(filters<X>.count() / filters<X>[0]);
-    const auto weight = weight_of<filters<X>, start>(std::make_index_sequence<filters<X>.rank>{});
-    const auto y = lang::applied<Form, X, std::remove_const_t<decltype(weight)>>{};
-    if constexpr (!Bias) return lang::result_of_layer<Name>(weight, y);
-    else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, start, Out>);
+  static constexpr auto weight_for(X) {
+    return weight_of<filters<X>, start<X>>(std::make_index_sequence<filters<X>.rank>{});
+  }
+  /// Returns the value of the layer with the given weight.
+  template <class X, class W>
+  static constexpr auto with_weight(X, W) {
+    const auto y = lang::applied<Form, X, W>{};
+    if constexpr (!Bias) return y;
+    else return y + param_from<Name + fixed_string{".bias"}, start<X>, Out>;
   }
 
  private:
   template <class X>
   static constexpr shape filters = Form::filters(X::shape[-1], Out, Extent);
+  template <class X>
+  static constexpr initial start = fan_in(filters<X>.count() / filters<X>[0]);
   template <shape Filters, initial Start, std::size_t... Axis>
   static constexpr auto weight_of(std::index_sequence<Axis...>) {
     return param_from<Name + fixed_string{".weight"}, Start, Filters.extent[Axis]...>;
