@@ -60,6 +60,7 @@
 #include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/convolution.hpp"
+#include "cairn/nn/parametrization.hpp"
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/dropout.hpp"
 #include "cairn/nn/embedding.hpp"

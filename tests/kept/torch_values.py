@@ -341,6 +341,10 @@ def module(name, made, call, prefix="", **shapes):
         line(f"{name}.{leaf}", tensor.grad)
 
 
+for name, normed, shape in (("linear", nn.Linear(5, 4), (2, 3, 5)), ("conv2d", nn.Conv2d(4, 6, 3, groups=2), (2, 5, 4, 4))):
+    module(f"weight_norm_{name}", nn.utils.parametrizations.weight_norm(normed),
+           lambda f, x: channels_last(f)(x) if x.dim() == 4 else f(x),
+           prefix="fc.", x=shape)
 hidden = torch.ones(5, 5).triu(1).bool()
 module("self_attention", nn.MultiheadAttention(8, 2, batch_first=True),
        lambda f, x: f(x, x, x, attn_mask=hidden, need_weights=False)[0], prefix="attn.", x=(2, 5, 8))

@@ -1286,3 +1286,10 @@ constexpr auto largest = param<"largest", 3>;             // wrong
 constexpr auto largest = state<"largest", initial{}, 3>;  // right
 constexpr auto tracked = [](auto x) { return updated(x, largest, maximum(largest, mean<0>(x))); };
 constexpr auto y = input<"x", 8, 3> | block<"block">(layer(tracked));
+
+// case: wrong-arguments-weight-norm
+// says: nn::weight_norm takes a linear layer or a convolution
+// shows: operation<cairn::fixed_string<12>\{"weight_norm"\}, cairn::fact::layer>
+constexpr auto normed = nn::weight_norm(nn::layer_norm<"fc">);  // wrong
+constexpr auto normed = nn::weight_norm(nn::linear<"fc", 4>);   // right
+constexpr auto y = input<"x", 8, 3> | normed;

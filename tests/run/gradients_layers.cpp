@@ -1,4 +1,6 @@
 // Compares the gradients of more layers, and the gradients of these gradients, with finite differences.
+#include <cmath>
+
 #include "gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(gradients_of_layers)
@@ -27,6 +29,34 @@ BOOST_AUTO_TEST_CASE(images_of_another_size) {
   constexpr auto part = nn::conv2d<"a", 3, 1> | nn::upsample2d<2, nn::bilinear> | nn::tanh |
                         nn::adaptive_avg_pool2d<3, 3> | nn::conv2d<"b", 2, 1>;
   check<weighted(square(x | ckpt<"s">(part)))>();
+}
+BOOST_AUTO_TEST_CASE(weight_norms) {
+  constexpr auto x = param<"x", 3, 4>;
+  constexpr auto fc = nn::weight_norm(nn::linear<"fc", 5>);
+  constexpr auto norms = param<"fc.parametrizations.weight.original0", 5, 1>;
+  constexpr auto directions = param<"fc.parametrizations.weight.original1", 5, 4>;
+  constexpr auto loss = weighted(square(x | fc));
+  constexpr auto slopes = grad(loss, x, norms, directions);
+  check<loss + sum(square(std::get<0>(slopes))) + sum(square(std::get<1>(slopes))) +
+        sum(square(std::get<2>(slopes)))>();
+  constexpr auto part = fc | nn::tanh | nn::weight_norm(nn::linear_without_bias<"out", 2>);
+  check<weighted(square(x | ckpt<"s">(part)))>();
+  constexpr auto images = param<"images", 1, 3, 3, 2>;
+  check<weighted(images | nn::weight_norm(nn::conv_transpose2d<"up", 3, 2, nn::window{.stride = 2}>))>();
+}
+/// The norms start at the expected norm of a row of the linear layer.
+BOOST_AUTO_TEST_CASE(start_of_weight_norms) {
+  program<sum(input<"x", 1, 300> | nn::weight_norm(nn::linear<"fc", 50>))> step;
+  step.init(seed{1});
+  double mean = 0;
+  for (int i = 0; i < 50; ++i) {
+    double squares = 0;
+    for (int j = 0; j < 300; ++j)
+      squares += std::pow(double{step.param<"fc.parametrizations.weight.original1">()(i, j)}, 2);
+    mean += std::sqrt(squares) / 50;
+  }
+  BOOST_TEST(step.param<"fc.parametrizations.weight.original0">()(7, 0) == static_cast<float>(mean),
+             boost::test_tools::tolerance(0.01F));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

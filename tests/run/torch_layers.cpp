@@ -34,5 +34,10 @@ BOOST_AUTO_TEST_CASE(images_of_another_size) {
   agrees<x | nn::upsample2d<3, nn::bilinear>>("upsample2d_False");
   agrees<upsample2d<3, nn::bilinear_corners>(x)>("upsample2d_True");
 }
+BOOST_AUTO_TEST_CASE(weight_norms) {
+  agrees<param<"x", 2, 3, 5> | nn::weight_norm(nn::linear<"fc", 4>)>("weight_norm_linear");
+  agrees<param<"x", 2, 5, 4, 4> | nn::weight_norm(nn::conv2d<"fc", 6, 3, nn::window{.groups = 2}>)>(
+      "weight_norm_conv2d");
+}
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -26,19 +26,31 @@ struct convolution_layer : checked_layer<convolution_layer<Form, Name, Out, Exte
       }
     });
   }
+  static constexpr bool has_weight = true;
+  static constexpr auto apply(auto x) {
+    const auto weight = weight_for(x);
+    return lang::result_of_layer<Name>(weight, with_weight(x, weight));
+  }
+  /// Returns the parameter that is the weight of the layer for x.
   template <class X>
-  static constexpr auto apply(X) {
-    constexpr initial in_torch = fan_in(fan_in_of(filters<X>)), of_bias = start_of_bias(in_torch, Start...);
-    const auto weight =
-        weight_of<filters<X>, start_of_weight(in_torch, Start...)>(std::make_index_sequence<filters<X>.rank>{});
-    const auto y = lang::applied<Form, X, std::remove_const_t<decltype(weight)>>{};
-    if constexpr (!Bias) return lang::result_of_layer<Name>(weight, y);
-    else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, of_bias, Out>);
+  static constexpr auto weight_for(X) {
+    constexpr initial of_weight = start_of_weight(in_torch<X>, Start...);
+    return weight_of<filters<X>, of_weight>(std::make_index_sequence<filters<X>.rank>{});
+  }
+  /// Returns the value of the layer with the given weight.
+  template <class X, class W>
+  static constexpr auto with_weight(X, W) {
+    constexpr initial of_bias = start_of_bias(in_torch<X>, Start...);
+    const auto y = lang::applied<Form, X, W>{};
+    if constexpr (!Bias) return y;
+    else return y + param_from<Name + fixed_string{".bias"}, of_bias, Out>;
   }
 
  private:
   template <class X>
   static constexpr shape filters = Form::filters(X::shape[-1], Out, Extent);
+  template <class X>
+  static constexpr initial in_torch = fan_in(fan_in_of(filters<X>));
   template <shape Filters, initial OfWeight, std::size_t... Axis>
   static constexpr auto weight_of(std::index_sequence<Axis...>) {
     return param_from<Name + fixed_string{".weight"}, OfWeight, Filters.extent[Axis]...>;

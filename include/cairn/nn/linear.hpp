@@ -19,14 +19,24 @@ struct linear_layer : checked_layer<linear_layer<Name, Out, Bias, Start...>> {
                             fact::operation<"linear", lang::tensor_fact<X>>, fact::extents<Out>>{};
     });
   }
+  static constexpr bool has_weight = true;
+  static constexpr auto apply(auto x) {
+    const auto weight = weight_for(x);
+    return lang::result_of_layer<Name>(weight, with_weight(x, weight));
+  }
+  /// Returns the parameter that is the weight of the layer for x.
   template <class X>
-  static constexpr auto apply(X x) {
-    constexpr int in = X::shape[-1];
-    constexpr initial of_weight = start_of_weight(fan_in(in), Start...), of_bias = start_of_bias(fan_in(in), Start...);
-    const auto weight = param_from<Name + fixed_string{".weight"}, of_weight, Out, in>;
+  static constexpr auto weight_for(X) {
+    constexpr initial of_weight = start_of_weight(fan_in(X::shape[-1]), Start...);
+    return param_from<Name + fixed_string{".weight"}, of_weight, Out, X::shape[-1]>;
+  }
+  /// Returns the value of the layer with the given weight.
+  template <class X>
+  static constexpr auto with_weight(X x, auto weight) {
+    constexpr initial of_bias = start_of_bias(fan_in(X::shape[-1]), Start...);
     const auto y = matmul(x, transpose(weight));
-    if constexpr (!Bias) return lang::result_of_layer<Name>(weight, y);
-    else return lang::result_of_layer<Name>(weight, y + param_from<Name + fixed_string{".bias"}, of_bias, Out>);
+    if constexpr (!Bias) return y;
+    else return y + param_from<Name + fixed_string{".bias"}, of_bias, Out>;
   }
 };
 
