@@ -461,6 +461,7 @@ static_assert(same(t<2, 7, 12> | nn::self_attention<"a", 6, nn::causal>,
 static_assert(of(nn::cross_attention<"a", 6, nn::attention_options{.key_heads = 3}>(t<2, 7, 12>, t<2, 9, 5>)) ==
               shape{2, 7, 12});
 static_assert(of(t<2, 7, 12> | nn::transformer_block<3> | nn::swiglu<"f", 5>) == shape{2, 7, 12});
+static_assert(of(t<2, 7, 12> | nn::lora<3, 16>(nn::linear<"f", 5>)) == shape{2, 7, 5});
 
 // Pools of images {N, H, W, C}. There are as many windows as fit, and at most half of a window lies outside the image.
 static_assert(of(max_pool2d<2>(t<2, 5, 6, 3>)) == shape{2, 2, 3, 3});
