@@ -44,21 +44,18 @@ BOOST_AUTO_TEST_CASE(only_adapters_are_trained_and_they_start_as_nothing) {
   program<of_blocks(plain_model), real<double>> plain;
   step.init(seed{1});
   plain.init(seed{2});
-  const auto names_of_bases = [&](auto visit) {
-    step.for_each_parameter([&](std::string_view name, auto view) {
-      std::string base(name);
-      if (const auto at = base.find(".base_layer"); at != base.npos) base.erase(at, 11);
-      plain.for_each_parameter([&](std::string_view other, auto source) {
-        if constexpr (decltype(view)::extents == decltype(source)::extents) {
-          if (base == other) visit(view, source);
-        }
-      });
-    });
-  };
+  // Each base gets the parameters of the plain layer.
   int bases = 0;
-  names_of_bases([&](auto view, auto source) {
-    std::ranges::copy(source, view.begin());
-    ++bases;
+  step.for_each_parameter([&]<class View>(std::string_view name, View view) {
+    std::string plain_name(name);
+    if (const auto at = plain_name.find(".base_layer"); at != plain_name.npos) plain_name.erase(at, 11);
+    plain.for_each_parameter([&]<class Source>(std::string_view other, Source source) {
+      if constexpr (std::same_as<View, Source>) {
+        if (plain_name != other) return;
+        std::ranges::copy(source, view.begin());
+        ++bases;
+      }
+    });
   });
   BOOST_TEST(bases == 3 * 5);
   const std::vector<double> images = numbers();
