@@ -57,6 +57,7 @@
 #include "cairn/nn/prelu.hpp"
 #include "cairn/nn/flatten.hpp"
 #include "cairn/nn/linear.hpp"
+#include "cairn/nn/lora.hpp"
 #include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/convolution.hpp"

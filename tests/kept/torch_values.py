@@ -361,6 +361,10 @@ for norm_first in (False, True):
            lambda f, x: f(x, src_mask=hidden if f.norm_first else None), x=(2, 5, 8))
 case("swiglu", lambda x, w1, w3, w2: F.linear(F.silu(F.linear(x, w1)) * F.linear(x, w3), w2),
      **{"x": (2, 3, 4), "ff.w1.weight": (6, 4), "ff.w3.weight": (6, 4), "ff.w2.weight": (4, 6)})
+# Linear.forward of PEFT 0.17, in lora/layer.py, with r = 2 and lora_alpha = 16. The base is not trained.
+case("lora", lambda x, a, b: F.linear(x, filled("q.base_layer.weight", (5, 4)), filled("q.base_layer.bias", (5,))) +
+     F.linear(F.linear(x, a), b) * (16 / 2),
+     **{"x": (2, 3, 4), "q.lora_A.default.weight": (2, 4), "q.lora_B.default.weight": (5, 2)})
 
 
 def other_places(x):

@@ -98,6 +98,15 @@ struct descent {
 static_assert(detail::checked<loss, update<descent{.lr = -1}>>());  // wrong
 static_assert(detail::checked<loss, update<descent{.lr = 1}>>());   // right
 
+// case: meaningless-setting-rank
+// says: this setting has a value that cannot be meant
+// shows: fact::in<(cairn::)?fixed_string<2>\{"q"\}>
+// shows: setting<(cairn::)?fixed_string<5>\{"rank"\}, 0\.0.*, (cairn::)?fixed_string<10>\{"1 or more"\}>
+constexpr auto adapted = nn::lora<0, 16>(nn::linear<"q", 4>);  // wrong
+constexpr auto adapted = nn::lora<8, 16>(nn::linear<"q", 4>);  // right
+constexpr auto y = input<"x", 8, 4> | adapted;
+static_assert(an_expression<decltype(y)>);
+
 // case: meaningless-setting-slope
 // says: this setting has a value that cannot be meant
 // shows: operation<(cairn::)?fixed_string<11>\{"leaky_relu"\}>

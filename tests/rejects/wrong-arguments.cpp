@@ -1100,6 +1100,13 @@ constexpr nn::cross_entropy_options how{.label_smoothing = 1.5};  // wrong
 constexpr nn::cross_entropy_options how{.label_smoothing = 1};    // right
 constexpr auto loss = cross_entropy<how>(input<"x", 8, 4>, labels<"y", 4, 8>);
 
+// case: wrong-arguments-lora
+// says: nn::lora<rank, alpha>\(layer\) takes nn::linear<"name", out> or nn::linear_without_bias
+// shows: fact::given<cairn::fact::layer>
+constexpr auto adapted = nn::lora<8, 16>(nn::relu);            // wrong
+constexpr auto adapted = nn::lora<8, 16>(nn::linear<"q", 4>);  // right
+constexpr auto loss = mean(input<"x", 8, 4> | adapted);
+
 // case: wrong-arguments-layers
 // says: a layer stands where an expression is needed; apply it: x \| layer, or layer\(x\)
 // shows: operation<cairn::fixed_string<4>\{"mul"\}, float, cairn::fact::layer

@@ -185,6 +185,8 @@ struct layer_for_expression { template <class Silent, class... Facts> struct fou
 struct expression_for_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an expression stands where a layer is needed; give the layer itself, and apply the "
   "result: x | ckpt<\"name\">(layer)"); } }; };
+struct linear_for_lora { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: nn::lora<rank, alpha>(layer) takes nn::linear<\"name\", out> or nn::linear_without_bias"); } }; };
 struct tuple_for_expression { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: several values stand where one expression is needed, because a scan or a layer returned "
   "a tuple; take one: std::get<0>(values), or auto [a, b] = values"); } }; };
