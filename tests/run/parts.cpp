@@ -122,4 +122,29 @@ BOOST_AUTO_TEST_CASE(an_index_that_is_none_is_refused) {
   here.rejects_index(many + "}}", "at most 100000 tensors", "more");
 }
 
+// A changed index either names the same tensors in the same files, or is refused.
+BOOST_AUTO_TEST_CASE(an_index_with_any_changed_byte_is_read_or_refused) {
+  const model here;
+  const std::string whole = read_bytes(here.index);
+  int opened = 0, refused = 0;
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    for (const char changed : {'"', '{', '}', '[', ',', 'x', '/', '.', '\\', '\0', '\x80'}) {
+      std::string text = whole;
+      text[i] = changed;
+      here.write_index(text);
+      try {
+        const file::detail::opened_model all(here.index);
+        BOOST_TEST(all.entries.size() == 3U);
+        ++opened;
+      } catch (const file::file_error&) {
+        ++refused;
+      }
+    }
+    here.write_index(whole.substr(0, i));
+    BOOST_CHECK_THROW(file::detail::opened_model{here.index}, file::format_error);
+  }
+  BOOST_TEST(opened > 0);
+  BOOST_TEST(refused > opened);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

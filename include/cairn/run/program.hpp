@@ -604,10 +604,10 @@ class program {
     }
   }
   /// Reads a file that `save` wrote, and returns the texts in the file. Also reads parameters and states from a file
-  /// that PyTorch wrote. With partly{"encoder"} or a `selection`, reads only the parameters and states that it names, and
-  /// returns a load_report. Throws file::file_error. If tensors do not fit, throws mismatch_error, which names all of
-  /// them. Throws program_error if a program that shares the memory has exchanged moments that this program does not
-  /// have. After an exception nothing has changed.
+  /// that PyTorch wrote. With partly{"encoder"} or a `selection`, reads only parameters and states, some of them, or
+  /// under other names, and returns a load_report. Throws file::file_error. If tensors do not fit, throws
+  /// mismatch_error, which names all of them. Throws program_error if a program that shares the memory has exchanged
+  /// moments that this program does not have. After an exception nothing has changed.
   template <class Path, class... Part>
   auto load(const Path& path, const Part&... part) {
     using problem = decltype(detail::problem_of_loading<Path, Part...>());
