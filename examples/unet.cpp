@@ -6,6 +6,7 @@
 #include <random>
 
 #include "images.hpp"
+#include "pictures.hpp"
 
 using namespace cairn;
 
@@ -53,23 +54,6 @@ std::vector<float> with_noise(const auto& images, std::uint64_t seed) {
   return out;
 }
 
-/// Writes rows of `columns` images each as a grey picture. The smallest number of the last row is black, and the
-/// largest is white.
-void write(const std::string& file, const std::vector<std::vector<float>>& rows, int columns) {
-  const auto [black, white] = std::ranges::minmax(rows.back());
-  std::ofstream out(file, std::ios::binary);
-  out << "P5\n" << columns * side << ' ' << std::ssize(rows) * side << "\n255\n";
-  for (const std::vector<float>& row : rows)
-    for (int y = 0; y < side; ++y)
-      for (int image = 0; image < columns; ++image)
-        for (int x = 0; x < side; ++x) {
-          const float grey = row[static_cast<std::size_t>(image * pixels + y * side + x)];
-          const float share = std::clamp((grey - black) / (white - black), 0.0F, 1.0F);
-          out.put(static_cast<char>(static_cast<unsigned char>(share * 255 + 0.5F)));
-        }
-  if (!out.flush()) throw std::runtime_error("cannot write " + file);
-}
-
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -104,7 +88,7 @@ int main(int argc, char** argv) try {
         after += square(better.data()[i] - images.data()[i]);
       }
     }
-    write("unet.pgm", shown, 10);
+    examples::write("unet.pgm", shown, side);
     std::printf("noise: %.1f %% of what it was, %.1f dB less; images in unet.pgm\n", 100 * std::sqrt(after / before),
                 10 * std::log10(before / after));
     return std::sqrt(after / before);
