@@ -20,7 +20,7 @@ struct part_entry : entry {
   std::size_t part;  ///< index of the file
 };
 
-/// A model whose headers were read and checked. A tensor is read only when it is asked for.
+/// A model in one file or several. Its headers were read and checked. A tensor is read only when it is asked for.
 class opened_model {
  public:
   /// Opens a safetensors file. If its name ends with ".index.json", it is an index, and all files that the index

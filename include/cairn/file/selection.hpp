@@ -44,10 +44,10 @@ struct renamed {
 /// example "encoder" or "*.bias". Each of them must match at least one tensor.
 struct selection {
   /// The tensors of the program that are loaded or saved. If the list is empty, all are. If it is not empty, the file
-  /// may have more tensors than those.
+  /// may have more tensors.
   std::vector<std::string> only = {};
-  /// The tensors that are left out. These can be tensors of the program, such as a new head, and tensors that only the
-  /// file has.
+  /// The tensors that are left out: tensors of the program, for example of a new head, or tensors that only the file
+  /// has.
   std::vector<std::string> except = {};
   /// The table of names. The first rule that matches a tensor counts. If no rule matches, the file has the tensor
   /// under its own name. Each rule must be the first match of at least one tensor.

@@ -189,7 +189,7 @@ template <lang::pooling P, class In, class Made>
   });
 }
 
-/// What windows are multiplied by.
+/// The factor by which the sum of a window is multiplied.
 template <lang::pooling P, bool Mean, class Real>
 inline constexpr Real share_of = Real{1} / (Mean ? P.position_count() : 1);
 

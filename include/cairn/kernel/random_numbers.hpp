@@ -76,7 +76,7 @@ template <class V>
   return over / under * signs;
 }
 
-/// Rounds numbers to bf16 and stores them. Uniform numbers are rounded toward zero, because 1 is none of them.
+/// Rounds numbers to bf16 and stores them. Uniform numbers are rounded toward zero, because they are below 1.
 template <class Law, class Made>
 [[gnu::always_inline]] inline void store_drawn(Law, lanes<sum_of<Made>> x, Made* row, std::int64_t i, std::int64_t n) {
   if constexpr (std::is_same_v<Made, bf16> && std::is_same_v<Law, lang::uniform_law>)

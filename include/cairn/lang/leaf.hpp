@@ -83,7 +83,7 @@ struct initial {
   static constexpr initial truncated_normal(double deviation) {
     return {.drawn = law::truncated_normal, .width = deviation};
   }
-  /// A random matrix whose rows are orthogonal and have the length `gain`. If a weight {out, in, ...} has more rows
+  /// A random matrix with orthogonal rows of the length `gain`. If a weight {out, in, ...} has more rows
   /// than columns, its columns are orthogonal instead. As torch.nn.init.orthogonal_ (Saxe et al., 2014).
   static constexpr initial orthogonal(double gain = 1) { return {.drawn = law::orthogonal, .width = gain}; }
   /// Uniform with bound sqrt(6 / fan in), for weights that a relu follows. As torch.nn.init.kaiming_uniform_ (He et

@@ -47,11 +47,11 @@ Real orthonormalize(Real* all, std::int64_t first, std::int64_t last, std::int64
   return least;
 }
 
-/// Draws a matrix whose rows are orthonormal. It has at most as many rows as columns.
+/// Draws a matrix with orthonormal rows. It has at most as many rows as columns.
 ///
 /// The rows of a matrix of normal numbers are made orthonormal, 16 at a time. The result is the Q in the QR
-/// decomposition of the transposed matrix for which the diagonal of R is positive. It is therefore equally likely to be
-/// any such matrix (Mezzadri, 2007).
+/// decomposition of the transposed matrix for which the diagonal of R is positive. All matrices with orthonormal rows
+/// are therefore equally likely (Mezzadri, 2007).
 ///
 /// After one pass, rounding leaves products of rows that grow with the condition of the matrix. A second pass removes
 /// them (Giraud et al., 2005). If the second pass shortens a row much, then rounding has determined the direction of
