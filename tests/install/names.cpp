@@ -43,7 +43,7 @@ constexpr auto logits = x | block<"in">(nn::linear<"fc", 3> | bend | wave | cut 
 constexpr auto spread = max<-1>(logits) - min<-1>(logits);
 constexpr auto looked_up = gather<0>(logits, indices<"at", 2, 4>) * max(spread);
 constexpr auto chosen = logits * one_hot(argmax<-1>(logits)) + logits * one_hot(argmin<-1>(logits));
-constexpr auto ordered = cairn::sort<-1>(logits) * cumsum<0>(cairn::sort<0>(logits, descending)) +
+constexpr auto ordered = sort<-1>(logits) * cumsum<0>(sort<0>(logits, descending)) +
                          gather_along<1>(logits, argsort<1>(logits)) +
                          topk<3>(scatter_add_along<0>(logits, argtopk<2, 0>(logits), logits));
 constexpr auto laid = gather<0>(generated<5, 3>([](int i, int j) { return i + j; }), arange<2>) + zeros<2, 3>;

@@ -28,7 +28,7 @@ others = "#include <bits/stdc++.h>\n#include <sys/socket.h>\n#include <sys/mman.
 # Names that cairn shares with std or POSIX. The first are functions, which overload. The second must be qualified in
 # programs that use both namespaces.
 overloads = {"abs", "bind", "ceil", "clamp", "cos", "erf", "exp", "floor", "log", "log1p", "max", "min", "pow", "round",
-             "sin", "sqrt", "tanh"}
+             "sin", "sort", "sqrt", "tanh"}
 qualified = {"data", "literals", "real", "slice", "stack"}
 
 
