@@ -332,8 +332,8 @@ def module(name, made, call, prefix="", **shapes):
     the names of the state dict."""
     leaves = {leaf: filled(leaf, shape).requires_grad_() for leaf, shape in shapes.items()}
     with torch.no_grad():
-        for leaf, parameter in made.named_parameters():
-            parameter.copy_(filled(prefix + leaf, parameter.shape))
+        for leaf, tensor in (*made.named_parameters(), *made.named_buffers()):
+            tensor.copy_(filled(prefix + leaf, tensor.shape))
     y = call(made, *leaves.values())
     y.backward(filled("cotangent", y.shape))
     line(name, y)
@@ -345,6 +345,9 @@ for name, normed, shape in (("linear", nn.Linear(5, 4), (2, 3, 5)), ("conv2d", n
     module(f"weight_norm_{name}", nn.utils.parametrizations.weight_norm(normed),
            lambda f, x: channels_last(f)(x) if x.dim() == 4 else f(x),
            prefix="fc.", x=shape)
+module("spectral_norm_second", nn.utils.parametrizations.spectral_norm(nn.Linear(5, 4)),
+       lambda f, x: torch.autograd.grad(f(x).square().sum(), f.parametrizations.weight.original, create_graph=True)[0],
+       prefix="fc.", x=(3, 5))
 hidden = torch.ones(5, 5).triu(1).bool()
 module("self_attention", nn.MultiheadAttention(8, 2, batch_first=True),
        lambda f, x: f(x, x, x, attn_mask=hidden, need_weights=False)[0], prefix="attn.", x=(2, 5, 8))
@@ -521,6 +524,8 @@ net("densenet", DenseNet(), (2, 6, 4, 2))
 net("resnet", ResNet(), (2, 8, 6, 2), steps=3)
 net("batch_norm_net", nn.Sequential(OrderedDict(bn=nn.BatchNorm2d(3, affine=False), conv=conv(3, 2, 1))), (2, 4, 2, 3),
     steps=2)
+net("spectral_norm_net", nn.Sequential(OrderedDict(fc=nn.utils.parametrizations.spectral_norm(nn.Conv2d(3, 4, 2)))),
+    (2, 4, 3, 3), steps=3)
 net("unet", UNet(), (2, 4, 6, 2))
 
 

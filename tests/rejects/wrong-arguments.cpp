@@ -1271,6 +1271,13 @@ constexpr auto y = input<"x", 8, 5, 3> | block<"net">(nn::gru<"gru", 4, stacked>
 constexpr auto y = nn::self_attention<"attn", 4>(input<"x", 2, 7, 12>, 1);    // wrong
 constexpr auto y = nn::self_attention<"attn", 4>(input<"x", 2, 7, 12>, 1_c);  // right
 
+// case: wrong-arguments-spectral-norm
+// says: nn::weight_norm .* nn::spectral_norm takes no transposed convolution
+// shows: operation<cairn::fixed_string<14>\{"spectral_norm"\}, cairn::fact::layer>
+constexpr auto normed = nn::spectral_norm(nn::conv_transpose2d<"up", 4, 2>);  // wrong
+constexpr auto normed = nn::spectral_norm(nn::conv2d<"up", 4, 2>);            // right
+constexpr auto y = input<"x", 8, 5, 6, 3> | normed;
+
 // case: wrong-arguments-transformer-block
 // says: a layer of attention takes x.* at most one mask; causal is an option, in <...>
 // shows: operation<cairn::fixed_string<18>\{"transformer_block"\}, float ?\[2\]\[7\]\[12\], cairn::nn::causal_t>
@@ -1295,7 +1302,7 @@ constexpr auto tracked = [](auto x) { return updated(x, largest, maximum(largest
 constexpr auto y = input<"x", 8, 3> | block<"block">(layer(tracked));
 
 // case: wrong-arguments-weight-norm
-// says: nn::weight_norm takes a linear layer or a convolution
+// says: nn::weight_norm and nn::spectral_norm take a linear layer or a convolution
 // shows: operation<cairn::fixed_string<12>\{"weight_norm"\}, cairn::fact::layer>
 constexpr auto normed = nn::weight_norm(nn::layer_norm<"fc">);  // wrong
 constexpr auto normed = nn::weight_norm(nn::linear<"fc", 4>);   // right

@@ -44,6 +44,12 @@ BOOST_AUTO_TEST_CASE(weight_norms) {
   constexpr auto images = param<"images", 1, 3, 3, 2>;
   check<weighted(images | nn::weight_norm(nn::conv_transpose2d<"up", 3, 2, nn::window{.stride = 2}>))>();
 }
+/// One power iteration finds the singular vectors of a matrix of one row. They then do not depend on its small changes,
+/// to which the gradient holds them constant.
+BOOST_AUTO_TEST_CASE(spectral_norms_in_a_segment) {
+  constexpr auto part = nn::linear<"in", 6> | nn::tanh | nn::spectral_norm(nn::linear<"out", 1>) | nn::sigmoid;
+  check<weighted(square(param<"x", 3, 4> | ckpt<"s">(part)))>();
+}
 /// The norms start at the expected norm of a row of the linear layer.
 BOOST_AUTO_TEST_CASE(start_of_weight_norms) {
   program<sum(input<"x", 1, 300> | nn::weight_norm(nn::linear<"fc", 50>))> step;

@@ -39,5 +39,10 @@ BOOST_AUTO_TEST_CASE(weight_norms) {
   agrees<param<"x", 2, 5, 4, 4> | nn::weight_norm(nn::conv2d<"fc", 6, 3, nn::window{.groups = 2}>)>(
       "weight_norm_conv2d");
 }
+BOOST_AUTO_TEST_CASE(spectral_norms) {
+  agrees<param<"x", 2, 4, 3, 3> | nn::spectral_norm(nn::conv2d<"fc", 4, 2>), 3>("spectral_norm_net");
+  constexpr auto loss = sum(square(param<"x", 3, 5> | nn::spectral_norm(nn::linear<"fc", 4>)));
+  agrees<grad(loss, param<"fc.parametrizations.weight.original", 4, 5>)>("spectral_norm_second");
+}
 
 BOOST_AUTO_TEST_SUITE_END()

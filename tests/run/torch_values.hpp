@@ -55,7 +55,7 @@ inline void compare(const std::string& name, const auto& range, double within = 
 }
 
 /// Compares an expression of parameters and bound inputs with the case of this name. After `Steps` training steps,
-/// compares its running statistics and its predictions, too.
+/// compares its states and its predictions, too.
 template <auto Y, int Steps = 0, class... Bound>
 void agrees(const std::string& name, const Bound&... inputs) {
   program<Y, cotangent<"cotangent">, real<double>> step;
@@ -78,7 +78,7 @@ void agrees(const std::string& name, const Bound&... inputs) {
       static_cast<void>(run());
     }
     step.for_each_parameter([&name](std::string_view leaf, auto view) {
-      if (leaf.find("running") != leaf.npos) compare(name + ".trained." + std::string(leaf), view);
+      if (leaf.find("running") != leaf.npos || leaf.find("._") != leaf.npos) compare(name + ".trained." + std::string(leaf), view);
     });
     predictor<Y, real<double>> predict{step};
     compare(name + ".predicted", predict());

@@ -668,6 +668,7 @@ static_assert(same(nn::layer_norm<"n">, nn::layer_norm<"n", 1e-5>) &&
               same(nn::group_norm<"n", 2, 1>, nn::group_norm<"n", 2, nn::norm_options{.eps = 1}>));
 static_assert(keeps(nn::rms_norm<"n">) && keeps(nn::rms_norm<"n", 1e-6>) && keeps(nn::sinusoidal_positions));
 static_assert(of(t<4, 8> | nn::weight_norm(nn::linear<"f", 3>)) == shape{4, 3} &&
+              of(t<4, 8> | nn::spectral_norm(nn::linear_without_bias<"f", 3>)) == shape{4, 3} &&
               of(t<2, 5, 6, 4> | nn::weight_norm(nn::conv2d_without_bias<"c", 6, 3>)) == shape{2, 3, 4, 6} &&
               of(t<2, 9, 4> | nn::weight_norm(nn::conv1d<"c", 5, 3>)) == shape{2, 7, 5});
 static_assert(lang::row_moments_op<1e-5>::result(shape{})[0] == no_shape &&

@@ -372,7 +372,8 @@ struct several_layers { template <class Silent, class... Facts> struct found : S
   "cairn [not-a-layer]: several layers are no layer; write a | b | c, repeat<4, \"block\">([](auto) { return a; }), or "
   "ckpt_sequential<2>(std::tuple{a, b, c})"); } }; };
 struct layer_with_weight { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: nn::weight_norm takes a linear layer or a convolution: nn::weight_norm(nn::linear<\"fc\", 64>)"); } }; };
+  "cairn [wrong-arguments]: nn::weight_norm and nn::spectral_norm take a linear layer or a convolution, as "
+  "nn::weight_norm(nn::linear<\"fc\", 64>); nn::spectral_norm takes no transposed convolution"); } }; };
 struct not_a_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: a layer returns an expression; what is called with its arguments, f(x, y), may return a "
   "tuple"); } }; };

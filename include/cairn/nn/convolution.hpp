@@ -27,6 +27,7 @@ struct convolution_layer : checked_layer<convolution_layer<Form, Name, Out, Exte
     });
   }
   static constexpr bool has_weight = true;
+  static constexpr bool is_transposed = std::string_view(Form::name) == "conv_transpose2d";
   static constexpr auto apply(auto x) {
     const auto weight = weight_for(x);
     return lang::result_of_layer<Name>(weight, with_weight(x, weight));

@@ -1,6 +1,7 @@
 // Layers whose weight is not a parameter, but is computed from other parameters.
 #pragma once
 
+#include "cairn/lang/state.hpp"
 #include "cairn/nn/convolution.hpp"
 #include "cairn/nn/linear.hpp"
 #include "cairn/op/reductions.hpp"
@@ -26,6 +27,15 @@ constexpr auto problem_of_weighted() {
   if constexpr (an_expression<L>) return lang::mistaken_call<misuse::expression_for_layer, Name, L>();
   else if constexpr (requires { L::has_weight; }) return lang::sound{};
   else return lang::mistake<misuse::layer_with_weight, lang::top_scope, fact::operation<Name, fact::layer>>{};
+}
+
+/// Returns the mistake of giving nn::spectral_norm another layer than it takes, or `sound`. PyTorch forms the matrix of
+/// a transposed convolution in another way, which is not implemented.
+template <class L>
+constexpr auto problem_of_spectral() {
+  if constexpr (requires { L::is_transposed; })
+    return problem_of_weighted<"spectral_norm", std::conditional_t<L::is_transposed, lang::layer_base, L>>();
+  else return problem_of_weighted<"spectral_norm", L>();
 }
 
 /// Returns the norm that a row of `count` numbers is expected to have at the start.
@@ -54,6 +64,43 @@ struct weight_normed<lang::parameter_leaf<Name, Trainable, Start, Rows, Extents.
     return vector_norm<Axis + 1 ...>(marked, keepdim);
   }
 };
+/// Returns x, through which no gradient flows. In contrast to detach, it may stand in a segment, because layers of the
+/// library use it on purpose.
+struct held_op : op {
+  static constexpr fixed_string name = "held";
+  using rule = misuse::equal_shapes;
+  static constexpr bool mapped = true, piecewise_constant = true;
+  static constexpr shape result(const shape& x) { return x; }
+  static constexpr axis_map map(const shape&, int /*axis*/) { return {}; }
+  static constexpr std::int64_t flops(const shape&) { return 0; }
+  static constexpr auto vjp(auto, auto, auto) { return gradients(no_gradient{}); }
+};
+
+template <class Parameter>
+struct spectrally_normed;
+template <fixed_string Name, bool Trainable, initial Start, int Rows, int... Extents>
+struct spectrally_normed<lang::parameter_leaf<Name, Trainable, Start, Rows, Extents...>> {
+  static constexpr auto prefix = lang::without_last_part<Name> + fixed_string{".parametrizations.weight."};
+  static constexpr int columns = (1 * ... * Extents);
+  static constexpr auto marked = param_from<prefix + fixed_string{"original"}, Start, Rows, Extents...>;
+  /// A training step computes u and v from the last v by one power iteration. A predictor reads the last u and v.
+  static constexpr auto value() {
+    const auto matrix = reshape<Rows, columns>(marked);
+    const auto last_u = state<prefix + fixed_string{"0._u"}, start_of<Rows>, Rows>;
+    const auto last_v = state<prefix + fixed_string{"0._v"}, start_of<columns>, columns>;
+    const auto u = unit(matmul(matrix, reshape<columns, 1>(last_v)));
+    const auto v = unit(matmul(transpose(matrix), u));
+    const auto norm = updated<shard_join::last>(
+        updated<shard_join::last>(norm_of(matrix, u, v), last_u, reshape<Rows>(u)), last_v, reshape<columns>(v));
+    return marked / in_training(norm, norm_of(matrix, reshape<Rows, 1>(last_u), reshape<columns, 1>(last_v)));
+  }
+
+ private:
+  template <int Count>
+  static constexpr initial start_of = initial::normal(1 / lang::square_root(Count));
+  static constexpr auto unit(auto x) { return make<held_op>(x / maximum(vector_norm(x), constant<1e-12>)); }
+  static constexpr auto norm_of(auto matrix, auto u, auto v) { return sum(u * matmul(matrix, v)); }
+};
 }  // namespace detail
 
 /// Returns the layer with a weight whose rows have norms of their own (Salimans and Kingma, 2016):
@@ -70,6 +117,24 @@ template <class L>
 constexpr lang::sound_or<decltype(detail::problem_of_weighted<"weight_norm", L>()),
                          detail::parametrized_layer<L, detail::weight_normed>>
 weight_norm(L) {
+  return {};
+}
+
+/// Returns the layer with a weight of spectral norm 1 (Miyato et al., 2018): `nn::spectral_norm(nn::linear<"fc", 64>)`.
+/// As with torch.nn.utils.parametrizations.spectral_norm, the weight is `W / (u^T W v)`, where W is the parameter
+/// `fc.parametrizations.weight.original`. The states u = `fc.parametrizations.weight.0._u` {64} and
+/// v = `fc.parametrizations.weight.0._v` {in} are estimates of the first singular vectors of W. Each training step
+/// improves the estimates by one power iteration, and gives them no gradient. A filter of a convolution is a row of W.
+///
+/// The states start at random. PyTorch runs 15 power iterations before the first step. A predictor needs trained or
+/// loaded states.
+///
+/// Rejects: what the layer rejects; other layers than `nn::linear`, `nn::conv2d`, `nn::conv1d` and their forms without
+/// bias.
+template <class L>
+constexpr lang::sound_or<decltype(detail::problem_of_spectral<L>()),
+                         detail::parametrized_layer<L, detail::spectrally_normed>>
+spectral_norm(L) {
   return {};
 }
 
