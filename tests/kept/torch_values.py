@@ -5,6 +5,8 @@ Each line contains the name of a case and its value, or `case.leaf` and the grad
 On both sides, a formula computes inputs and weights (`filled`), and all numbers are in double. The file was made with
 PyTorch 2.15.0 (CPU). The tests read the file and need no Python.
 """
+from unittest import mock
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -516,3 +518,15 @@ class Lamb(torch.optim.Optimizer):
 
 rule("lamb", Lamb, 3, 5)
 rule("lamb_with_options", lambda all: Lamb(all, lr=0.1, betas=(0.5, 0.75), eps=1e-3, weight_decay=0.5), 2, 3, 4)
+
+# Muon rounds its products to bf16. Here it computes them in double.
+with mock.patch.object(torch, "bfloat16", torch.float64):
+    rule("muon", torch.optim.Muon, 3, 5)
+    rule("muon_of_columns", lambda all: torch.optim.Muon(all, lr=0.1, weight_decay=0, momentum=0.5, nesterov=False),
+         7, 4)
+
+rule("adafactor", lambda all: torch.optim.Adafactor(all, eps=(2 ** -23, 1e-3)), 3, 5)
+rule("adafactor_with_options",
+     lambda all: torch.optim.Adafactor(all, lr=0.5, eps=(2 ** -23, 0.5), d=2, weight_decay=0.1),
+     2, 3, 4)
+rule("adafactor_of_vectors", lambda all: torch.optim.Adafactor(all, beta2_decay=-0.5, eps=(2 ** -23, 1e-3)), 7)

@@ -35,6 +35,16 @@ BOOST_AUTO_TEST_CASE(lamb) {
   trains_as<lamb_options{.lr = 0.1, .beta1 = 0.5, .beta2 = 0.75, .epsilon = 1e-3, .weight_decay = 0.5}, 2, 3, 4>(
       "lamb_with_options");
 }
+BOOST_AUTO_TEST_CASE(muon) {
+  trains_as<muon_options{}, 3, 5>("muon");
+  trains_as<muon_options{.lr = 0.1, .weight_decay = 0, .momentum = 0.5, .nesterov = false}, 7, 4>("muon_of_columns");
+}
+BOOST_AUTO_TEST_CASE(adafactor) {
+  trains_as<adafactor_options{}, 3, 5>("adafactor");
+  trains_as<adafactor_options{.lr = 0.5, .epsilon2 = 0.5, .threshold = 2, .weight_decay = 0.1}, 2, 3, 4>(
+      "adafactor_with_options");
+  trains_as<adafactor_options{.beta2_decay = -0.5}, 7>("adafactor_of_vectors");
+}
 BOOST_AUTO_TEST_CASE(rates) {
   const auto rates_of = [](auto rate) {
     std::array<double, 20> all;

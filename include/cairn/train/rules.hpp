@@ -171,10 +171,14 @@ struct averaged {
   {
     return Rule::takes(parameter);
   }
+  static constexpr shape moment_shape(int k, const shape& parameter) {
+    return k == 0 ? parameter : lang::moment_shape<Rule>(k - 1, parameter);
+  }
   template <std::size_t Values>  // counts the rule's numbers, the average, and the moments of the rule
-  static constexpr bool goes_on = Values > count &&
-                                  (whole_tensor ||
-                                   lang::computes_next_values<Rule, static_cast<int>(Values - count) - 1>);
+  static constexpr bool goes_on = [] {
+    if constexpr (Values <= count) return false;
+    else return lang::is_whole_or_elementwise<Rule, static_cast<int>(Values - count) - 1>();
+  }();
 
   static constexpr auto moments = [] {
     std::array<std::string_view, Rule::moments.size() + 1> all{"average"};
