@@ -602,3 +602,9 @@ with mock.patch.object(torch, "bfloat16", torch.float64):
     rule("muon", torch.optim.Muon, 3, 5)
     rule("muon_of_columns", lambda all: torch.optim.Muon(all, lr=0.1, weight_decay=0, momentum=0.5, nesterov=False),
          7, 4)
+
+rule("adafactor", lambda all: torch.optim.Adafactor(all, eps=(2 ** -23, 1e-3)), 3, 5)
+rule("adafactor_with_options",
+     lambda all: torch.optim.Adafactor(all, lr=0.5, eps=(2 ** -23, 0.5), d=2, weight_decay=0.1),
+     2, 3, 4)
+rule("adafactor_of_vectors", lambda all: torch.optim.Adafactor(all, beta2_decay=-0.5, eps=(2 ** -23, 1e-3)), 7)

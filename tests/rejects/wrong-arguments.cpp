@@ -16,6 +16,7 @@
 // - A program is loaded or saved with a text behind the path, where a selection must stand.
 // - `update<...>` or an optimizer got an object that is no rule. A rule may not sum in its `next`, and its moments must
 //   have different names.
+// - A rule is for parameters of another shape, as `muon_options` is for matrices.
 
 #include "cairn/check/scan.hpp"
 #include "cairn/nn/convolution.hpp"
@@ -33,6 +34,7 @@
 #include "cairn/op/similarity.hpp"
 #include "cairn/search/sequential.hpp"
 #include "cairn/train/rules.hpp"
+#include "cairn/train/whole_rules.hpp"
 
 #include <vector>
 
@@ -294,6 +296,14 @@ struct normalized {
   }
 };
 static_assert(detail::checked<loss, update<normalized{}>>());
+
+// case: wrong-arguments-rule-of-matrices
+// says: this rule is not for parameters of this shape; give this one another rule
+// shows: fact::parameter<(cairn::)?fixed_string<8>\{"fc\.bias"\}>
+// shows: fact::given<cairn::muon_options>
+constexpr auto h = mean(square(input<"x", 8, 4> | nn::linear<"fc", 2>));
+static_assert(detail::checked<h, update<muon_options{}>>());                                    // wrong
+static_assert(detail::checked<h, update<sgd_options{}>, update<muon_options{}, "fc.weight">>());  // right
 
 // case: wrong-arguments-rule-of-tensors-beside
 // says: an optimizer changes one number of the parameters at a time, and this rule reads whole tensors; write update<

@@ -39,6 +39,12 @@ BOOST_AUTO_TEST_CASE(muon) {
   trains_as<muon_options{}, 3, 5>("muon");
   trains_as<muon_options{.lr = 0.1, .weight_decay = 0, .momentum = 0.5, .nesterov = false}, 7, 4>("muon_of_columns");
 }
+BOOST_AUTO_TEST_CASE(adafactor) {
+  trains_as<adafactor_options{}, 3, 5>("adafactor");
+  trains_as<adafactor_options{.lr = 0.5, .epsilon2 = 0.5, .threshold = 2, .weight_decay = 0.1}, 2, 3, 4>(
+      "adafactor_with_options");
+  trains_as<adafactor_options{.beta2_decay = -0.5}, 7>("adafactor_of_vectors");
+}
 BOOST_AUTO_TEST_CASE(rates) {
   const auto rates_of = [](auto rate) {
     std::array<double, 20> all;

@@ -25,14 +25,18 @@ constexpr auto blocks = repeat<2, "block">([](auto) { return ckpt<"ff">(nn::resi
 template <int Rows>
 constexpr auto dense = cross_entropy(x<Rows> | blocks | nn::linear<"head", 4>, y<Rows>);
 // The weights are read through a transpose, in a scan, and in a penalty of the loss.
-constexpr auto w = param<"s.weight", 12, 12>;
-constexpr auto scanned = mean(square(scan<3, "step">([](auto h) { return tanh(h | nn::linear<"r", 12>); },
+constexpr auto w = param<"s.fc2.weight", 12, 12>;
+constexpr auto scanned = mean(square(scan<3, "step">([](auto h) { return tanh(h | nn::linear<"fc1", 12>); },
                                                      carried(matmul(x<16>, transpose(w)))))) +
                          0.1_c * sum(square(w));
 
-/// AdamW for all parameters except for weights, which have the rule.
-template <auto Loss, auto Rule, class... Options>
-using trained = program<Loss, update<adamw_options{}>, update<Rule, "*.weight">, Options...>;
+/// Each rule of whole tensors has some of the parameters. Adafactor has matrices and vectors.
+template <auto Loss, class... Options>
+using trained = program<Loss, update<adafactor_options{}>, update<muon_options{}, "*.fc1.weight">,
+                        update<lamb_options{}, "*.fc2.weight">, Options...>;
+template <auto Loss, class... Options>
+using plan_of = test::step_of<Loss, update<adafactor_options{}>, update<muon_options{}, "*.fc1.weight">,
+                              update<lamb_options{}, "*.fc2.weight">, Options...>;
 
 const std::vector<float>& rows() {
   static const auto all = [] {
@@ -81,80 +85,12 @@ void same(auto train) {
   BOOST_TEST(all_parameters(one) != before);
   for (const double number : all_parameters(one)) BOOST_REQUIRE(std::isfinite(number));
 }
-template <auto Loss, auto Rule, class... Options>
-void touches_what_is_planned(auto train_with) {
-  using plan = test::step_of<Loss, update<adamw_options{}>, update<Rule, "*.weight">, Options...>;
-  BOOST_TEST((test::judged<plan>() == test::fault::none));
-  trained<Loss, Rule, Options...> step;
+template <auto Loss, class... Options>
+void touches_what_is_planned(const auto&... inputs) {
+  BOOST_TEST((test::judged<plan_of<Loss, Options...>>() == test::fault::none));
+  trained<Loss, Options...> step;
   step.init(seed{1});
-  BOOST_TEST(train_with(step) == test::covered<plan>());
-}
-
-template <auto Rule>
-void laws_of_rule() {
-  const auto by_batch = batch_of<16>;
-  const auto dense_touches = [](auto& step) {
-    return report::touched_bytes(step, bind<"x">(std::span(rows()).first(12 * 16)),
-                                 bind<"y">(std::span(classes()).first(16)));
-  };
-  same<trained<dense<16>, Rule>, trained<dense<16>, Rule, plain>>(by_batch);
-  same<trained<dense<16>, Rule, clip<0.1>>, trained<dense<16>, Rule, clip<0.1>, plain>>(by_batch);
-  same<trained<scanned, Rule>, trained<scanned, Rule, plain>>(rows_of);
-#ifdef _OPENMP
-  same<trained<dense<16>, Rule>, trained<dense<16>, Rule, threads<3>>>(by_batch);
-#endif
-  same<trained<dense<16>, Rule, mixed<bf16>>, trained<dense<16>, Rule, mixed<bf16>, plain>>(by_batch);
-  touches_what_is_planned<dense<16>, Rule>(dense_touches);
-  touches_what_is_planned<dense<16>, Rule, clip<0.1>>(dense_touches);
-  touches_what_is_planned<scanned, Rule>(
-      [](auto& step) { return report::touched_bytes(step, bind<"x">(std::span(rows()).first(12 * 16))); });
-
-  // A saved run goes on with the same bits, with the moments of every shape.
-  const folder here;
-  trained<dense<16>, Rule> whole, resumed;
-  whole.init(seed{1});
-  for (int i = 0; i < 2; ++i) batch_of<16>(whole, i);
-  whole.save(here.path / "run.safetensors");
-  resumed.load(here.path / "run.safetensors");
-  for (int i = 2; i < 4; ++i) BOOST_TEST(batch_of<16>(whole, i) == batch_of<16>(resumed, i));
-  BOOST_TEST(all_parameters(whole) == all_parameters(resumed));
-
-  // A batch in parts has the updates of a whole batch, up to the order in which gradients are summed.
-  trained<dense<32>, Rule> at_once;
-  trained<dense<16>, Rule, microbatch<2>> in_parts;
-  trained<dense<16>, Rule, shards<2>> in_shards;
-  const auto run = [](auto& step) {
-    step.init(seed{1});
-    batch_of<32>(step, 0);
-    return all_parameters(step);
-  };
-  const auto expected = run(at_once);
-  BOOST_TEST(run(in_parts) == expected, boost::test_tools::tolerance(1e-3) << boost::test_tools::per_element());
-  BOOST_TEST(run(in_shards) == run(in_parts));
-
-  // Programs that share memory share the moments.
-  trained<dense<32>, Rule> longer;
-  trained<dense<16>, Rule> alone;
-  {
-    trained<dense<16>, Rule> shorter{longer};
-    longer.init(seed{1});
-    alone.init(seed{1});
-    for (int i = 0; i < 3; ++i) BOOST_TEST(batch_of<16>(shorter, i) == batch_of<16>(alone, i));
-  }
-  BOOST_TEST(all_parameters(longer) == all_parameters(alone));
-
-  // The average of the parameters is a moment next to those of the rule.
-  program<dense<16>, update<adamw_options{}>, update<averaged{Rule, 0.5}, "*.weight">> averaging;
-  averaging.init(seed{1});
-  trained<dense<16>, Rule> plain_rule;
-  plain_rule.init(seed{1});
-  for (int i = 0; i < 2; ++i) {
-    batch_of<16>(averaging, i);
-    batch_of<16>(plain_rule, i);
-  }
-  BOOST_TEST(all_parameters(averaging) == all_parameters(plain_rule));
-  averaging.exchange("average");
-  BOOST_TEST(all_parameters(averaging) != all_parameters(plain_rule));
+  BOOST_TEST(report::touched_bytes(step, inputs...) == (test::covered<plan_of<Loss, Options...>>()));
 }
 
 /// No finite gradient makes a parameter infinite or NaN, and no infinite gradient passes for a large one.
@@ -186,11 +122,82 @@ void takes_all_gradients() {
 
 BOOST_AUTO_TEST_SUITE(whole_rules)
 
-BOOST_AUTO_TEST_CASE(lamb) { laws_of_rule<lamb_options{}>(); }
-BOOST_AUTO_TEST_CASE(muon) { laws_of_rule<muon_options{}>(); }
+BOOST_AUTO_TEST_CASE(segments_and_threads_change_no_bit) {
+  same<trained<dense<16>>, trained<dense<16>, plain>>(batch_of<16>);
+  same<trained<dense<16>, clip<0.1>>, trained<dense<16>, clip<0.1>, plain>>(batch_of<16>);
+  same<trained<dense<16>, mixed<bf16>>, trained<dense<16>, mixed<bf16>, plain>>(batch_of<16>);
+  same<trained<scanned>, trained<scanned, plain>>(rows_of);
+#ifdef _OPENMP
+  same<trained<dense<16>>, trained<dense<16>, threads<3>>>(batch_of<16>);
+#endif
+}
+BOOST_AUTO_TEST_CASE(the_planned_bytes_are_touched) {
+  const auto x = bind<"x">(std::span(rows()).first(12 * 16));
+  const auto y = bind<"y">(std::span(classes()).first(16));
+  touches_what_is_planned<dense<16>>(x, y);
+  touches_what_is_planned<dense<16>, clip<0.1>>(x, y);
+  touches_what_is_planned<scanned>(x);
+}
+BOOST_AUTO_TEST_CASE(a_saved_run_goes_on_with_the_same_bits) {
+  const folder here;
+  trained<dense<16>> whole, resumed;
+  whole.init(seed{1});
+  for (int i = 0; i < 2; ++i) batch_of<16>(whole, i);
+  whole.save(here.path / "run.safetensors");
+  resumed.load(here.path / "run.safetensors");
+  for (int i = 2; i < 4; ++i) BOOST_TEST(batch_of<16>(whole, i) == batch_of<16>(resumed, i));
+  BOOST_TEST(all_parameters(whole) == all_parameters(resumed));
+}
+// The updates of a batch in parts are those of a whole batch, up to the order in which gradients are summed.
+BOOST_AUTO_TEST_CASE(a_batch_in_parts) {
+  const auto run = [](auto step) {
+    step.init(seed{1});
+    batch_of<32>(step, 0);
+    return all_parameters(step);
+  };
+  const auto whole = run(trained<dense<32>>{}), parts = run(trained<dense<16>, microbatch<2>>{});
+  for (std::size_t i = 0; i < whole.size(); ++i) BOOST_TEST(std::abs(parts[i] - whole[i]) < 1e-4);
+  BOOST_TEST(run(trained<dense<16>, shards<2>>{}) == parts);
+}
+BOOST_AUTO_TEST_CASE(programs_that_share_memory_share_moments) {
+  trained<dense<32>> longer;
+  trained<dense<16>> alone, shorter{longer};
+  longer.init(seed{1});
+  alone.init(seed{1});
+  for (int i = 0; i < 3; ++i) BOOST_TEST(batch_of<16>(shorter, i) == batch_of<16>(alone, i));
+  BOOST_TEST(all_parameters(longer) == all_parameters(alone));
+}
+BOOST_AUTO_TEST_CASE(averages_next_to_other_moments) {
+  program<dense<16>, update<averaged{adafactor_options{}, 0.5}>, update<averaged{muon_options{}, 0.5}, "*.fc1.weight">,
+          update<averaged{lamb_options{}, 0.5}, "*.fc2.weight">>
+      averaging;
+  trained<dense<16>> expected;
+  averaging.init(seed{1});
+  expected.init(seed{1});
+  for (int i = 0; i < 2; ++i) BOOST_TEST(batch_of<16>(averaging, i) == batch_of<16>(expected, i));
+  const auto last = all_parameters(averaging);
+  BOOST_TEST(last == all_parameters(expected));
+  averaging.exchange("average");
+  BOOST_TEST(all_parameters(averaging) != last);
+  averaging.exchange("average");
+  BOOST_TEST(all_parameters(averaging) == last);
+}
+
+// Adafactor stores the means of rows and columns only. A moment of another shape cannot stand in place of a parameter.
+BOOST_AUTO_TEST_CASE(moments_of_other_shapes) {
+  trained<dense<16>> step;
+  BOOST_TEST((step.moment<"head.weight", "row_var">().shape() == std::array<std::size_t, 2>{4, 1}));
+  BOOST_TEST((step.moment<"head.weight", "col_var">().shape() == std::array<std::size_t, 2>{1, 12}));
+  BOOST_TEST((step.moment<"head.bias", "row_var">().shape() == std::array<std::size_t, 1>{4}));
+  step.init(seed{1});
+  for (const char* moment : {"row_var", "col_var"}) BOOST_CHECK_THROW(step.exchange(moment), program_error);
+}
+
 BOOST_AUTO_TEST_CASE(finite_gradients_leave_all_numbers_finite) {
   takes_all_gradients<lamb_options{}, 4, 3>();
   takes_all_gradients<lamb_options{.beta1 = 0, .beta2 = 0, .epsilon = 0, .weight_decay = 1}, 5>();
+  takes_all_gradients<adafactor_options{}, 4, 3>();
+  takes_all_gradients<adafactor_options{.beta2_decay = 0, .epsilon1 = 0, .epsilon2 = 0, .weight_decay = 1}, 5>();
   takes_all_gradients<muon_options{}, 4, 3>();
   takes_all_gradients<muon_options{.momentum = 0, .nesterov = false, .epsilon = 0}, 2, 3>();
 }

@@ -151,6 +151,14 @@ static_assert(updates_come_last<step_of<net, lamb>> && updates_come_last<step_of
 static_assert(updates_come_last<step_of<in_segments, lamb>> && updates_come_last<step_of<tied, lamb>>);
 static_assert(lawful<net, lamb>() && lawful<net, lamb, clip<1>>() && lawful<in_segments, lamb>());
 static_assert(lawful<normed, lamb>() && lawful<tied, lamb>() && lawful<folded, lamb>());
+// Adafactor stores a number for each row and for each column.
+using muon = update<muon_options{}, "*.weight">;
+using factored = update<adafactor_options{}>;
+static_assert(lawful<net, adam, muon>() && lawful<net, adam, muon, clip<1>>() && lawful<in_segments, adam, muon>());
+static_assert(lawful<net, factored>() && lawful<in_segments, factored>() && lawful<tied, factored>());
+static_assert(updates_come_last<step_of<in_segments, adam, muon>> && updates_come_last<step_of<tied, factored>>);
+static_assert(bytes<step_of<net, descent, muon>>.moment_bytes == 512 + 256);
+static_assert(bytes<step_of<net, descent, update<adafactor_options{}, "a.weight">>>.moment_bytes == 16 * 4 + 64);
 static_assert(lawful<outputs(tied, square_w), lamb>() && lawful<net, lamb, wrt<"x">, freeze<"b">>());
 
 }  // namespace

@@ -190,9 +190,11 @@ struct whole_rules_fit {
       constexpr auto rule = graphs::rule_number_of<model::rules.of[Leaf]>(typename model::purpose::updates{});
       using type = std::remove_const_t<decltype(rule)>;
       if constexpr (!reads_whole_tensors<type>) return sound{};
-      else
-        return problem_of_whole_rule<type, moments_of(rule), model::purpose::clip.how,
-                                     Compiled::graph.leaf_op(Leaf).results[0].extents, leaf_name<Compiled, Leaf>>();
+      else {
+        constexpr shape extents = Compiled::graph.leaf_op(Leaf).results[0].extents;
+        return problem_of_whole_rule<type, moments_of(rule, extents), model::purpose::clip.how, extents,
+                                     leaf_name<Compiled, Leaf>>();
+      }
     }
   }
   template <class Compiled>

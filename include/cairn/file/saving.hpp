@@ -266,7 +266,7 @@ class run_loader {
     const auto exchanged = in_.metadata.find(exchanged_text);
     if (!moments || !keeps_moments() || exchanged == in_.metadata.end()) return {};
     const std::string_view own = moment_in(run_.tensors, exchanged->second);
-    if (own.empty())
+    if (own.empty() || !has_shape_of_parameters(run_.tensors, own))
       refuse(file::format_error(path_, text_of({"a moment of the program as ", exchanged_text}),
                                 file::detail::shown(exchanged->second)));
     return own;

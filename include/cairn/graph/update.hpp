@@ -114,10 +114,10 @@ constexpr bool any_reads_whole_tensors(lang::rule_list<lang::named_rule<Names, R
 struct whole_rule {
   const node* nodes;
   const int* arguments;
-  int node_count, argument_count, rule_arguments;
-  const int* results;       ///< by result of the rule: its node
-  const operation* last;    ///< by result of the rule: the operation that computes it
-  const operation* moment;  ///< the leaf of a moment
+  int node_count, argument_count, moment_count;
+  const int* results;        ///< by result of the rule: its node
+  const operation* last;     ///< by result of the rule: the operation that computes it
+  const operation* moments;  ///< the leaves of the moments
 };
 /// The graph of a rule of whole tensors for a parameter of shape S. Parameters of one shape share it.
 template <class Rule, int Moments, lang::clipping Clip, shape S, class Real>
@@ -151,24 +151,33 @@ struct whole_update {
     }
     return out;
   }();
-  static constexpr operation moment = [] {
-    operation o;
-    o.name = "moment";
-    o.what = role::accumulated;
-    o.results = &leaf_result<Real, lang::real_tensor<S>>;
-    return o;
+  static constexpr auto moments = [] {
+    std::array<operation, static_cast<std::size_t>(Moments) + 1> out{};
+    for (int k = 0; k < Moments; ++k) {
+      operation& o = out[static_cast<std::size_t>(k)];
+      o.name = "moment";
+      o.what = role::accumulated;
+      o.results = g.op(arguments::moments_begin + k).results;
+    }
+    return out;
   }();
-  static constexpr whole_rule facts{g.nodes,          g.arguments, g.node_count, g.argument_count,
-                                    arguments::count, g.outputs,   last.data(),  &moment};
+  static constexpr whole_rule facts{g.nodes, g.arguments, g.node_count, g.argument_count,
+                                    Moments, g.outputs,   last.data(),  moments.data()};
 };
+/// Returns what a rule of whole tensors computes for a leaf. Returns null if the leaf has another rule, or a rule that
+/// does not fit; the checks of the model report the latter.
 template <class Model, int Leaf>
 constexpr const whole_rule* whole_rule_of() {
   if constexpr (Model::rules.of[Leaf] != none) {
     constexpr auto rule = rule_number_of<Model::rules.of[Leaf]>(typename Model::purpose::updates{});
     using type = std::remove_const_t<decltype(rule)>;
-    if constexpr (lang::reads_whole_tensors<type>)
-      return &whole_update<type, lang::moments_of(rule), Model::purpose::clip.how,
-                           Model::graph.leaf_op(Leaf).results[0].extents, typename Model::real>::facts;
+    if constexpr (lang::reads_whole_tensors<type>) {
+      constexpr shape extents = Model::graph.leaf_op(Leaf).results[0].extents;
+      constexpr int moments = lang::moments_of(rule, extents);
+      constexpr auto clip = Model::purpose::clip.how;
+      if constexpr (lang::fits_whole_rule<type, moments, clip, extents>())
+        return &whole_update<type, moments, clip, extents, typename Model::real>::facts;
+    }
   }
   return nullptr;
 }

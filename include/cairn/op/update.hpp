@@ -29,9 +29,11 @@ namespace cairn::lang {
 //
 // A rule of whole tensors also has the member `static constexpr bool whole_tensor = true`. Its p, g and moments have
 // the shape of the parameter, so `next` may use sums, products of matrices and all other operations. Each of the
-// expressions that it returns ends in an elementwise operation. Such a rule may have this member, too:
+// expressions that it returns ends in an elementwise operation. Such a rule may have these members, too:
 //
 //   takes(shape)         static: returns true if the rule can update a parameter of this shape
+//   moment_shape(k, shape)  static: the shape of moment number k of a parameter of this shape, if it is another shape.
+//                        Returns no_shape if such a parameter has only the moments before number k
 //
 // Example:
 //
@@ -105,6 +107,20 @@ struct rule_tensor : Tensor, expression {
 template <class Rule>
 inline constexpr bool reads_whole_tensors = requires { requires Rule::whole_tensor; };
 
+/// Returns the shape of moment number k of a parameter of shape s, or no_shape if the parameter has no such moment.
+template <class Rule>
+constexpr shape moment_shape(int k, const shape& s) {
+  if constexpr (requires { Rule::moment_shape(k, s); }) return Rule::moment_shape(k, s);
+  else return s;
+}
+/// Returns how many moments a rule of whole tensors stores of a parameter of shape s.
+template <class Rule>
+constexpr int moments_of(const Rule& rule, const shape& s) {
+  int count = 0;
+  while (count < moments_of(rule) && moment_shape<Rule>(count, s).valid()) ++count;
+  return count;
+}
+
 template <clipping Clip>
 constexpr auto clipped(auto gradient, [[maybe_unused]] auto limit) {
   if constexpr (Clip == clipping::norm) return gradient * limit;
@@ -126,10 +142,14 @@ constexpr auto next_values() {
 }
 
 /// The tensor of real numbers with shape S.
+template <shape S, class Axes = std::make_index_sequence<static_cast<std::size_t>(S.rank)>>
+struct real_tensor_of;
 template <shape S, std::size_t... Axis>
-tensor<element_type{}, S.extent[Axis]...> real_tensor_of(std::index_sequence<Axis...>);
+struct real_tensor_of<S, std::index_sequence<Axis...>> {
+  using type = tensor<element_type{}, S.extent[Axis]...>;
+};
 template <shape S>
-using real_tensor = decltype(real_tensor_of<S>(std::make_index_sequence<static_cast<std::size_t>(S.rank)>{}));
+using real_tensor = typename real_tensor_of<S>::type;
 
 /// The arguments of a rule of whole tensors for a parameter of shape S, in the order of `next_values`.
 template <class Rule, int Moments, clipping Clip, shape S>
@@ -137,8 +157,16 @@ struct whole_arguments {
   static constexpr int moments_begin = 2 + numbers_of<Rule>, limit = moments_begin + Moments,
                        count = limit + (Clip != clipping::off);
   template <int I>
-  using nth = std::conditional_t<I == 0 || I == 1 || (I >= moments_begin && I < limit), rule_tensor<I, real_tensor<S>>,
-                                 rule_number<I>>;
+  static constexpr auto argument() {
+    if constexpr (I < 2) return rule_tensor<I, real_tensor<S>>{};
+    else if constexpr (I < moments_begin || I >= limit) return rule_number<I>{};
+    else {
+      constexpr shape of_moment = moment_shape<Rule>(I - moments_begin, S);
+      return rule_tensor<I, real_tensor<of_moment>>{};
+    }
+  }
+  template <int I>
+  using nth = decltype(argument<I>());
   /// Returns what `next` computes, or nothing if `next` cannot be called.
   static constexpr auto values() {
     return []<int... I>(std::integer_sequence<int, I...>) {
@@ -148,9 +176,9 @@ struct whole_arguments {
   }
 };
 
-/// True if a tuple has one elementwise result of shape S for the parameter and for each moment. Two of the results are
-/// not the same expression, because each of them gets memory of its own.
-template <int Moments, shape S, class T>
+/// True if a tuple has one elementwise result for the parameter and for each moment, of the shape that it has. Two of
+/// the results are not the same expression, because each of them gets memory of its own.
+template <class Rule, int Moments, shape S, class T>
 inline constexpr bool all_of_shape = false;
 template <class E, class... All>
 inline constexpr std::size_t count_of = (std::size_t{0} + ... + std::is_same_v<E, All>);
@@ -160,10 +188,14 @@ template <class Op, class... A>
 inline constexpr bool ends_elementwise<expr<Op, A...>> = Op::elementwise;
 template <class Opaque>
 inline constexpr bool ends_elementwise<renamed<Opaque>> = ends_elementwise<revealed<Opaque>>;
-template <int Moments, shape S, class... E>
-inline constexpr bool all_of_shape<Moments, S, std::tuple<E...>> =
-    sizeof...(E) == static_cast<std::size_t>(Moments) + 1 && ((ends_elementwise<E> && E::shape == S) && ...) &&
-    (0 + ... + count_of<E, E...>) == sizeof...(E);
+template <class Rule, int Moments, shape S, class... E>
+inline constexpr bool all_of_shape<Rule, Moments, S, std::tuple<E...>> = [] {
+  int next = 0;
+  const auto fits = [&next](const shape& made) { return made == (next == 0 ? S : moment_shape<Rule>(next - 1, S)); };
+  return sizeof...(E) == static_cast<std::size_t>(Moments) + 1 &&
+         ((ends_elementwise<E> && fits(E::shape) && ++next > 0) && ...) &&
+         (0 + ... + count_of<E, E...>) == sizeof...(E);
+}();
 
 template <class E>
 inline constexpr bool is_elementwise = false;
@@ -239,18 +271,26 @@ constexpr auto problem_of_rule() {
   else if constexpr (names_differ<Rule, Moments>()) return sound{};
   else return mistake<misuse::moments_alike, top_scope, fact::given<Rule>>{};
 }
+/// Returns true if a rule of whole tensors can update a parameter of shape S.
+template <class Rule, int Moments, clipping Clip, shape S>
+constexpr bool fits_whole_rule() {
+  if constexpr (requires { requires !Rule::takes(S); }) return false;
+  else return all_of_shape<Rule, Moments, S, decltype(whole_arguments<Rule, Moments, Clip, S>::values())>;
+}
 /// Returns what is wrong with a rule of whole tensors for the parameter `Name` of shape S, or sound.
 template <class Rule, int Moments, clipping Clip, shape S, auto Name>
 constexpr auto problem_of_whole_rule() {
-  using values = decltype(whole_arguments<Rule, Moments, Clip, S>::values());
   using of_parameter = about<fact::parameter, Name>;
-  if constexpr (requires { requires !Rule::takes(S); })
+  if constexpr (fits_whole_rule<Rule, Moments, Clip, S>()) {
+    return sound{};
+  } else if constexpr (requires { requires !Rule::takes(S); }) {
     return mistake<misuse::rule_of_other_shapes, top_scope, of_parameter, fact::given<Rule>,
                    fact::operation<"update", tensor_fact<real_tensor<S>>>>{};
-  else if constexpr (all_of_shape<Moments, S, values>) return sound{};
-  else
+  } else {
+    using values = decltype(whole_arguments<Rule, Moments, Clip, S>::values());
     return first_problem(mistake_among(static_cast<std::add_pointer_t<values>>(nullptr)),
                          mistake<misuse::wrong_whole_rule, top_scope, of_parameter, fact::given<Rule>>{});
+  }
 }
 /// Returns the largest number of moments that an update rule can store. Returns 0 if Rule is no update rule.
 template <class Rule>

@@ -119,13 +119,13 @@ struct update_writer {
     int placed[all::most_whole_nodes + 1] = {new_index[s.leaf_value[leaf]], new_index[gradient_value]};
     int next = 2;
     for (int k = 0; k < rule.numbers; ++k) placed[next++] = out.first_number + rule.first_number + k;
-    for (int k = 0; k < rule.moments; ++k)
-      placed[next++] = append(*whole.moment, whole.moment->results, gradient_value);
+    for (int k = 0; k < whole.moment_count; ++k)
+      placed[next++] = append(whole.moments[k], whole.moments[k].results, gradient_value);
     if (all::clips) placed[next++] = out.first_number + out.number_count - 1;
     for (int v = next; v < whole.node_count; ++v) {
       const graphs::node& n = whole.nodes[v];
       const graphs::operation* op = n.op;
-      for (int r = 0; r <= rule.moments; ++r) {
+      for (int r = 0; r <= whole.moment_count; ++r) {
         if (whole.results[r] == v) op = whole.last + r;
       }
       const int at = placed[v] = append(*op, n.result, gradient_value);
@@ -135,7 +135,7 @@ struct update_writer {
         out.arguments[out.argument_count++] = placed[whole.arguments[n.first + i]];
     }
     const int first_moment = 2 + rule.numbers;
-    for (int r = 0; r <= rule.moments; ++r) {
+    for (int r = 0; r <= whole.moment_count; ++r) {
       const int before = r == 0 ? placed[0] : placed[first_moment + r - 1];
       out.carries[out.carry_count++] = {before, placed[whole.results[r]], leaf, r == 0 ? none : r - 1};
     }

@@ -44,7 +44,7 @@ inline constexpr auto kept_tensors = [] {
     if (moment != graphs::none)
       out[n++] = {name_of(leaf),
                   graphs::rules_of<typename Compiled::model>.all[Compiled::model::rules.of[leaf]].moment_names[moment],
-                  g.leaf_op(leaf).results[0].extents,
+                  s.result(before).extents,
                   dtype::real,
                   Compiled::layout.of[before],
                   true};

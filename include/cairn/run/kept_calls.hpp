@@ -24,6 +24,8 @@ inline void check_exchange(std::span<const kept_tensor> tensors, bool rounds_par
     refuse(program_error("cairn: moments are floats, and have no room among parameters that are stored as bf16"));
   if (!has_moment(tensors, moment))
     refuse(program_error(text_of({"cairn: no rule of this program keeps a moment '", moment, "'"})));
+  if (!has_shape_of_parameters(tensors, moment))
+    refuse(program_error(text_of({"cairn: the moment '", moment, "' has other shapes than the parameters"})));
 }
 
 /// Throws program_error because a moment of this program, `exchanged`, stands in the place of the parameters. `before`

@@ -51,6 +51,16 @@ constexpr std::string_view moment_in(std::span<const kept_tensor> tensors, std::
   return {};
 }
 
+/// Returns true if all moments of this name have the shapes of their parameters.
+constexpr bool has_shape_of_parameters(std::span<const kept_tensor> tensors, std::string_view moment) {
+  bool all = true;
+  for (const kept_tensor& one : tensors) {
+    for (const kept_tensor& other : tensors)
+      all &= one.moment != moment || !other.is_leaf() || other.name != one.name || other.extents == one.extents;
+  }
+  return all;
+}
+
 /// The moments of a program that keeps only a part of each moment, because other processes keep the other parts. All
 /// processes call the same functions in the same order.
 class moment_parts {

@@ -171,6 +171,9 @@ struct averaged {
   {
     return Rule::takes(parameter);
   }
+  static constexpr shape moment_shape(int k, const shape& parameter) {
+    return k == 0 ? parameter : lang::moment_shape<Rule>(k - 1, parameter);
+  }
   template <std::size_t Values>  // counts the rule's numbers, the average, and the moments of the rule
   static constexpr bool goes_on = [] {
     if constexpr (Values <= count) return false;

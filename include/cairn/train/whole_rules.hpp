@@ -16,6 +16,15 @@
 
 namespace cairn {
 
+namespace detail {
+/// Returns the square root of a number of 1 or more. Not all compilers take std::sqrt in a constant.
+constexpr double square_root(double x) {
+  double root = x;
+  for (int i = 0; i < 64; ++i) root = (root + x / root) / 2;
+  return root;
+}
+}  // namespace detail
+
 /// AdamW with a step whose length is proportional to the length of the parameter: the step of each tensor is multiplied
 /// by its trust ratio, the norm of the parameter divided by the norm of the step. If one of the norms is 0, the ratio
 /// is 1. You et al.: Large batch optimization for deep learning (ICLR 2020), algorithm 2, where phi is the identity.
@@ -53,10 +62,10 @@ struct lamb_options {
   }
 };
 
-/// Gradient descent with momentum, where each step is a matrix whose singular values are all about 1, with the semantics
-/// of torch.optim.Muon. It is for the weights of hidden layers, which are matrices; all other parameters need another
-/// rule: `update<adamw_options{}>, update<muon_options{}, "block">`. PyTorch rounds the products to bf16, and cairn
-/// computes them in the numbers of the program. Jordan et al.: Muon (2024).
+/// Gradient descent with momentum, where each step is a matrix whose singular values are all about 1, with the
+/// semantics of torch.optim.Muon. It is for the weights of hidden layers, which are matrices. All other parameters need
+/// another rule: `update<adamw_options{}>, update<muon_options{}, "*.up.weight">`. PyTorch rounds the products to bf16,
+/// and cairn computes them in the numbers of the program. Jordan et al.: Muon (2024).
 struct muon_options {
   double lr = 1e-3;
   double weight_decay = 0.1;  // decoupled: shrinks the parameter itself, independent of its gradient
@@ -82,8 +91,8 @@ struct muon_options {
   }
   /// A step of a matrix with more rows than columns is longer, so that the size of its numbers does not depend on the
   /// shape.
-  static constexpr auto next(auto p, auto g, auto rate, auto keep, auto old1, auto new1, auto by_velocity, auto by_slope,
-                             auto least, auto velocity) {
+  static constexpr auto next(auto p, auto g, auto rate, auto keep, auto old1, auto new1, auto by_velocity,
+                             auto by_slope, auto least, auto velocity) {
     const auto v = saturated(old1 * velocity + new1 * g, g);
     const auto direction = saturated(by_velocity * v + by_slope * g, g);
     constexpr auto longer = lang::constant<step_size(decltype(p)::shape)>;
@@ -92,10 +101,7 @@ struct muon_options {
 
  private:
   static constexpr double step_size(const shape& s) {
-    const double ratio = static_cast<double>(s[0]) / s[1];
-    double root = 1;  // by Newton's method, because std::sqrt is no constant for all compilers
-    for (int i = 0; ratio > 1 && i < 64; ++i) root = (root + ratio / root) / 2;
-    return root;
+    return detail::square_root(std::max(1.0, static_cast<double>(s[0]) / s[1]));
   }
   /// Moves the singular values of a matrix towards 1, by five steps of a Newton-Schulz iteration. The rows of the
   /// matrix that is multiplied by its transpose are at most as many as its columns.
@@ -118,6 +124,71 @@ struct muon_options {
       const auto factor = lang::constant<-4.7750> * products + lang::constant<2.0315> * matmul(products, products);
       return iterated<Steps - 1>(lang::constant<3.4445> * x + matmul(factor, x));
     }
+  }
+};
+
+/// Divides each gradient by the root of a mean of its squares, of which only the means over rows and over columns are
+/// stored, with the semantics of torch.optim.Adafactor. The length of a step is proportional to the length of the
+/// parameter. A tensor with more than two axes is many matrices. A parameter with one axis or none has a mean for each
+/// number, in the moment "row_var". Shazeer, Stern: Adafactor (ICML 2018).
+struct adafactor_options {
+  double lr = 1e-2;  // the rate is at most one over the root of the number of steps
+  double beta2_decay = -0.8;
+  double epsilon1 = 0x1p-23;  // the least root of a mean; PyTorch takes the epsilon of the parameter's type
+  double epsilon2 = 1e-3;     // the least length of a parameter
+  double threshold = 1;       // the most that the numbers of a step measure, as the root of the mean of their squares
+  double weight_decay = 0;    // decoupled: shrinks the parameter itself, independent of its gradient
+
+  static constexpr bool whole_tensor = true;
+  static constexpr shape moment_shape(int k, shape s) {
+    if (s.rank < 2) return k == 0 ? s : no_shape;
+    s.extent[s.rank - (k == 0 ? 1 : 2)] = 1;
+    return s;
+  }
+  constexpr std::array<setting, 5> settings() const {
+    return {{{"beta2_decay", beta2_decay, beta2_decay <= 0 && setting::is_finite(beta2_decay), "0 or less, finite"},
+             setting::not_negative("epsilon1", epsilon1),
+             setting::not_negative("epsilon2", epsilon2),
+             setting::at_least_one("threshold", threshold),
+             setting::not_negative("weight_decay", weight_decay)}};
+  }
+  static constexpr std::array<std::string_view, 2> moments{"row_var", "col_var"};
+  std::array<double, 6> numbers(double rate, std::int64_t step) const {
+    const auto n = static_cast<double>(step);
+    return {std::min(rate, 1 / std::sqrt(n)),
+            1 - rate * weight_decay,
+            std::pow(n, beta2_decay),
+            std::max(epsilon1, 1e-18),
+            epsilon2,
+            threshold};
+  }
+  static constexpr auto next(auto p, auto gradient, auto rate, auto keep, auto share, auto least, auto least_size,
+                             auto most, auto row, auto column) {
+    const auto g = squarable(gradient);
+    const auto rows = row + share * (saturated(mean<-1>(square(g), keepdim), share) - row);
+    const auto columns = column + share * (saturated(mean<-2>(square(g), keepdim), share) - column);
+    const auto of_all = maximum(saturated(mean<-2>(rows, keepdim), share), least);
+    const auto estimate = saturated(rows / of_all * columns, share);
+    return std::tuple{moved(p, gradient, g, estimate, rate, keep, least, least_size, most), rows, columns};
+  }
+  static constexpr auto next(auto p, auto gradient, auto rate, auto keep, auto share, auto least, auto least_size,
+                             auto most, auto variance) {
+    const auto g = squarable(gradient);
+    const auto estimate = variance + share * (square(g) - variance);
+    return std::tuple{moved(p, gradient, g, estimate, rate, keep, least, least_size, most), estimate};
+  }
+
+ private:
+  static constexpr auto moved(auto p, auto gradient, auto g, auto estimate, auto rate, auto keep, auto least,
+                              auto least_size, auto most) {
+    const auto step = g / sqrt(maximum(estimate, least * least));
+    const auto length = maximum(root_mean_square(p, rate), least_size) * rate;
+    const auto excess = maximum(root_mean_square(step, rate) / most, lang::constant<1>);
+    return saturated(keep * p - saturated(length / excess * step, gradient), gradient);
+  }
+  static constexpr auto root_mean_square(auto x, auto finite) {
+    constexpr double root = detail::square_root(static_cast<double>(decltype(x)::shape.count()));
+    return saturated(vector_norm(x), finite) / lang::constant<root>;
   }
 };
 
