@@ -35,7 +35,8 @@ namespace detail {
 /// The types of numbers that are read, for messages.
 inline constexpr std::string_view names_of_number_types = "F32, F64, F16, BF16, I32 or I64";
 
-/// A number of IEEE's binary16: a sign, 5 bits of exponent and 10 bits of precision. A float can have each of its values.
+/// A number of IEEE's binary16: a sign, 5 bits of exponent and 10 bits of precision. A float can have each of its
+/// values.
 struct f16 {
   std::uint16_t bits = 0;
 

@@ -33,8 +33,8 @@ inline double draw_normal(random_sequence& draw) {
   const double radius = std::sqrt(-2 * std::log(1 - random()));
   return radius * std::cos(2 * std::numbers::pi * random());
 }
-/// Draws one number of a parameter. For an orthogonal matrix, it is a number of the matrix of which it is made. A program
-/// without parameters that need normal numbers sets Normal to false, and does not contain the code that draws them.
+/// Draws one number of a parameter. For an orthogonal matrix, it is a number of the matrix of which it is made. A
+/// program without parameters that need normal numbers sets Normal to false, and does not contain their code.
 template <bool Normal = true>
 double draw_initial(const initial& start, random_sequence& draw) {
   if (start.drawn == initial::law::constant) return start.fill;
@@ -108,8 +108,8 @@ class machine {
     return out;
   }();
   static constexpr const runtime_leaf& leaf(int i) { return leaves[static_cast<std::size_t>(i)]; }
-  /// True if a parameter starts as an orthogonal matrix, or with normal numbers. If not, the program does not contain the
-  /// code that draws them.
+  /// True if a parameter starts as an orthogonal matrix, or with normal numbers. If not, the program does not contain
+  /// the code that draws them.
   static constexpr bool draws_orthogonal = [] {
     for (const runtime_leaf& leaf : leaves) {
       if (leaf.start.drawn == initial::law::orthogonal) return true;
