@@ -95,7 +95,18 @@ struct unit_parameters {
   static constexpr auto bias_ih = one<"bias_ih", of_bias, rows>, bias_hh = one<"bias_hh", of_bias, rows>;
 };
 
-template <class Units, fixed_string Name, int Hidden, initial... Start>
+/// Units whose parameters start as Start says. Without Start, units_from is Units itself, so that messages stay short.
+template <class Units, initial... Start>
+struct started_units : Units {};
+template <class Units, initial... Start>
+using units_from = std::conditional_t<sizeof...(Start) == 0, Units, started_units<Units, Start...>>;
+template <class Units, fixed_string Name, int Hidden, int In>
+struct cell_parameters : unit_parameters<Units, Name, "", Hidden, In> {};
+template <class Units, initial... Start, fixed_string Name, int Hidden, int In>
+struct cell_parameters<started_units<Units, Start...>, Name, Hidden, In>
+    : unit_parameters<Units, Name, "", Hidden, In, Start...> {};
+
+template <class Units, fixed_string Name, int Hidden>
 struct recurrent_cell_layer : lang::layer_base {
   static constexpr fixed_string name = Name;
   template <an_expression X, an_expression... S>
@@ -109,7 +120,7 @@ struct recurrent_cell_layer : lang::layer_base {
       if constexpr (Units::states == 1) return (*this)(x, zero);
       else return (*this)(x, zero, zero);
     } else {
-      using parameters = detail::unit_parameters<Units, Name, "", Hidden, X::shape[-1], Start...>;
+      using parameters = detail::cell_parameters<Units, Name, Hidden, X::shape[-1]>;
       const auto h = std::get<0>(std::tuple{states...});
       const auto from_x = lang::result_of_layer<Name>(
           parameters::weight_ih, matmul(x, transpose(parameters::weight_ih)) + parameters::bias_ih);
@@ -270,12 +281,13 @@ inline constexpr detail::recurrent_layer<detail::lstm_units, Name, Hidden, O, Po
 /// nn::linear.
 template <fixed_string Name, int Hidden, initial... Start>
   requires(sizeof...(Start) <= 2)
-inline constexpr detail::recurrent_cell_layer<detail::rnn_units, Name, Hidden, Start...> rnn_cell{};
+inline constexpr detail::recurrent_cell_layer<detail::units_from<detail::rnn_units, Start...>, Name, Hidden> rnn_cell{};
 template <fixed_string Name, int Hidden, initial... Start>
   requires(sizeof...(Start) <= 2)
-inline constexpr detail::recurrent_cell_layer<detail::gru_units, Name, Hidden, Start...> gru_cell{};
+inline constexpr detail::recurrent_cell_layer<detail::units_from<detail::gru_units, Start...>, Name, Hidden> gru_cell{};
 template <fixed_string Name, int Hidden, initial... Start>
   requires(sizeof...(Start) <= 2)
-inline constexpr detail::recurrent_cell_layer<detail::lstm_units, Name, Hidden, Start...> lstm_cell{};
+inline constexpr detail::recurrent_cell_layer<detail::units_from<detail::lstm_units, Start...>, Name, Hidden>
+    lstm_cell{};
 
 }  // namespace cairn::nn
