@@ -157,6 +157,10 @@ using factored = update<adafactor_options{}>;
 static_assert(lawful<net, adam, muon>() && lawful<net, adam, muon, clip<1>>() && lawful<in_segments, adam, muon>());
 static_assert(lawful<net, factored>() && lawful<in_segments, factored>() && lawful<tied, factored>());
 static_assert(updates_come_last<step_of<in_segments, adam, muon>> && updates_come_last<step_of<tied, factored>>);
+// The loop that writes over the parameter does not take the tiles of the last product, as no update does.
+using orthogonal = step_of<sum(param<"w", 8, 16> * input<"g", 8, 16>), update<muon_options{}>>;
+static_assert(std::string_view(steps<orthogonal>.text, steps<orthogonal>.length)
+                  .ends_with("[matmul mul] [matmul mul add] [matmul add mul sub] [saturated]"));
 static_assert(bytes<step_of<net, descent, muon>>.moment_bytes == 512 + 256);
 static_assert(bytes<step_of<net, descent, update<adafactor_options{}, "a.weight">>>.moment_bytes == 16 * 4 + 64);
 static_assert(lawful<outputs(tied, square_w), lamb>() && lawful<net, lamb, wrt<"x">, freeze<"b">>());

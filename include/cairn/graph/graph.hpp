@@ -109,7 +109,7 @@ struct operation {
   bool of_single_numbers = false;
   bool averages_over_shards = false;
   bool has_bf16_product = false;  ///< is a contraction of bf16, or a scan with one in its body
-  bool updates = false;           ///< overwrites a parameter, which is argument 0, and the parameter's moments
+  bool updates = false;           ///< computes the next value of a parameter or of a moment, and overwrites it
   rounding bf16_handling = rounding::as_typed;
   bool (*reads_bf16)(int) = nullptr;  ///< by argument: true if the kernel is compiled to read it as bf16
   /// If the kernel computes bf16: the same operation with results of type float.

@@ -1,5 +1,6 @@
 // Update rules in the graph. Each leaf that is updated gets an operation, which does not depend on the type of the
-// leaf's shape. Parameters of all shapes therefore share the same code.
+// leaf's shape. Parameters of all shapes therefore share the same code. A rule of whole tensors gives a leaf the values
+// of a small graph instead, which parameters of one shape share.
 #pragma once
 
 #include "cairn/graph/build.hpp"
