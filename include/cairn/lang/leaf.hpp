@@ -60,19 +60,21 @@ struct initial {
     constant,
     uniform,
     normal,
-    unspecified,       ///< as another mention of the parameter says; if none does, uniform with bound 1 / sqrt(fan in)
-    truncated_normal,  ///< a normal number is drawn again until it is at most two standard deviations
-    orthogonal,        ///< the rows of the matrix {out, in ...} are orthogonal, or its columns if they are fewer
+    unspecified,        ///< as another mention of the parameter says; if none does, uniform with bound 1 / sqrt(fan in)
+    truncated_normal,   ///< a normal number is drawn again until it is at most two standard deviations
+    orthogonal,         ///< the rows of the matrix {out, in ...} are orthogonal, or its columns if they are fewer
+    uniform_by_fan_in,  ///< uniform in a width that depends on the fan in
+    uniform_by_fans,    ///< uniform in a width that depends on both fans
+    normal_by_fan_in,
+    normal_by_fans,
   };
-  enum class fans : std::uint8_t { none, in, in_and_out };
 
   law drawn = law::constant;
   double fill = 0;  ///< the value of all numbers, if the law is constant
   /// The numbers are uniform in [-width, width], or normal around 0 with this standard deviation, or the rows of an
-  /// orthogonal matrix have this length. If `over` names fans, sqrt(width / fans) takes the place of width.
+  /// orthogonal matrix have this length. In a law by fans, sqrt(width / fans) takes the place of width.
   double width = 0;
   int zero_row = -1;  ///< index of a row that starts as zeros whatever the law is, as for padding; -1: no row
-  fans over = fans::none;
 
   static constexpr initial zeros() { return {}; }
   static constexpr initial constant(double a) { return {.fill = a}; }
@@ -88,17 +90,17 @@ struct initial {
   static constexpr initial orthogonal(double gain = 1) { return {.drawn = law::orthogonal, .width = gain}; }
   /// Uniform with bound sqrt(6 / fan in), for weights that a relu follows. As torch.nn.init.kaiming_uniform_ (He et
   /// al., 2015).
-  static constexpr initial kaiming() { return {.drawn = law::uniform, .width = 6, .over = fans::in}; }
+  static constexpr initial kaiming() { return {.drawn = law::uniform_by_fan_in, .width = 6}; }
   static constexpr initial kaiming(std::int64_t fan_in) {
     return uniform(lang::square_root(6 / static_cast<double>(fan_in)));
   }
   /// Normal with standard deviation sqrt(2 / fan in). As torch.nn.init.kaiming_normal_.
-  static constexpr initial kaiming_normal() { return {.drawn = law::normal, .width = 2, .over = fans::in}; }
+  static constexpr initial kaiming_normal() { return {.drawn = law::normal_by_fan_in, .width = 2}; }
   /// Uniform with bound sqrt(6 / (fan in + fan out)). As torch.nn.init.xavier_uniform_ (Glorot and Bengio, 2010).
-  static constexpr initial xavier() { return {.drawn = law::uniform, .width = 6, .over = fans::in_and_out}; }
+  static constexpr initial xavier() { return {.drawn = law::uniform_by_fans, .width = 6}; }
   static constexpr initial xavier(std::int64_t in, std::int64_t out) { return kaiming(in + out); }
   /// Normal with standard deviation sqrt(2 / (fan in + fan out)). As torch.nn.init.xavier_normal_.
-  static constexpr initial xavier_normal() { return {.drawn = law::normal, .width = 2, .over = fans::in_and_out}; }
+  static constexpr initial xavier_normal() { return {.drawn = law::normal_by_fans, .width = 2}; }
   /// In the options of a layer: the parameter starts as in PyTorch's layer.
   static constexpr initial unspecified() { return {.drawn = law::unspecified}; }
 
@@ -109,15 +111,17 @@ struct initial {
     return drawn == law::normal || drawn == law::truncated_normal || drawn == law::orthogonal;
   }
   /// Returns true if the start depends on the rows and columns of a matrix, which a vector does not have.
-  constexpr bool needs_matrix() const { return over != fans::none || drawn == law::orthogonal; }
-  /// Returns how a parameter of this shape starts: computes `width` from the fans.
+  constexpr bool needs_matrix() const { return drawn >= law::orthogonal; }
+  /// Returns how a parameter of this shape starts. Its law does not depend on fans.
   constexpr initial in_shape(const shape& s) const {
     initial out = *this;
     if (drawn == law::unspecified) out.width = 1 / lang::square_root(static_cast<double>(lang::fan_in_of(s)));
-    if (over == fans::none) return out;
-    const std::int64_t in = lang::fan_in_of(s), both = in + s.count() / s[1];
-    out.width = lang::square_root(width / static_cast<double>(over == fans::in ? in : both));
-    out.over = fans::none;
+    if (drawn < law::uniform_by_fan_in) return out;
+    const bool is_uniform = drawn == law::uniform_by_fan_in || drawn == law::uniform_by_fans;
+    const bool takes_both = drawn == law::uniform_by_fans || drawn == law::normal_by_fans;
+    const std::int64_t fans = lang::fan_in_of(s) + (takes_both ? s.count() / s[1] : 0);
+    out.drawn = is_uniform ? law::uniform : law::normal;
+    out.width = lang::square_root(width / static_cast<double>(fans));
     return out;
   }
   constexpr std::array<setting, 2> settings() const {

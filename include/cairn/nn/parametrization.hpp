@@ -38,11 +38,14 @@ constexpr auto problem_of_spectral() {
   else return problem_of_weighted<"spectral_norm", L>();
 }
 
-/// Returns the norm that a row of `count` numbers is expected to have at the start.
-constexpr double expected_norm(initial start, std::int64_t count) {
-  const auto n = static_cast<double>(count);
+/// Returns the norm that a row of a matrix {rows, columns} is expected to have at the start.
+constexpr double expected_norm(initial start, std::int64_t rows, std::int64_t columns) {
+  const auto n = static_cast<double>(columns);
   if (start.drawn == initial::law::constant) return lang::square_root(n * start.fill * start.fill);
   if (start.drawn == initial::law::normal) return lang::square_root(n) * start.width;
+  if (start.drawn == initial::law::truncated_normal) return lang::square_root(0.7737 * n) * start.width;
+  if (start.drawn == initial::law::orthogonal)
+    return lang::square_root(std::min(1.0, n / static_cast<double>(rows))) * start.width;
   return lang::square_root(n / 3) * start.width;
 }
 template <class Parameter>
@@ -53,8 +56,8 @@ struct weight_normed<lang::parameter_leaf<Name, Trainable, Start, Rows, Extents.
   static constexpr std::int64_t count = (std::int64_t{1} * ... * Extents);
   static constexpr auto marked = param_from<prefix + fixed_string{"1"}, Start, Rows, Extents...>;
   static constexpr auto value() {
-    const auto norms = param_from<prefix + fixed_string{"0"}, initial::constant(expected_norm(Start, count)), Rows,
-                                  (Extents / Extents)...>;
+    const auto norms = param_from<prefix + fixed_string{"0"}, initial::constant(expected_norm(Start, Rows, count)),
+                                  Rows, (Extents / Extents)...>;
     return marked * (norms / norm_of_rows(std::make_integer_sequence<int, sizeof...(Extents)>{}));
   }
 
