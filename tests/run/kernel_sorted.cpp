@@ -56,10 +56,12 @@ void check_sorted(kernel_pointer kernel, const shape& s, int count, int threads,
     const auto x = column(in.data(), s[1], first, stride);
     std::vector<std::int32_t> at(x.size());
     std::iota(at.begin(), at.end(), 0);
-    std::stable_sort(at.begin(), at.end(), [&](std::int32_t i, std::int32_t j) {
-      const Real a = x[static_cast<std::size_t>(Descending ? j : i)],
-                 b = x[static_cast<std::size_t>(Descending ? i : j)];
-      return a < b || (a == a && b != b);
+    const auto before = [](Real a, Real b) {
+      return Descending ? b < a || (b == b && a != a) : a < b || (a == a && b != b);
+    };
+    std::sort(at.begin(), at.end(), [&](std::int32_t i, std::int32_t j) {
+      const Real a = x[static_cast<std::size_t>(i)], b = x[static_cast<std::size_t>(j)];
+      return before(a, b) || (!before(b, a) && i < j);  // equal elements stay in their own order
     });
     const int begin = columns / s[2] * count * s[2] + columns % s[2];
     for (int i = 0; i < count; ++i) {

@@ -15,14 +15,14 @@
 using namespace cairn;
 
 /// The file of the numbers that PyTorch computed.
-inline std::string kept_file =
+inline std::string file_of_values =
     std::string(__FILE__).substr(0, std::string(__FILE__).rfind("run/")) + "kept/torch_values.txt";
 
 /// Returns the numbers that PyTorch computed, by name.
 inline const std::vector<double>& kept(const std::string& name) {
   static const auto all = [] {
     std::map<std::string, std::vector<double>> lines;
-    std::ifstream file(kept_file);
+    std::ifstream file(file_of_values);
     for (std::string line, first; std::getline(file, line);) {
       std::istringstream numbers(line);
       numbers >> first;

@@ -553,7 +553,7 @@ def cases(first, seeds, chosen=None):
 
 def program(first, seeds, file, chosen=None):
     """Returns the C++ program that compares cairn with the values in the file."""
-    text = ['#include "torch_values.hpp"', "namespace {", f'const bool chosen = (kept_file = "{file}", true);', "}",
+    text = ['#include "torch_values.hpp"', "namespace {", f'const bool chosen = (file_of_values = "{file}", true);', "}",
             "BOOST_AUTO_TEST_SUITE(differential)"]
     for name, case in cases(first, seeds, chosen):
         expression = re.sub(r"\$(\w+)", lambda found: shaped(found[1], case.leaves[found[1]]), case.cairn)
