@@ -37,6 +37,22 @@ static_assert(steps_of<tanh(own::log1pexp(x) * 2_c)> == "[log1pexp mul tanh]");
 static_assert(steps_of<result<0>(own::sine_cosine(x)) * result<1>(own::sine_cosine(x))> == "[sine_cosine mul]");
 static_assert(steps_of<tanh(own::running_sum(exp(x)))> == "[exp] running_sum [tanh]");
 
+// ---- A kernel takes a number of threads, a launch, or neither. A parameter of another type is not taken for one.
+struct threaded_op {};
+template <class Arguments>
+void compute(threaded_op, Arguments, void* const*, int threads);
+struct launched_op {};
+template <class Arguments>
+void compute(launched_op, Arguments, void* const*, const kernels::launch&);
+struct scaled_op {};
+template <class Arguments>
+void compute(scaled_op, Arguments, void* const*, double scale);
+template <class Op, class Fourth>
+constexpr bool takes = cairn::detail::kernel_takes<Op, int, cairn::detail::only_as<Fourth>>;
+static_assert(takes<threaded_op, int> && !takes<threaded_op, kernels::launch>);
+static_assert(!takes<launched_op, int> && takes<launched_op, kernels::launch>);
+static_assert(!takes<scaled_op, int> && !takes<scaled_op, kernels::launch>);
+
 // ---- A kernel that computes tiles hands them to the first fused loop that reads them. The result of the kernel then
 // has no memory.
 constexpr auto fused = tanh(result<0>(own::normalized(x)) + 1_c);

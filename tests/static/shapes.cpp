@@ -5,6 +5,7 @@
 #include "cairn/nn/embedding.hpp"
 #include "cairn/nn/flatten.hpp"
 #include "cairn/nn/linear_cross_entropy.hpp"
+#include "cairn/nn/lora.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/parametrization.hpp"
 #include "cairn/nn/pool.hpp"
@@ -696,7 +697,8 @@ static_assert(head_loss::result(shape{4, 16}, shape{16, 10}, shape{4}, shape{}, 
               head_loss::result(shape{}, shape{10, 16}, shape{}, shape{}, shape{})[0] == no_shape);
 static_assert(head::extent_indexed(2, shape{4, 16}, shape{10, 16}) == 10 && head::argument_kind(2) == kind::whole &&
               head::argument_kind(3) == kind::real);
-static_assert(of(solve(t<3, 3>, t<3, 1>)) == shape{3, 1} && of(solve(t<5, 2, 3, 3>, t<5, 2, 3, 4>)) == shape{5, 2, 3, 4});
+static_assert(of(solve(t<3, 3>, t<3, 1>)) == shape{3, 1} &&
+              of(solve(t<5, 2, 3, 3>, t<5, 2, 3, 4>)) == shape{5, 2, 3, 4});
 static_assert(of(cholesky(t<1, 1>)) == shape{1, 1} && of(cholesky(t<5, 3, 3>)) == shape{5, 3, 3});
 static_assert(of(nn::rotary(t<2, 9, 3, 4>)) == shape{2, 9, 3, 4} &&
               of(nn::rotary(t<9, 3, 4>, to<9>)) == shape{9, 3, 4});

@@ -31,7 +31,7 @@ template <class T>
 struct only_as {
   const T& value;
   template <std::same_as<T> U>
-  operator const U&() const {
+  operator U() const {
     return value;
   }
 };
