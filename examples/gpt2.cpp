@@ -21,6 +21,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tokenizer.hpp"
+
 using namespace cairn;
 
 namespace {
@@ -37,6 +39,7 @@ using step_of = program<gpt2::loss<Vocabulary, batch, length>, update<adamw_opti
 constexpr std::string_view help = R"(gpt2 [arguments]: trains GPT-2 with 124 million parameters
   --data FILE   a text, whose bytes are the tokens (bible.txt); or GPT-2's tokens as an array of NumPy, FILE.npy:
                 numpy.save("FILE.npy", numpy.uint16(tiktoken.get_encoding("gpt2").encode(text)))
+  --tokenizer FILE   turns the text into GPT-2's tokens, by Hugging Face's tokenizer.json
   --plain       trains without segments
   --load FILE   starts with the weights of Hugging Face's model.safetensors, or of the files of a
                 model.safetensors.index.json; only for GPT-2's tokens
@@ -45,7 +48,7 @@ constexpr std::string_view help = R"(gpt2 [arguments]: trains GPT-2 with 124 mil
 )";
 
 struct arguments {
-  std::string data = "bible.txt", weights = {}, block = {};
+  std::string data = "bible.txt", tokenizer = {}, weights = {}, block = {};
   bool plain = false, wants_help = false;
   int steps = 40;
 
@@ -60,6 +63,7 @@ struct arguments {
       if (name == "--help" || name == "-h") wants_help = true;
       else if (name == "--plain") plain = true;
       else if (name == "--data") data = value();
+      else if (name == "--tokenizer") tokenizer = value();
       else if (name == "--load") weights = value();
       else if (name == "--block") block = value();
       else if (name == "--steps") steps = number(value());
@@ -122,9 +126,14 @@ int main(int argc, char** argv) try {
     std::cout << help;
   } else if (given.data.ends_with(".npy")) {
     run<gpt2::tokens>(given, data::read_npy<std::int32_t>(given.data).values);
+  } else if (const auto bytes = data::read_bytes(given.data).tokens; !given.tokenizer.empty()) {
+    const examples::tokenizer encoding(given.tokenizer);
+    if (encoding.size() > gpt2::tokens) throw std::invalid_argument(given.tokenizer + " is not the tokenizer of GPT-2");
+    run<gpt2::tokens>(given, encoding.encode(std::string(bytes.begin(), bytes.end())));
   } else {
-    if (!given.weights.empty()) throw std::invalid_argument("--load is for GPT-2's tokens: give --data FILE.npy");
-    run<256>(given, data::read_bytes(given.data).tokens);
+    if (!given.weights.empty())
+      throw std::invalid_argument("--load is for GPT-2's tokens: give --tokenizer FILE, or --data FILE.npy");
+    run<256>(given, bytes);
   }
   return 0;
 } catch (const std::exception& e) {

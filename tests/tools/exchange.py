@@ -16,6 +16,7 @@ import tempfile
 from collections import OrderedDict
 from pathlib import Path
 
+import tokenizers
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
@@ -206,8 +207,39 @@ def compare_gpt2(folder):
     return ""
 
 
+tokenizes = """#include "examples/tokenizer.hpp"
+#include <iostream>
+#include <iterator>
+int main(int, char** arguments) {
+  std::ifstream file(arguments[2], std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  for (const int token : examples::tokenizer(arguments[1]).encode(text)) std::cout << token << '\\n';
+}
+"""
+
+
+def compare_tokens(folder):
+    """Returns the first text whose tokens differ from those of the package tokenizers, or an empty text. The tokenizer
+    has learned from a page of cairn."""
+    page = (top / "docs/language.md").read_text()
+    theirs = tokenizers.Tokenizer(tokenizers.models.BPE())
+    theirs.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = tokenizers.pre_tokenizers.ByteLevel.alphabet()
+    theirs.train_from_iterator([page], tokenizers.trainers.BpeTrainer(vocab_size=1500, initial_alphabet=alphabet))
+    theirs.save(str(folder / "tokenizer.json"))
+    program, draw = build(folder / "tokenizes", tokenizes), random.Random(1)
+    texts = [page, *("".join(draw.choices("ab '\n\t.,12sretvmldéßж日—€!  ", k=draw.randint(1, 60))) for _ in range(100))]
+    for text in texts:
+        (folder / "text").write_text(text, newline="")
+        said = subprocess.run([program, folder / "tokenizer.json", folder / "text"], check=True, text=True,
+                              capture_output=True).stdout
+        if theirs.encode(text).ids != [int(token) for token in said.split()]:
+            return f"other tokens for {text[:60]!r}"
+    return ""
+
+
 def build(target, source):
-    command = ["g++", "-std=c++20", "-O1", "-Wno-psabi", f"-I{top}/include", f"-I{top}/tests", "-x", "c++", "-", "-o", target, "-lz"]
+    command = ["g++", "-std=c++20", "-O1", "-Wno-psabi", f"-I{top}/include", f"-I{top}/tests", f"-I{top}", "-x", "c++", "-", "-o", target, "-lz"]
     subprocess.run(command, input=source, text=True, check=True)
     return target
 
@@ -218,11 +250,12 @@ def main():
         build(folder / "again", again)
         faults = {f"seed {seed}": fault for seed in range(files) if (fault := compare(folder, seed))}
         faults |= {name: fault for name in modules if (fault := compare_module(folder, name))}
-        if fault := compare_gpt2(folder):
-            faults["gpt2"] = fault
+        for name, comparison in ("gpt2", compare_gpt2), ("tokens", compare_tokens):
+            if fault := comparison(folder):
+                faults[name] = fault
     for name, fault in faults.items():
         print(f"FAIL {name}: {fault}")
-    print(f"{files + len(modules) + 1 - len(faults)} passed, {len(faults)} failed")
+    print(f"{files + len(modules) + 2 - len(faults)} passed, {len(faults)} failed")
     sys.exit(bool(faults))
 
 
