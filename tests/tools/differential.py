@@ -305,7 +305,8 @@ def along_rows(draw):
 
 @kind
 def attention(draw):
-    batch, queries, keys = draw.randint(1, 2), draw.randint(1, 9), draw.randint(1, 9)
+    batch = draw.randint(1, 2)
+    queries, keys = draw.randint(2, 9), draw.randint(2, 9)  # with one key, gradients of queries are only rounding
     groups, per_group, width, value = draw.randint(1, 2), draw.randint(1, 3), draw.randint(1, 8), draw.randint(1, 8)
     causal = draw.random() < 0.5
     keys = queries if causal else keys
