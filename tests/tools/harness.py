@@ -547,7 +547,7 @@ class defaults_find(unittest.TestCase):
     def test_what_is_wrong(self):
         row = "| `nn::recurrent_options` | `num_layers ="
         for right, wrong, count in [(row, row, 0), (row, "| `epoch_plan` | `num_layers =", 2),
-                                    ("`beta1 = 0.9`", "`beta1 = 0.95`", 1), ("`padding = 0`, `dilation", "`dilation", 1)]:
+                                    ("`alpha = 0.99`", "`alpha = 0.95`", 1), ("`padding = 0`, `dilation", "`dilation", 1)]:
             self.assertEqual(self.faults(right, wrong), count, wrong)
 
 
