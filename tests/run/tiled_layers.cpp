@@ -25,7 +25,7 @@ constexpr auto dropping_weights = [](auto h) {
   return matmul(h, some) * dropout<"v", 0.5>(ones) * dropout<"u", 0.2>(param<"/u", 5>);
 };
 /// One step of a descent: a layer that takes a gradient itself.
-constexpr auto descending = [](auto h) {
+constexpr auto downwards = [](auto h) {
   const auto energy = h | nn::linear<"e1", 9> | nn::tanh | nn::linear<"e2", 3>;
   return h - 0.3_c * grad(sum(square(energy)), h);
 };
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(layers_of_rows) {
   has_groups<x<8, 6>, layer(of_matrices), 4>();
   has_groups<x<9, 6>, layer(looking_up), 3, 9>();
   has_groups<x<6, 5, 2, 4>, layer([](auto h) { return nn::rotary(h); }), 2>();
-  has_groups<x<8, 6>, layer(descending), 4>();
+  has_groups<x<8, 6>, layer(downwards), 4>();
 }
 BOOST_AUTO_TEST_CASE(gradients_over_arguments) {
   // The gradient of a computed argument may lie over the argument, unless the argument is read again afterwards.
