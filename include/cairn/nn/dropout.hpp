@@ -58,13 +58,15 @@ inline constexpr detail::dropout_layer<Name, static_cast<double>(P)> dropout{};
 /// DropPath (stochastic depth, Huang et al., 2016): `nn::drop_path<"drop", 0.1>`. It stands at the end of the branch of
 /// a residual connection, which it then skips. A predictor uses the argument unchanged. An infinite number in a dropped
 /// example becomes NaN, as in timm.
-/// Rejects: a probability outside of [0, 1); fewer than two axes; what `dropout` rejects in a program.
+/// Give each layer a name of its own: two layers of one name with equal numbers of examples drop the same examples.
+/// Rejects: a probability outside of [0, 1); fewer than two axes.
 template <fixed_string Name, auto P = 0.1>
 inline constexpr detail::part_dropout_layer<"drop_path", Name, static_cast<double>(P), false> drop_path{};
 
 /// Drops whole channels of each example of {N, ..., channels} with probability P and divides the remaining channels by
 /// 1 - P, as nn.Dropout2d: `nn::dropout2d<"drop", 0.1>`. A predictor uses the argument unchanged. An infinite number in
-/// a dropped channel becomes NaN, as in PyTorch. Rejects: what `nn::drop_path` rejects.
+/// a dropped channel becomes NaN, as in PyTorch. Give each layer a name of its own, as for `nn::drop_path`.
+/// Rejects: what `nn::drop_path` rejects.
 template <fixed_string Name, auto P = 0.5>
 inline constexpr detail::part_dropout_layer<"dropout2d", Name, static_cast<double>(P), true> dropout2d{};
 

@@ -65,7 +65,7 @@ constexpr applied<form_applying<solve_op, form_of_two<"solve">>, A...> solve(A..
 
 /// Computes the lower triangular L with L L^T = A, as torch.linalg.cholesky does, for symmetric positive definite
 /// matrices a {..., n, n}. Only the lower triangle of a is read. If a matrix is not positive definite, its L contains
-/// NaN.
+/// NaN, or zeros on its diagonal if the matrix is singular.
 /// Rejects: matrices that are not square.
 template <an_operand A, class... Surplus>
 constexpr applied<form_applying<cholesky_op, form_of_one<"cholesky">>, A, Surplus...> cholesky(A, Surplus...) {
