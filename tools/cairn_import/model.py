@@ -1,0 +1,160 @@
+"""A model of PyTorch as the importer sees it: its graph, its parameters under their first names, and its segments."""
+
+import contextlib
+import fnmatch
+
+import torch
+import torch.utils.checkpoint
+from torch.utils import _pytree as pytree
+
+from cairn_import.body import Body, Reader
+from cairn_import.problem import Problems
+from cairn_import.text import quoted
+from cairn_import.functions import extents
+from cairn_import.value import Array, Constant, Value, transposed
+
+# A call of torch.utils.checkpoint leaves no trace in an exported graph, or one that reads like a detach. While the
+# importer exports, these two marks stand around what the call computes.
+torch.library.define('cairn_import::enter', '(Tensor x, int segment) -> Tensor')
+torch.library.define('cairn_import::leave', '(Tensor x, int segment) -> Tensor')
+for mark in ('enter', 'leave'):
+    torch.library.impl(f'cairn_import::{mark}', 'CompositeExplicitAutograd', lambda x, segment: x.clone())
+    torch.library.register_fake(f'cairn_import::{mark}', lambda x, segment: torch.empty_like(x))
+
+
+def marked_checkpoint():
+    """A stand-in for torch.utils.checkpoint.checkpoint, and the number of its calls."""
+    calls = []
+
+    def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, determinism_check='default',
+                   debug=False, context_fn=None, early_stop=True, **kwargs):
+        segment = len(calls)
+        calls.append(context_fn)
+        put = lambda mark: lambda t: getattr(torch.ops.cairn_import, mark)(t, segment) if isinstance(
+            t, torch.Tensor) and t.is_floating_point() else t
+        args, kwargs = pytree.tree_map(put('enter'), (args, kwargs))
+        return pytree.tree_map(put('leave'), function(*args, **kwargs))
+    return checkpoint, calls
+
+
+@contextlib.contextmanager
+def checkpoints_marked():
+    original = torch.utils.checkpoint.checkpoint
+    torch.utils.checkpoint.checkpoint, calls = marked_checkpoint()
+    try:
+        yield calls
+    finally:
+        torch.utils.checkpoint.checkpoint = original
+
+
+class WithLoss(torch.nn.Module):
+    """The model, and a loss of its outputs and inputs. `forward` returns all tensors of the outputs, and the loss."""
+
+    def __init__(self, model, loss, accepted):
+        super().__init__()
+        self.model, self.loss, self.accepted = model, loss, accepted
+        self.output_names = []
+
+    def forward(self, *args, **kwargs):
+        given = {k: v for k, v in kwargs.items() if k in self.accepted} if self.accepted is not None else kwargs
+        outputs = self.model(*args, **given)
+        loss = [self.loss(outputs, kwargs if kwargs else args)] if self.loss is not None else []
+        named = outputs.items() if hasattr(outputs, 'items') else [('output', outputs)]
+        found = [(name, t) for name, value in named for t in pytree.tree_leaves(value) if isinstance(t, torch.Tensor)]
+        self.output_names = unique([name for name, _ in found])
+        return tuple(t for _, t in found) + tuple(loss)
+
+
+def unique(names):
+    seen, out = {}, []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        out.append(name if seen[name] == 1 else f'{name}_{seen[name]}')
+    return out
+
+
+class Model:
+    def __init__(self, module, args, kwargs, loss, segments, accepted=None):
+        self.original, self.segments, self.problems = module, segments, Problems()
+        self.constants, self.taken = {}, set()
+        self.first_names, self.parameters = {}, {}
+        for name, parameter in module.named_parameters(remove_duplicate=False):
+            first = next((n for n, p in self.parameters.items() if p is parameter), name)
+            self.parameters.setdefault(first, parameter)
+            self.first_names[name] = first
+        self.buffers = dict(module.named_buffers(remove_duplicate=False))
+        self.wrapper = WithLoss(module, loss, accepted)
+        self.args, self.kwargs = args, kwargs
+        self.inputs = []  # the leaves that are bound
+
+    # ------------------------------------------------------------------ what readers ask
+
+    def module(self, path):
+        return self.original.get_submodule(path)
+
+    def leaf(self, path):
+        """The parameter or the buffer of this name, or None."""
+        path = path.removeprefix('model.') if path not in self.first_names and path not in self.buffers else path
+        if path in self.first_names:
+            return self.parameters[self.first_names[path]]
+        return Constant(self.buffers[path].detach(), path) if path in self.buffers else None
+
+    def first_name(self, path):
+        return self.first_names[path]
+
+    def take_layer(self, reader, owner):
+        """The name of a layer with the parameters of this module, inside the body that is read. None if another layer
+        has them already, or if the module lies outside of the body."""
+        name = reader.body.relative(owner)
+        if not name or owner in self.taken:
+            return None
+        self.taken.add(owner)
+        reader.body.has_names = True
+        return name
+
+    def is_segment(self, path):
+        return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.segments)
+
+    def constant(self, tensor):
+        """A frozen array that is loaded with the weights."""
+        name = next((n for n, t in self.constants.items() if t.shape == tensor.shape and torch.equal(t, tensor)), None)
+        if name is None:
+            name = f'constants.{len(self.constants)}'
+            self.constants[name] = tensor.to(torch.float32).contiguous().clone()
+        out = Array([f'frozen<{quoted("/" + name)}, '] + extents(tensor.shape) + ['>'], tensor.shape, 'constant')
+        out.is_leaf = True
+        return out
+
+    # ------------------------------------------------------------------ the graph
+
+    def read(self):
+        """Exports the model, and reads its graph. Returns the body of the wrapper."""
+        self.wrapper.train()
+        exported = torch.export.export(self.wrapper, self.args, self.kwargs, strict=False)
+        graph = torch.export.unflatten(exported)
+        body = Body('', self.original)
+        placeholders = graph.graph.find_nodes(op='placeholder')
+        names = self.input_names(placeholders)
+        arguments = [self.input(name, node.meta['val']) for name, node in zip(names, placeholders)]
+        results = Reader(self, graph, None, body).read(arguments)
+        body.returned = [v.array for v in results if isinstance(v, Value)]
+        self.outputs = dict(zip([*self.wrapper.output_names, 'loss'], results))
+        return body
+
+    def input_names(self, placeholders):
+        names = [*self.kwargs] if self.kwargs else [n.name.removeprefix('args_') for n in placeholders]
+        return names if self.kwargs or len(names) > 1 else ['x']
+
+    def input(self, name, example):
+        if not isinstance(example, torch.Tensor):
+            return example
+        kind = 'real' if example.is_floating_point() else 'truth' if example.dtype == torch.bool else 'index'
+        array = Array([], example.shape, name, kind=kind, bound=2 if kind == 'truth' else None)
+        array.is_leaf, array.name = True, name
+        self.inputs.append(array)
+        value = Value(array)
+        if kind == 'real' and len(array.extents) == 4:  # images: cairn has the channels last
+            array = transposed(array, (0, 2, 3, 1))
+            array.hint = 'image'
+            value = Value(array, (0, 3, 1, 2))
+        return value
