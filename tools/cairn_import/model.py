@@ -50,10 +50,10 @@ def checkpoints_marked():
 class WithLoss(torch.nn.Module):
     """The model, and a loss of its outputs and inputs. `forward` returns all tensors of the outputs, and the loss."""
 
-    def __init__(self, model, loss, accepted):
+    def __init__(self, model, loss, accepted, note_names):
         super().__init__()
         self.model, self.loss, self.accepted = model, loss, accepted
-        self.output_names = []
+        self.note_names = note_names  # an export would undo an assignment to an attribute
 
     def forward(self, *args, **kwargs):
         given = {k: v for k, v in kwargs.items() if k in self.accepted} if self.accepted is not None else kwargs
@@ -61,7 +61,7 @@ class WithLoss(torch.nn.Module):
         loss = [self.loss(outputs, kwargs if kwargs else args)] if self.loss is not None else []
         named = outputs.items() if hasattr(outputs, 'items') else [('output', outputs)]
         found = [(name, t) for name, value in named for t in pytree.tree_leaves(value) if isinstance(t, torch.Tensor)]
-        self.output_names = unique([name for name, _ in found])
+        self.note_names(unique([name for name, _ in found]))
         return tuple(t for _, t in found) + tuple(loss)
 
 
@@ -83,9 +83,13 @@ class Model:
             self.parameters.setdefault(first, parameter)
             self.first_names[name] = first
         self.buffers = dict(module.named_buffers(remove_duplicate=False))
-        self.wrapper = WithLoss(module, loss, accepted)
+        self.output_names = []
+        self.wrapper = WithLoss(module, loss, accepted, self.note_names)
         self.args, self.kwargs = args, kwargs
         self.inputs = []  # the leaves that are bound
+
+    def note_names(self, names):
+        self.output_names = names
 
     # ------------------------------------------------------------------ what readers ask
 
@@ -138,7 +142,7 @@ class Model:
         arguments = [self.input(name, node.meta['val']) for name, node in zip(names, placeholders)]
         results = Reader(self, graph, None, body).read(arguments)
         body.returned = [v.array for v in results if isinstance(v, Value)]
-        self.outputs = dict(zip([*self.wrapper.output_names, 'loss'], results))
+        self.outputs = dict(zip([*self.output_names, 'loss'], results))
         return body
 
     def input_names(self, placeholders):

@@ -14,7 +14,7 @@ true try typedef union unsigned using virtual void while xor requires input indi
 constant zeros arange layer block repeat ckpt scan tag detach grad split slice reshape transpose expand concatenate
 stack pad flip roll gather matmul softmax log_softmax relu sigmoid tanh silu gelu gelu_tanh exp log sqrt sin cos square
 rsqrt abs sum mean max min var stddev where maximum minimum clamp pow dropout conv2d conv1d outputs program
-predictor loss mse nn data file train real update freeze plain'''.split())
+predictor mse nn data file train real update freeze plain'''.split())
 
 
 class Text:

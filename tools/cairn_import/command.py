@@ -1,0 +1,74 @@
+"""Imports one model: reads it, and writes all files, or none."""
+
+import importlib.util
+import inspect
+import os
+import re
+import sys
+
+import safetensors.torch
+import torch
+
+from cairn_import import numbers
+from cairn_import.model import Model, checkpoints_marked
+from cairn_import.programs import Programs
+
+
+def load(source):
+    """Calls the user's function: `FILE.py:FUNCTION`."""
+    path, _, name = source.rpartition(':')
+    spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
+    spec.loader.exec_module(module)
+    return getattr(module, name)()
+
+
+def model_of(options):
+    made = load(options.source)
+    made = made if isinstance(made, tuple) else (made,)
+    module, inputs = made[0], made[1] if len(made) > 1 else None
+    loss = made[2] if len(made) > 2 else None
+    if inputs is None:
+        inputs = (torch.randn([int(n) for n in options.input.split(',')]),)
+    if options.labels is not None:
+        parameters = list(inspect.signature(module.forward).parameters)
+        named = dict(zip(parameters, inputs)) if isinstance(inputs, tuple) else dict(inputs)
+        first = next(iter(named.values()))
+        inputs = named | {'labels': torch.randint(0, options.labels, (first.shape[0],))}
+        loss = lambda outputs, given: torch.nn.functional.cross_entropy(outputs, given['labels'])
+    inputs = inputs if isinstance(inputs, dict) else tuple(inputs)
+    accepted = None
+    if isinstance(inputs, dict):
+        parameters = inspect.signature(module.forward).parameters.values()
+        takes_all = any(p.kind == p.VAR_KEYWORD for p in parameters)
+        accepted = [n for n in inputs if takes_all and not (n == 'labels' and options.labels) or n in {p.name for p in parameters}]
+    args, kwargs = (inputs, {}) if isinstance(inputs, tuple) else ((), inputs)
+    return Model(module, args, kwargs, loss, options.ckpt, accepted)
+
+
+def run(options):
+    if options.fit:
+        options.fit = re.sub(r'([KMG])iB', r'_\1iB', options.fit)
+    with checkpoints_marked():
+        model = model_of(options)
+        root = model.read()
+    if model.problems.found:
+        lines = model.problems.lines()
+        return '\n'.join([*lines, f'cairn-import: {len(lines)} problems, and nothing is written'])
+    programs = Programs(model, root, options)
+    has_training = programs.has_loss and not numbers.is_random(model.original)
+    files = programs.files(has_training)
+    arrays = numbers.arrays(model, list(model.outputs))
+    os.makedirs(options.out, exist_ok=True)
+    for name, text in files.items():
+        with open(os.path.join(options.out, name), 'w') as file:
+            file.write(text)
+    state = {n: t for n, t in model.original.state_dict().items() if model.first_names.get(n, n) == n
+             and not n.endswith('num_batches_tracked') and t.is_floating_point()}
+    state |= model.constants
+    safetensors.torch.save_file({n: t.detach().contiguous().clone() for n, t in state.items()},
+                                os.path.join(options.out, 'weights.safetensors'))
+    numbers.save(os.path.join(options.out, 'numbers'), arrays)
+    print(f'cairn-import: wrote {", ".join(files)}, weights.safetensors and numbers/ to {options.out}')
+    return 0
