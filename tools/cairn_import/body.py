@@ -88,6 +88,8 @@ class Reader:
         if names and isinstance(index, int) and index < len(names) and (len(names) == 1 or
                                                                          node.target is operator.getitem):
             return names[index]
+        if node.target is operator.getitem:
+            return ''
         return re.sub(r'(_\d+)+$', '', node.name)
 
     # ------------------------------------------------------------------ the graph
@@ -196,7 +198,7 @@ class Reader:
         self.body.has_names = self.body.has_names or body.has_names
         arguments = [p.origin for p in body.parameters]
         block = f'block<{quoted(self.body.relative(path) or target)}>('
-        if len(arguments) == 1:
+        if len(arguments) == 1 and len(body.returned) == 1:
             stage = [block] + function + [')'] if named else function
             pieces, strength = [Use(arguments[0], 'pipe'), ' | '] + stage, PIPE
         else:
@@ -205,7 +207,10 @@ class Reader:
             strength = ATOM
         if len(body.returned) > 1:
             whole = self.array(pieces, (), strength, 'tuple')
-            return self.elements(whole, [(a.extents, a.kind, a.bound) for a in body.returned])
+            elements = self.elements(whole, [(a.extents, a.kind, a.bound) for a in body.returned])
+            for element, inner in zip(elements, body.returned):
+                element.hint = inner.hint
+            return elements
         first = body.returned[0]
         out = self.array(pieces, first.extents, strength, first.kind, first.bound)
         if named:
@@ -219,9 +224,10 @@ class Reader:
         if node.target is operator.getitem:
             out = self.of(node.args[0])[node.args[1]]
             array = out.array if isinstance(out, Value) else None
-            while array and not array.hint:
-                array.hint = self.hint(node)
-                array = next(iter(used_by(array)), None)
+            while array and (not array.hint or array.pieces and isinstance(array.pieces[0], Element)):
+                array.hint = self.hint(node) or array.hint
+                array = next(iter(used_by(array)), None) if not array.pieces or not isinstance(
+                    array.pieces[0], Element) else None
             return out
         if not isinstance(node.target, torch._ops.OpOverload):
             return self.refuse(f'{getattr(node.target, "__name__", node.target)} has no counterpart in cairn')

@@ -47,6 +47,19 @@ def model_of(options):
     return Model(module, args, kwargs, loss, options.ckpt, accepted)
 
 
+def weights(model, root):
+    """The tensors of the program, by their names there, and the other tensors of the module's state."""
+    state = {n: t for n, t in model.original.state_dict().items() if model.first_names.get(n, n) == n}
+    used = {n for n in state if n in model.parameters or n.rpartition('.')[0] in model.norms}
+    rest = {n: t for n, t in state.items() if n not in used and not n.endswith('num_batches_tracked')}
+    return {n: state[n] for n in used if not n.endswith('num_batches_tracked')} | model.constants, rest
+
+
+def save(folder, name, tensors):
+    safetensors.torch.save_file({n: t.detach().contiguous().clone() for n, t in tensors.items()},
+                                os.path.join(folder, name + '.safetensors'))
+
+
 def run(options):
     if options.fit:
         options.fit = re.sub(r'([KMG])iB', r'_\1iB', options.fit)
@@ -59,16 +72,20 @@ def run(options):
     programs = Programs(model, root, options)
     has_training = programs.has_loss and not numbers.is_random(model.original)
     files = programs.files(has_training)
-    arrays = numbers.arrays(model, list(model.outputs))
+    notes = []
+    arrays = numbers.arrays(model, list(model.outputs), notes)
     os.makedirs(options.out, exist_ok=True)
     for name, text in files.items():
         with open(os.path.join(options.out, name), 'w') as file:
             file.write(text)
-    state = {n: t for n, t in model.original.state_dict().items() if model.first_names.get(n, n) == n
-             and not n.endswith('num_batches_tracked') and t.is_floating_point()}
-    state |= model.constants
-    safetensors.torch.save_file({n: t.detach().contiguous().clone() for n, t in state.items()},
-                                os.path.join(options.out, 'weights.safetensors'))
+    in_program, rest = weights(model, root)
+    save(options.out, 'weights', in_program)
+    if rest:
+        save(options.out, 'rest', rest)
+        notes.append('rest.safetensors has the tensors of the module that the program does not need. To load a trained file '
+                     'in PyTorch, join both')
     numbers.save(os.path.join(options.out, 'numbers'), arrays)
+    for note in notes:
+        print(f'cairn-import: {note}')
     print(f'cairn-import: wrote {", ".join(files)}, weights.safetensors and numbers/ to {options.out}')
     return 0

@@ -342,6 +342,12 @@ def _(r, a):
     return TABLE['expand'](r, type(a)(self=a.self, size=a.other.shape))
 
 
+@rule('broadcast_tensors')
+def _(r, a):
+    shape = a.node.meta['val'][0].shape
+    return [TABLE['expand'](r, type(a)(self=value_of(r, v), size=shape)) for v in a.tensors]
+
+
 @rule('view', 'reshape', '_unsafe_view', 'view_as', 'reshape_as', 'flatten', 'unflatten')
 def _(r, a):
     return shaped(r, a.self, a.node.meta['val'].shape)
@@ -513,7 +519,8 @@ def _(r, a):
             x, at, dim = axis_of(r, x, dim)
             shape = list(x.array.extents)
             shape[at] += before + after
-            array = r.array([f'pad<{at}, {before}, {after}>(', Use(x.array), ')'], shape)
+            array = r.array([f'pad<{at}, ', Number('Before', before), ', ', Number('After', after), '>(', Use(x.array), ')'],
+                            shape)
             x = Value(array, x.stored, [e + before + after if d == dim else e for d, e in enumerate(x.shape)])
     return x
 
@@ -629,18 +636,29 @@ def _(r, a):
     return Value(r.array([f'einsum<{quoted(equation)}>(', Use(x), ', ', Use(y), ')'], a.node.meta['val'].shape))
 
 
+def path_of(v):
+    if isinstance(v, Constant):
+        return v.path
+    return f'{v.array.weight_norm_of}.weight' if v.array.weight_norm_of else v.array.path
+
+
+def parametrized(weight, stage):
+    """The layer, with its weight computed by weight_norm if PyTorch computes it so."""
+    return ['nn::weight_norm(', *stage, ')'] if weight.array.weight_norm_of else stage
+
+
 def layer_name(r, *leaves):
     """The name of the module that owns these parameters, which are then those of a layer of cairn. A parameter that
     another layer owns, or that is read a second time, makes no layer."""
     given = [v for v in leaves if v is not None]
-    paths = [getattr(v.array, 'path', None) if isinstance(v, Value) else v.path for v in given]
+    paths = [path_of(v) for v in given]
     if any(p is None for p in paths):
         return None
     owners = {p.rpartition('.')[0] for p in paths}
     if len(owners) != 1 or any(p.rpartition('.')[2] not in ('weight', 'bias', 'running_mean', 'running_var') for p in paths):
         return None
     owner = owners.pop()
-    if any(isinstance(v, Value) and not v.array.owned for v in given):
+    if any(isinstance(v, Value) and not v.array.owned and not v.array.weight_norm_of for v in given):
         return None
     return r.model.take_layer(r, owner)
 
@@ -664,7 +682,8 @@ def _(r, a):
     name = layer_name(r, a.weight, a.bias)
     if name is not None:
         kind = 'linear' if a.bias is not None else 'linear_without_bias'
-        return applied(r, x, order, [f'nn::{kind}<{quoted(name)}, ', Number('Features', out), '>'], shape)
+        stage = [f'nn::{kind}<{quoted(name)}, ', Number('Features', out), '>']
+        return applied(r, x, order, parametrized(a.weight, stage), shape)
     path = getattr(a.weight.array, 'path', None)
     if path and a.bias is None:
         return applied(r, x, order, [f'nn::tied_linear<{quoted("/" + path)}, ', Number('Features', out), '>'], shape)
@@ -693,11 +712,12 @@ def convolution(r, x, weight, bias, settings, kind, channels, extent):
     if name is not None:
         suffix = '' if bias is not None else '_without_bias'
         stage = [f'nn::{kind}{suffix}<{quoted(name)}, ', Number('Channels', channels), ', '] + braced(extent, 'Kernel')
-        return applied(r, x, order, stage + ([', '] + settings if settings else []) + ['>'], shape, result)
+        stage += ([', '] + settings if settings else []) + ['>']
+        return applied(r, x, order, parametrized(weight, stage), shape, result)
     head = [f'{kind}'] + (['<'] + settings + ['>'] if settings else [])
     array = r.array(head + ['(', Use(in_order(x, order)), ', ', Use(plain(value_of(r, weight))), ')'], shape)
     out = Value(array, [order.index(d) for d in range(rank)], result)
-    return out if bias is None else plus(r, out, shaped(r, bias, [-1 if False else channels] + [1] * (rank - 2)))
+    return out if bias is None else plus(r, out, shaped(r, bias, [channels] + [1] * (rank - 2)))
 
 
 @rule('conv2d', 'conv1d')
@@ -734,6 +754,7 @@ def _(r, a):
     x = a.input
     order = [0, *range(2, len(x.shape)), 1]
     name = layer_name(r, a.weight, a.bias, a.running_mean, a.running_var)
+    r.model.norms.add(a.running_mean.path.rpartition('.')[0])
     if name is None or (a.weight is None) != (a.bias is None):
         return r.refuse('a batch norm needs parameters of its own: a weight and a bias, or neither')
     settings = options('nn::batch_norm_options', [
@@ -781,6 +802,20 @@ def _(r, a):
     eps = '' if a.eps == 1e-5 else f', {a.eps!r}'
     return applied(r, x, order, [f'nn::group_norm<{quoted(name)}, ', Number('Groups', a.num_groups), f'{eps}>'],
                    [x.shape[d] for d in order])
+
+
+@rule('_weight_norm')
+def _(r, a):
+    """g v / |v|, with a norm for each index of the axis."""
+    v, g = value_of(r, a.v), value_of(r, a.g)
+    squares = elementwise(r, [v], lambda x: ['square(', Use(x), ')'])
+    others = [d for d in range(len(v.shape)) if d != a.dim % len(v.shape)]
+    length = elementwise(r, [reduced(r, squares, others, True, 'sum', factor=True)], lambda x: ['sqrt(', Use(x), ')'])
+    out = times(r, v, over(r, g, length))
+    tail = '.parametrizations.weight.original'
+    if a.dim == 0 and v.array.owned and g.array.owned and v.array.path == g.array.path[:-1] + '1' and tail in v.array.path:
+        out.array.weight_norm_of = v.array.path.removesuffix(tail + '1')
+    return out
 
 
 # ---------------------------------------------------------------------- images

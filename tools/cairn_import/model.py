@@ -58,8 +58,10 @@ class WithLoss(torch.nn.Module):
     def forward(self, *args, **kwargs):
         given = {k: v for k, v in kwargs.items() if k in self.accepted} if self.accepted is not None else kwargs
         outputs = self.model(*args, **given)
-        loss = [self.loss(outputs, kwargs if kwargs else args)] if self.loss is not None else []
-        named = outputs.items() if hasattr(outputs, 'items') else [('output', outputs)]
+        named = dict(outputs.items() if hasattr(outputs, 'items') else {'output': outputs})
+        own_loss = named.pop('loss', None)
+        loss = [self.loss(outputs, kwargs or args)] if self.loss else [own_loss] if own_loss is not None else []
+        named = named.items()
         found = [(name, t) for name, value in named for t in pytree.tree_leaves(value) if isinstance(t, torch.Tensor)]
         self.note_names(unique([name for name, _ in found]))
         return tuple(t for _, t in found) + tuple(loss)
@@ -77,6 +79,7 @@ class Model:
     def __init__(self, module, args, kwargs, loss, segments, accepted=None):
         self.original, self.segments, self.problems = module, segments, Problems()
         self.constants, self.taken = {}, set()
+        self.norms = set()  # the batch norms, whose buffers are states of the program
         self.first_names, self.parameters = {}, {}
         for name, parameter in module.named_parameters(remove_duplicate=False):
             first = next((n for n, p in self.parameters.items() if p is parameter), name)
@@ -157,8 +160,9 @@ class Model:
         array.is_leaf, array.name = True, name
         self.inputs.append(array)
         value = Value(array)
-        if kind == 'real' and len(array.extents) == 4:  # images: cairn has the channels last
-            array = transposed(array, (0, 2, 3, 1))
-            array.hint = 'image'
-            value = Value(array, (0, 3, 1, 2))
+        rank = len(array.extents)
+        convolves = any(isinstance(m, getattr(torch.nn, f'Conv{rank - 2}d', ())) for m in self.original.modules())
+        if kind == 'real' and rank > 2 and convolves:  # cairn has the channels last
+            array = transposed(array, (0, *range(2, rank), 1))
+            value = Value(array, (0, rank - 1, *range(1, rank - 1)))
         return value

@@ -44,16 +44,16 @@ bool is_close = true;
 
 double largest(const auto& array) {{
   double out = 0;
-  for (const float x : array) out = std::max(out, std::abs(static_cast<double>(x)));
+  for (const auto x : array) out = std::max(out, std::abs(static_cast<double>(x)));
   return out;
 }}
 /// Prints how far an array is from PyTorch's. The deviation may be `tolerance` times the largest number of PyTorch's
 /// array, or `least`.
 void compare(const std::string& name, const auto& array, double tolerance, double least = 0) {{
-  const std::vector<float> expected = data::read_npy<float>("numbers/" + name + ".npy").values;
+  const std::vector<double> expected = data::read_npy<double>("numbers/" + name + ".npy").values;
   double deviation = expected.size() == std::size(array) ? 0 : INFINITY;
   for (std::size_t i = 0; i < std::min(expected.size(), std::size(array)); ++i) {{
-    const double difference = std::abs(static_cast<double>(array.data()[i]) - static_cast<double>(expected[i]));
+    const double difference = std::abs(static_cast<double>(array.data()[i]) - expected[i]);
     deviation = difference <= deviation ? deviation : difference;  // also takes NaN
   }}
   const double size = largest(expected);
@@ -65,32 +65,34 @@ void compare(const std::string& name, const auto& array, double tolerance, doubl
 }}  // namespace
 
 int main() {{
-  {namespace}::train_step step;
-  static_cast<void>(step.load("weights.safetensors"));
 {inputs}
 {outputs}{training}  return is_close ? 0 : 1;
 }}
 '''
 
 TRAINING = '''
-  static_cast<void>(step.value_and_grad({bound}));
+  // Gradients are computed in double. A float may round to the other side of a kink, such as that of relu at 0, and
+  // then a gradient changes by percents.
+  program<{options}, real<double>> step;
+  static_cast<void>(step.load("weights.safetensors"));
+{wide}  static_cast<void>(step.value_and_grad({bound}));
   double most = 0;
   step.for_each_gradient([&](std::string_view, auto gradient) {{ most = std::max(most, largest(gradient)); }});
   step.for_each_gradient([&](std::string_view name, auto gradient) {{
     compare("gradients/" + std::string(name), gradient, 1e-4, 1e-6 * most);
   }});
-  const auto ten_steps = [&](auto optimizer) {{
-    std::vector<float> losses;
-    for (int i = 0; i < 10; ++i) {{
-      losses.push_back({loss_of}step.value_and_grad({bound}){loss_end});
+  const auto compare_steps = [&](const std::string& name, auto optimizer) {{
+    std::vector<double> losses(data::read_npy<double>("numbers/" + name + ".npy").values.size());
+    for (double& loss : losses) {{
+      loss = step.value_and_grad({bound});
       optimizer.update();
     }}
-    return losses;
+    compare(name, losses, 1e-4);
   }};
-  compare("losses_sgd", ten_steps(sgd{{step, {{.lr = 0.01}}}}), 1e-4);
-  step.save("trained.safetensors");
+  compare_steps("losses_sgd", sgd{{step, {{.lr = 0.01}}}});
   static_cast<void>(step.load("weights.safetensors"));
-  compare("losses_adamw", ten_steps(adamw{{step, {{.lr = 1e-3, .weight_decay = 0.01}}}}), 1e-4);
+  compare_steps("losses_adamw", adamw{{step, {{.lr = 1e-3, .weight_decay = 0.01}}}});
+  step.save("trained.safetensors");
 '''
 
 TRAIN = '''// Trains the imported model.
@@ -163,13 +165,18 @@ class Programs:
             if array not in text.names:
                 text.state(array)
             self.output_names.append(text.names[array])
-        for statement in text.statements:
-            lines.append(wrapped(self.writer.expanded(['constexpr auto' + statement[0].removeprefix('const auto'),
-                                                       *statement[1:]])))
+        for head, *rest in text.statements:
+            names = re.match(r'const auto \[(.*)\] = ', head)
+            own = text.name('results') if names else ''
+            head = f'constexpr auto {own} = ' if names else 'constexpr' + head.removeprefix('const')
+            lines.append(wrapped(self.writer.expanded([head, *rest])))
+            lines += [f'constexpr auto {name} = std::get<{i}>({own});'
+                      for i, name in enumerate(names[1].split(', ') if names else [])]
         self.has_loss = 'loss' in values
         more = [f'freeze<{", ".join(quoted(n) for n in frozen)}>'] if (frozen := [
             n for n, p in model.parameters.items() if not p.requires_grad]) else []
         more += [f'fit<{options.fit}>'] if options.fit else []
+        self.more = more
         self.names = self.output_names[:-1] if self.has_loss else self.output_names
         if self.has_loss:
             lines.append(f'\nusing train_step = program<{", ".join([self.output_names[-1], *more])}>;')
@@ -192,9 +199,14 @@ class Programs:
         for name, own in zip(self.model.outputs, self.names):
             inputs = read_by(self.model.outputs[name].array)
             arrays = [a for a in self.model.inputs if a in inputs]
-            lines.append(f'  predictor<{self.namespace}::{own}> predict_{own}{{step}};\n'
+            lines.append(f'  predictor<{self.namespace}::{own}> predict_{own}{{"weights.safetensors"}};\n'
                          f'  compare({quoted(name)}, predict_{own}({self.bound(arrays)}), 1e-5);\n')
-        training = TRAINING.format(bound=self.bound(), loss_of='', loss_end='') if has_training else ''
+        wide = ''.join(f'  const std::vector<double> {a.name}_in_double({a.name}.begin(), {a.name}.end());\n'
+                       for a in self.model.inputs if a.kind == 'real')
+        bound = ', '.join(f'bind<{quoted(a.name)}>({a.name}{"_in_double" if a.kind == "real" else ""})'
+                          for a in self.model.inputs)
+        training = TRAINING.format(bound=bound, wide=wide, options=', '.join(
+            [f'{self.namespace}::{self.output_names[-1]}', *self.more])) if has_training else ''
         return CHECK.format(namespace=self.namespace, inputs=self.inputs(), outputs=''.join(lines), training=training)
 
     def files(self, has_training):

@@ -22,6 +22,8 @@ class Array:
         self.is_parameter = self.is_leaf = False
         self.origin = None  # the array of the calling body that a parameter stands for
         self.path = None  # the full name of a parameter of the model
+        self.owned = False  # true if the parameter has its name inside the body
+        self.weight_norm_of = None  # the module of which this is the weight, computed by weight_norm
         self.elements = None  # of a tuple
         self.repeat = None  # of a call: what is needed to join equal calls
         self.reshape_of = None  # the array with other extents of which this is a reshape

@@ -119,14 +119,15 @@ class Text:
             return self.stages
         parameters = ', '.join(f'auto {self.names[p]}' for p in self.body.parameters)
         head = f'[]({parameters}) {{'
-        out = ['layer(' + head if len(self.body.parameters) == 1 else head]
+        many = len(self.results) > 1
+        is_layer = len(self.body.parameters) == 1 and not many
+        out = ['layer(' + head if is_layer else head]
         for statement in self.statements:
             out += ['\n', *statement]
-        many = len(self.results) > 1
         out += ['\n', 'return std::tuple{' if many else 'return ']
         for i, result in enumerate(self.results):
             out += ([', '] if i else []) + result
-        return out + ['};' if many else ';', '\n}' + (')' if len(self.body.parameters) == 1 else '')]
+        return out + ['};' if many else ';', '\n}' + (')' if is_layer else '')]
 
 
 def plain_text(pieces):
@@ -317,6 +318,8 @@ class Writer:
 def wrapped(pieces):
     """The text with line breaks before `|`, or after commas, where a line would be too long."""
     lines = ''.join(str(p) for p in pieces).split('\n')
+    if len(lines) == 3 and len(' '.join(lines)) <= 80:
+        lines = [' '.join(lines)]
     inner = len(lines) > 1
     out = []
     for i, line in enumerate(lines):
