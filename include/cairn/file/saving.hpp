@@ -171,9 +171,9 @@ class run_loader {
     std::ranges::move(names.faults, std::back_inserter(faults_));
     if (found_.empty() && faults_.empty()) fault("the selection", "at least one tensor", "none");
     read();
-    copy();
     for (const named_leaf& one : names.leaves) report_on(one, report);
     report.texts = std::move(in_.metadata);
+    copy();
     return report;
   }
 
@@ -232,7 +232,7 @@ class run_loader {
                                 text_of({std::to_string(format), ", which a newer cairn reads"})));
   }
   void refuse_faults() const { detail::refuse_faults(path_, faults_, "the tensors of the program", before_moments); }
-  /// Reports what was done with a tensor of the program.
+  /// Reports what is done with a tensor of the program.
   void report_on(const named_leaf& one, load_report& report) const {
     const file::detail::part_entry* const there = in_.find(one.in_file);
     const bool is_there = there != nullptr;
@@ -307,13 +307,18 @@ class run_loader {
     }
     refuse_faults();
   }
+  /// Copies the numbers to the program. All memory is allocated before the first copy: if there is too little memory,
+  /// the program has not changed.
   void copy() const {
+    std::size_t most_bytes = 0;
+    for (const pair& entry : found_) most_bytes = std::max(most_bytes, entry.is_transposed * run_.bytes(*entry.to));
+    const auto transposed = std::make_unique_for_overwrite<std::byte[]>(most_bytes);
     for (const pair& entry : found_) {
       with_number_of(run_, *entry.to, [&]<class Number>(Number) {
         const std::span to(reinterpret_cast<Number*>(run_.at(*entry.to)), run_.count(*entry.to));
         if (entry.is_transposed) {
-          std::vector<Number> numbers(to.size());
-          file::copy_numbers(entry.read, std::span(numbers));
+          const std::span numbers(reinterpret_cast<Number*>(transposed.get()), to.size());
+          file::copy_numbers(entry.read, numbers);
           transpose(numbers.data(), entry.read.shape[0], entry.read.shape[1], to.data());
         } else {
           file::copy_numbers(entry.read, to);
