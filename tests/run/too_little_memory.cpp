@@ -81,4 +81,25 @@ BOOST_AUTO_TEST_CASE(a_load_without_memory_changes_nothing) {
   check([&] { step.load(others, transposed); });
 }
 
+BOOST_AUTO_TEST_CASE(a_program_that_is_half_drawn_refuses_its_use) {
+  constexpr auto loss = mean(param<"first", 3>) + mean(param_from<"wide", initial::orthogonal(), 2, 3>) +
+                        mean(param_from<"tall", initial::orthogonal(), 3, 2>);
+  const folder here;
+  program<loss, update<sgd_options{}>> step;
+  predictor<loss> predict{step};
+  const auto check = [&](bool has_thrown) {
+    if (has_thrown) {
+      BOOST_CHECK_THROW(step.train(), program_error);
+      BOOST_CHECK_THROW(step.save(here.path / "half.safetensors"), program_error);
+      BOOST_CHECK_THROW(predict(), program_error);
+    } else {
+      static_cast<void>(step.train());
+      static_cast<void>(predict());
+    }
+  };
+  BOOST_TEST(end_at_each_allocation([&] { step.init(seed{1}); }, check) == 3);
+  // The parameters were drawn before.
+  BOOST_TEST(end_at_each_allocation([&] { step.init(seed{2}); }, check) == 3);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

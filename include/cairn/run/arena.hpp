@@ -131,7 +131,7 @@ class memory_block {
     return record_ != nullptr ? record_->family_bytes(memory, with_arena) : 0;
   }
 
-  /// Notes that a training step begins to update parameters, or has updated all of them.
+  /// Notes that a training step or `init` begins to write parameters, or has written all of them.
   void set_half_updated(bool now) {
     if (record_ != nullptr) record_->set_half_updated(now);
     else facts_.half_updated = now;

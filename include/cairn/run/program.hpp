@@ -217,14 +217,15 @@ class program {
   /// and on the parameter's name. Random operations draw from the same seed: after two calls with the same seed, the
   /// following training steps draw the same numbers. Sets moments and accumulated gradients to zero, also the moments
   /// that other programs with the same memory keep of these parameters. Throws program_error if another program has
-  /// exchanged moments that this program does not have.
+  /// exchanged moments that this program does not have. If a draw throws, because orthogonal matrices need memory, some
+  /// parameters can be drawn and others not. The program then refuses its use as after an exception in `train`.
   void init(seed s) {
     checked_machine();
     memory_.check_not_exchanged("before init");
     note_written();
     const kernels::default_float_mode mode;
+    memory_.set_half_updated(true);
     position() = {{s, 0}, 0};
-    memory_.note_all_set();
     if constexpr (accumulates) zero_grad();
     clear_moments();
     for (int i = 0; i < machine::leaf_count; ++i) {
@@ -233,6 +234,7 @@ class program {
       if (leaf.is_bf16) draw_parameter<parameter_type>(i, s);
       else draw_parameter<real_type>(i, s);
     }
+    memory_.note_all_set();
   }
 
   /// Runs one training step. Returns the loss, or a tuple of all outputs. Scalars are numbers. Other outputs are views

@@ -26,16 +26,16 @@ namespace detail {
 /// - `not_known_written`: no parameter is known to have been written.
 /// - `partly_written`: another program wrote parameters, but did not have all parameters of this program.
 /// - `written`: `init`, `set`, `load` or a training step wrote parameters.
-/// - `half_updated`: an exception left a training step while the step updated parameters.
+/// - `half_updated`: an exception left a training step or `init` while it wrote parameters.
 /// - `ownerless`: the program was destroyed or assigned over.
 enum class parameter_status : std::uint8_t { not_known_written, partly_written, written, half_updated, ownerless };
 
 /// Throws program_error if parameters are half updated or have no owner.
 inline void check_status(parameter_status status) {
   if (status == parameter_status::half_updated)
-    refuse(
-        program_error("cairn: an exception left a step of this program, or of a program that shares its memory, while "
-                      "it updated parameters: some are updated, others are not; call init(seed{1}), or load a file"));
+    refuse(program_error(
+        "cairn: an exception left a step or init of this program, or of a program that shares its memory, "
+        "while it wrote parameters: some are written, others are not; call init(seed{1}), or load a file"));
   if (status == parameter_status::ownerless)
     refuse(
         program_error("cairn: the program of this predictor or optimizer, or the program whose memory it shares, was "
@@ -131,7 +131,7 @@ class alignas(memory_alignment) memory_record {
     if (half_updated_ || (is_in_family() && member()->reads_half_updated())) return parameter_status::half_updated;
     return status_.load(std::memory_order_acquire);
   }
-  /// Notes that a training step begins to update parameters, or has updated all of them. If the step of another program
+  /// Notes that a training step or `init` begins to write parameters, or has written all of them. If another program
   /// has left parameters of this program half updated, and they were not set since, `status` says so, too.
   [[gnu::noinline]] void set_half_updated(bool now) {
     const bool before = half_updated_.exchange(now);
