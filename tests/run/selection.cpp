@@ -278,4 +278,30 @@ BOOST_AUTO_TEST_CASE(names_that_do_not_fit_are_refused) {
   BOOST_TEST(read_bytes(path) == bytes);
 }
 
+// Numbers of the file that took the place of averages would be lost: the next exchange brings other parameters back.
+BOOST_AUTO_TEST_CASE(averages_are_saved_by_a_selection_and_not_written_by_it) {
+  using averaging = program<mean(square(logits)), update<averaged{adamw_options{}, 0.9}>>;
+  const folder here;
+  const std::string path = here.path / "averages.safetensors";
+  averaging step;
+  step.init(seed{1});
+  for (int i = 0; i < 2; ++i) static_cast<void>(step.train(bind<"x">(std::vector<float>(12, 1))));
+  const std::vector<float> parameters = all_numbers(step);
+  step.exchange("average");
+  const std::vector<float> averages = all_numbers(step);
+  BOOST_TEST(averages != parameters);
+  step.save(path, selection{});
+  BOOST_TEST(!file::reader(path).metadata().contains("cairn.exchanged"));
+  const auto refuses = [](const program_error& e) {
+    return has(e.what(), "call exchange(\"average\") once more before a part of a file is loaded");
+  };
+  BOOST_CHECK_EXCEPTION(step.load(path, selection{}), program_error, refuses);
+  BOOST_CHECK_EXCEPTION(step.load(path, partly{}), program_error, refuses);
+  BOOST_TEST(all_numbers(step) == averages);
+  step.exchange("average");
+  BOOST_TEST(all_numbers(step) == parameters);
+  step.load(path, selection{});
+  BOOST_TEST(all_numbers(step) == averages);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

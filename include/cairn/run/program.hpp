@@ -582,6 +582,7 @@ class program {
   /// is written. If it cannot be written, all of them throw the exception of rank 0. Throws program_error if a program
   /// that shares the memory has exchanged moments that this program does not have.
   /// Before the texts, a `selection` may stand, to save only parameters and states, some of them, or under other names.
+  /// Between two calls of exchange(m), a selection saves the moments m that stand in the place of the parameters.
   template <class Path, class... Texts>
   void save(const Path& path, const Texts&... texts) {
     using problem = decltype(detail::problem_of_saving<Path, Texts...>());
@@ -609,7 +610,8 @@ class program {
   /// that PyTorch wrote. With partly{"encoder"} or a `selection`, reads only parameters and states, some of them, or
   /// under other names, and returns a load_report. Throws file::file_error. If tensors do not fit, throws
   /// mismatch_error, which names all of them. Throws program_error if a program that shares the memory has exchanged
-  /// moments that this program does not have. After an exception nothing has changed.
+  /// moments that this program does not have, and with partly or a selection if any moments are exchanged. After an
+  /// exception nothing has changed.
   template <class Path, class... Part>
   auto load(const Path& path, const Part&... part) {
     using problem = decltype(detail::problem_of_loading<Path, Part...>());
