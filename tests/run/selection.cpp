@@ -304,4 +304,16 @@ BOOST_AUTO_TEST_CASE(averages_are_saved_by_a_selection_and_not_written_by_it) {
   BOOST_TEST(all_numbers(step) == averages);
 }
 
+BOOST_AUTO_TEST_CASE(a_saved_selection_has_no_texts_of_another_run) {
+  const folder here;
+  const std::string run = here.path / "run.safetensors", part = here.path / "part.safetensors";
+  tuned step = initialized(1);
+  step.save(run, file::metadata{{"by", "others"}});
+  file::metadata texts = step.load(run);
+  texts["cairn.exchanged"] = "average";
+  step.save(part, selection{.only = {"encoder"}}, texts);
+  const file::metadata expected{{"by", "others"}, {"cairn.format", "1"}, {"format", "pt"}};
+  BOOST_TEST((file::reader(part).metadata() == expected));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -104,6 +104,9 @@ inline void save_selection(const kept_run& run, const std::string& path, const s
     const std::byte* const from = one.is_transposed ? transposed.get() : run.at(*one.leaf);
     tensors.push_back({one.in_file, type_in_file(run, *one.leaf), one.extents_in_file(), {from, run.bytes(*one.leaf)}});
   }
+  // The given texts may come from the file of a run, and a selection has no run.
+  for (const std::string_view of_run : {steps_text, seed_text, random_text, exchanged_text})
+    texts.erase(std::string(of_run));
   texts[std::string(format_text)] = std::to_string(file_format);
   texts.try_emplace("format", "pt");
   // All transposed tensors share one memory, which holds the tensor that is written next.
