@@ -316,4 +316,29 @@ BOOST_AUTO_TEST_CASE(a_saved_selection_has_no_texts_of_another_run) {
   BOOST_TEST((file::reader(part).metadata() == expected));
 }
 
+BOOST_AUTO_TEST_CASE(a_partial_load_counts_only_what_it_loads_as_written) {
+  const folder here;
+  const std::string path = here.path / "run.safetensors";
+  initialized(1).save(path);
+  const std::vector<float> rows(12, 1);
+  const auto refuses = [](const program_error& e) { return has(e.what(), "neither initialized nor written"); };
+  const auto check = [&](const auto& part) {
+    tuned step;
+    predictor<x | encoder> encode{step};
+    step.load(path, part);
+    BOOST_CHECK_EXCEPTION(step.train(bind<"x">(rows)), program_error, refuses);
+    BOOST_CHECK_EXCEPTION(step.save(here.path / "half.safetensors"), program_error, refuses);
+    static_cast<void>(encode(bind<"x">(rows)));
+    step.load(path, partly{"head"});
+    static_cast<void>(step.train(bind<"x">(rows)));
+  };
+  check(partly{"encoder"});
+  check(selection{.only = {"encoder"}});
+  tuned step;
+  step.load(path, partly{});
+  static_cast<void>(step.train(bind<"x">(rows)));
+  step.load(path, partly{"head"});  // the other parameters stay written
+  static_cast<void>(step.train(bind<"x">(rows)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
