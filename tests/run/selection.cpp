@@ -209,6 +209,11 @@ BOOST_AUTO_TEST_CASE(a_model_in_several_files_is_loaded) {
   const std::string path = here.plain("model.safetensors.index.json", "{\"weight_map\":{" + index + "}}");
   other.load(path);
   BOOST_TEST(all_numbers(other) == all_numbers(step));
+  BOOST_CHECK_EXCEPTION(step.save(path), file::format_error, [](const auto& e) {
+    return has(e.what(), "expected the name of a safetensors file, got the name of an index of several files");
+  });
+  BOOST_CHECK_THROW(step.save(path, selection{}), file::format_error);
+  other.load(path);
   const std::string bytes = read_bytes(here.path / "two.safetensors");
   static_cast<void>(here.plain("two.safetensors", bytes.substr(0, bytes.size() - 1)));
   const auto before = all_numbers(other);

@@ -66,6 +66,14 @@ class tensor_collector {
   std::size_t collected_ = 0;
 };
 
+/// Writes a file as file::detail::write does. Throws format_error if `load` would take the file for an index of others.
+inline void write_for_load(const std::string& path, const std::vector<file::tensor>& tensors,
+                           const file::metadata& texts, auto prepare) {
+  if (file::detail::is_index(path))
+    refuse(file::format_error(path, "the name of a safetensors file", "the name of an index of several files"));
+  file::detail::write(path, tensors, texts, prepare);
+}
+
 inline file::dtype type_in_file(const kept_run& run, const kept_tensor& entry) {
   if (entry.type == dtype::bf16) return file::dtype::bf16;
   return run.real_bytes == sizeof(double) ? file::dtype::f64 : file::dtype::f32;
@@ -84,7 +92,7 @@ inline void save_run(const kept_run& run, const std::string& path, file::metadat
   if (!run.exchanged.empty()) texts.emplace(exchanged_text, run.exchanged);
   texts.try_emplace("format", "pt");  // by convention, this says that the layouts are PyTorch's
   tensor_collector collect(run, tensors);
-  if (run.writes_files()) file::detail::write(path, tensors, texts, [&](const file::tensor& next) { collect(next); });
+  if (run.writes_files()) write_for_load(path, tensors, texts, [&](const file::tensor& next) { collect(next); });
 }
 
 /// Saves the parameters and states that are selected. `texts` are written, too.
@@ -110,7 +118,7 @@ inline void save_selection(const kept_run& run, const std::string& path, const s
   texts[std::string(format_text)] = std::to_string(file_format);
   texts.try_emplace("format", "pt");
   // All transposed tensors share one memory, which holds the tensor that is written next.
-  file::detail::write(path, tensors, texts, [&](const file::tensor& next) {
+  write_for_load(path, tensors, texts, [&](const file::tensor& next) {
     const named_leaf& one = names.leaves[static_cast<std::size_t>(&next - tensors.data())];
     if (!one.is_transposed) return;
     with_number_of(run, *one.leaf, [&]<class Number>(Number) {
