@@ -172,10 +172,11 @@ class run_loader {
     load_report report;
     for (const auto& one : in_.entries) {
       const file::tensor& entry = one.about;
+      const bool is_left_out = names.leaves_out(entry.name, entry.name);
       if (known.has(entry.name) || is_moment(entry.name, known)) continue;
       report.not_in_program.push_back({{}, entry.name, {}, entry.shape});
-      const bool is_accepted = names.leaves_out(entry.name, entry.name) || names.accepts_others || is_predictor ||
-                               entry.name.ends_with(count_of_batches);
+      const bool is_accepted =
+          is_left_out || names.accepts_others || is_predictor || entry.name.ends_with(count_of_batches);
       if (!is_accepted) fault(entry.name, "nothing", text_of(entry.shape));
     }
     names.check_except();
