@@ -270,6 +270,12 @@ BOOST_AUTO_TEST_CASE(names_that_do_not_fit_are_refused) {
   BOOST_TEST(has(said({.names = {{.name = "head.weight", .transposed = true}}}),
                  "\n  head.weight: expected {6, 2}, got {2, 6}"));
   BOOST_TEST(has(said({.only = {"heat"}}), "\n  only 'heat': expected a tensor of this name, got none"));
+  BOOST_TEST(has(said({.only = {"*.fc"}}), "\n  only '*.fc': expected a tensor of this name, got none"));
+  const std::string_view of_blocks =
+      " '*.fc1': expected a pattern of whole names of tensors, as '*.fc1.*', got names of blocks";
+  BOOST_TEST(has(said({.only = {"*.fc1"}}), "\n  only" + std::string(of_blocks)));
+  BOOST_TEST(has(said({.except = {"*.fc1"}}), "\n  except" + std::string(of_blocks)));
+  BOOST_TEST(has(said({.names = {{.name = "*.fc1", .in_file = "*.fc"}}}), "\n  rule" + std::string(of_blocks)));
   BOOST_TEST(
       has(said({.only = {"head"}, .except = {"head"}}), "the selection: expected at least one tensor, got none"));
   BOOST_TEST(has(refusal(path, partly{"nowhere"}), "the selection: expected at least one tensor, got none"));
