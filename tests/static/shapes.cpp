@@ -530,6 +530,8 @@ static_assert(of(nn::cross_attention<"a", 6, nn::attention_options{.key_heads = 
               shape{2, 7, 12});
 static_assert(of(t<2, 7, 12> | nn::transformer_block<3> | nn::swiglu<"f", 5>) == shape{2, 7, 12});
 static_assert(of(t<2, 7, 12> | nn::lora<3, 16>(nn::linear<"f", 5>)) == shape{2, 7, 5});
+static_assert(detail::first_refused(nn::detail::lora_settings<3, -0.5>::all) == 2 &&
+              detail::first_refused(nn::detail::lora_settings<3, 0.0>::all) == 1);
 
 static_assert(of(conv_transpose1d<nn::window{.stride = 2, .padding = 1}>(t<2, 4, 6>, t<6, 5, 3>)) == shape{2, 7, 5} &&
               of(t<2, 4, 6> | nn::conv_transpose1d_without_bias<"c", 4, 3, nn::window{.stride = 2, .groups = 2}>) ==
