@@ -672,6 +672,49 @@ BOOST_AUTO_TEST_CASE(impossible_states_of_a_run_are_refused) {
   BOOST_CHECK_THROW(go_on(options, shuffled), file::format_error);
 }
 
+BOOST_AUTO_TEST_CASE(impossible_states_of_an_on_plateau_are_refused) {
+  const folder here;
+  program_of step;
+  step.init(seed{1});
+  train::loop_options options{.epochs = 3,
+                              .rate = on_plateau{.peak = 0.1, .cooldown = 2},
+                              .folder = here.path / "run",
+                              .shows_progress = false};
+  train::loop{step, options}(shuffled, going(step, nothing), [] { return 1.0; });
+  options.resume = true;
+  const std::string path = train::run_folder(here.path / "run").newest();
+  const file::reader in(path);
+  const auto numbers = all_numbers(step);
+  const auto said = [&](const auto& change) {
+    auto texts = in.metadata();
+    change(texts);
+    file::write(path, in.tensors(), texts);
+    std::string text;
+    try {
+      train::loop{step, options};
+    } catch (const file::format_error& e) {
+      text = e.what();
+    }
+    BOOST_TEST(all_numbers(step) == numbers);
+    return text;
+  };
+  BOOST_TEST(said([](auto&) {}) == "");
+  const std::pair<const char*, const char*> absurd[] = {
+      {"rate.worse", "4"},      {"rate.worse", "-1"},      {"rate.worse", "9223372036854775807"},
+      {"rate.cooling", "3"},    {"rate.cooling", "-1"},    {"rate.cooling", "9223372036854775807"},
+      {"rate.reductions", "4"}, {"rate.reductions", "-1"}, {"rate.reductions", "9223372036854775807"},
+  };
+  for (const auto& [name, text] : absurd) {
+    const std::string refusal = said([&](auto& texts) { texts[name] = text; });
+    BOOST_TEST(refusal.ends_with("expected counts of an on_plateau that can go on, got others"), name << " " << text);
+  }
+  BOOST_TEST(said([](auto& texts) { texts["rate.best"] = "one"; }).ends_with("a number as rate.best, got 'one'"));
+  for (const char* name : {"rate.best", "rate.worse", "rate.cooling", "rate.reductions"}) {
+    const std::string refusal = said([&](auto& texts) { texts.erase(name); });
+    BOOST_TEST(refusal.ends_with(name + std::string(" next to other numbers of an on_plateau, got nothing")), refusal);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(programs_that_cannot_be_resumed_or_averaged_are_refused) {
   const folder here;
   program<loss> beside;

@@ -134,20 +134,33 @@ void for_each_part(plateau_state& state, auto use) {
   use("rate.cooling", state.cooling);
   use("rate.reductions", state.reductions);
 }
-/// Reads what an on_plateau knew when a run was saved. If the run had another rate, the state stays as it is.
-inline void read_plateau(plateau_state& state, const std::string& path, const file::metadata& texts) {
+/// Reads what an on_plateau knew when a run was saved after `epochs` epochs. If the run had another rate, the state
+/// stays as it is. No count can be larger than `epochs`, because there is one result in each epoch. `most_cooling` is
+/// the largest number of results to come that do not count.
+inline void read_plateau(plateau_state& state, std::int64_t epochs, std::int64_t most_cooling, const std::string& path,
+                         const file::metadata& texts) {
   plateau_state read;
-  bool all = true;
+  std::string missing;
+  int found_count = 0;
   for_each_part(read, [&](const char* name, auto& to) {
     const auto found = texts.find(name);
-    all &= found != texts.end();
-    if (found != texts.end() && !cairn::detail::is_number(found->second, to))
+    if (found == texts.end()) {
+      missing = name;
+      return;
+    }
+    ++found_count;
+    if (!cairn::detail::is_number(found->second, to))
       refuse(
           file::format_error(path, cairn::detail::text_of({"a number as ", name}), file::detail::shown(found->second)));
   });
-  if (read.worse < 0 || read.cooling < 0 || read.reductions < 0)
+  if (found_count == 0) return;
+  if (!missing.empty())
+    refuse(file::format_error(path, cairn::detail::text_of({missing, " next to other numbers of an on_plateau"}),
+                              "nothing"));
+  const auto is_count = [](std::int64_t count, std::int64_t most) { return count >= 0 && count <= most; };
+  if (!is_count(read.worse, epochs) || !is_count(read.reductions, epochs) || !is_count(read.cooling, most_cooling))
     refuse(file::format_error(path, "counts of an on_plateau that can go on", "others"));
-  if (all) state = read;
+  state = read;
 }
 inline std::string text_of_rate(const on_plateau& rate) {
   std::string text = "on_plateau";
@@ -264,7 +277,12 @@ class loop {
   void resume(const std::string& path) {
     saved_ = file::detail::opened(path).metadata;
     state_ = detail::state_in(path, saved_);
-    if (on_plateau* const rate = plateau()) detail::read_plateau(rate->state, path, saved_);
+    if (on_plateau* const rate = plateau()) {
+      // If the on_plateau has changed, the run may have cooled longer than its cooldown is now.
+      const std::int64_t most_cooling =
+          options_.accepts_changes ? std::numeric_limits<std::int64_t>::max() : rate->cooldown;
+      detail::read_plateau(rate->state, state_.epoch, most_cooling, path, saved_);
+    }
     if (team_.rank() == 0 && state_.step != folder_->newest_step())
       refuse(file::format_error(path, "as many steps as its name says", detail::exact(state_.step)));
     if (state_.step > 0) rate_ = options_.rate(state_.step - 1);
