@@ -326,6 +326,24 @@ BOOST_AUTO_TEST_CASE(meaningless_options_are_refused) {
                              "cairn: loop_options.average: expected empty without a validation, got 1");
 }
 
+BOOST_AUTO_TEST_CASE(a_refused_rate_leaves_no_run_in_the_folder) {
+  const folder here;
+  program_of step;
+  step.init(seed{1});
+  train::loop_options options{.folder = here.path / "run", .shows_progress = false};
+  const auto go_on = [&] { return train::loop{step, options}(shuffled, going(step, nothing), [] { return 1.0; }); };
+  using rate_of_step = std::function<double(std::int64_t)>;
+  for (const rate_of_step& refused :
+       {rate_of_step(on_plateau{.peak = 0.1, .factor = 10}), rate_of_step(constant_rate{-1}),
+        rate_of_step([](std::int64_t) { return -1.0; })}) {
+    options.rate = refused;
+    BOOST_CHECK_THROW(go_on(), std::invalid_argument);
+    BOOST_TEST(names_in(here.path / "run").empty());
+  }
+  options.rate = constant_rate{0.1};
+  BOOST_TEST((go_on() == train::ending::done));
+}
+
 BOOST_AUTO_TEST_CASE(nan_is_never_the_best_validation) {
   program_of step;
   step.init(seed{1});

@@ -338,7 +338,10 @@ class loop {
     }
     for (const auto& [name, text] : now) facts_.insert_or_assign(name, text);
     check_equal_decisions();
-    if (is_new_) save();
+    if (is_new_) {
+      static_cast<void>(next_rate());  // a rate that is refused leaves no run in the folder
+      save();
+    }
     if (folder_) team_.try_in_first([&] { log_->begin(); });
   }
 
@@ -360,6 +363,12 @@ class loop {
   bool has_no_patience_left() const {
     return options_.patience > 0 && state_.epoch - state_.best_epoch > options_.patience;
   }
+  /// Returns the learning rate of the next training step.
+  double next_rate() const {
+    const double rate = options_.rate(state_.step);
+    cairn::detail::check_settings("loop_options", std::array{setting::not_negative("rate", rate)});
+    return rate;
+  }
   /// Runs one epoch. Returns true if the epoch came to its end, and false if a signal stopped the run before that. A
   /// signal in the epoch's last training step does not count here, because the epoch then ends as any other.
   bool run_epoch(auto& data, auto& go) {
@@ -377,8 +386,7 @@ class loop {
           epoch_plan{state_.epoch, options_.epochs, std::max<std::int64_t>(size - state_.position, 1), options_.batch});
     std::ranges::advance(at, state_.position, batches.end());
     for (; at != batches.end(); ++at) {
-      rate_ = options_.rate(state_.step);
-      cairn::detail::check_settings("loop_options", std::array{setting::not_negative("rate", rate_)});
+      rate_ = next_rate();
       const auto loss = static_cast<double>(go(rate_, *at));
       ++state_.step;
       ++state_.position;
