@@ -168,6 +168,20 @@ inline std::string text_of_rate(const on_plateau& rate) {
   return text_of({text, rate.is_absolute ? " is_absolute" : ""});
 }
 struct no_validation {};
+
+/// Returns the mistake of giving a loop a function `Go` that does no training step with a batch of `Data`, or sound.
+template <class Data, class Go>
+constexpr auto problem_of_step_function() {
+  using batches = decltype(std::declval<Data&>()(0));
+  using batch = decltype(*std::declval<batches&>().begin());
+  if constexpr (!std::invocable<Go&, double, batch>)
+    return lang::mistake<misuse::no_step_of_loop, lang::top_scope, fact::given<Go>>{};
+  else if constexpr (requires(std::invoke_result_t<Go&, double, batch> loss) { static_cast<double>(loss); })
+    return lang::sound{};
+  else
+    return lang::mistake<misuse::no_step_of_loop, lang::top_scope,
+                         fact::given<std::invoke_result_t<Go&, double, batch>>>{};
+}
 }  // namespace detail
 
 /// Runs a program over epochs.
@@ -232,8 +246,25 @@ class loop {
   /// Throws std::invalid_argument if there is no `validate` and an option says what is done with validations, if an
   /// epoch has no batches, or if a learning rate is negative or not finite. Throws file::write_error if the run cannot
   /// be saved. A resumed run throws file::file_error if its data has changed, unless `accepts_changes` is set.
+  ///
+  /// Rejects: a `go` that does not take a rate and a batch, or that does not return a number.
   template <class Data, class Go, class Validate = detail::no_validation>
   ending operator()(Data data, Go go, Validate validate = {}) {
+    using problem = decltype(detail::problem_of_step_function<Data, Go>());
+    static_assert(lang::report_of<problem>{}.shown);
+    if constexpr (std::same_as<problem, lang::sound>) return run_epochs(data, go, validate);
+    else return ending::done;
+  }
+
+  /// Returns how far the run has come.
+  const loop_state& state() const { return state_; }
+
+ private:
+  using team = detail::team<std::remove_pointer_t<decltype(detail::group_of(std::declval<Program&>()))>>;
+  static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+  template <class Validate>
+  ending run_epochs(auto& data, auto& go, Validate& validate) {
     const typename team::listening now(team_);
     start_ = std::chrono::steady_clock::now();
     save_best();  // the run may have been killed, or the disk may have been full, when the best was due
@@ -249,14 +280,6 @@ class loop {
     }
     return state_.epoch < options_.epochs ? ending::no_better : ending::done;
   }
-
-  /// Returns how far the run has come.
-  const loop_state& state() const { return state_; }
-
- private:
-  using team = detail::team<std::remove_pointer_t<decltype(detail::group_of(std::declval<Program&>()))>>;
-  static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
   /// Takes the folder. Returns the path of the file from which the run goes on, or an empty text if the run is new.
   std::string take_folder() {
     lock_ = folder_->lock();
