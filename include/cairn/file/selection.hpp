@@ -47,7 +47,7 @@ struct selection {
   /// may have more tensors.
   std::vector<std::string> only = {};
   /// The tensors that are left out: tensors of the program, for example of a new head, or tensors that only the file
-  /// has.
+  /// has, such as moments.
   std::vector<std::string> except = {};
   /// The table of names. The first rule that matches a tensor counts. If no rule matches, the file has the tensor
   /// under its own name. Each rule must be the first match of at least one tensor.
