@@ -374,6 +374,9 @@ struct several_layers { template <class Silent, class... Facts> struct found : S
 struct layer_with_weight { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: nn::weight_norm and nn::spectral_norm take a linear layer or a convolution, as "
   "nn::weight_norm(nn::linear<\"fc\", 64>); nn::spectral_norm takes no transposed convolution"); } }; };
+struct weight_of_zeros { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [meaningless-setting]: this weight is divided by its norm, so it cannot start as zeros; give it another start, "
+  "as initial::normal(0.02)"); } }; };
 struct not_a_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: a layer returns an expression; what is called with its arguments, f(x, y), may return a "
   "tuple"); } }; };
