@@ -1072,6 +1072,14 @@ constexpr int dilation = 3;  // wrong
 constexpr int dilation = 2;  // right
 constexpr auto y = input<"x", 8, 5, 6, 3> | block<"stage">(nn::conv2d<"conv1", 8, 3, nn::window{.dilation = dilation}>);
 
+// case: shape-mismatch-conv2d-huge
+// says: the dilated filter and the result have extents below 2\^31
+// shows: operation<cairn::fixed_string<\d+>\{"conv2d\(x, w\)"\}, float ?\[8\]\[5\]\[6\]\[3\]
+// shows: stride_pad_dilate_groups<1, 2000000000, 1, 1>
+constexpr int padding = 2'000'000'000;  // wrong
+constexpr int padding = 2;              // right
+constexpr auto y = conv2d<nn::window{.padding = padding}>(input<"x", 8, 5, 6, 3>, param<"w", 4, 3, 2, 2>);
+
 // case: shape-mismatch-cross-attention
 // says: attention takes \{N, T, H, D\}, twice \{N, S, h, D\}
 // shows: fact::in<cairn::fixed_string<5>\{"attn"\}>
@@ -1160,6 +1168,13 @@ constexpr auto y = x | block<"block">(nn::layer_norm<"ln">);
 constexpr int padding = 2;  // wrong
 constexpr int padding = 1;  // right
 constexpr auto y = avg_pool2d<3, nn::window{.stride = 2, .padding = padding}>(input<"x", 8, 5, 6, 3>);
+
+// case: shape-mismatch-pool-huge
+// says: .* padding is at most half of extent
+// shows: window<3, 2, 2000000000, 1>
+constexpr int padding = 2'000'000'000;  // wrong
+constexpr int padding = 1;              // right
+constexpr auto y = max_pool2d<3, nn::window{.stride = 2, .padding = padding}>(input<"x", 8, 5, 6, 3>);
 
 // case: shape-mismatch-pool-window
 // says: a window<extent, stride, padding, dilation> lies in the padded image

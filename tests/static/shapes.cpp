@@ -471,6 +471,15 @@ static_assert(refused<misuse::groups_divide, lang::conv2d_form<{.groups = 2}>, 3
 static_assert(refused<misuse::filter_in_image, lang::conv2d_form<{}>, 3, 4, 6, 2> &&
               refused<misuse::some_image_left, lang::conv_transpose2d_form<{.padding = 3}>, 4, 3, 2, 2> &&
               !refused<misuse::some_image_left, lang::conv_transpose2d_form<{.padding = 2}>, 4, 3, 2, 2>);
+// Lengths up to 2^31 are legal, but their sums and products may not be extents.
+constexpr int huge = std::numeric_limits<int>::max();
+template <nn::window By>
+constexpr bool too_large = refused<misuse::extents_of_convolution, lang::conv2d_form<By>, 3, 4, 3, 3>;
+static_assert(too_large<{.padding = huge}> && too_large<{.padding = huge / 2 - 9}> && too_large<{.dilation = huge}> &&
+              too_large<{.padding = nn::same, .dilation = huge}> &&
+              refused<misuse::extents_of_convolution, lang::conv_transpose2d_form<{.stride = huge}>, 4, 3, 2, 2> &&
+              refused<misuse::some_image_left, lang::conv_transpose2d_form<{.padding = huge}>, 4, 3, 2, 2>);
+static_assert(of(conv1d<nn::window{.padding = huge / 2 - 9}>(t<1, 5, 1>, t<1, 1, 2>)) == shape{1, huge - 15, 1});
 // In a layer, the filters follow from the channels. Here 5 channels of the result do not divide into 2 groups.
 using in_halves = lang::conv_transpose2d_form<{.groups = 2}>;
 constexpr int fault = in_halves::broken_rule(shape{2, 5, 6, 4}, in_halves::filters(4, 5, 3));
@@ -622,6 +631,11 @@ static_assert(refused<misuse::settings_of_convolution, lang::conv2d_form<{.ceil_
 static_assert(breaks<misuse::window_in_image>(
     formed<detail::avg_pool_form<9, nn::window{.stride = 2, .ceil_mode = true, .count_include_pad = false}>>(
         t<2, 5, 30, 3>)));
+template <nn::extents Extent, nn::window W>
+constexpr bool outside = breaks<misuse::window_in_image>(formed<detail::max_pool_form<Extent, W>>(t<2, 5, 6, 3>)) &&
+                         breaks<misuse::window_in_image>(formed<detail::avg_pool_form<Extent, W>>(t<2, 5, 6, 3>));
+static_assert(outside<2, nn::window{.padding = huge}> && outside<huge, nn::window{.ceil_mode = true}> &&
+              outside<huge, nn::window{.padding = huge / 2}> && !outside<2, nn::window{.stride = huge}>);
 static_assert(lang::pooling{2}.result(shape{5, 6, 3}) == no_shape && lang::pooling{2}.result(shape{}) == no_shape);
 static_assert(lang::window_scatter_op<lang::pooling{2}, 5, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) ==
               shape{2, 5, 6, 3});

@@ -81,6 +81,8 @@ struct groups_divide { template <class Silent, class... Facts> struct found : Si
   "cairn [shape-mismatch]: groups divide the channels read and the channels made"); } }; };
 struct filter_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a filter, dilated, is no larger than the image, padded"); } }; };
+struct extents_of_convolution { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: the dilated filter and the result have extents below 2^31"); } }; };
 struct some_image_left { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: padding leaves nothing of what the transposed filter makes"); } }; };
 struct window_of_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
