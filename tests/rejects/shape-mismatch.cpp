@@ -442,6 +442,12 @@ constexpr int axis = 2;  // wrong
 constexpr int axis = 1;  // right
 constexpr auto loss = sum(cumsum<axis>(input<"x", 4, 6>));
 
+// case: shape-mismatch-einsum-huge
+// says: einsum joins axes to the rows and columns of matrices.* take matmul
+// shows: operation<cairn::fixed_string<7>\{"einsum"\}, float ?\[65536\]\[65536\]\[4\], float ?\[4\]\[6\]>
+constexpr auto loss = einsum<"abj,jk->abk">(input<"x", 65536, 65536, 4>, input<"y", 4, 6>);  // wrong
+constexpr auto loss = matmul(input<"x", 65536, 65536, 4>, input<"y", 4, 6>);                 // right
+
 // case: shape-mismatch-einsum
 // says: einsum has a letter for each axis, and axes with the same letter have equal extents
 // shows: operation<cairn::fixed_string<7>\{"einsum"\}, float ?\[3\]\[5\], float ?\[4\]\[6\]>

@@ -283,6 +283,7 @@ static_assert(
 // Products of lettered axes. Each letter stands for one extent.
 static_assert(of(einsum<"bij,bjk->bik">(t<2, 3, 4>, t<2, 4, 5>)) == shape{2, 3, 5} &&
               of(einsum<"ij,jk->ki">(t<3, 4>, t<4, 5>)) == shape{5, 3} &&
+              of(einsum<" i j , jk -> k i ">(t<3, 4>, t<4, 5>)) == shape{5, 3} &&
               of(einsum<"abcd,abcd->">(t<2, 3, 4, 5>, t<2, 3, 4, 5>)) == shape{});
 static_assert(of(einsum<"i,jk->ikj">(t<3>, t<4, 5>)) == shape{3, 5, 4} && of(einsum<",i->i">(t<>, t<4>)) == shape{4} &&
               of(einsum<"abcdef,f->abcde">(t<1, 2, 1, 2, 1, 4>, t<4>)) == shape{1, 2, 1, 2, 1} &&
@@ -290,7 +291,7 @@ static_assert(of(einsum<"i,jk->ikj">(t<3>, t<4, 5>)) == shape{3, 5, 4} && of(ein
 template <class Misuse, fixed_string Text, int... A>
 constexpr bool einsum_breaks = breaks<Misuse>(formed<lang::einsum_form<Text>>(t<A...>, t<4, 5>));
 static_assert(einsum_breaks<misuse::text_of_einsum, "ij,jk", 3, 4> &&
-              einsum_breaks<misuse::text_of_einsum, "ij, jk->ik", 3, 4> &&
+              einsum_breaks<misuse::text_of_einsum, "ij,jk- >ik", 3, 4> &&
               einsum_breaks<misuse::text_of_einsum, "...j,jk->...k", 3, 4> &&
               einsum_breaks<misuse::text_of_einsum, "", 3, 4> &&
               einsum_breaks<misuse::text_of_einsum, "ij,jk,kl->il", 3, 4> &&
@@ -303,6 +304,9 @@ static_assert(einsum_breaks<misuse::letters_of_axes, "ij,jk->ik", 3, 5> &&
               einsum_breaks<misuse::letters_of_axes, "ij,jk->ik", 3> &&
               einsum_breaks<misuse::letters_of_axes, "abcdefg,jk->a", 3> &&
               einsum_breaks<misuse::letters_of_axes, "i,jkl->i", 3>);
+static_assert(einsum_breaks<misuse::matrices_of_einsum, "abj,jk->abk", 65536, 65536, 4> &&
+              einsum_breaks<misuse::matrices_of_einsum, "jab,jk->kab", 4, 65536, 65536> &&
+              of(einsum<"abj,jk->abjk">(t<65536, 65536, 4>, t<4, 5>)) == shape{65536, 65536, 4, 5});
 
 // Concatenations along an axis that all arguments have. All other extents must be equal.
 static_assert(of(concatenate<1>(t<4, 6>, t<4, 2>)) == shape{4, 8} && of(concatenate<0>(t<4>, t<1>)) == shape{5});

@@ -142,6 +142,9 @@ struct letter_of_result { template <class Silent, class... Facts> struct found :
   "cairn [wrong-arguments]: each letter of the result of einsum is a letter of an argument"); } }; };
 struct letters_of_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: einsum has a letter for each axis, and axes with the same letter have equal extents"); } }; };
+struct matrices_of_einsum { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: einsum joins axes to the rows and columns of matrices, below 2^31 in number; take matmul, which "
+  "joins none"); } }; };
 struct rows_of_table { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: placed<Axis>(table, index, rows) takes one index, and rows whose extents are the table's but along "
   "that axis, where there are no more"); } }; };
