@@ -523,6 +523,14 @@ constexpr int axis = 2;  // wrong
 constexpr int axis = 1;  // right
 constexpr auto loss = sum(flip<0, axis>(input<"x", 4, 6>));
 
+// case: shape-mismatch-gather-along-argtopk
+// says: gather_along<Axis> and scatter_add_along<Axis> take indices with the extents of x on all other axes
+// shows: operation<cairn::fixed_string<25>\{"gather_along\(x, argtopk\)"\}, float ?\[4\]\[8\], int ?\[4\]\[3\]>
+constexpr int axis = 0;  // wrong
+constexpr int axis = 1;  // right
+constexpr auto x = input<"x", 4, 8>;
+constexpr auto loss = sum(gather_along<axis>(x, argtopk<3>(x)));
+
 // case: shape-mismatch-gather-along-bound
 // says: indices may lie outside of what they index
 // shows: operation<cairn::fixed_string<13>\{"gather_along"\}, float ?\[4\]\[8\], int ?\[4\]\[3\]>

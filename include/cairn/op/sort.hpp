@@ -43,6 +43,12 @@ struct topk_op : sorted_op<Axis, K, true> {
   static constexpr fixed_string name = "topk";
 };
 
+// Messages show the name of the function that returns the positions.
+template <int Axis, int Extent, bool Descending, class X>
+inline constexpr auto known_as<pick<1, expr<sort_op<Axis, Extent, Descending>, X>>> = fixed_string{"argsort"};
+template <int Axis, int K, class X>
+inline constexpr auto known_as<pick<1, expr<topk_op<Axis, K>, X>>> = fixed_string{"argtopk"};
+
 /// Option that sorts from the largest element to the smallest: `sort<-1>(x, descending)`.
 struct descending_t {};
 inline constexpr descending_t descending{};
