@@ -528,7 +528,8 @@ struct wrong_whole_rule { template <class Silent, class... Facts> struct found :
   "cairn [wrong-arguments]: next of a rule with whole_tensor returns a tuple with a value for the parameter and for each "
   "moment; each has the shape of what it replaces, and an elementwise operation of its own computes it"); } }; };
 struct rule_of_other_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: this rule is not for parameters of this shape; give this one another rule: update<rule, \"name\">"); } }; };
+  "cairn [wrong-arguments]: this rule is not for parameters of this shape: Muon takes two axes; give this another: "
+  "update<rule, \"name\">"); } }; };
 struct whole_rule_beside { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an optimizer changes one number of the parameters at a time, and this rule reads whole tensors; "
   "write update<...>"); } }; };
