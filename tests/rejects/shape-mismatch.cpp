@@ -928,8 +928,15 @@ struct reversed_op : op {
 constexpr auto y = make<own::reversed_op>(param<"w", 5>);     // wrong
 constexpr auto y = make<own::reversed_op>(param<"w", 5, 1>);  // right
 
+// case: shape-mismatch-adaptive-max-pool
+// says: adaptive pools, as adaptive_avg_pool2d<height, width>\(x\), .* make images of 1 or more pixels
+// shows: operation<cairn::fixed_string<20>\{"adaptive_max_pool2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>, .*extents<2, 0>
+constexpr int width = 0;  // wrong
+constexpr int width = 3;  // right
+constexpr auto y = input<"x", 8, 5, 6, 3> | nn::adaptive_max_pool2d<2, width>;
+
 // case: shape-mismatch-adaptive-pool
-// says: adaptive_avg_pool2d<height, width>\(x\) and interpolate2d<height, width>\(x\) make images of 1 or more pixels
+// says: adaptive pools, as adaptive_avg_pool2d<height, width>\(x\), .* make images of 1 or more pixels
 // shows: operation<cairn::fixed_string<20>\{"adaptive_avg_pool2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>, .*extents<0, 2>
 constexpr int height = 0;  // wrong
 constexpr int height = 3;  // right

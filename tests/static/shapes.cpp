@@ -669,6 +669,11 @@ static_assert(same(interpolate2d<5, 6>(t<2, 5, 6, 3>), t<2, 5, 6, 3>) &&
               same(nn::upsample2d<2, nn::bilinear>(t<2, 5, 6, 3>), interpolate2d<10, 12>(t<2, 5, 6, 3>)));
 template <std::int64_t Height>
 using pool_of_height = detail::adaptive_pool_form<Height, 2>;
+static_assert(of(t<2, 5, 6, 3> | nn::adaptive_max_pool2d<7, 1>) == shape{2, 7, 1, 3} &&
+              of(adaptive_max_pool2d<4, 5>(t<2, 5, 6, 3>)) == shape{2, 4, 5, 3} &&
+              same(adaptive_max_pool2d<5, 3>(t<2, 5, 6, 3>), max_pool2d<{1, 2}>(t<2, 5, 6, 3>)) &&
+              breaks<misuse::size_of_image>(formed<detail::adaptive_max_pool_form<2, 0>>(t<2, 5, 6, 3>)) &&
+              breaks<misuse::image>(formed<detail::adaptive_max_pool_form<2, 2>>(t<5, 6, 3>)));
 static_assert(breaks<misuse::size_of_image>(formed<pool_of_height<0>>(t<2, 5, 6, 3>)) &&
               breaks<misuse::size_of_image>(formed<pool_of_height<(std::int64_t{1} << 31)>>(t<2, 5, 6, 3>)) &&
               breaks<misuse::image>(formed<pool_of_height<2>>(t<5, 6, 3>)) &&

@@ -444,7 +444,8 @@ def pools(draw):
 @kind
 def adaptive_pools(draw):
     to = draw.randint(1, 5), draw.randint(1, 5)
-    return Case(f"adaptive_avg_pool2d<{listed(to)}>($x)", channels_first(f"F.adaptive_avg_pool2d(IMAGES, {to})"),
+    return Case(f"adaptive_avg_pool2d<{listed(to)}>($x) * adaptive_max_pool2d<{listed(to)}>($x)",
+                channels_first(f"(F.adaptive_avg_pool2d(IMAGES, {to}) * F.adaptive_max_pool2d(IMAGES, {to}))"),
                 {"x": (draw.randint(1, 2), draw.randint(1, 7), draw.randint(1, 7), draw.randint(1, 3))})
 
 

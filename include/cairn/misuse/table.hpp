@@ -96,8 +96,8 @@ struct same_padding { template <class Silent, class... Facts> struct found : Sil
 struct output_padding { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a transposed convolution alone has output_padding, below stride or dilation"); } }; };
 struct size_of_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: adaptive_avg_pool2d<height, width>(x) and interpolate2d<height, width>(x) make images of 1 or more "
-  "pixels, with extents below 2^31"); } }; };
+  "cairn [shape-mismatch]: adaptive pools, as adaptive_avg_pool2d<height, width>(x), and interpolate2d<height, width>(x) make "
+  "images of 1 or more pixels, with extents below 2^31"); } }; };
 struct factor_of_pixels { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1, and height and width stay below 2^31"); } }; };
 struct queries_keys_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
