@@ -107,6 +107,8 @@ case("tiles", lambda a, row: a.tile(2, 1, 3) * a.square().tile((2, 1)).sum() + r
 case("sorts", lambda a, b: a.sort(-1)[0] * b + b.sort(0, descending=True)[0].square(), a=(3, 5), b=(3, 5))
 case("largest_elements", lambda a, b: a.topk(3)[0] * b.topk(3, 1)[0].square() +
      (b.topk(2, 0)[0] * a.topk(2, 0)[1]).sum(), a=(3, 5), b=(3, 5))
+case("smallest_elements", lambda a, b: a.topk(2, largest=False)[0] * b.topk(2)[0].square() +
+     (b.topk(3, 0, largest=False)[1] * a).sum(), a=(3, 5), b=(3, 5))
 case("sorted_positions", lambda a, b: a.gather(1, b.argsort(1, descending=True)) * b + a.argsort(0) * a, a=(3, 5),
      b=(3, 5))
 case("running_sums", lambda a, b: a.cumsum(1) * b.square().cumsum(-2), a=(3, 5), b=(3, 5))

@@ -273,7 +273,7 @@ static_assert(lang::cumsum_op<2, false>::result(shape{4, 8}) == no_shape &&
 static_assert(of(sort<0>(t<4, 8>)) == shape{4, 8} && of(sort<-1>(t<4, 8>, descending)) == shape{4, 8} &&
               argsort<-1>(t<4, 8>).element == index_below(8) && argsort<0>(t<4, 8>, descending).shape == shape{4, 8});
 static_assert(of(topk<3>(t<4, 8>)) == shape{4, 3} && of(topk<4, 0>(t<4, 8>)) == shape{4, 8} &&
-              argtopk<2, 0>(t<4, 8>).shape == shape{2, 8} && argtopk<2>(t<4, 8>).element == index_below(8));
+              argtopk<2, 0>(t<4, 8>, smallest).shape == shape{2, 8} && argtopk<2>(t<4, 8>).element == index_below(8));
 static_assert(
     breaks<misuse::axes_exist>(formed<lang::sort_form<"sort", lang::sorted::values, 2>>(t<4, 8>)) &&
     breaks<misuse::axes_exist>(formed<lang::topk_form<"topk", lang::sorted::values, 1, 2>>(t<4, 8>)) &&
