@@ -228,6 +228,8 @@ case("group_norm", channels_last(lambda x, w, b: F.group_norm(x, 2, w, b)),
 case("group_norm_eps", channels_last(lambda x, w, b: F.group_norm(x * 0.01, 3, w, b, 1e-3)),
      **{"x": (2, 3, 2, 6), "gn.weight": (6,), "gn.bias": (6,)})
 case("batch_norm_without_affine", channels_last(lambda x: F.batch_norm(x, None, None, training=True)), x=(2, 3, 2, 4))
+case("rms_norm_without_affine", lambda x: F.rms_norm(x, (5,)) * F.rms_norm(0.01 * x.square(), (5,), eps=1e-3),
+     x=(2, 3, 5))
 case("layer_norm_without_affine", lambda x: F.layer_norm(x * 0.01, (5,), eps=1e-3), x=(2, 3, 5))
 case("group_norm_without_affine", channels_last(lambda x: F.group_norm(x, 2)), x=(2, 3, 2, 6))
 case("instance_norm", channels_last(lambda x: F.instance_norm(x)), x=(2, 3, 2, 6))

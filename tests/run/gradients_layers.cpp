@@ -8,7 +8,8 @@ BOOST_AUTO_TEST_SUITE(gradients_of_layers)
 BOOST_AUTO_TEST_CASE(norms_without_parameters) {
   constexpr auto x = param_from<"x", initial::uniform(2), 2, 3, 1, 4>;
   constexpr nn::norm_options none{.affine = false};
-  constexpr auto by_row = x | nn::layer_norm<"ln", none>;
+  constexpr auto by_root = cos(x) | nn::rms_norm<"rms", nn::rms_norm_options{.affine = false}>;
+  constexpr auto by_row = (x | nn::layer_norm<"ln", none>)*by_root;
   constexpr auto by_column = x | nn::batch_norm<"bn", nn::batch_norm_options{.affine = false}>;
   constexpr auto in_groups = square(x) | nn::group_norm<"gn", 2, none>;
   constexpr auto loss = weighted(by_row * by_column * in_groups * (sin(x) | nn::instance_norm<"in">));

@@ -16,6 +16,10 @@ BOOST_AUTO_TEST_CASE(norms_without_parameters) {
       "batch_norm_net");
   agrees<param<"x", 2, 3, 5> * 0.01_c | nn::layer_norm<"ln", nn::norm_options{.eps = 1e-3, .affine = false}>>(
       "layer_norm_without_affine");
+  constexpr auto rows = param<"x", 2, 3, 5>;
+  agrees<(rows | nn::rms_norm<"a", nn::rms_norm_options{.affine = false}>)*(
+      0.01_c * square(rows) | nn::rms_norm<"b", nn::rms_norm_options{.eps = 1e-3, .affine = false}>)>(
+      "rms_norm_without_affine");
   agrees<images | nn::group_norm<"gn", 2, nn::norm_options{.affine = false}>>("group_norm_without_affine");
   agrees<images | nn::instance_norm<"in">>("instance_norm");
   agrees<param<"x", 2, 5, 6> * 0.01_c |

@@ -690,6 +690,9 @@ static_assert(of(t<2, 5, 6, 4> | nn::instance_norm<"n">) == shape{2, 5, 6, 4} &&
               of(t<1, 2, 4> | nn::instance_norm<"n", nn::instance_norm_options{.affine = true}>) == shape{1, 2, 4});
 static_assert(same(nn::layer_norm<"n">, nn::layer_norm<"n", 1e-5>) &&
               same(nn::group_norm<"n", 2, 1>, nn::group_norm<"n", 2, nn::norm_options{.eps = 1}>));
+static_assert(same(nn::rms_norm<"n", 1>, nn::rms_norm<"n", nn::rms_norm_options{.eps = 1}>) &&
+              !same(nn::rms_norm<"n">, nn::rms_norm<"n", 1e-5>) &&
+              keeps(nn::rms_norm<"n", nn::rms_norm_options{.affine = false}>));
 static_assert(keeps(nn::rms_norm<"n">) && keeps(nn::rms_norm<"n", 1e-6>) && keeps(nn::sinusoidal_positions));
 static_assert(of(t<4, 8> | nn::weight_norm(nn::linear<"f", 3>)) == shape{4, 3} &&
               of(t<4, 8> | nn::spectral_norm(nn::linear_without_bias<"f", 3>)) == shape{4, 3} &&
