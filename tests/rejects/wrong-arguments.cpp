@@ -323,7 +323,7 @@ struct normalized {
 static_assert(detail::checked<loss, update<normalized{}>>());
 
 // case: wrong-arguments-rule-of-matrices
-// says: this rule is not for parameters of this shape; give this one another rule
+// says: this rule is not for parameters of this shape: Muon takes two axes; give this another
 // shows: fact::parameter<(cairn::)?fixed_string<8>\{"fc\.bias"\}>
 // shows: fact::given<cairn::muon_options>
 constexpr auto h = mean(square(input<"x", 8, 4> | nn::linear<"fc", 2>));
