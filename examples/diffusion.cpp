@@ -39,8 +39,7 @@ constexpr auto loss = [] {
   const auto mixed = cos(angle_at(time)) * detach(code) + sin(angle_at(time)) * noise;
   return image_nats + code_nats + mse(block<"net">(find_noise, mixed, time), noise);
 }();
-/// The mixture of the time before.
-constexpr auto less_noisy = [] {
+constexpr auto less_noisy = [] {  // the mixture of the time before
   const auto mixed = input<"mixed", drawn, features>;
   const auto time = indices<"time", times, drawn>;
   const auto noise = block<"net">(find_noise, mixed, time);
@@ -58,11 +57,12 @@ int main(int argc, char** argv) {
   step.init(seed{1});
   random_sequence random(seed{2}, 0);
   std::vector<std::int32_t> time(batch);
+  sample_mean mean_loss;
   for (int epoch = 0, done = 0; done < steps; ++epoch)
     for (auto [x, y] : data::batches<batch>(set.train, seed{1}, epoch) | std::views::take(steps - done)) {
       for (auto& t : time) t = static_cast<std::int32_t>(random.below(times));
-      const float sum = step.train(bind<"images">(x), bind<"time">(time));
-      if (++done % 500 == 0) std::printf("step %4d  loss %.1f\n", done, static_cast<double>(sum));
+      mean_loss.add(step.train(bind<"images">(x), bind<"time">(time)), batch);
+      if (++done % 500 == 0) std::printf("step %4d  loss %.1f\n", done, std::exchange(mean_loss, {}).value());
     }
 
   predictor<less_noisy> remove_noise{step};

@@ -23,10 +23,9 @@ void train_on(const data::dataset& set, Step& step, const arguments& given, bool
 template <auto Rate, int Batch>
 double accuracy_of(auto& step, const data::dataset& set) {
   predictor<Rate> rate{step};
-  auto batches = data::batches<Batch>(set);
-  double sum = 0;
-  for (auto [x, y] : batches) sum += static_cast<double>(rate(bind<"images">(x), bind<"classes">(y)));
-  return 100 * sum / static_cast<double>(batches.size());
+  sample_mean right;
+  for (auto [x, y] : data::batches<Batch>(set)) right.add(rate(bind<"images">(x), bind<"classes">(y)), Batch);
+  return 100 * right.value();
 }
 
 constexpr int batch = 128, test_batch = 100;  ///< 100 divides the size of the test set, so that every image is counted

@@ -34,9 +34,9 @@ void train(auto& step, const data::dataset& set, double lr) {
 template <auto Logits>
 void judge(const char* what, auto& step, const data::dataset& set) {
   predictor<accuracy(Logits, classes<100>)> rate{step};
-  double sum = 0;
-  for (auto [x, y] : data::batches<100>(set)) sum += static_cast<double>(rate(bind<"images">(x), bind<"classes">(y)));
-  std::printf("%s: accuracy %.1f %%\n", what, 100 * sum / static_cast<double>(set.size() / 100));
+  sample_mean right;
+  for (auto [x, y] : data::batches<100>(set)) right.add(rate(bind<"images">(x), bind<"classes">(y)), 100);
+  std::printf("%s: accuracy %.1f %%\n", what, 100 * right.value());
 }
 
 }  // namespace

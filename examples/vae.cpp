@@ -45,17 +45,15 @@ int main(int argc, char** argv) {
   const auto set = data::fashion_mnist("/usr/share/datasets/fashion-mnist", data::pixels::from_0_to_1);
   train_step step;
   step.init(seed{1});
-  double nats = 0, of_codes = 0;
-  int done = 0, counted = 0;
-  for (int epoch = 0; done < steps; ++epoch)
+  sample_mean nats, of_codes;
+  for (int epoch = 0, done = 0; done < steps; ++epoch)
     for (auto [x, y] : data::batches<batch>(set.train, seed{1}, epoch) | std::views::take(steps - done)) {
       const auto [loss, of_code] = step.train(bind<"images">(x));
-      nats += static_cast<double>(loss);
-      of_codes += static_cast<double>(of_code);
-      ++counted;
+      nats.add(loss, batch);
+      of_codes.add(of_code, batch);
       if (++done % 400 != 0 && done != steps) continue;
-      std::printf("step %4d  ELBO %.1f nats, of which a code takes %.1f\n", done, -nats / counted, of_codes / counted);
-      nats = of_codes = counted = 0;
+      std::printf("step %4d  ELBO %.1f nats, of which a code takes %.1f\n", done, -nats.value(), of_codes.value());
+      nats = of_codes = {};
     }
 
   constexpr int shown = 10, drawn = 2 * shown;

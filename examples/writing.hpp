@@ -29,13 +29,9 @@ inline arguments about_text(arguments given, int steps) {
 template <auto Loss>
 double bits_a_byte(auto& step, auto&& batches) {
   predictor<Loss> loss{step};
-  double sum = 0;
-  int count = 0;
-  for (auto [x, y, begins] : batches) {
-    sum += static_cast<double>(loss(bind<"text">(x), bind<"next">(y)));
-    ++count;
-  }
-  return sum / count / std::numbers::ln2;
+  sample_mean nats;
+  for (auto [x, y, begins] : batches) nats.add(loss(bind<"text">(x), bind<"next">(y)));
+  return nats.value() / std::numbers::ln2;
 }
 
 /// The prompt of a sample, and the seed and the training step on which its random numbers depend.

@@ -107,6 +107,8 @@ case("tiles", lambda a, row: a.tile(2, 1, 3) * a.square().tile((2, 1)).sum() + r
 case("sorts", lambda a, b: a.sort(-1)[0] * b + b.sort(0, descending=True)[0].square(), a=(3, 5), b=(3, 5))
 case("largest_elements", lambda a, b: a.topk(3)[0] * b.topk(3, 1)[0].square() +
      (b.topk(2, 0)[0] * a.topk(2, 0)[1]).sum(), a=(3, 5), b=(3, 5))
+case("smallest_elements", lambda a, b: a.topk(2, largest=False)[0] * b.topk(2)[0].square() +
+     (b.topk(3, 0, largest=False)[1] * a).sum(), a=(3, 5), b=(3, 5))
 case("sorted_positions", lambda a, b: a.gather(1, b.argsort(1, descending=True)) * b + a.argsort(0) * a, a=(3, 5),
      b=(3, 5))
 case("running_sums", lambda a, b: a.cumsum(1) * b.square().cumsum(-2), a=(3, 5), b=(3, 5))
@@ -226,6 +228,8 @@ case("group_norm", channels_last(lambda x, w, b: F.group_norm(x, 2, w, b)),
 case("group_norm_eps", channels_last(lambda x, w, b: F.group_norm(x * 0.01, 3, w, b, 1e-3)),
      **{"x": (2, 3, 2, 6), "gn.weight": (6,), "gn.bias": (6,)})
 case("batch_norm_without_affine", channels_last(lambda x: F.batch_norm(x, None, None, training=True)), x=(2, 3, 2, 4))
+case("rms_norm_without_affine", lambda x: F.rms_norm(x, (5,)) * F.rms_norm(0.01 * x.square(), (5,), eps=1e-3),
+     x=(2, 3, 5))
 case("layer_norm_without_affine", lambda x: F.layer_norm(x * 0.01, (5,), eps=1e-3), x=(2, 3, 5))
 case("group_norm_without_affine", channels_last(lambda x: F.group_norm(x, 2)), x=(2, 3, 2, 6))
 case("instance_norm", channels_last(lambda x: F.instance_norm(x)), x=(2, 3, 2, 6))
@@ -247,6 +251,8 @@ case("global_average", lambda x: F.adaptive_avg_pool2d(x.permute(0, 3, 1, 2), 1)
 case("upsample2d", channels_last(lambda x: F.interpolate(x, scale_factor=2, mode="nearest")), x=(2, 5, 6, 3))
 for size in ((3, 4), (1, 6), (7, 1), (8, 9)):
     case(f"adaptive_avg_pool2d_{size[0]}", channels_last(lambda x, s=size: F.adaptive_avg_pool2d(x, s)), x=(2, 5, 6, 3))
+    case(f"adaptive_max_pool2d_{size[0]}", channels_last(lambda one, same, s=size: F.adaptive_max_pool2d(
+        (3 * one).floor() + one - same.movedim(-1, 1), s)), ab=(2, 5, 6, 3), ba=(2, 5, 6, 3))
 for corners in (False, True):
     case(f"interpolate_{corners}", channels_last(lambda x, y, c=corners: F.interpolate(
         x, (8, 4), mode="bilinear", align_corners=c) * F.interpolate(y.movedim(-1, 1), (8, 4), mode="bilinear",

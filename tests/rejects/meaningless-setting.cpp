@@ -9,6 +9,7 @@
 #include "cairn/nn/batch_norm.hpp"
 #include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/nn/norm.hpp"
+#include "cairn/nn/parametrization.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/measure.hpp"
 #include "cairn/op/rotary.hpp"
@@ -140,6 +141,23 @@ static_assert(an_expression<decltype(loss)>);
 constexpr auto right = top_k_accuracy<5>(input<"x", 8, 4>, labels<"y", 4, 8>);  // wrong
 constexpr auto right = top_k_accuracy<4>(input<"x", 8, 4>, labels<"y", 4, 8>);  // right
 static_assert(an_expression<decltype(right)>);
+
+// case: meaningless-setting-zeros
+// says: .* it cannot start as zeros; give it another start
+// shows: fact::in<(cairn::)?fixed_string<10>\{"fc\.weight"\}>
+// shows: operation<(cairn::)?fixed_string<\d+>\{"weight_norm"\}, float ?\[8\]\[3\]>
+constexpr auto normed = nn::weight_norm(nn::linear<"fc", 4, initial::zeros()>);       // wrong
+constexpr auto normed = nn::weight_norm(nn::linear<"fc", 4, initial::normal(0.02)>);  // right
+constexpr auto y = input<"x", 8, 3> | normed;
+static_assert(an_expression<decltype(y)>);
+
+// case: meaningless-setting-zeros-spectral
+// says: .* it cannot start as zeros; give it another start
+// shows: operation<(cairn::)?fixed_string<\d+>\{"spectral_norm"\}, float ?\[8\]\[3\]>
+constexpr initial start = initial::orthogonal(0);  // wrong
+constexpr initial start = initial::orthogonal();   // right
+constexpr auto y = input<"x", 8, 3> | nn::spectral_norm(nn::linear<"fc", 4, start>);
+static_assert(an_expression<decltype(y)>);
 
 // case: meaningless-setting-topk
 // says: this setting has a value that cannot be meant

@@ -44,6 +44,17 @@ constexpr auto body = nn::dropout<"d1", 0.1> | hidden | block<"out">(nn::dropout
 constexpr auto loss = sum(input<"x", 8, 3> | repeat<4, "block">([](auto) { return ckpt<"s">(body); }));
 static_assert(detail::checked<loss>());
 
+// case: same-random-key-parts
+// says: two random operations have one name
+// shows: fact::key<cairn::fixed_string<5>\{"drop"\}>
+// shows: given<float ?\[8\]\[4\]>, cairn::fact::given<float ?\[8\]\[4\]>
+// Both layers would drop the same examples.
+constexpr auto second = nn::drop_path<"drop">;          // wrong
+constexpr auto second = shared(nn::drop_path<"drop">);  // right
+constexpr auto hidden = nn::residual(nn::linear<"fc1", 4> | nn::drop_path<"drop">);
+constexpr auto loss = sum(input<"x", 8, 4> | hidden | nn::residual(nn::linear<"fc2", 4> | second));
+static_assert(detail::checked<loss>());
+
 // case: same-random-key-probability
 // says: two random operations have one name
 // shows: fact::key<cairn::fixed_string<2>\{"d"\}>

@@ -442,6 +442,12 @@ constexpr int axis = 2;  // wrong
 constexpr int axis = 1;  // right
 constexpr auto loss = sum(cumsum<axis>(input<"x", 4, 6>));
 
+// case: shape-mismatch-einsum-huge
+// says: einsum joins axes to the rows and columns of matrices.* take matmul
+// shows: operation<cairn::fixed_string<7>\{"einsum"\}, float ?\[65536\]\[65536\]\[4\], float ?\[4\]\[6\]>
+constexpr auto loss = einsum<"abj,jk->abk">(input<"x", 65536, 65536, 4>, input<"y", 4, 6>);  // wrong
+constexpr auto loss = matmul(input<"x", 65536, 65536, 4>, input<"y", 4, 6>);                 // right
+
 // case: shape-mismatch-einsum
 // says: einsum has a letter for each axis, and axes with the same letter have equal extents
 // shows: operation<cairn::fixed_string<7>\{"einsum"\}, float ?\[3\]\[5\], float ?\[4\]\[6\]>
@@ -516,6 +522,14 @@ static_assert(detail::checked<loss, shards<65536>, microbatch<up_to<16>>>());   
 constexpr int axis = 2;  // wrong
 constexpr int axis = 1;  // right
 constexpr auto loss = sum(flip<0, axis>(input<"x", 4, 6>));
+
+// case: shape-mismatch-gather-along-argtopk
+// says: gather_along<Axis> and scatter_add_along<Axis> take indices with the extents of x on all other axes
+// shows: operation<cairn::fixed_string<25>\{"gather_along\(x, argtopk\)"\}, float ?\[4\]\[8\], int ?\[4\]\[3\]>
+constexpr int axis = 0;  // wrong
+constexpr int axis = 1;  // right
+constexpr auto x = input<"x", 4, 8>;
+constexpr auto loss = sum(gather_along<axis>(x, argtopk<3>(x)));
 
 // case: shape-mismatch-gather-along-bound
 // says: indices may lie outside of what they index
@@ -914,8 +928,15 @@ struct reversed_op : op {
 constexpr auto y = make<own::reversed_op>(param<"w", 5>);     // wrong
 constexpr auto y = make<own::reversed_op>(param<"w", 5, 1>);  // right
 
+// case: shape-mismatch-adaptive-max-pool
+// says: adaptive pools, as adaptive_avg_pool2d<height, width>\(x\), .* make images of 1 or more pixels
+// shows: operation<cairn::fixed_string<20>\{"adaptive_max_pool2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>, .*extents<2, 0>
+constexpr int width = 0;  // wrong
+constexpr int width = 3;  // right
+constexpr auto y = input<"x", 8, 5, 6, 3> | nn::adaptive_max_pool2d<2, width>;
+
 // case: shape-mismatch-adaptive-pool
-// says: adaptive_avg_pool2d<height, width>\(x\) and interpolate2d<height, width>\(x\) make images of 1 or more pixels
+// says: adaptive pools, as adaptive_avg_pool2d<height, width>\(x\), .* make images of 1 or more pixels
 // shows: operation<cairn::fixed_string<20>\{"adaptive_avg_pool2d"\}, float ?\[8\]\[5\]\[6\]\[3\]>, .*extents<0, 2>
 constexpr int height = 0;  // wrong
 constexpr int height = 3;  // right
@@ -1072,6 +1093,14 @@ constexpr int dilation = 3;  // wrong
 constexpr int dilation = 2;  // right
 constexpr auto y = input<"x", 8, 5, 6, 3> | block<"stage">(nn::conv2d<"conv1", 8, 3, nn::window{.dilation = dilation}>);
 
+// case: shape-mismatch-conv2d-huge
+// says: the dilated filter and the result have extents below 2\^31
+// shows: operation<cairn::fixed_string<\d+>\{"conv2d\(x, w\)"\}, float ?\[8\]\[5\]\[6\]\[3\]
+// shows: stride_pad_dilate_groups<1, 2000000000, 1, 1>
+constexpr int padding = 2'000'000'000;  // wrong
+constexpr int padding = 2;              // right
+constexpr auto y = conv2d<nn::window{.padding = padding}>(input<"x", 8, 5, 6, 3>, param<"w", 4, 3, 2, 2>);
+
 // case: shape-mismatch-cross-attention
 // says: attention takes \{N, T, H, D\}, twice \{N, S, h, D\}
 // shows: fact::in<cairn::fixed_string<5>\{"attn"\}>
@@ -1160,6 +1189,13 @@ constexpr auto y = x | block<"block">(nn::layer_norm<"ln">);
 constexpr int padding = 2;  // wrong
 constexpr int padding = 1;  // right
 constexpr auto y = avg_pool2d<3, nn::window{.stride = 2, .padding = padding}>(input<"x", 8, 5, 6, 3>);
+
+// case: shape-mismatch-pool-huge
+// says: .* padding is at most half of extent
+// shows: window<3, 2, 2000000000, 1>
+constexpr int padding = 2'000'000'000;  // wrong
+constexpr int padding = 1;              // right
+constexpr auto y = max_pool2d<3, nn::window{.stride = 2, .padding = padding}>(input<"x", 8, 5, 6, 3>);
 
 // case: shape-mismatch-pool-window
 // says: a window<extent, stride, padding, dilation> lies in the padded image

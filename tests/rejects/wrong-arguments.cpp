@@ -14,6 +14,7 @@
 //   the member `whole_tensor`, and its moments must have different names.
 // - An optimizer next to a program got a rule of whole tensors.
 // - A program is loaded or saved with a text behind the path, where a selection must stand.
+// - `train::loop` got a function that does no training step, or that returns no loss.
 // - `update<...>` or an optimizer got an object that is no rule. A rule may not sum in its `next`, and its moments must
 //   have different names.
 // - A rule is for parameters of another shape, as `muon_options` is for matrices.
@@ -241,6 +242,30 @@ inline void head_left_out(program<loss>& step) {
   step.load("run.safetensors", selection{.except = {"fc"}});  // right
 }
 
+// case: wrong-arguments-step-of-loop
+// says: a training step of train::loop is a function of the rate and the batch, and returns the loss alone
+// shows: fact::given<void>
+#include "cairn/cairn.hpp"
+#include "cairn/train/loop.hpp"
+using trainer = program<mean(square(param<"w", 8>))>;
+constexpr auto batches = [](int) { return std::vector{1, 2}; };
+constexpr auto go = [](double, int) {};                // wrong
+constexpr auto go = [](double, int) { return 0.5F; };  // right
+
+inline void run_all(train::loop<trainer>& run) { run(batches, go); }
+
+// case: wrong-arguments-step-of-loop-rate
+// says: a training step of train::loop is a function of the rate and the batch, and returns the loss alone
+// shows: fact::given<.*lambda
+#include "cairn/cairn.hpp"
+#include "cairn/train/loop.hpp"
+using trainer = program<mean(square(param<"w", 8>))>;
+constexpr auto batches = [](int) { return std::vector{1, 2}; };
+constexpr auto go = [](int) { return 0.5F; };          // wrong
+constexpr auto go = [](double, int) { return 0.5F; };  // right
+
+inline void run_all(train::loop<trainer>& run) { run(batches, go); }
+
 // case: wrong-arguments-program-copied
 // says: a program is not a copy of another
 #include "cairn/cairn.hpp"
@@ -298,7 +323,7 @@ struct normalized {
 static_assert(detail::checked<loss, update<normalized{}>>());
 
 // case: wrong-arguments-rule-of-matrices
-// says: this rule is not for parameters of this shape; give this one another rule
+// says: this rule is not for parameters of this shape: Muon takes two axes; give this another
 // shows: fact::parameter<(cairn::)?fixed_string<8>\{"fc\.bias"\}>
 // shows: fact::given<cairn::muon_options>
 constexpr auto h = mean(square(input<"x", 8, 4> | nn::linear<"fc", 2>));

@@ -8,7 +8,8 @@ BOOST_AUTO_TEST_SUITE(gradients_of_layers)
 BOOST_AUTO_TEST_CASE(norms_without_parameters) {
   constexpr auto x = param_from<"x", initial::uniform(2), 2, 3, 1, 4>;
   constexpr nn::norm_options none{.affine = false};
-  constexpr auto by_row = x | nn::layer_norm<"ln", none>;
+  constexpr auto by_root = cos(x) | nn::rms_norm<"rms", nn::rms_norm_options{.affine = false}>;
+  constexpr auto by_row = (x | nn::layer_norm<"ln", none>)*by_root;
   constexpr auto by_column = x | nn::batch_norm<"bn", nn::batch_norm_options{.affine = false}>;
   constexpr auto in_groups = square(x) | nn::group_norm<"gn", 2, none>;
   constexpr auto loss = weighted(by_row * by_column * in_groups * (sin(x) | nn::instance_norm<"in">));
@@ -29,6 +30,17 @@ BOOST_AUTO_TEST_CASE(images_of_another_size) {
   constexpr auto part = nn::conv2d<"a", 3, 1> | nn::upsample2d<2, nn::bilinear> | nn::tanh |
                         nn::adaptive_avg_pool2d<3, 3> | nn::conv2d<"b", 2, 1>;
   check<weighted(square(x | ckpt<"s">(part)))>();
+}
+// Pixels that are further apart than the steps of differences, so that the largest pixels stay the same.
+BOOST_AUTO_TEST_CASE(largest_pixels) {
+  constexpr auto near_zero = param<"x", 1, 4, 5, 2>;
+  constexpr auto x = near_zero * 0.01_c + input<"apart", 1, 4, 5, 2>;
+  constexpr auto pool = nn::gelu | nn::adaptive_max_pool2d<3, 2> | nn::conv2d<"c", 2, 1> | nn::tanh;
+  constexpr auto y = (x | ckpt<"s">(pool)) * adaptive_max_pool2d<3, 2>(x) + square(adaptive_max_pool2d<1, 1>(x));
+  std::array<double, 40> numbers;
+  for (std::size_t i = 0; i < 40; ++i) numbers[i] = 0.05 * static_cast<double>(i * 7 % 40);
+  check<weighted(y)>(bind<"apart">(numbers));
+  check<sum(square(grad(weighted(y), near_zero)))>(bind<"apart">(numbers));
 }
 BOOST_AUTO_TEST_CASE(weight_norms) {
   constexpr auto x = param<"x", 3, 4>;

@@ -103,6 +103,11 @@ void decomposes() {
 
 }  // namespace
 
+// The kernels of matrices with more than 2^31 numbers compile: no number of elements is an int.
+using large = lang::tensor_of<decltype(input<"large", 50000, 50000>)>;
+template void lang::compute(lang::solve_op, signature<float, large, large>, void* const*, const kernels::launch&);
+template void lang::compute(lang::cholesky_op, signature<float, large>, void* const*, const kernels::launch&);
+
 BOOST_AUTO_TEST_SUITE(linear_system)
 
 BOOST_AUTO_TEST_CASE(solutions) {

@@ -326,6 +326,24 @@ BOOST_AUTO_TEST_CASE(meaningless_options_are_refused) {
                              "cairn: loop_options.average: expected empty without a validation, got 1");
 }
 
+BOOST_AUTO_TEST_CASE(a_refused_rate_leaves_no_run_in_the_folder) {
+  const folder here;
+  program_of step;
+  step.init(seed{1});
+  train::loop_options options{.folder = here.path / "run", .shows_progress = false};
+  const auto go_on = [&] { return train::loop{step, options}(shuffled, going(step, nothing), [] { return 1.0; }); };
+  using rate_of_step = std::function<double(std::int64_t)>;
+  for (const rate_of_step& refused :
+       {rate_of_step(on_plateau{.peak = 0.1, .factor = 10}), rate_of_step(constant_rate{-1}),
+        rate_of_step([](std::int64_t) { return -1.0; })}) {
+    options.rate = refused;
+    BOOST_CHECK_THROW(go_on(), std::invalid_argument);
+    BOOST_TEST(names_in(here.path / "run").empty());
+  }
+  options.rate = constant_rate{0.1};
+  BOOST_TEST((go_on() == train::ending::done));
+}
+
 BOOST_AUTO_TEST_CASE(nan_is_never_the_best_validation) {
   program_of step;
   step.init(seed{1});
@@ -670,6 +688,49 @@ BOOST_AUTO_TEST_CASE(impossible_states_of_a_run_are_refused) {
   // The file itself contains another number.
   std::filesystem::copy_file(path, run / "step-9000000000000000000.safetensors");
   BOOST_CHECK_THROW(go_on(options, shuffled), file::format_error);
+}
+
+BOOST_AUTO_TEST_CASE(impossible_states_of_an_on_plateau_are_refused) {
+  const folder here;
+  program_of step;
+  step.init(seed{1});
+  train::loop_options options{.epochs = 3,
+                              .rate = on_plateau{.peak = 0.1, .cooldown = 2},
+                              .folder = here.path / "run",
+                              .shows_progress = false};
+  train::loop{step, options}(shuffled, going(step, nothing), [] { return 1.0; });
+  options.resume = true;
+  const std::string path = train::run_folder(here.path / "run").newest();
+  const file::reader in(path);
+  const auto numbers = all_numbers(step);
+  const auto said = [&](const auto& change) {
+    auto texts = in.metadata();
+    change(texts);
+    file::write(path, in.tensors(), texts);
+    std::string text;
+    try {
+      train::loop{step, options};
+    } catch (const file::format_error& e) {
+      text = e.what();
+    }
+    BOOST_TEST(all_numbers(step) == numbers);
+    return text;
+  };
+  BOOST_TEST(said([](auto&) {}) == "");
+  const std::pair<const char*, const char*> absurd[] = {
+      {"rate.worse", "4"},      {"rate.worse", "-1"},      {"rate.worse", "9223372036854775807"},
+      {"rate.cooling", "3"},    {"rate.cooling", "-1"},    {"rate.cooling", "9223372036854775807"},
+      {"rate.reductions", "4"}, {"rate.reductions", "-1"}, {"rate.reductions", "9223372036854775807"},
+  };
+  for (const auto& [name, text] : absurd) {
+    const std::string refusal = said([&](auto& texts) { texts[name] = text; });
+    BOOST_TEST(refusal.ends_with("expected counts of an on_plateau that can go on, got others"), name << " " << text);
+  }
+  BOOST_TEST(said([](auto& texts) { texts["rate.best"] = "one"; }).ends_with("a number as rate.best, got 'one'"));
+  for (const char* name : {"rate.best", "rate.worse", "rate.cooling", "rate.reductions"}) {
+    const std::string refusal = said([&](auto& texts) { texts.erase(name); });
+    BOOST_TEST(refusal.ends_with(name + std::string(" next to other numbers of an on_plateau, got nothing")), refusal);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(programs_that_cannot_be_resumed_or_averaged_are_refused) {

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <cstdio>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -112,6 +114,25 @@ BOOST_AUTO_TEST_CASE(a_plan_without_steps_is_refused) {
   for (const epoch_plan& wrong : {epoch_plan{.steps = 0}, epoch_plan{.steps = -1}, epoch_plan{.epochs = 0},
                                   epoch_plan{.batch = 0}, epoch_plan{.epoch = -1}})
     BOOST_CHECK_THROW((progress<fake_world>{wrong}), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(a_mean_over_samples_weighs_each_batch_by_its_samples) {
+  cairn::sample_mean mean;
+  BOOST_TEST(std::isnan(mean.value()));
+  mean.add(std::nan(""), 0);  // the mean of an empty batch
+  BOOST_TEST(std::isnan(mean.value()));
+  mean.add(0.5F, 100);
+  mean.add(0.25F, 28);
+  BOOST_TEST(mean.value() == (50.0 + 7.0) / 128);
+  BOOST_TEST(mean.count() == 128);
+  for (const double wrong : {-1.0, std::nan(""), std::numeric_limits<double>::infinity()})
+    BOOST_CHECK_THROW(mean.add(1, wrong), std::invalid_argument);
+  BOOST_TEST(mean.count() == 128);
+  mean = {};
+  mean.add(3);
+  BOOST_TEST(mean.value() == 3);
+  mean.add(0, 1 << 24);
+  BOOST_TEST(mean.count() == 16'777'217);  // which is no float
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -71,6 +71,8 @@ BOOST_AUTO_TEST_CASE(a_plateau_continues_with_its_state) {
     BOOST_TEST(resumed(0) == whole(0));
   }
   BOOST_TEST(whole(0) == 0.0625);
+  // A rate that is as small as a double can be does not fall any more.
+  BOOST_TEST((on_plateau{.peak = 1, .factor = 0.9, .state = {.reductions = std::int64_t{1} << 62}}(0)) == 0);
 }
 BOOST_AUTO_TEST_CASE(a_result_that_is_no_number_is_never_better) {
   on_plateau rate{.peak = 1, .factor = 0.5, .patience = 1};
@@ -103,6 +105,11 @@ BOOST_AUTO_TEST_CASE(meaningless_settings_of_rates_are_refused) {
           "cairn: one_cycle.start_divisor: expected 1 or more, got 0.5");
   refuses(on_plateau{.peak = 1, .factor = 1}, "cairn: on_plateau.factor: expected 0 or more, below 1, got 1");
   refuses(on_plateau{.peak = 1, .patience = -1}, "cairn: on_plateau.patience: expected 0 or more, finite, got -1");
+  refuses(on_plateau{.peak = 1, .threshold = 1},
+          "cairn: on_plateau.threshold: expected 0 or more, below 1 without .is_absolute, got 1");
+  refuses(on_plateau{.peak = 1, .threshold = infinity, .is_absolute = true},
+          "cairn: on_plateau.threshold: expected 0 or more, finite, got inf");
+  BOOST_TEST((on_plateau{.peak = 1, .threshold = 2, .is_absolute = true}(3)) == 1);
   refuses(on_plateau{.peak = 1, .least = 2}, "cairn: on_plateau.least: expected 0 to .peak, got 2");
   refuses(constant_rate{.peak = std::nan("")}, "cairn: constant_rate.peak: expected 0 or more, finite, got nan");
   refuses(constant_rate{.peak = 1, .warm_up = -5}, "cairn: constant_rate.warm_up: expected 0 or more, got -5");

@@ -170,7 +170,8 @@ BOOST_AUTO_TEST_CASE(parts_are_saved_and_loaded_alone) {
   const load_report head = other.load(path, selection{.only = {"head"}});
   BOOST_TEST(names_of(head.loaded) == (names{"head.weight", "head.bias"}));
   BOOST_TEST(head.left_out.size() == 4U);
-  BOOST_TEST(head.not_in_program.empty());  // moments are not listed
+  BOOST_TEST(head.not_in_program.empty());                                                 // moments are not listed
+  BOOST_TEST(other.load(path, selection{.except = {"optimizer.*"}}).loaded.size() == 6U);  // though they can be named
   const load_report both = other.load(path, partly{});
   BOOST_TEST(both.loaded.size() == 6U);
   BOOST_TEST(all_numbers(other) == all_numbers(step));
@@ -209,6 +210,11 @@ BOOST_AUTO_TEST_CASE(a_model_in_several_files_is_loaded) {
   const std::string path = here.plain("model.safetensors.index.json", "{\"weight_map\":{" + index + "}}");
   other.load(path);
   BOOST_TEST(all_numbers(other) == all_numbers(step));
+  BOOST_CHECK_EXCEPTION(step.save(path), file::format_error, [](const auto& e) {
+    return has(e.what(), "expected the name of a safetensors file, got the name of an index of several files");
+  });
+  BOOST_CHECK_THROW(step.save(path, selection{}), file::format_error);
+  other.load(path);
   const std::string bytes = read_bytes(here.path / "two.safetensors");
   static_cast<void>(here.plain("two.safetensors", bytes.substr(0, bytes.size() - 1)));
   const auto before = all_numbers(other);
@@ -264,6 +270,12 @@ BOOST_AUTO_TEST_CASE(names_that_do_not_fit_are_refused) {
   BOOST_TEST(has(said({.names = {{.name = "head.weight", .transposed = true}}}),
                  "\n  head.weight: expected {6, 2}, got {2, 6}"));
   BOOST_TEST(has(said({.only = {"heat"}}), "\n  only 'heat': expected a tensor of this name, got none"));
+  BOOST_TEST(has(said({.only = {"*.fc"}}), "\n  only '*.fc': expected a tensor of this name, got none"));
+  const std::string_view of_blocks =
+      " '*.fc1': expected a pattern of whole names of tensors, as '*.fc1.*', got names of blocks";
+  BOOST_TEST(has(said({.only = {"*.fc1"}}), "\n  only" + std::string(of_blocks)));
+  BOOST_TEST(has(said({.except = {"*.fc1"}}), "\n  except" + std::string(of_blocks)));
+  BOOST_TEST(has(said({.names = {{.name = "*.fc1", .in_file = "*.fc"}}}), "\n  rule" + std::string(of_blocks)));
   BOOST_TEST(
       has(said({.only = {"head"}, .except = {"head"}}), "the selection: expected at least one tensor, got none"));
   BOOST_TEST(has(refusal(path, partly{"nowhere"}), "the selection: expected at least one tensor, got none"));
@@ -276,6 +288,69 @@ BOOST_AUTO_TEST_CASE(names_that_do_not_fit_are_refused) {
   BOOST_CHECK_THROW(step.save(path, selection{.names = {{.name = "*", .in_file = "*", .transposed = true}}}),
                     mismatch_error);
   BOOST_TEST(read_bytes(path) == bytes);
+}
+
+// Numbers of the file that took the place of averages would be lost: the next exchange brings other parameters back.
+BOOST_AUTO_TEST_CASE(averages_are_saved_by_a_selection_and_not_written_by_it) {
+  using averaging = program<mean(square(logits)), update<averaged{adamw_options{}, 0.9}>>;
+  const folder here;
+  const std::string path = here.path / "averages.safetensors";
+  averaging step;
+  step.init(seed{1});
+  for (int i = 0; i < 2; ++i) static_cast<void>(step.train(bind<"x">(std::vector<float>(12, 1))));
+  const std::vector<float> parameters = all_numbers(step);
+  step.exchange("average");
+  const std::vector<float> averages = all_numbers(step);
+  BOOST_TEST(averages != parameters);
+  step.save(path, selection{});
+  BOOST_TEST(!file::reader(path).metadata().contains("cairn.exchanged"));
+  const auto refuses = [](const program_error& e) {
+    return has(e.what(), "call exchange(\"average\") once more before a part of a file is loaded");
+  };
+  BOOST_CHECK_EXCEPTION(step.load(path, selection{}), program_error, refuses);
+  BOOST_CHECK_EXCEPTION(step.load(path, partly{}), program_error, refuses);
+  BOOST_TEST(all_numbers(step) == averages);
+  step.exchange("average");
+  BOOST_TEST(all_numbers(step) == parameters);
+  step.load(path, selection{});
+  BOOST_TEST(all_numbers(step) == averages);
+}
+
+BOOST_AUTO_TEST_CASE(a_saved_selection_has_no_texts_of_another_run) {
+  const folder here;
+  const std::string run = here.path / "run.safetensors", part = here.path / "part.safetensors";
+  tuned step = initialized(1);
+  step.save(run, file::metadata{{"by", "others"}});
+  file::metadata texts = step.load(run);
+  texts["cairn.exchanged"] = "average";
+  step.save(part, selection{.only = {"encoder"}}, texts);
+  const file::metadata expected{{"by", "others"}, {"cairn.format", "1"}, {"format", "pt"}};
+  BOOST_TEST((file::reader(part).metadata() == expected));
+}
+
+BOOST_AUTO_TEST_CASE(a_partial_load_counts_only_what_it_loads_as_written) {
+  const folder here;
+  const std::string path = here.path / "run.safetensors";
+  initialized(1).save(path);
+  const std::vector<float> rows(12, 1);
+  const auto refuses = [](const program_error& e) { return has(e.what(), "neither initialized nor written"); };
+  const auto check = [&](const auto& part) {
+    tuned step;
+    predictor<x | encoder> encode{step};
+    step.load(path, part);
+    BOOST_CHECK_EXCEPTION(step.train(bind<"x">(rows)), program_error, refuses);
+    BOOST_CHECK_EXCEPTION(step.save(here.path / "half.safetensors"), program_error, refuses);
+    static_cast<void>(encode(bind<"x">(rows)));
+    step.load(path, partly{"head"});
+    static_cast<void>(step.train(bind<"x">(rows)));
+  };
+  check(partly{"encoder"});
+  check(selection{.only = {"encoder"}});
+  tuned step;
+  step.load(path, partly{});
+  static_cast<void>(step.train(bind<"x">(rows)));
+  step.load(path, partly{"head"});  // the other parameters stay written
+  static_cast<void>(step.train(bind<"x">(rows)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

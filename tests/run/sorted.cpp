@@ -19,6 +19,7 @@ BOOST_AUTO_TEST_CASE(checks_of_operations) {
   constexpr auto below = indices<"below", 4, 40, 6>;
   BOOST_TEST((check_operation<lang::sort_op<-1, 6, false>, apart>(seed{2})));
   BOOST_TEST((check_operation<lang::topk_op<0, 2>, apart>(seed{2})));
+  BOOST_TEST((check_operation<lang::topk_op<1, 3, false>, apart>(seed{2})));
   BOOST_TEST((check_operation<lang::cumsum_op<0, false>, apart>()));
   BOOST_TEST((check_operation<lang::cumsum_op<-1, true>, apart>()));
   BOOST_TEST((check_operation<lang::gather_along_op<-1>, a, at>()));
@@ -29,8 +30,9 @@ BOOST_AUTO_TEST_CASE(checks_of_operations) {
 // Numbers that are further apart than the steps of differences, so that the order stays the same.
 BOOST_AUTO_TEST_CASE(gradients_of_sorts) {
   constexpr auto x = a * 0.1_c + input<"apart", 3, 5>;
-  constexpr auto y = square(sort<-1>(x)) * cumsum<0>(sort<0>(x, descending)) +
-                     sum(exp(topk<3>(x))) * gather_along<1>(square(x), argsort<1>(x, descending));
+  constexpr auto y =
+      square(sort<-1>(x)) * cumsum<0>(sort<0>(x, descending)) +
+      sum(exp(topk<3>(x)) * topk<3>(x, smallest)) * gather_along<1>(square(x), argsort<1>(x, descending));
   std::array<double, 15> numbers;
   for (std::size_t i = 0; i < 15; ++i) numbers[i] = 0.2 * static_cast<double>(i * 7 % 15) - 1;
   const auto bound = bind<"apart">(numbers);
@@ -65,6 +67,7 @@ BOOST_AUTO_TEST_CASE(in_segments_and_loops) {
 BOOST_AUTO_TEST_CASE(values_of_pytorch) {
   agrees<sort<-1>(a) * b + square(sort<0>(b, descending))>("sorts");
   agrees<topk<3>(a) * square(topk<3, 1>(b)) + sum(topk<2, 0>(b) * as_real(argtopk<2, 0>(a)))>("largest_elements");
+  agrees<topk<2>(a, smallest) * square(topk<2>(b)) + sum(as_real(argtopk<3, 0>(b, smallest)) * a)>("smallest_elements");
   agrees<gather_along<1>(a, argsort<1>(b, descending)) * b + as_real(argsort<0>(a)) * a>("sorted_positions");
   agrees<cumsum<1>(a) * cumsum<-2>(square(b))>("running_sums");
   agrees<gather_along<-1>(a, at) * v + sum(scatter_add_along<1>(a, at, square(v)) * b)>("along_an_axis",

@@ -198,6 +198,25 @@ BOOST_AUTO_TEST_CASE(a_language_model_starts_at_the_loss_of_equal_probabilities)
   BOOST_TEST(untold.value_and_grad(bind<"text">(text), bind<"next">(next)) > std::log(97) + 1);
 }
 
+// The weights of the states have a start of their own. It leaves the other parameters as they are.
+BOOST_AUTO_TEST_CASE(weights_of_states_start_as_layers_are_told) {
+  constexpr initial two = initial::constant(2), columns = initial::orthogonal();
+  constexpr auto rows = input<"rows", 2, 6, 4>;
+  constexpr nn::recurrent_options both{.bidirectional = true, .start_hh = columns};
+  program<mean(rows | nn::gru<"a", 4, both> |
+               nn::lstm<"b", 4, nn::recurrent_options{.start = two, .start_hh = columns}>),
+          real<double>>
+      step;
+  step.init(seed{3});
+  BOOST_TEST(orthogonality_error(step.param<"a.weight_hh_l0">(), 4, 12, 1, true) < 3e-15);
+  BOOST_TEST(orthogonality_error(step.param<"a.weight_hh_l0_reverse">(), 4, 12, 1, true) < 3e-15);
+  BOOST_TEST(orthogonality_error(step.param<"b.weight_hh_l0">(), 4, 16, 1, true) < 3e-15);
+  BOOST_TEST(largest(step.param<"a.weight_ih_l0">()) <= 0.5);  // 1 / sqrt(4)
+  BOOST_TEST(largest(step.param<"a.bias_hh_l0">()) > 0.25);
+  BOOST_TEST(std::ranges::min(step.param<"b.weight_ih_l0">()) == 2);
+  BOOST_TEST(largest(step.param<"b.bias_hh_l0">()) == 0);
+}
+
 // A bias starts as the layer is told, also if the layer is not told how its weight starts.
 BOOST_AUTO_TEST_CASE(biases_start_as_layers_are_told) {
   constexpr initial in_torch = initial::unspecified(), five = initial::constant(5);

@@ -219,8 +219,8 @@ void check_that_half_updates_are_refused(share_made first) {
   const auto parameters = [&] { return std::vector(step.parameters().begin(), step.parameters().end()); };
   const auto refused = [](const program_error& e) {
     return std::string(e.what()) ==
-           "cairn: an exception left a step of this program, or of a program that shares its memory, while it updated "
-           "parameters: some are updated, others are not; call init(seed{1}), or load a file";
+           "cairn: an exception left a step or init of this program, or of a program that shares its memory, while it "
+           "wrote parameters: some are written, others are not; call init(seed{1}), or load a file";
   };
   const auto check_predictors = [&] {
     for (auto& predict : predictors) BOOST_CHECK_EXCEPTION(predict(bind<"x">(fused_numbers)), program_error, refused);

@@ -16,6 +16,10 @@ BOOST_AUTO_TEST_CASE(norms_without_parameters) {
       "batch_norm_net");
   agrees<param<"x", 2, 3, 5> * 0.01_c | nn::layer_norm<"ln", nn::norm_options{.eps = 1e-3, .affine = false}>>(
       "layer_norm_without_affine");
+  constexpr auto rows = param<"x", 2, 3, 5>;
+  agrees<(rows | nn::rms_norm<"a", nn::rms_norm_options{.affine = false}>)*(
+      0.01_c * square(rows) | nn::rms_norm<"b", nn::rms_norm_options{.eps = 1e-3, .affine = false}>)>(
+      "rms_norm_without_affine");
   agrees<images | nn::group_norm<"gn", 2, nn::norm_options{.affine = false}>>("group_norm_without_affine");
   agrees<images | nn::instance_norm<"in">>("instance_norm");
   agrees<param<"x", 2, 5, 6> * 0.01_c |
@@ -28,6 +32,12 @@ BOOST_AUTO_TEST_CASE(images_of_another_size) {
   agrees<x | nn::adaptive_avg_pool2d<1, 6>>("adaptive_avg_pool2d_1");
   agrees<adaptive_avg_pool2d<7, 1>(x)>("adaptive_avg_pool2d_7");
   agrees<adaptive_avg_pool2d<8, 9>(x)>("adaptive_avg_pool2d_8");
+  // Many pixels are equal whole numbers, and all of them would have a gradient.
+  constexpr auto equal = floor(3_c * param<"ab", 2, 5, 6, 3>) + param<"ab", 2, 5, 6, 3> - param<"ba", 2, 5, 6, 3>;
+  agrees<adaptive_max_pool2d<3, 4>(equal)>("adaptive_max_pool2d_3");
+  agrees<equal | nn::adaptive_max_pool2d<1, 6>>("adaptive_max_pool2d_1");
+  agrees<adaptive_max_pool2d<7, 1>(equal)>("adaptive_max_pool2d_7");
+  agrees<adaptive_max_pool2d<8, 9>(equal)>("adaptive_max_pool2d_8");
   agrees<interpolate2d<8, 4>(x) * interpolate2d<8, 4>(y)>("interpolate_False");
   constexpr auto corners = nn::interpolate2d<8, 4, nn::bilinear_corners>;
   agrees<corners(x) * corners(y)>("interpolate_True");

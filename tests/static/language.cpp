@@ -295,6 +295,11 @@ static_assert(std::same_as<decltype(pow(w, 0.5_c)), decltype(sqrt(w))> && pow(w,
 // A number alone does not say how a parameter is initialized.
 template <class Start>
 concept made_of_a_number = requires { Start{1.0}; };
+constexpr bool can_be_meant(initial start) { return detail::first_refused(start.settings()) == 3; }
+static_assert(can_be_meant(initial::constant(-3e38)) && can_be_meant(initial::normal(3e38)) &&
+              can_be_meant(initial::constant(-std::numeric_limits<double>::infinity())) &&
+              !can_be_meant(initial::constant(-1e300)) && !can_be_meant(initial::normal(1e300)) &&
+              !can_be_meant(initial::constant(std::numeric_limits<double>::quiet_NaN())));
 static_assert(!made_of_a_number<initial> && initial{} == initial::constant(0) &&
               initial{.fill = 2} == initial::constant(2));
 static_assert(initial::kaiming(6) == initial::uniform(1) && initial::xavier(2, 4) == initial::uniform(1));

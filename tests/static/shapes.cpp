@@ -273,7 +273,7 @@ static_assert(lang::cumsum_op<2, false>::result(shape{4, 8}) == no_shape &&
 static_assert(of(sort<0>(t<4, 8>)) == shape{4, 8} && of(sort<-1>(t<4, 8>, descending)) == shape{4, 8} &&
               argsort<-1>(t<4, 8>).element == index_below(8) && argsort<0>(t<4, 8>, descending).shape == shape{4, 8});
 static_assert(of(topk<3>(t<4, 8>)) == shape{4, 3} && of(topk<4, 0>(t<4, 8>)) == shape{4, 8} &&
-              argtopk<2, 0>(t<4, 8>).shape == shape{2, 8} && argtopk<2>(t<4, 8>).element == index_below(8));
+              argtopk<2, 0>(t<4, 8>, smallest).shape == shape{2, 8} && argtopk<2>(t<4, 8>).element == index_below(8));
 static_assert(
     breaks<misuse::axes_exist>(formed<lang::sort_form<"sort", lang::sorted::values, 2>>(t<4, 8>)) &&
     breaks<misuse::axes_exist>(formed<lang::topk_form<"topk", lang::sorted::values, 1, 2>>(t<4, 8>)) &&
@@ -283,6 +283,7 @@ static_assert(
 // Products of lettered axes. Each letter stands for one extent.
 static_assert(of(einsum<"bij,bjk->bik">(t<2, 3, 4>, t<2, 4, 5>)) == shape{2, 3, 5} &&
               of(einsum<"ij,jk->ki">(t<3, 4>, t<4, 5>)) == shape{5, 3} &&
+              of(einsum<" i j , jk -> k i ">(t<3, 4>, t<4, 5>)) == shape{5, 3} &&
               of(einsum<"abcd,abcd->">(t<2, 3, 4, 5>, t<2, 3, 4, 5>)) == shape{});
 static_assert(of(einsum<"i,jk->ikj">(t<3>, t<4, 5>)) == shape{3, 5, 4} && of(einsum<",i->i">(t<>, t<4>)) == shape{4} &&
               of(einsum<"abcdef,f->abcde">(t<1, 2, 1, 2, 1, 4>, t<4>)) == shape{1, 2, 1, 2, 1} &&
@@ -290,7 +291,7 @@ static_assert(of(einsum<"i,jk->ikj">(t<3>, t<4, 5>)) == shape{3, 5, 4} && of(ein
 template <class Misuse, fixed_string Text, int... A>
 constexpr bool einsum_breaks = breaks<Misuse>(formed<lang::einsum_form<Text>>(t<A...>, t<4, 5>));
 static_assert(einsum_breaks<misuse::text_of_einsum, "ij,jk", 3, 4> &&
-              einsum_breaks<misuse::text_of_einsum, "ij, jk->ik", 3, 4> &&
+              einsum_breaks<misuse::text_of_einsum, "ij,jk- >ik", 3, 4> &&
               einsum_breaks<misuse::text_of_einsum, "...j,jk->...k", 3, 4> &&
               einsum_breaks<misuse::text_of_einsum, "", 3, 4> &&
               einsum_breaks<misuse::text_of_einsum, "ij,jk,kl->il", 3, 4> &&
@@ -303,6 +304,9 @@ static_assert(einsum_breaks<misuse::letters_of_axes, "ij,jk->ik", 3, 5> &&
               einsum_breaks<misuse::letters_of_axes, "ij,jk->ik", 3> &&
               einsum_breaks<misuse::letters_of_axes, "abcdefg,jk->a", 3> &&
               einsum_breaks<misuse::letters_of_axes, "i,jkl->i", 3>);
+static_assert(einsum_breaks<misuse::matrices_of_einsum, "abj,jk->abk", 65536, 65536, 4> &&
+              einsum_breaks<misuse::matrices_of_einsum, "jab,jk->kab", 4, 65536, 65536> &&
+              of(einsum<"abj,jk->abjk">(t<65536, 65536, 4>, t<4, 5>)) == shape{65536, 65536, 4, 5});
 
 // Concatenations along an axis that all arguments have. All other extents must be equal.
 static_assert(of(concatenate<1>(t<4, 6>, t<4, 2>)) == shape{4, 8} && of(concatenate<0>(t<4>, t<1>)) == shape{5});
@@ -471,6 +475,15 @@ static_assert(refused<misuse::groups_divide, lang::conv2d_form<{.groups = 2}>, 3
 static_assert(refused<misuse::filter_in_image, lang::conv2d_form<{}>, 3, 4, 6, 2> &&
               refused<misuse::some_image_left, lang::conv_transpose2d_form<{.padding = 3}>, 4, 3, 2, 2> &&
               !refused<misuse::some_image_left, lang::conv_transpose2d_form<{.padding = 2}>, 4, 3, 2, 2>);
+// Lengths up to 2^31 are legal, but their sums and products may not be extents.
+constexpr int huge = std::numeric_limits<int>::max();
+template <nn::window By>
+constexpr bool too_large = refused<misuse::extents_of_convolution, lang::conv2d_form<By>, 3, 4, 3, 3>;
+static_assert(too_large<{.padding = huge}> && too_large<{.padding = huge / 2 - 9}> && too_large<{.dilation = huge}> &&
+              too_large<{.padding = nn::same, .dilation = huge}> &&
+              refused<misuse::extents_of_convolution, lang::conv_transpose2d_form<{.stride = huge}>, 4, 3, 2, 2> &&
+              refused<misuse::some_image_left, lang::conv_transpose2d_form<{.padding = huge}>, 4, 3, 2, 2>);
+static_assert(of(conv1d<nn::window{.padding = huge / 2 - 9}>(t<1, 5, 1>, t<1, 1, 2>)) == shape{1, huge - 15, 1});
 // In a layer, the filters follow from the channels. Here 5 channels of the result do not divide into 2 groups.
 using in_halves = lang::conv_transpose2d_form<{.groups = 2}>;
 constexpr int fault = in_halves::broken_rule(shape{2, 5, 6, 4}, in_halves::filters(4, 5, 3));
@@ -530,6 +543,8 @@ static_assert(of(nn::cross_attention<"a", 6, nn::attention_options{.key_heads = 
               shape{2, 7, 12});
 static_assert(of(t<2, 7, 12> | nn::transformer_block<3> | nn::swiglu<"f", 5>) == shape{2, 7, 12});
 static_assert(of(t<2, 7, 12> | nn::lora<3, 16>(nn::linear<"f", 5>)) == shape{2, 7, 5});
+static_assert(detail::first_refused(nn::detail::lora_settings<3, -0.5>::all) == 2 &&
+              detail::first_refused(nn::detail::lora_settings<3, 0.0>::all) == 1);
 
 static_assert(of(conv_transpose1d<nn::window{.stride = 2, .padding = 1}>(t<2, 4, 6>, t<6, 5, 3>)) == shape{2, 7, 5} &&
               of(t<2, 4, 6> | nn::conv_transpose1d_without_bias<"c", 4, 3, nn::window{.stride = 2, .groups = 2}>) ==
@@ -622,6 +637,11 @@ static_assert(refused<misuse::settings_of_convolution, lang::conv2d_form<{.ceil_
 static_assert(breaks<misuse::window_in_image>(
     formed<detail::avg_pool_form<9, nn::window{.stride = 2, .ceil_mode = true, .count_include_pad = false}>>(
         t<2, 5, 30, 3>)));
+template <nn::extents Extent, nn::window W>
+constexpr bool outside = breaks<misuse::window_in_image>(formed<detail::max_pool_form<Extent, W>>(t<2, 5, 6, 3>)) &&
+                         breaks<misuse::window_in_image>(formed<detail::avg_pool_form<Extent, W>>(t<2, 5, 6, 3>));
+static_assert(outside<2, nn::window{.padding = huge}> && outside<huge, nn::window{.ceil_mode = true}> &&
+              outside<huge, nn::window{.padding = huge / 2}> && !outside<2, nn::window{.stride = huge}>);
 static_assert(lang::pooling{2}.result(shape{5, 6, 3}) == no_shape && lang::pooling{2}.result(shape{}) == no_shape);
 static_assert(lang::window_scatter_op<lang::pooling{2}, 5, 6>::result(shape{2, 2, 3, 3}, shape{2, 2, 3, 3}) ==
               shape{2, 5, 6, 3});
@@ -651,6 +671,11 @@ static_assert(same(interpolate2d<5, 6>(t<2, 5, 6, 3>), t<2, 5, 6, 3>) &&
               same(nn::upsample2d<2, nn::bilinear>(t<2, 5, 6, 3>), interpolate2d<10, 12>(t<2, 5, 6, 3>)));
 template <std::int64_t Height>
 using pool_of_height = detail::adaptive_pool_form<Height, 2>;
+static_assert(of(t<2, 5, 6, 3> | nn::adaptive_max_pool2d<7, 1>) == shape{2, 7, 1, 3} &&
+              of(adaptive_max_pool2d<4, 5>(t<2, 5, 6, 3>)) == shape{2, 4, 5, 3} &&
+              same(adaptive_max_pool2d<5, 3>(t<2, 5, 6, 3>), max_pool2d<{1, 2}>(t<2, 5, 6, 3>)) &&
+              breaks<misuse::size_of_image>(formed<detail::adaptive_max_pool_form<2, 0>>(t<2, 5, 6, 3>)) &&
+              breaks<misuse::image>(formed<detail::adaptive_max_pool_form<2, 2>>(t<5, 6, 3>)));
 static_assert(breaks<misuse::size_of_image>(formed<pool_of_height<0>>(t<2, 5, 6, 3>)) &&
               breaks<misuse::size_of_image>(formed<pool_of_height<(std::int64_t{1} << 31)>>(t<2, 5, 6, 3>)) &&
               breaks<misuse::image>(formed<pool_of_height<2>>(t<5, 6, 3>)) &&
@@ -667,6 +692,9 @@ static_assert(of(t<2, 5, 6, 4> | nn::instance_norm<"n">) == shape{2, 5, 6, 4} &&
               of(t<1, 2, 4> | nn::instance_norm<"n", nn::instance_norm_options{.affine = true}>) == shape{1, 2, 4});
 static_assert(same(nn::layer_norm<"n">, nn::layer_norm<"n", 1e-5>) &&
               same(nn::group_norm<"n", 2, 1>, nn::group_norm<"n", 2, nn::norm_options{.eps = 1}>));
+static_assert(same(nn::rms_norm<"n", 1>, nn::rms_norm<"n", nn::rms_norm_options{.eps = 1}>) &&
+              !same(nn::rms_norm<"n">, nn::rms_norm<"n", 1e-5>) &&
+              keeps(nn::rms_norm<"n", nn::rms_norm_options{.affine = false}>));
 static_assert(keeps(nn::rms_norm<"n">) && keeps(nn::rms_norm<"n", 1e-6>) && keeps(nn::sinusoidal_positions));
 static_assert(of(t<4, 8> | nn::weight_norm(nn::linear<"f", 3>)) == shape{4, 3} &&
               of(t<4, 8> | nn::spectral_norm(nn::linear_without_bias<"f", 3>)) == shape{4, 3} &&

@@ -444,7 +444,8 @@ def pools(draw):
 @kind
 def adaptive_pools(draw):
     to = draw.randint(1, 5), draw.randint(1, 5)
-    return Case(f"adaptive_avg_pool2d<{listed(to)}>($x)", channels_first(f"F.adaptive_avg_pool2d(IMAGES, {to})"),
+    return Case(f"adaptive_avg_pool2d<{listed(to)}>($x) * adaptive_max_pool2d<{listed(to)}>($x)",
+                channels_first(f"(F.adaptive_avg_pool2d(IMAGES, {to}) * F.adaptive_max_pool2d(IMAGES, {to}))"),
                 {"x": (draw.randint(1, 2), draw.randint(1, 7), draw.randint(1, 7), draw.randint(1, 3))})
 
 
@@ -479,6 +480,9 @@ def norms_of_rows(draw):
     x = a_shape(draw, 2)
     x, eps = (*x[:-1], x[-1] + 1), draw.choice((1e-5, 1e-2))
     if draw.random() < 0.3:
+        if draw.random() < 0.4:
+            return Case(f'$x | nn::rms_norm<"n", nn::rms_norm_options{{.eps = {eps}, .affine = false}}>',
+                        f"F.rms_norm(x, x.shape[-1:], eps={eps})", {"x": x})
         return Case(f'$x | nn::rms_norm<"n", {eps}>', f"F.rms_norm(x, x.shape[-1:], n_weight, {eps})",
                     {"x": x, "n.weight": x[-1:]})
     if draw.random() < 0.3:

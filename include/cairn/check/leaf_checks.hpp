@@ -31,9 +31,11 @@ struct layers_have_own_names {
     if constexpr (wrong.applied_twice == graphs::none) {
       return sound{};
     } else {
-      return mistake<misuse::same_layer_name, top_scope,
-                     about<fact::parameter, leaf_name<Compiled, wrong.applied_twice>>,
-                     fact::given<tensor_fact<shown_value<Compiled, wrong.first_layer>>>,
+      constexpr bool is_random = Compiled::graph.leaf_op(wrong.applied_twice).what == graphs::role::random;
+      constexpr auto name = leaf_name<Compiled, wrong.applied_twice>;
+      using rule = std::conditional_t<is_random, misuse::same_random_key, misuse::same_layer_name>;
+      using named = std::conditional_t<is_random, about<fact::key, name>, about<fact::parameter, name>>;
+      return mistake<rule, top_scope, named, fact::given<tensor_fact<shown_value<Compiled, wrong.first_layer>>>,
                      fact::given<tensor_fact<shown_value<Compiled, wrong.second_layer>>>>{};
     }
   }

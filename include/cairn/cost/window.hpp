@@ -1,6 +1,7 @@
 // The motion of a small window over images: the filter of a convolution, or the window of a pool.
 #pragma once
 
+#include "cairn/base/shape.hpp"
 #include "cairn/cost/parts.hpp"
 
 #include <concepts>
@@ -51,26 +52,30 @@ namespace cairn::costs {
 
 /// Windows along one axis of an image, `stride` pixels apart. Lengths are in pixels. The first window begins `padding`
 /// pixels before the image. The padding after the image has `padding + more` pixels. A negative `more` means that the
-/// last windows that would fit are left out.
+/// last windows that would fit are left out. Sums and products of lengths have 64 bits, because they may exceed 2^31.
 struct window_axis {
   int extent, stride = 1, padding = 0, dilation = 1, more = 0;
 
   /// Returns the distance from the first to the last pixel of a window, both included.
-  constexpr int span() const { return dilation * (extent - 1) + 1; }
+  constexpr std::int64_t span() const { return std::int64_t{dilation} * (extent - 1) + 1; }
+  /// Returns how many pixels are behind a window that begins with the padding, if the padding has equal ends.
+  constexpr std::int64_t room(int pixels) const { return pixels + 2 * std::int64_t{padding} - span(); }
   /// Returns how many windows fit over `pixels` pixels and their padding.
-  constexpr int count(int pixels) const {
-    const int room = pixels + 2 * padding + more - span();
-    return room < 0 ? 0 : room / stride + 1;
+  constexpr std::int64_t count(int pixels) const {
+    const std::int64_t behind = room(pixels) + more;
+    return behind < 0 ? 0 : behind / stride + 1;
   }
   /// Returns how many pixels one more window lacks after `pixels` pixels and their padding. Returns 0 if no pixel is
   /// left for this window, or if this window would begin after the image.
   constexpr int lacking(int pixels) const {
-    const int room = pixels + 2 * padding - span();
-    const int lacks = room < 0 ? -room : (stride - room % stride) % stride;
-    return lacks < stride && room + lacks < pixels + padding ? lacks : 0;
+    const std::int64_t behind = room(pixels), lacks = behind < 0 ? -behind : (stride - behind % stride) % stride;
+    const bool begins = behind + lacks < std::int64_t{pixels} + padding;
+    return lacks < stride && begins ? static_cast<int>(lacks) : 0;
   }
   /// Returns over how many pixels exactly `windows` windows and no pixel more fit, without the padding.
-  constexpr int pixels(int windows) const { return (windows - 1) * stride + span() - 2 * padding - more; }
+  constexpr std::int64_t pixels(int windows) const {
+    return std::int64_t{windows - 1} * stride + span() - 2 * std::int64_t{padding} - more;
+  }
   /// Returns the pixel that the window number `window` begins with. It may be outside of the image.
   constexpr std::int64_t first_pixel(std::int64_t window) const { return window * stride - padding; }
   /// Returns which of the window's pixels are within an image of `pixels` pixels.
@@ -86,7 +91,14 @@ struct window_axis {
     return {i < span() ? 0 : (i - span()) / stride + 1, std::min(i / stride + 1, windows)};
   }
   /// Returns the most windows that span one pixel.
-  constexpr int most_over_pixel() const { return (span() - 1) / stride + 1; }
+  constexpr std::int64_t most_over_pixel() const { return (span() - 1) / stride + 1; }
 };
+
+/// Returns the shape of images, or `no_shape` if they have no pixels or are too large for a tensor.
+constexpr shape image_shape(int count, std::int64_t rows, std::int64_t columns, int channels) {
+  const bool fits = cairn::detail::is_extent(rows) && cairn::detail::is_extent(columns) &&
+                    cairn::detail::can_be_counted(count, rows, columns, channels);
+  return fits ? shape{count, rows, columns, channels} : no_shape;
+}
 
 }  // namespace cairn::costs

@@ -20,13 +20,16 @@ struct part_entry : entry {
   std::size_t part;  ///< index of the file
 };
 
+/// Returns true if a path is that of an index of several files.
+inline bool is_index(std::string_view path) { return path.ends_with(".index.json"); }
+
 /// A model in one file or several. Its headers were read and checked. A tensor is read only when it is asked for.
 class opened_model {
  public:
   /// Opens a safetensors file. If its name ends with ".index.json", it is an index, and all files that the index
   /// names are opened. They must have exactly the tensors that the index says. Throws read_error and format_error.
   explicit opened_model(const std::string& path) {
-    if (path.ends_with(".index.json")) open_parts(path);
+    if (is_index(path)) open_parts(path);
     else open(path);
   }
 

@@ -66,6 +66,14 @@ class tensor_collector {
   std::size_t collected_ = 0;
 };
 
+/// Writes a file as file::detail::write does. Throws format_error if `load` would take the file for an index of others.
+inline void write_for_load(const std::string& path, const std::vector<file::tensor>& tensors,
+                           const file::metadata& texts, auto prepare) {
+  if (file::detail::is_index(path))
+    refuse(file::format_error(path, "the name of a safetensors file", "the name of an index of several files"));
+  file::detail::write(path, tensors, texts, prepare);
+}
+
 inline file::dtype type_in_file(const kept_run& run, const kept_tensor& entry) {
   if (entry.type == dtype::bf16) return file::dtype::bf16;
   return run.real_bytes == sizeof(double) ? file::dtype::f64 : file::dtype::f32;
@@ -84,7 +92,7 @@ inline void save_run(const kept_run& run, const std::string& path, file::metadat
   if (!run.exchanged.empty()) texts.emplace(exchanged_text, run.exchanged);
   texts.try_emplace("format", "pt");  // by convention, this says that the layouts are PyTorch's
   tensor_collector collect(run, tensors);
-  if (run.writes_files()) file::detail::write(path, tensors, texts, [&](const file::tensor& next) { collect(next); });
+  if (run.writes_files()) write_for_load(path, tensors, texts, [&](const file::tensor& next) { collect(next); });
 }
 
 /// Saves the parameters and states that are selected. `texts` are written, too.
@@ -104,10 +112,13 @@ inline void save_selection(const kept_run& run, const std::string& path, const s
     const std::byte* const from = one.is_transposed ? transposed.get() : run.at(*one.leaf);
     tensors.push_back({one.in_file, type_in_file(run, *one.leaf), one.extents_in_file(), {from, run.bytes(*one.leaf)}});
   }
+  // The given texts may come from the file of a run, and a selection has no run.
+  for (const std::string_view of_run : {steps_text, seed_text, random_text, exchanged_text})
+    texts.erase(std::string(of_run));
   texts[std::string(format_text)] = std::to_string(file_format);
   texts.try_emplace("format", "pt");
   // All transposed tensors share one memory, which holds the tensor that is written next.
-  file::detail::write(path, tensors, texts, [&](const file::tensor& next) {
+  write_for_load(path, tensors, texts, [&](const file::tensor& next) {
     const named_leaf& one = names.leaves[static_cast<std::size_t>(&next - tensors.data())];
     if (!one.is_transposed) return;
     with_number_of(run, *one.leaf, [&]<class Number>(Number) {
@@ -161,19 +172,20 @@ class run_loader {
     load_report report;
     for (const auto& one : in_.entries) {
       const file::tensor& entry = one.about;
+      const bool is_left_out = names.leaves_out(entry.name, entry.name);
       if (known.has(entry.name) || is_moment(entry.name, known)) continue;
       report.not_in_program.push_back({{}, entry.name, {}, entry.shape});
-      const bool is_accepted = names.leaves_out(entry.name, entry.name) || names.accepts_others || is_predictor ||
-                               entry.name.ends_with(count_of_batches);
+      const bool is_accepted =
+          is_left_out || names.accepts_others || is_predictor || entry.name.ends_with(count_of_batches);
       if (!is_accepted) fault(entry.name, "nothing", text_of(entry.shape));
     }
     names.check_except();
     std::ranges::move(names.faults, std::back_inserter(faults_));
     if (found_.empty() && faults_.empty()) fault("the selection", "at least one tensor", "none");
     read();
-    copy();
     for (const named_leaf& one : names.leaves) report_on(one, report);
     report.texts = std::move(in_.metadata);
+    copy();
     return report;
   }
 
@@ -232,7 +244,7 @@ class run_loader {
                                 text_of({std::to_string(format), ", which a newer cairn reads"})));
   }
   void refuse_faults() const { detail::refuse_faults(path_, faults_, "the tensors of the program", before_moments); }
-  /// Reports what was done with a tensor of the program.
+  /// Reports what is done with a tensor of the program.
   void report_on(const named_leaf& one, load_report& report) const {
     const file::detail::part_entry* const there = in_.find(one.in_file);
     const bool is_there = there != nullptr;
@@ -307,13 +319,18 @@ class run_loader {
     }
     refuse_faults();
   }
+  /// Copies the numbers to the program. All memory is allocated before the first copy: if there is too little memory,
+  /// the program has not changed.
   void copy() const {
+    std::size_t most_bytes = 0;
+    for (const pair& entry : found_) most_bytes = std::max(most_bytes, entry.is_transposed * run_.bytes(*entry.to));
+    const auto transposed = std::make_unique_for_overwrite<std::byte[]>(most_bytes);
     for (const pair& entry : found_) {
       with_number_of(run_, *entry.to, [&]<class Number>(Number) {
         const std::span to(reinterpret_cast<Number*>(run_.at(*entry.to)), run_.count(*entry.to));
         if (entry.is_transposed) {
-          std::vector<Number> numbers(to.size());
-          file::copy_numbers(entry.read, std::span(numbers));
+          const std::span numbers(reinterpret_cast<Number*>(transposed.get()), to.size());
+          file::copy_numbers(entry.read, numbers);
           transpose(numbers.data(), entry.read.shape[0], entry.read.shape[1], to.data());
         } else {
           file::copy_numbers(entry.read, to);

@@ -47,7 +47,7 @@ struct selection {
   /// may have more tensors.
   std::vector<std::string> only = {};
   /// The tensors that are left out: tensors of the program, for example of a new head, or tensors that only the file
-  /// has.
+  /// has, such as moments.
   std::vector<std::string> except = {};
   /// The table of names. The first rule that matches a tensor counts. If no rule matches, the file has the tensor
   /// under its own name. Each rule must be the first match of at least one tensor.
@@ -206,7 +206,7 @@ class named_leaves {
       leaves.push_back(std::move(next));
     }
     for (std::size_t i = 0; i < used_rules.size(); ++i) {
-      if (used_rules[i] == 0) fault("rule", wanted.names[i].name, "a tensor that no rule before it names", "none");
+      if (used_rules[i] == 0) fault_of_unused("rule", wanted.names[i].name, "a tensor that no rule before it names");
     }
     name_unused("only", wanted.only, used_only);
     name_faults();
@@ -249,8 +249,16 @@ class named_leaves {
   }
   void name_unused(std::string_view list, const std::vector<std::string>& wanted, const std::vector<char>& used) {
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      if (used[i] == 0) fault(list, wanted[i], "a tensor of this name", "none");
+      if (used[i] == 0) fault_of_unused(list, wanted[i], "a tensor of this name");
     }
+  }
+  /// Notes the fault that `name` matches no tensor. A pattern for names of blocks, such as "*.fc", matches none.
+  void fault_of_unused(std::string_view list, const std::string& name, std::string_view expected) {
+    const std::string within = name + ".*";
+    const auto is_within = [&](const named_leaf& one) { return stands_for(within, one.leaf->name); };
+    if (is_pattern(name) && std::ranges::any_of(leaves, is_within))
+      fault(list, name, text_of({"a pattern of whole names of tensors, as '", within, "'"}), "names of blocks");
+    else fault(list, name, expected, "none");
   }
   void check_rules(const std::vector<file::renamed>& rules) {
     for (const file::renamed& rule : rules) {

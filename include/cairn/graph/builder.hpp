@@ -210,16 +210,16 @@ struct builder {
     return leaf_count++;
   }
 
-  /// Notes that `value` is the result of the layer that uses this parameter. If another layer uses it, too, this is a
-  /// mistake. An expression of the top level that is used in several regions is computed in each of them. It does not
-  /// count as a second layer.
-  constexpr void note_layer(int parameter, int value) {
+  /// Notes that `value` is the result of the layer that uses this leaf, which is a parameter or a random key. If
+  /// another layer uses the leaf, too, this is a mistake. An expression of the top level that is used in several
+  /// regions is computed in each of them. It does not count as a second layer.
+  constexpr void note_layer(int leaf, int value) {
     if (regions[current_region].shared_application > 0 || top_level_depth > 0) return;
-    int& earlier = layers_[parameter];
+    int& earlier = layers_[leaf];
     if (earlier == none) {
       earlier = value;
     } else if (wrong.applied_twice == none && earlier != value) {
-      wrong.applied_twice = parameter;
+      wrong.applied_twice = leaf;
       wrong.first_layer = earlier;
       wrong.second_layer = value;
     }

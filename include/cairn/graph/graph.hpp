@@ -255,7 +255,7 @@ struct mistakes {
   misfit policy = {};
   int independent = none;       ///< a value by which a function is differentiated that does not depend on the value
   int updated_twice = none;     ///< a state that would become two different values
-  int applied_twice = none;     ///< a parameter that two layers use
+  int applied_twice = none;     ///< a parameter or a random key that two layers use
   int gradient_of_scan = none;  ///< the pullback of a scan, if a gradient of the pullback is taken
   int first_layer = none, second_layer = none;  ///< the results of the two layers that use `applied_twice`
   const mixed_rows* rows = nullptr;             ///< the fault of a tiled layer, or null

@@ -152,15 +152,15 @@ struct lowering<lang::tagged<Name, X>> {
   }
 };
 
-template <class Parameter, class X>
-struct lowering<lang::layer_result<Parameter, X>> {
-  using type = lang::layer_result<Parameter, X>;
+template <class Leaf, class X>
+struct lowering<lang::layer_result<Leaf, X>> {
+  using type = lang::layer_result<Leaf, X>;
   static constexpr void count(counter& c) { lowering<X>::count(c); }
   template <class Target>
   static constexpr int into(builder& b) {
     const top_level_expression here{b, std::same_as<typename type::owner, lang::top_scope>};
     const int value = lowering<X>::template into<Target>(b);
-    b.note_layer(lowering<Parameter>::template leaf<Target>(b), value);
+    b.note_layer(lowering<Leaf>::template leaf<Target>(b), value);
     return value;
   }
 };

@@ -156,7 +156,7 @@ void add_windows(const pooled_images& x, Made* out, int threads, Of of) {
               const auto position = below / down.dilation * along.extent + right / along.dilation;
               return of(((image + i) * x.columns + j) * x.channels, c)(static_cast<int>(position));
             };
-            constexpr int most = down.most_over_pixel() * along.most_over_pixel();
+            constexpr std::int64_t most = down.most_over_pixel() * along.most_over_pixel();
             const vec sum = sum_of_window<vec, most>(tall.end - tall.begin, wide.end - wide.begin, at);
             store_row(sum, out + (row * x.width + pixel) * x.channels, c, x.channels);
           }

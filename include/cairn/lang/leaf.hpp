@@ -124,8 +124,12 @@ struct initial {
     out.width = lang::square_root(width / static_cast<double>(fans));
     return out;
   }
-  constexpr std::array<setting, 2> settings() const {
-    return {setting::not_negative("width", width), setting("fill", fill, fill == fill, "a number")};
+  constexpr std::array<setting, 3> settings() const {
+    constexpr double most = std::numeric_limits<float>::max();  // most programs compute in floats
+    const bool is_infinite = fill == fill && !setting::is_finite(fill);
+    return {setting::not_negative("width", width),
+            {"width", width, width <= most, "in the range of float"},
+            {"fill", fill, is_infinite || (fill >= -most && fill <= most), "infinite or in the range of float"}};
   }
 
   friend constexpr bool operator==(const initial&, const initial&) = default;

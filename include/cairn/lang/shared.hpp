@@ -1,13 +1,14 @@
-// Two layers with the same full name for a parameter are a mistake, unless one of them is marked as shared.
+// Two layers with the same full name for a parameter or for a random key are a mistake, unless one of them is marked as
+// shared.
 #pragma once
 
 #include "cairn/lang/block.hpp"
 
 namespace cairn::lang {
 
-/// The result X of a layer, together with one of the parameters of the layer. A second layer with this parameter must
-/// be marked as shared.
-template <class Parameter, an_expression X>
+/// The result X of a layer, together with one of the parameters of the layer, or with its random key. A second layer
+/// with this leaf must be marked as shared.
+template <class Leaf, an_expression X>
 struct layer_result : expression {
   using owner = typename X::owner;
   static constexpr cairn::shape shape = X::shape;
@@ -15,8 +16,8 @@ struct layer_result : expression {
   static constexpr expression_traits traits = X::traits;
 };
 
-template <class Owner, class Parameter, class X>
-struct subexpressions_of<Owner, layer_result<Parameter, X>> {
+template <class Owner, class Leaf, class X>
+struct subexpressions_of<Owner, layer_result<Leaf, X>> {
   using type = std::tuple<seen_from<Owner, X>>;
 };
 
@@ -32,8 +33,8 @@ inline constexpr auto without_last_part = [] {
 template <fixed_string Name, bool Trainable, initial Init, int... Extents, class X>
 inline constexpr auto known_as<layer_result<parameter_leaf<Name, Trainable, Init, Extents...>, X>> =
     without_last_part<Name>;
-template <class Parameter, class X>
-struct axes_origin<layer_result<Parameter, X>> : axes_origin<X> {};
+template <class Leaf, class X>
+struct axes_origin<layer_result<Leaf, X>> : axes_origin<X> {};
 
 /// Returns the result x of the layer `Name`, marked with one of its parameters. A layer with an absolute name, which
 /// begins with /, is not marked, because an absolute name says that the parameters are shared.
@@ -41,6 +42,13 @@ template <fixed_string Name, class Parameter, an_expression X>
 constexpr auto result_of_layer(Parameter, X x) {
   if constexpr (wrong<X> || Name.text[0] == '/') return x;
   else return shortened<layer_result<Parameter, X>>{};
+}
+
+/// Returns the result x of a layer, marked with the key of the layer's random numbers. Absolute names are marked, too,
+/// because layers can share parameters, but no random numbers.
+template <fixed_string Name, an_expression X>
+constexpr auto result_of_key(random_key_leaf<Name>, X) {
+  return shortened<layer_result<random_key_leaf<Name>, X>>{};
 }
 
 /// A layer that shares its parameters with another application.

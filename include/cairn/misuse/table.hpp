@@ -81,6 +81,8 @@ struct groups_divide { template <class Silent, class... Facts> struct found : Si
   "cairn [shape-mismatch]: groups divide the channels read and the channels made"); } }; };
 struct filter_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a filter, dilated, is no larger than the image, padded"); } }; };
+struct extents_of_convolution { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: the dilated filter and the result have extents below 2^31"); } }; };
 struct some_image_left { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: padding leaves nothing of what the transposed filter makes"); } }; };
 struct window_of_filter { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -94,8 +96,8 @@ struct same_padding { template <class Silent, class... Facts> struct found : Sil
 struct output_padding { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a transposed convolution alone has output_padding, below stride or dilation"); } }; };
 struct size_of_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: adaptive_avg_pool2d<height, width>(x) and interpolate2d<height, width>(x) make images of 1 or more "
-  "pixels, with extents below 2^31"); } }; };
+  "cairn [shape-mismatch]: adaptive pools, as adaptive_avg_pool2d<height, width>(x), and interpolate2d<height, width>(x) make "
+  "images of 1 or more pixels, with extents below 2^31"); } }; };
 struct factor_of_pixels { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: upsample2d<n>(x) makes n x n pixels of each; n is at least 1, and height and width stay below 2^31"); } }; };
 struct queries_keys_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -140,6 +142,9 @@ struct letter_of_result { template <class Silent, class... Facts> struct found :
   "cairn [wrong-arguments]: each letter of the result of einsum is a letter of an argument"); } }; };
 struct letters_of_axes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: einsum has a letter for each axis, and axes with the same letter have equal extents"); } }; };
+struct matrices_of_einsum { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [shape-mismatch]: einsum joins axes to the rows and columns of matrices, below 2^31 in number; take matmul, which "
+  "joins none"); } }; };
 struct rows_of_table { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: placed<Axis>(table, index, rows) takes one index, and rows whose extents are the table's but along "
   "that axis, where there are no more"); } }; };
@@ -374,6 +379,9 @@ struct several_layers { template <class Silent, class... Facts> struct found : S
 struct layer_with_weight { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: nn::weight_norm and nn::spectral_norm take a linear layer or a convolution, as "
   "nn::weight_norm(nn::linear<\"fc\", 64>); nn::spectral_norm takes no transposed convolution"); } }; };
+struct weight_of_zeros { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [meaningless-setting]: this weight is divided by its norm, so it cannot start as zeros; give it another start, "
+  "as initial::normal(0.02)"); } }; };
 struct not_a_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: a layer returns an expression; what is called with its arguments, f(x, y), may return a "
   "tuple"); } }; };
@@ -496,6 +504,9 @@ struct no_path { template <class Silent, class... Facts> struct found : Silent {
 struct no_selection { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: behind the path, `load` takes a selection or partly: step.load(\"f\", selection{.except = {\"fc\"}}), "
   "and `save` a selection, texts of type file::metadata, or both in this order"); } }; };
+struct no_step_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: a training step of train::loop is a function of the rate and the batch, and returns the loss alone: "
+  "[&](double rate, const auto& batch) { return step.train({.lr = rate}, ...); }"); } }; };
 struct no_moment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-update]: the rule by which this parameter is updated, if any, keeps no moment of this name; it says which in `moments`"); } }; };
 struct no_update { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -520,7 +531,8 @@ struct wrong_whole_rule { template <class Silent, class... Facts> struct found :
   "cairn [wrong-arguments]: next of a rule with whole_tensor returns a tuple with a value for the parameter and for each "
   "moment; each has the shape of what it replaces, and an elementwise operation of its own computes it"); } }; };
 struct rule_of_other_shapes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: this rule is not for parameters of this shape; give this one another rule: update<rule, \"name\">"); } }; };
+  "cairn [wrong-arguments]: this rule is not for parameters of this shape: Muon takes two axes; give this another: "
+  "update<rule, \"name\">"); } }; };
 struct whole_rule_beside { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an optimizer changes one number of the parameters at a time, and this rule reads whole tensors; "
   "write update<...>"); } }; };

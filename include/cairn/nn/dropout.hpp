@@ -1,7 +1,7 @@
 // Dropout as a layer: of single elements, of whole examples and of whole channels.
 #pragma once
 
-#include "cairn/lang/block.hpp"
+#include "cairn/lang/shared.hpp"
 #include "cairn/lang/state.hpp"
 #include "cairn/nn/features.hpp"
 #include "cairn/op/dropout.hpp"
@@ -22,7 +22,8 @@ struct dropout_layer : lang::layer_base {
 
 /// A layer that drops parts of its argument {N, ..., channels}. There is one draw for each example, or for each channel
 /// of each example if `OfChannels` is true. Axes without draws of their own have extent 1 in the array of draws, so all
-/// their elements are kept or dropped together.
+/// their elements are kept or dropped together. The array of draws does not depend on the argument. The result is
+/// marked with the key, so that a second layer of the same name is found.
 template <fixed_string Kind, fixed_string Name, double P, bool OfChannels>
 struct part_dropout_layer : checked_layer<part_dropout_layer<Kind, Name, P, OfChannels>> {
   static constexpr fixed_string name = Name;
@@ -38,7 +39,8 @@ struct part_dropout_layer : checked_layer<part_dropout_layer<Kind, Name, P, OfCh
   template <class X>
   static constexpr auto apply(X x) {
     const auto dropped = drawn<X>(std::make_integer_sequence<int, X::shape.rank>{});
-    return lang::in_training(x * (constant<1> - dropped) * constant<1 / (1 - P)>, x);
+    const auto kept = x * (constant<1> - dropped) * constant<1 / (1 - P)>;
+    return lang::in_training(lang::result_of_key(lang::random_key_leaf<Name>{}, kept), x);
   }
 
  private:
@@ -58,14 +60,14 @@ inline constexpr detail::dropout_layer<Name, static_cast<double>(P)> dropout{};
 /// DropPath (stochastic depth, Huang et al., 2016): `nn::drop_path<"drop", 0.1>`. It stands at the end of the branch of
 /// a residual connection, which it then skips. A predictor uses the argument unchanged. An infinite number in a dropped
 /// example becomes NaN, as in timm.
-/// Give each layer a name of its own: two layers of one name with equal numbers of examples drop the same examples.
-/// Rejects: a probability outside of [0, 1); fewer than two axes.
+/// Rejects: a probability outside of [0, 1); fewer than two axes; in a program, one full name for two different random
+/// operations.
 template <fixed_string Name, auto P = 0.1>
 inline constexpr detail::part_dropout_layer<"drop_path", Name, static_cast<double>(P), false> drop_path{};
 
 /// Drops whole channels of each example of {N, ..., channels} with probability P and divides the remaining channels by
 /// 1 - P, as nn.Dropout2d: `nn::dropout2d<"drop", 0.1>`. A predictor uses the argument unchanged. An infinite number in
-/// a dropped channel becomes NaN, as in PyTorch. Give each layer a name of its own, as for `nn::drop_path`.
+/// a dropped channel becomes NaN, as in PyTorch.
 /// Rejects: what `nn::drop_path` rejects.
 template <fixed_string Name, auto P = 0.5>
 inline constexpr detail::part_dropout_layer<"dropout2d", Name, static_cast<double>(P), true> dropout2d{};

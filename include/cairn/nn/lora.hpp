@@ -10,7 +10,8 @@ namespace detail {
 template <int Rank, double Alpha>
 struct lora_settings {
   static constexpr std::array all{setting::at_least_one("rank", Rank),
-                                  setting("alpha", Alpha, setting::is_finite(Alpha), "a finite number")};
+                                  // With 0, the adapter would add nothing and learn nothing.
+                                  setting("alpha", Alpha, setting::is_finite(Alpha) && Alpha != 0, "finite, not 0")};
 };
 /// A linear layer with an adapter. It is specialized for linear layers.
 template <int Rank, double Alpha, class Linear>

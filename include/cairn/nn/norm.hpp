@@ -7,6 +7,8 @@
 #include "cairn/op/moments.hpp"
 #include "cairn/op/norm.hpp"
 
+#include <limits>
+
 namespace cairn::nn {
 
 /// Options of a norm.
@@ -14,6 +16,14 @@ struct norm_options {
   double eps = 1e-5;   ///< is added to the variance
   bool affine = true;  ///< false: the norm has no weight and no bias
   friend constexpr bool operator==(const norm_options&, const norm_options&) = default;
+};
+/// Options of an RMS norm.
+struct rms_norm_options {
+  /// Stands for the machine epsilon of the type in which the kernel computes, as eps=None in PyTorch.
+  static constexpr double machine_epsilon = -std::numeric_limits<double>::infinity();
+  double eps = machine_epsilon;  ///< is added to the mean square
+  bool affine = true;            ///< false: the norm has no weight
+  friend constexpr bool operator==(const rms_norm_options&, const rms_norm_options&) = default;
 };
 /// Options of an instance norm.
 struct instance_norm_options {
@@ -26,6 +36,8 @@ namespace detail {
 /// Returns the options of a norm that was given an eps, or options.
 constexpr norm_options options_of_norm(double eps) { return {.eps = eps}; }
 constexpr norm_options options_of_norm(norm_options options) { return options; }
+constexpr rms_norm_options options_of_rms_norm(double eps) { return {.eps = eps}; }
+constexpr rms_norm_options options_of_rms_norm(rms_norm_options options) { return options; }
 
 /// Weight of a norm: one number for each feature, which starts at 1.
 template <fixed_string Name, int Features>
@@ -55,16 +67,27 @@ struct layer_norm_layer : checked_layer<layer_norm_layer<Name, O>> {
   }
 };
 
-template <fixed_string Name, double... Eps>
-struct rms_norm_layer : checked_layer<rms_norm_layer<Name, Eps...>> {
+/// Without Eps, eps is the machine epsilon.
+template <fixed_string Name, bool Affine, double... Eps>
+struct rms_norm_layer : checked_layer<rms_norm_layer<Name, Affine, Eps...>> {
   static constexpr fixed_string name = Name;
   static constexpr auto problem(auto x) { return problem_of_features<"rms_norm", Name, norm_settings<Eps...>>(x); }
   static constexpr auto apply(auto x) {
-    const auto weight = detail::weight_of_norm<Name, decltype(x)::shape[-1]>;
-    const auto scaled = make<lang::scaled_op>(x, make<lang::row_scale_op<Eps...>>(x), weight);
-    return lang::result_of_layer<Name>(weight, scaled);
+    const auto scale = make<lang::row_scale_op<Eps...>>(x);
+    if constexpr (Affine) {
+      const auto weight = weight_of_norm<Name, decltype(x)::shape[-1]>;
+      return lang::result_of_layer<Name>(weight, make<lang::scaled_op>(x, scale, weight));
+    } else {
+      return make<lang::scaled_op>(x, scale, constant<1>);
+    }
   }
 };
+/// Returns the layer with these options.
+template <fixed_string Name, rms_norm_options O>
+constexpr auto rms_norm_with() {
+  if constexpr (O.eps == rms_norm_options::machine_epsilon) return rms_norm_layer<Name, O.affine>{};
+  else return rms_norm_layer<Name, O.affine, O.eps>{};
+}
 
 /// Normalizes each of the groups of features of x {N, ..., features} over the pixels and the features of the group.
 template <fixed_string Name, int Groups, norm_options O, class X>
@@ -116,12 +139,12 @@ struct instance_norm_layer : checked_layer<instance_norm_layer<Name, O>> {
 template <fixed_string Name, auto Eps = norm_options{}>
 inline constexpr detail::layer_norm_layer<Name, detail::options_of_norm(Eps)> layer_norm{};
 /// Normalizes each row along the last axis, as nn.RMSNorm of one extent does (Zhang and Sennrich, 2019). It computes
-/// `x / sqrt(mean square + eps)` and multiplies by `Name.weight` {features}: `nn::rms_norm<"norm", 1e-6>`. Without Eps,
-/// eps is the machine epsilon of the type in which the kernel computes, as in PyTorch if eps is None. Rejects: fewer
-/// than two axes.
-template <fixed_string Name, double... Eps>
-  requires(sizeof...(Eps) < 2)
-inline constexpr detail::rms_norm_layer<Name, Eps...> rms_norm{};
+/// `x / sqrt(mean square + eps)` and multiplies by `Name.weight` {features}: `nn::rms_norm<"norm", 1e-6>`. Without an
+/// eps, eps is the machine epsilon of the type in which the kernel computes, as in PyTorch if eps is None. With
+/// `nn::rms_norm<"norm", nn::rms_norm_options{.affine = false}>` there is no weight, as with elementwise_affine=False
+/// in PyTorch. Rejects: fewer than two axes; a negative eps.
+template <fixed_string Name, auto Eps = rms_norm_options{}>
+inline constexpr auto rms_norm = detail::rms_norm_with<Name, detail::options_of_rms_norm(Eps)>();
 /// Normalizes each group of channels of each example {N, ..., channels} over its pixels and channels (Wu and He, 2018).
 /// This is nn.GroupNorm, except that the channels are last. The parameters are `Name.weight` {channels} and
 /// `Name.bias`. The last argument is an eps or options, as in layer_norm. Rejects: fewer than two axes; groups that do

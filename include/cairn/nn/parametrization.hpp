@@ -9,18 +9,6 @@
 namespace cairn::nn {
 
 namespace detail {
-/// The layer L with another weight. `Parametrization<weight>` describes it, for the parameter `weight` that L has:
-/// - `marked` is a parameter of the new weight. It stands for the layer, of which each has its own name.
-/// - `value()` returns the new weight as an expression.
-template <class L, template <class> class Parametrization>
-struct parametrized_layer : checked_layer<parametrized_layer<L, Parametrization>> {
-  static constexpr auto name = L::name;
-  static constexpr auto problem(auto x) { return L::problem(x); }
-  static constexpr auto apply(auto x) {
-    using weight = Parametrization<decltype(L::weight_for(x))>;
-    return lang::result_of_layer<name>(weight::marked, L::with_weight(x, weight::value()));
-  }
-};
 /// Returns the mistake of giving the function `Name` a layer without such a weight, or `sound`.
 template <fixed_string Name, class L>
 constexpr auto problem_of_weighted() {
@@ -48,10 +36,43 @@ constexpr double expected_norm(initial start, std::int64_t rows, std::int64_t co
     return lang::square_root(std::min(1.0, n / static_cast<double>(rows))) * start.width;
   return lang::square_root(n / 3) * start.width;
 }
+/// Returns the mistake of a weight that starts as zeros, or `sound`. If the weight itself is a mistake, returns it.
+template <template <class> class Parametrization, class X, class Weight>
+constexpr auto problem_of_start(X, Weight weight) {
+  return weight;
+}
+template <template <class> class Parametrization, class X, fixed_string Name, bool Trainable, initial Start,
+          int... Extents>
+constexpr auto problem_of_start(X, lang::parameter_leaf<Name, Trainable, Start, Extents...> weight) {
+  if constexpr (expected_norm(Start, 1, 1) > 0) return lang::sound{};
+  else
+    return lang::poison<misuse::weight_of_zeros, typename X::owner, fact::in<Name>,
+                        fact::operation<Parametrization<decltype(weight)>::kind, lang::tensor_fact<X>>>{};
+}
+
+/// The layer L with another weight. `Parametrization<weight>` describes it, for the parameter `weight` that L has:
+/// - `kind` is the name of the function that makes the layer.
+/// - `marked` is a parameter of the new weight. It stands for the layer, of which each has its own name.
+/// - `value()` returns the new weight as an expression.
+template <class L, template <class> class Parametrization>
+struct parametrized_layer : checked_layer<parametrized_layer<L, Parametrization>> {
+  static constexpr auto name = L::name;
+  static constexpr auto problem(auto x) {
+    using of_layer = decltype(L::problem(x));
+    if constexpr (std::same_as<of_layer, lang::sound>) return problem_of_start<Parametrization>(x, L::weight_for(x));
+    else return of_layer{};
+  }
+  static constexpr auto apply(auto x) {
+    using weight = Parametrization<decltype(L::weight_for(x))>;
+    return lang::result_of_layer<name>(weight::marked, L::with_weight(x, weight::value()));
+  }
+};
+
 template <class Parameter>
 struct weight_normed;
 template <fixed_string Name, bool Trainable, initial Start, int Rows, int... Extents>
 struct weight_normed<lang::parameter_leaf<Name, Trainable, Start, Rows, Extents...>> {
+  static constexpr fixed_string kind = "weight_norm";
   static constexpr auto prefix = lang::without_last_part<Name> + fixed_string{".parametrizations.weight.original"};
   static constexpr std::int64_t count = (std::int64_t{1} * ... * Extents);
   static constexpr auto marked = param_from<prefix + fixed_string{"1"}, Start, Rows, Extents...>;
@@ -83,6 +104,7 @@ template <class Parameter>
 struct spectrally_normed;
 template <fixed_string Name, bool Trainable, initial Start, int Rows, int... Extents>
 struct spectrally_normed<lang::parameter_leaf<Name, Trainable, Start, Rows, Extents...>> {
+  static constexpr fixed_string kind = "spectral_norm";
   static constexpr auto prefix = lang::without_last_part<Name> + fixed_string{".parametrizations.weight."};
   static constexpr int columns = (1 * ... * Extents);
   static constexpr auto marked = param_from<prefix + fixed_string{"original"}, Start, Rows, Extents...>;
@@ -115,7 +137,7 @@ struct spectrally_normed<lang::parameter_leaf<Name, Trainable, Start, Rows, Exte
 /// the rows of v.
 ///
 /// Rejects: what the layer rejects; other layers than `nn::linear`, `nn::conv2d`, `nn::conv1d`, `nn::conv_transpose2d`
-/// and their forms without bias.
+/// and their forms without bias; a weight that starts as zeros, because zeros have no direction.
 template <class L>
 constexpr lang::sound_or<decltype(detail::problem_of_weighted<"weight_norm", L>()),
                          detail::parametrized_layer<L, detail::weight_normed>>
@@ -133,7 +155,7 @@ weight_norm(L) {
 /// loaded states.
 ///
 /// Rejects: what the layer rejects; other layers than `nn::linear`, `nn::conv2d`, `nn::conv1d` and their forms without
-/// bias.
+/// bias; a weight that starts as zeros.
 template <class L>
 constexpr lang::sound_or<decltype(detail::problem_of_spectral<L>()),
                          detail::parametrized_layer<L, detail::spectrally_normed>>

@@ -19,9 +19,10 @@ struct recurrent_options {
   /// Each layer also runs from the last time step to the first, with parameters of its own. Its results are then
   /// {N, T, 2 Hidden}: those of the forward direction, followed by those of the reverse direction.
   bool bidirectional = false;
-  /// How the weights start. The biases then start as zeros, or as `start_bias` says. Without both, all parameters start
-  /// as in PyTorch.
+  /// How the weights start. The biases then start as zeros, or as `start_bias` says. An unspecified `start_hh`, of the
+  /// weights by which the states are multiplied, is `start`. Without all, the parameters start as in PyTorch.
   initial start = initial::unspecified();
+  initial start_hh = initial::unspecified();
   initial start_bias = initial::unspecified();
   friend constexpr bool operator==(const recurrent_options&, const recurrent_options&) = default;
 };
@@ -82,8 +83,9 @@ constexpr auto problem_of_units(X x, S... states) {
 }
 
 /// The parameters of Hidden units with In inputs, by PyTorch's names: `Name.weight_ih`, `Name.weight_hh`,
-/// `Name.bias_ih` and `Name.bias_hh`, each followed by Suffix.
-template <class Units, fixed_string Name, fixed_string Suffix, int Hidden, int In, initial... Start>
+/// `Name.bias_ih` and `Name.bias_hh`, each followed by Suffix. `weight_hh` starts as StartHh says. The other
+/// parameters, or all if StartHh is unspecified, start as Start says.
+template <class Units, fixed_string Name, fixed_string Suffix, int Hidden, int In, initial StartHh, initial... Start>
 struct unit_parameters {
   static constexpr int rows = Units::gates * Hidden;
   static constexpr initial of_weight = start_of_weight(fan_in(Hidden), Start...),
@@ -91,7 +93,7 @@ struct unit_parameters {
   template <fixed_string Which, initial From, int... Extents>
   static constexpr auto one = param_from<Name + fixed_string{"."} + Which + Suffix, From, Extents...>;
   static constexpr auto weight_ih = one<"weight_ih", of_weight, rows, In>;
-  static constexpr auto weight_hh = one<"weight_hh", of_weight, rows, Hidden>;
+  static constexpr auto weight_hh = one<"weight_hh", StartHh.or_else(of_weight), rows, Hidden>;
   static constexpr auto bias_ih = one<"bias_ih", of_bias, rows>, bias_hh = one<"bias_hh", of_bias, rows>;
 };
 
@@ -101,10 +103,10 @@ struct started_units : Units {};
 template <class Units, initial... Start>
 using units_from = std::conditional_t<sizeof...(Start) == 0, Units, started_units<Units, Start...>>;
 template <class Units, fixed_string Name, int Hidden, int In>
-struct cell_parameters : unit_parameters<Units, Name, "", Hidden, In> {};
+struct cell_parameters : unit_parameters<Units, Name, "", Hidden, In, initial::unspecified()> {};
 template <class Units, initial... Start, fixed_string Name, int Hidden, int In>
 struct cell_parameters<started_units<Units, Start...>, Name, Hidden, In>
-    : unit_parameters<Units, Name, "", Hidden, In, Start...> {};
+    : unit_parameters<Units, Name, "", Hidden, In, initial::unspecified(), Start...> {};
 
 template <class Units, fixed_string Name, int Hidden>
 struct recurrent_cell_layer : lang::layer_base {
@@ -185,8 +187,8 @@ struct recurrent_layer : lang::layer_base {
   /// if scan has one.
   template <int L, bool Reverse, class X, class... S>
   static constexpr auto one_direction(X xs, S... begin) {
-    using parameters =
-        detail::unit_parameters<Units, Name, suffix<L, Reverse>, Hidden, X::shape[-1], O.start, O.start_bias>;
+    using parameters = detail::unit_parameters<Units, Name, suffix<L, Reverse>, Hidden, X::shape[-1], O.start_hh,
+                                               O.start, O.start_bias>;
     constexpr int examples = X::shape[1], state = L * directions + Reverse;
     const auto from_x = lang::result_of_layer<Name>(parameters::weight_ih,
                                                     matmul(xs, transpose(parameters::weight_ih)) + parameters::bias_ih);

@@ -41,8 +41,7 @@ struct convolution_op : filtering {
   static constexpr costs::correlation of(const shape& x, const shape& w) { return {Moves, x, w, result(x, w)}; }
   static constexpr shape result(const shape& x, const shape& w) {
     if (x.rank != 4 || w.rank != 4 || x[3] != w[1] * Moves.groups || w[0] % Moves.groups != 0) return no_shape;
-    const int rows = Moves.along(0, w[2]).count(x[1]), columns = Moves.along(1, w[3]).count(x[2]);
-    return rows < 1 || columns < 1 ? no_shape : shape{x[0], rows, columns, w[0]};
+    return costs::image_shape(x[0], Moves.along(0, w[2]).count(x[1]), Moves.along(1, w[3]).count(x[2]), w[0]);
   }
   static constexpr std::int64_t flops(const shape& x, const shape& w) { return of(x, w).flops(); }
   /// The kernel can read the pieces of concatenated images only if it copies the images anyway.
@@ -175,19 +174,19 @@ struct convolution_form : form_of_two<Name> {
     return Axes == 1 ? shape{first, each, extent.width} : shape{first, each, extent.height, extent.width};
   }
 
-  static constexpr shape result_shape(const shape& x, const shape& w) {
-    const costs::motion by = moves(w);
-    const auto extent = [&](int axis) {
-      const costs::window_axis along = by.along(axis, w[2 + axis]);
-      return Transposed ? along.pixels(x[1 + axis]) : along.count(x[1 + axis]);
-    };
-    const bool fits =
-        x[3] == (Transposed ? w[0] : w[1] * groups) && w[0] % groups == 0 && extent(0) > 0 && extent(1) > 0;
-    return fits ? shape{x[0], extent(0), extent(1), Transposed ? w[1] * groups : w[0]} : no_shape;
+  /// Returns the height (axis 0) or the width (axis 1) of the result.
+  static constexpr std::int64_t result_extent(int axis, const shape& x, const shape& w) {
+    const costs::window_axis along = moves(w).along(axis, w[2 + axis]);
+    return Transposed ? along.pixels(x[1 + axis]) : along.count(x[1 + axis]);
   }
-  using rules =
-      std::tuple<sound, misuse::window_of_filter, misuse::window_of_rows, misuse::settings_of_convolution,
-                 misuse::same_padding, misuse::output_padding, filters_rule, misuse::groups_divide, room_rule>;
+  static constexpr shape result_shape(const shape& x, const shape& w) {
+    const bool fits = x[3] == (Transposed ? w[0] : w[1] * groups) && w[0] % groups == 0;
+    const int channels = Transposed ? w[1] * groups : w[0];
+    return fits ? costs::image_shape(x[0], result_extent(0, x, w), result_extent(1, x, w), channels) : no_shape;
+  }
+  using rules = std::tuple<sound, misuse::window_of_filter, misuse::window_of_rows, misuse::settings_of_convolution,
+                           misuse::same_padding, misuse::output_padding, filters_rule, misuse::groups_divide, room_rule,
+                           misuse::extents_of_convolution>;
   /// Returns the index in `rules` of the rule that arguments of these shapes break. Returns 0 if the arguments fit.
   /// Filters have PyTorch's layout. A second extent of 0 means that the filters belong to a layer and that groups do
   /// not divide the channels which the layer makes.
@@ -206,7 +205,13 @@ struct convolution_form : form_of_two<Name> {
     if (!w.valid() || x.rank != Axes + 2 || w.rank != Axes + 2) return 6;
     if (x[-1] % groups != 0 || w[0] % groups != 0 || w[1] == 0) return 7;
     if (x[-1] != (Transposed ? w[0] : w[1] * groups)) return 6;
-    return result_shape(as_images(x), as_filters(w)).valid() ? 0 : 8;
+    const shape images = as_images(x), stored = as_filters(w);
+    for (int axis = 0; axis < 2; ++axis) {
+      const costs::window_axis taps{.extent = stored[2 + axis], .dilation = dilation[axis]};
+      if (!detail::is_extent(taps.span())) return 9;
+      if (result_extent(axis, images, stored) < 1) return 8;
+    }
+    return result_shape(images, stored).valid() ? 0 : 9;
   }
   template <an_expression X, an_expression W>
   static constexpr auto body(X x, W w) {

@@ -35,7 +35,8 @@ struct axis_letters {
   friend constexpr bool operator==(const axis_letters&, const axis_letters&) = default;
 };
 
-/// The letters of two arguments and of their product, read from a text like "ij,jk->ik".
+/// The letters of two arguments and of their product, read from a text like "ij,jk->ik". Spaces between letters and
+/// signs are skipped.
 struct einsum_text {
   enum fault : std::uint8_t { none, characters, repeated, unknown, too_many };
 
@@ -48,6 +49,7 @@ struct einsum_text {
     int part = 0;
     for (std::size_t i = 0; i < text.size() && found == none; ++i) {
       at = text[i];
+      if (at == ' ') continue;
       if (part == 0 && at == ',') part = 1;
       else if (part == 1 && at == '-' && i + 1 < text.size() && text[i + 1] == '>') part = 2, ++i;
       else found = add(*parts[part]);
@@ -72,10 +74,10 @@ struct lettered {
   static constexpr axis_letters letters = Letters;
   static constexpr int extent(char letter) { return X::shape.extent[Letters.at(letter)]; }
   /// Returns the number of elements along these axes. Axes that the expression does not have count once.
-  static constexpr int count(const axis_letters& some) {
+  static constexpr std::int64_t count(const axis_letters& some) {
     std::int64_t n = 1;
     for (int axis = 0; axis < some.count; ++axis) n *= Letters.has(some.of[axis]) ? extent(some.of[axis]) : 1;
-    return static_cast<int>(n);
+    return n;
   }
   /// Returns the expression with its axes in another order.
   template <axis_letters To>
@@ -121,9 +123,14 @@ struct einsum_product {
   static constexpr axis_letters columns = b.those([](char c) { return !a.has(c); });
   static constexpr axis_letters all = shared + rows + columns;
 
+  static constexpr bool is_matrix_product = contracted.count > 0 && rows.count + columns.count > 0;
+  /// True if the extents of the matrices, which are products of extents, are extents of a tensor.
+  static constexpr bool matrices_fit = detail::is_extent(A::count(shared)) && detail::is_extent(A::count(contracted)) &&
+                                       detail::is_extent(A::count(rows)) && detail::is_extent(B::count(columns));
+
   static constexpr auto result() {
     if constexpr (contracted.count == 0) return along_result<A>() * along_result<B>();
-    else if constexpr (rows.count == 0 && columns.count == 0) return sum_of_products();
+    else if constexpr (!is_matrix_product) return sum_of_products();
     else return matrix_product();
   }
 
@@ -148,7 +155,8 @@ struct einsum_product {
   template <class X, axis_letters Own, bool Transposed>
   static constexpr auto matrices() {
     constexpr axis_letters order = Transposed ? shared + contracted + Own : shared + Own + contracted;
-    constexpr int first = X::count(Transposed ? contracted : Own), second = X::count(Transposed ? Own : contracted);
+    constexpr std::int64_t first = X::count(Transposed ? contracted : Own);
+    constexpr std::int64_t second = X::count(Transposed ? Own : contracted);
     const auto x = X::template in_order<order>();
     if constexpr (shared.count == 0) return reshaped<shape{first, second}>(x);
     else return reshaped<shape{X::count(shared), first, second}>(x);
@@ -194,8 +202,11 @@ struct einsum_form<Text> : form_of_two<"einsum"> {
       using first = decltype(lettered<text.a, A>::template summed<a>());
       using second = decltype(lettered<text.b, B>::template summed<b>());
       constexpr char last = text.out.count == 0 ? '\0' : text.out.of[text.out.count - 1];
-      if constexpr (a.has(last)) return einsum_product<text.out, second, first>::result();
-      else return einsum_product<text.out, first, second>::result();
+      using product = std::conditional_t<a.has(last), einsum_product<text.out, second, first>,
+                                         einsum_product<text.out, first, second>>;
+      if constexpr (product::is_matrix_product && !product::matrices_fit)
+        return mistake<misuse::matrices_of_einsum, owner, what, said>{};
+      else return product::result();
     }
   }
 
@@ -215,7 +226,7 @@ struct einsum_form<Text> : form_of_two<"einsum"> {
 /// `einsum<"bij,bjk->bik">(a, b)`. Axes with the same letter are multiplied element by element. Letters that are not in
 /// the result are summed over. A sum over letters of both tensors is a matrix product, unless all letters are in both.
 /// Rejects: a letter twice in one tensor; a letter of the result that no tensor has; different extents of one letter;
-/// spaces, dots, and a text without an arrow.
+/// dots, and a text without an arrow; a matrix product over 2^31 indices or more, or with as many rows or columns.
 template <fixed_string... Text, class... A>
   requires some_operands<A...>
 constexpr applied<einsum_form<Text...>, A...> einsum(A...) {

@@ -27,7 +27,7 @@ struct solve_op : op {
   }
   /// Each thread decomposes a copy of a matrix.
   static constexpr workspace scratch(int, const shape& a, const shape& b) {
-    return {.each = a[-1] * a[-1], .parts = parts_of(10 * flops(a, b), matrices(a))};
+    return {.each = std::int64_t{a[-1]} * a[-1], .parts = parts_of(10 * flops(a, b), matrices(a))};
   }
   static constexpr auto vjp(auto g, auto x, auto a, auto) {
     const auto of_b = make<solve_op>(transpose(a), g);

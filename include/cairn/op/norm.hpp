@@ -224,12 +224,14 @@ struct normalized_op : elementwise_op {
     else return mean;
   }
 };
-/// Computes x scale weight. The argument `scale` holds twice the scale of each row of x.
+/// Computes x scale weight for x {..., features} and weight {features}. The weight may also be a single number, as in
+/// norms without parameters. The argument `scale` holds twice the scale of each row of x.
 struct scaled_op : elementwise_op {
   static constexpr fixed_string name = "scaled";
   static constexpr bool in_other_gradients(int argument) { return argument == 1; }
   static constexpr auto vjp(auto g, auto, auto x, auto scale, auto weight) {
-    const auto [mean_slope_times_x, of_weight] = make<scaled_sums_op>(g, x, scale, weight);
+    const auto [mean_slope_times_x, of_weight] =
+        make<scaled_sums_op>(g, x, scale, weight_of_each<decltype(x)::shape[-1]>(weight));
     return gradients(make<normalized_slope_op>(g, x, 0_c, scale, weight, 0_c, mean_slope_times_x), no_gradient{},
                      of_weight);
   }

@@ -16,15 +16,13 @@ struct pooling {
   constexpr costs::window_axis along(int axis) const {
     return {extent[axis], stride[axis], padding[axis], dilation[axis], more[axis]};
   }
-  constexpr shape result(shape x) const {
+  constexpr shape result(const shape& x) const {
     if (x.rank != 4 || !is_valid(0) || !is_valid(1)) return no_shape;
-    x.extent[1] = along(0).count(x.extent[1]);
-    x.extent[2] = along(1).count(x.extent[2]);
-    return x.extent[1] > 0 && x.extent[2] > 0 ? x : no_shape;
+    return costs::image_shape(x[0], along(0).count(x[1]), along(1).count(x[2]), x[3]);
   }
   constexpr bool is_valid(int axis) const {
-    return extent[axis] > 0 && stride[axis] > 0 && padding[axis] >= 0 && 2 * padding[axis] <= extent[axis] &&
-           dilation[axis] > 0;
+    return extent[axis] > 0 && stride[axis] > 0 && padding[axis] >= 0 && padding[axis] <= extent[axis] / 2 &&
+           dilation[axis] > 0 && detail::is_extent(std::int64_t{extent.height} * extent.width);
   }
   constexpr int position_count() const { return extent.height * extent.width; }
   /// Returns the type of positions in a window, which are counted row by row. The type is a byte if a window has at
@@ -100,6 +98,7 @@ struct max_pool_op : pooling_op<P> {
   static constexpr fixed_string name = "max_pool2d";
   static constexpr std::array<tensor_type, 2> result(const tensor_type& x) {
     const shape to = P.result(x);
+    if (!to.valid()) return {no_shape, no_shape};
     return {tensor_type(to, x.element), tensor_type(to, P.position_type())};
   }
   static constexpr std::int64_t flops(const shape& x) { return P.result(x).count() * P.position_count(); }

@@ -38,14 +38,23 @@ template <int Axis, int Extent, bool Descending>
 struct sort_op : sorted_op<Axis, Extent, Descending> {
   static constexpr fixed_string name = "sort";
 };
-template <int Axis, int K>
-struct topk_op : sorted_op<Axis, K, true> {
+template <int Axis, int K, bool Largest = true>
+struct topk_op : sorted_op<Axis, K, Largest> {
   static constexpr fixed_string name = "topk";
 };
+
+// Messages show the name of the function that returns the positions.
+template <int Axis, int Extent, bool Descending, class X>
+inline constexpr auto known_as<pick<1, expr<sort_op<Axis, Extent, Descending>, X>>> = fixed_string{"argsort"};
+template <int Axis, int K, bool Largest, class X>
+inline constexpr auto known_as<pick<1, expr<topk_op<Axis, K, Largest>, X>>> = fixed_string{"argtopk"};
 
 /// Option that sorts from the largest element to the smallest: `sort<-1>(x, descending)`.
 struct descending_t {};
 inline constexpr descending_t descending{};
+/// Option that takes the smallest elements: `topk<3>(x, smallest)`.
+struct smallest_t {};
+inline constexpr smallest_t smallest{};
 
 /// The result of a sorting operation that a function returns.
 enum class sorted : bool { values, positions };
@@ -81,15 +90,19 @@ struct topk_form : unfit_form<Name> {};
 template <fixed_string Name, sorted Which, int K>
 struct topk_form<Name, Which, K> : topk_form<Name, Which, K, -1> {};
 template <fixed_string Name, sorted Which, int K, int Axis>
-struct topk_form<Name, Which, K, Axis> : form_of_one<Name> {
-  template <an_expression X>
-  static constexpr auto body(X x) {
+struct topk_form<Name, Which, K, Axis> {
+  static constexpr fixed_string name = Name;
+  using reported = misuse::axes_as_arguments;
+  template <class, class... Option>
+  static constexpr bool fits = sizeof...(Option) < 2 && (std::same_as<Option, smallest_t> && ...);
+  template <an_expression X, class... Option>
+  static constexpr auto body(X x, Option...) {
     constexpr int extent = extent_along(X::shape, Axis);
     using what = fact::operation<Name, tensor_fact<X>>;
     using problem = decltype(problem_of_settings<count_of_largest<K, extent>, typename X::owner, fact::in<>, what>());
     if constexpr (wrong<X> || extent == 0) return one_of_sorted<Which>(make<topk_op<Axis, 1>>(x));
     else if constexpr (!std::same_as<problem, sound>) return problem{};
-    else return one_of_sorted<Which>(make<topk_op<Axis, K>>(x));
+    else return one_of_sorted<Which>(make<topk_op<Axis, K, sizeof...(Option) == 0>>(x));
   }
 };
 
@@ -107,22 +120,23 @@ constexpr applied<sort_form<"argsort", sorted::positions, Axes...>, X, Option...
   return {};
 }
 /// Returns the K largest elements along an axis, from the largest on, as torch.topk does: `topk<3>(x)` along the last
-/// axis, `topk<3, 0>(x)` along the first. Equal elements stay in their own order. NaN is larger than all numbers. The
+/// axis, `topk<3, 0>(x)` along the first. With the option `smallest`, returns the K smallest elements, from the
+/// smallest on: `topk<3>(x, smallest)`. Equal elements stay in their own order. NaN is larger than all numbers. The
 /// gradient of each result goes to the element that stands there.
 /// Rejects: a K that is not from 1 to the extent of the axis; an axis that does not exist; indices.
-template <int... Numbers, an_operand X, class... Surplus>
-constexpr applied<topk_form<"topk", sorted::values, Numbers...>, X, Surplus...> topk(X, Surplus...) {
+template <int... Numbers, an_operand X, class... Option>
+constexpr applied<topk_form<"topk", sorted::values, Numbers...>, X, Option...> topk(X, Option...) {
   return {};
 }
 /// Computes the positions along the axis of the elements that `topk` returns. The results are indices below the extent
 /// of the axis. `topk` and `argtopk` of the same elements run once.
-template <int... Numbers, an_operand X, class... Surplus>
-constexpr applied<topk_form<"argtopk", sorted::positions, Numbers...>, X, Surplus...> argtopk(X, Surplus...) {
+template <int... Numbers, an_operand X, class... Option>
+constexpr applied<topk_form<"argtopk", sorted::positions, Numbers...>, X, Option...> argtopk(X, Option...) {
   return {};
 }
 
 }  // namespace cairn::lang
 
 namespace cairn {
-using lang::argsort, lang::argtopk, lang::descending, lang::sort, lang::topk;
+using lang::argsort, lang::argtopk, lang::descending, lang::smallest, lang::sort, lang::topk;
 }  // namespace cairn

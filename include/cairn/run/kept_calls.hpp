@@ -78,6 +78,11 @@ auto load_program(memory_block& memory, Run run, const Path& path, const Part&..
   memory.check_not_exchanged("before load");
   const kernels::default_float_mode mode;
   constexpr bool loads_all = sizeof...(part) == 0;
+  if constexpr (!loads_all) {
+    // The numbers of the file would become the average, and the program would train on without them.
+    if (const std::string_view exchanged = memory.own_exchanged(); !exchanged.empty())
+      refuse_exchanged(exchanged, "before a part of a file is loaded");
+  }
   std::optional<values_before<Run>> before;
   if (loads_all && memory.is_in_family()) before.emplace(run);
   auto texts = kept_files<Path>::load(run, path, part...);
@@ -85,7 +90,8 @@ auto load_program(memory_block& memory, Run run, const Path& path, const Part&..
     memory.note_all_set(before ? &*before : nullptr);
     memory.own_exchanged() = run.exchanged;
   } else {
-    memory.note_written();
+    const bool has_all = texts.not_in_file.empty() && texts.other_shape.empty() && texts.left_out.empty();
+    memory.note_written(has_all ? parameter_status::written : parameter_status::partly_written);
   }
   return texts;
 }

@@ -217,14 +217,15 @@ class program {
   /// and on the parameter's name. Random operations draw from the same seed: after two calls with the same seed, the
   /// following training steps draw the same numbers. Sets moments and accumulated gradients to zero, also the moments
   /// that other programs with the same memory keep of these parameters. Throws program_error if another program has
-  /// exchanged moments that this program does not have.
+  /// exchanged moments that this program does not have. If a draw throws, because orthogonal matrices need memory, some
+  /// parameters can be drawn and others not. The program then refuses its use as after an exception in `train`.
   void init(seed s) {
     checked_machine();
     memory_.check_not_exchanged("before init");
     note_written();
     const kernels::default_float_mode mode;
+    memory_.set_half_updated(true);
     position() = {{s, 0}, 0};
-    memory_.note_all_set();
     if constexpr (accumulates) zero_grad();
     clear_moments();
     for (int i = 0; i < machine::leaf_count; ++i) {
@@ -233,6 +234,7 @@ class program {
       if (leaf.is_bf16) draw_parameter<parameter_type>(i, s);
       else draw_parameter<real_type>(i, s);
     }
+    memory_.note_all_set();
   }
 
   /// Runs one training step. Returns the loss, or a tuple of all outputs. Scalars are numbers. Other outputs are views
@@ -580,6 +582,7 @@ class program {
   /// is written. If it cannot be written, all of them throw the exception of rank 0. Throws program_error if a program
   /// that shares the memory has exchanged moments that this program does not have.
   /// Before the texts, a `selection` may stand, to save only parameters and states, some of them, or under other names.
+  /// Between two calls of exchange(m), a selection saves the moments m that stand in the place of the parameters.
   template <class Path, class... Texts>
   void save(const Path& path, const Texts&... texts) {
     using problem = decltype(detail::problem_of_saving<Path, Texts...>());
@@ -607,7 +610,8 @@ class program {
   /// that PyTorch wrote. With partly{"encoder"} or a `selection`, reads only parameters and states, some of them, or
   /// under other names, and returns a load_report. Throws file::file_error. If tensors do not fit, throws
   /// mismatch_error, which names all of them. Throws program_error if a program that shares the memory has exchanged
-  /// moments that this program does not have. After an exception nothing has changed.
+  /// moments that this program does not have, and with partly or a selection if any moments are exchanged. After an
+  /// exception nothing has changed.
   template <class Path, class... Part>
   auto load(const Path& path, const Part&... part) {
     using problem = decltype(detail::problem_of_loading<Path, Part...>());

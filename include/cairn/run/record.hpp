@@ -24,18 +24,18 @@ namespace detail {
 
 /// The status of a program's parameters. Predictors and optimizers that share the parameters must know this status.
 /// - `not_known_written`: no parameter is known to have been written.
-/// - `partly_written`: another program wrote parameters, but did not have all parameters of this program.
+/// - `partly_written`: `load` wrote some of the parameters, or another program did that has not all of them.
 /// - `written`: `init`, `set`, `load` or a training step wrote parameters.
-/// - `half_updated`: an exception left a training step while the step updated parameters.
+/// - `half_updated`: an exception left a training step or `init` while it wrote parameters.
 /// - `ownerless`: the program was destroyed or assigned over.
 enum class parameter_status : std::uint8_t { not_known_written, partly_written, written, half_updated, ownerless };
 
 /// Throws program_error if parameters are half updated or have no owner.
 inline void check_status(parameter_status status) {
   if (status == parameter_status::half_updated)
-    refuse(
-        program_error("cairn: an exception left a step of this program, or of a program that shares its memory, while "
-                      "it updated parameters: some are updated, others are not; call init(seed{1}), or load a file"));
+    refuse(program_error(
+        "cairn: an exception left a step or init of this program, or of a program that shares its memory, "
+        "while it wrote parameters: some are written, others are not; call init(seed{1}), or load a file"));
   if (status == parameter_status::ownerless)
     refuse(
         program_error("cairn: the program of this predictor or optimizer, or the program whose memory it shares, was "
@@ -91,7 +91,7 @@ class family_member {
   virtual memory_record& root() const = 0;
   virtual void note_update(bool begins, bool was_half_updated) = 0;
   virtual bool reads_half_updated() const = 0;
-  virtual void note_written() = 0;
+  virtual void note_written(parameter_status to) = 0;
   virtual void note_all_set(const earlier_values* before) = 0;
   virtual memory_record* find_exchange(bool is_own, std::string_view moment) const = 0;
   virtual std::size_t common_bytes(std::span<const std::byte> memory, bool with_arena) const = 0;
@@ -131,22 +131,22 @@ class alignas(memory_alignment) memory_record {
     if (half_updated_ || (is_in_family() && member()->reads_half_updated())) return parameter_status::half_updated;
     return status_.load(std::memory_order_acquire);
   }
-  /// Notes that a training step begins to update parameters, or has updated all of them. If the step of another program
+  /// Notes that a training step or `init` begins to write parameters, or has written all of them. If another program
   /// has left parameters of this program half updated, and they were not set since, `status` says so, too.
   [[gnu::noinline]] void set_half_updated(bool now) {
     const bool before = half_updated_.exchange(now);
     if (is_in_family()) member()->note_update(now, before);
   }
-  /// Notes that the program wrote parameters. A program of the family that has no other parameters counts as written,
-  /// too. A program that has others counts as partly written.
-  [[gnu::noinline]] void note_written() {
-    raise_status(parameter_status::written);
-    if (is_in_family()) member()->note_written();
+  /// Notes that the program wrote parameters, and that its status is `to` or higher. A program of the family that has
+  /// no other parameters gets the same status. A program that has others counts as partly written.
+  [[gnu::noinline]] void note_written(parameter_status to) {
+    raise_status(to);
+    if (is_in_family()) member()->note_written(to);
   }
   /// Notes that the program set all its parameters and states. `before` knows which parameters have kept their values.
   /// If it is null, none has. Other programs may have moments of the other parameters. These moments are set to zero.
   [[gnu::noinline]] void note_all_set(const earlier_values* before) {
-    note_written();
+    note_written(parameter_status::written);
     set_half_updated(false);
     exchanged_ = {};
     if (is_in_family()) member()->note_all_set(before);

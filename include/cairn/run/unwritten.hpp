@@ -1,8 +1,8 @@
 // Finds out whether any parameter of a program was written. A flag is not enough, because views write parameters
 // without the program's knowledge. The memory of parameters therefore starts as -0, which counts as 0 in computations.
 // Any other bits, including those of 0, mean that the number was written. A program does not look at the numbers if
-// `init`, `set` or `load` wrote parameters. There is one known gap: if only views wrote parameters and all numbers are
-// -0, the parameters are taken for unwritten.
+// `init`, `set` or a complete `load` wrote parameters. There is one known gap: if only views or partial loads wrote
+// parameters and all numbers are -0, the parameters are taken for unwritten.
 #pragma once
 
 #include "cairn/base/refuse.hpp"

@@ -134,20 +134,33 @@ void for_each_part(plateau_state& state, auto use) {
   use("rate.cooling", state.cooling);
   use("rate.reductions", state.reductions);
 }
-/// Reads what an on_plateau knew when a run was saved. If the run had another rate, the state stays as it is.
-inline void read_plateau(plateau_state& state, const std::string& path, const file::metadata& texts) {
+/// Reads what an on_plateau knew when a run was saved after `epochs` epochs. If the run had another rate, the state
+/// stays as it is. No count can be larger than `epochs`, because there is one result in each epoch. `most_cooling` is
+/// the largest number of results to come that do not count.
+inline void read_plateau(plateau_state& state, std::int64_t epochs, std::int64_t most_cooling, const std::string& path,
+                         const file::metadata& texts) {
   plateau_state read;
-  bool all = true;
+  std::string missing;
+  int found_count = 0;
   for_each_part(read, [&](const char* name, auto& to) {
     const auto found = texts.find(name);
-    all &= found != texts.end();
-    if (found != texts.end() && !cairn::detail::is_number(found->second, to))
+    if (found == texts.end()) {
+      missing = name;
+      return;
+    }
+    ++found_count;
+    if (!cairn::detail::is_number(found->second, to))
       refuse(
           file::format_error(path, cairn::detail::text_of({"a number as ", name}), file::detail::shown(found->second)));
   });
-  if (read.worse < 0 || read.cooling < 0 || read.reductions < 0)
+  if (found_count == 0) return;
+  if (!missing.empty())
+    refuse(file::format_error(path, cairn::detail::text_of({missing, " next to other numbers of an on_plateau"}),
+                              "nothing"));
+  const auto is_count = [](std::int64_t count, std::int64_t most) { return count >= 0 && count <= most; };
+  if (!is_count(read.worse, epochs) || !is_count(read.reductions, epochs) || !is_count(read.cooling, most_cooling))
     refuse(file::format_error(path, "counts of an on_plateau that can go on", "others"));
-  if (all) state = read;
+  state = read;
 }
 inline std::string text_of_rate(const on_plateau& rate) {
   std::string text = "on_plateau";
@@ -155,6 +168,20 @@ inline std::string text_of_rate(const on_plateau& rate) {
   return text_of({text, rate.is_absolute ? " is_absolute" : ""});
 }
 struct no_validation {};
+
+/// Returns the mistake of giving a loop a function `Go` that does no training step with a batch of `Data`, or sound.
+template <class Data, class Go>
+constexpr auto problem_of_step_function() {
+  using batches = decltype(std::declval<Data&>()(0));
+  using batch = decltype(*std::declval<batches&>().begin());
+  if constexpr (!std::invocable<Go&, double, batch>)
+    return lang::mistake<misuse::no_step_of_loop, lang::top_scope, fact::given<Go>>{};
+  else if constexpr (requires(std::invoke_result_t<Go&, double, batch> loss) { static_cast<double>(loss); })
+    return lang::sound{};
+  else
+    return lang::mistake<misuse::no_step_of_loop, lang::top_scope,
+                         fact::given<std::invoke_result_t<Go&, double, batch>>>{};
+}
 }  // namespace detail
 
 /// Runs a program over epochs.
@@ -219,8 +246,25 @@ class loop {
   /// Throws std::invalid_argument if there is no `validate` and an option says what is done with validations, if an
   /// epoch has no batches, or if a learning rate is negative or not finite. Throws file::write_error if the run cannot
   /// be saved. A resumed run throws file::file_error if its data has changed, unless `accepts_changes` is set.
+  ///
+  /// Rejects: a `go` that does not take a rate and a batch, or that does not return a number.
   template <class Data, class Go, class Validate = detail::no_validation>
   ending operator()(Data data, Go go, Validate validate = {}) {
+    using problem = decltype(detail::problem_of_step_function<Data, Go>());
+    static_assert(lang::report_of<problem>{}.shown);
+    if constexpr (std::same_as<problem, lang::sound>) return run_epochs(data, go, validate);
+    else return ending::done;
+  }
+
+  /// Returns how far the run has come.
+  const loop_state& state() const { return state_; }
+
+ private:
+  using team = detail::team<std::remove_pointer_t<decltype(detail::group_of(std::declval<Program&>()))>>;
+  static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
+
+  template <class Validate>
+  ending run_epochs(auto& data, auto& go, Validate& validate) {
     const typename team::listening now(team_);
     start_ = std::chrono::steady_clock::now();
     save_best();  // the run may have been killed, or the disk may have been full, when the best was due
@@ -236,14 +280,6 @@ class loop {
     }
     return state_.epoch < options_.epochs ? ending::no_better : ending::done;
   }
-
-  /// Returns how far the run has come.
-  const loop_state& state() const { return state_; }
-
- private:
-  using team = detail::team<std::remove_pointer_t<decltype(detail::group_of(std::declval<Program&>()))>>;
-  static constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
   /// Takes the folder. Returns the path of the file from which the run goes on, or an empty text if the run is new.
   std::string take_folder() {
     lock_ = folder_->lock();
@@ -264,7 +300,12 @@ class loop {
   void resume(const std::string& path) {
     saved_ = file::detail::opened(path).metadata;
     state_ = detail::state_in(path, saved_);
-    if (on_plateau* const rate = plateau()) detail::read_plateau(rate->state, path, saved_);
+    if (on_plateau* const rate = plateau()) {
+      // If the on_plateau has changed, the run may have cooled longer than its cooldown is now.
+      const std::int64_t most_cooling =
+          options_.accepts_changes ? std::numeric_limits<std::int64_t>::max() : rate->cooldown;
+      detail::read_plateau(rate->state, state_.epoch, most_cooling, path, saved_);
+    }
     if (team_.rank() == 0 && state_.step != folder_->newest_step())
       refuse(file::format_error(path, "as many steps as its name says", detail::exact(state_.step)));
     if (state_.step > 0) rate_ = options_.rate(state_.step - 1);
@@ -320,7 +361,10 @@ class loop {
     }
     for (const auto& [name, text] : now) facts_.insert_or_assign(name, text);
     check_equal_decisions();
-    if (is_new_) save();
+    if (is_new_) {
+      static_cast<void>(next_rate());  // a rate that is refused leaves no run in the folder
+      save();
+    }
     if (folder_) team_.try_in_first([&] { log_->begin(); });
   }
 
@@ -342,6 +386,12 @@ class loop {
   bool has_no_patience_left() const {
     return options_.patience > 0 && state_.epoch - state_.best_epoch > options_.patience;
   }
+  /// Returns the learning rate of the next training step.
+  double next_rate() const {
+    const double rate = options_.rate(state_.step);
+    cairn::detail::check_settings("loop_options", std::array{setting::not_negative("rate", rate)});
+    return rate;
+  }
   /// Runs one epoch. Returns true if the epoch came to its end, and false if a signal stopped the run before that. A
   /// signal in the epoch's last training step does not count here, because the epoch then ends as any other.
   bool run_epoch(auto& data, auto& go) {
@@ -359,8 +409,7 @@ class loop {
           epoch_plan{state_.epoch, options_.epochs, std::max<std::int64_t>(size - state_.position, 1), options_.batch});
     std::ranges::advance(at, state_.position, batches.end());
     for (; at != batches.end(); ++at) {
-      rate_ = options_.rate(state_.step);
-      cairn::detail::check_settings("loop_options", std::array{setting::not_negative("rate", rate_)});
+      rate_ = next_rate();
       const auto loss = static_cast<double>(go(rate_, *at));
       ++state_.step;
       ++state_.position;

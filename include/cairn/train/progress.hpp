@@ -3,6 +3,7 @@
 
 #include "cairn/base/decimal.hpp"
 #include "cairn/base/setting.hpp"
+#include "cairn/train/sample_mean.hpp"
 
 #include <algorithm>
 #include <array>
@@ -117,7 +118,7 @@ class progress {
   /// second on a terminal and every ten seconds elsewhere.
   void advance(double loss) {
     ++done_;
-    sum_ += loss;
+    loss_.add(loss);
     const double now = World::seconds();
     if (now < next_ && done_ != plan_.steps) return;
     next_ = now + pause();
@@ -130,7 +131,7 @@ class progress {
   }
 
   /// Returns the mean of the losses so far; NaN before the first one.
-  double loss() const { return sum_ / static_cast<double>(done_); }
+  double loss() const { return loss_.value(); }
 
  private:
   /// Returns the seconds between two lines.
@@ -147,7 +148,7 @@ class progress {
   bool drawn_ = false;
   double start_;
   double next_;  ///< the time from which on a line is shown
-  double sum_ = 0;
+  sample_mean loss_;
   std::int64_t done_ = 0;
 };
 

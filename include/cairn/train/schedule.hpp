@@ -163,9 +163,7 @@ struct on_plateau {
   /// Returns the rate, which is the same for all steps between two results.
   double operator()(std::int64_t /* step */) const {
     detail::check_settings("on_plateau", settings());
-    double rate = peak;
-    for (std::int64_t i = 0; i < state.reductions && rate > least; ++i) rate = std::max(rate * factor, least);
-    return rate;
+    return std::max(peak * std::pow(factor, static_cast<double>(state.reductions)), least);
   }
   /// Takes the result of a validation. A result that is not a number is never better.
   void observe(double result) {
@@ -183,7 +181,8 @@ struct on_plateau {
     return {setting::not_negative("peak", peak),
             setting::below_one("factor", factor),
             setting::not_negative("patience", static_cast<double>(patience)),
-            setting::not_negative("threshold", threshold),
+            {"threshold", threshold, threshold >= 0 && (is_absolute ? setting::is_finite(threshold) : threshold < 1),
+             is_absolute ? "0 or more, finite" : "0 or more, below 1 without .is_absolute"},
             setting::not_negative("cooldown", static_cast<double>(cooldown)),
             {"least", least, least >= 0 && least <= peak, "0 to .peak"}};
   }
