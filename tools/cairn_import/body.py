@@ -93,7 +93,7 @@ class Reader:
 
     def random_name(self, base):
         """A name for random numbers: that of the dropout module, or one that the body does not have yet."""
-        self.body.has_names = True
+        self.model.draws_random = self.body.has_names = True
         own = self.body.relative(self.path) if self.path is not None else ''
         base = own or base
         count = self.body.random_names[base] = self.body.random_names.get(base, 0) + 1
@@ -398,7 +398,8 @@ class Reader:
         before = dict(reader.values)
         reader.read_nodes(nodes)
         results = [n for n in nodes if any(user not in inside for user in n.users)]
-        values = leave_body(body, [reader.values[n] for n in results], lambda: self.call_segment(body))
+        pays = self.model.frees_memory(self.graph, nodes, [n for n in outside if n.op != 'get_attr'] + results)
+        values = leave_body(body, [reader.values[n] for n in results], lambda: self.call_segment(body, pays))
         self.values.update(zip(results, values))
         for node in outside:
             if reader.values[node] is not before[node]:
@@ -409,13 +410,12 @@ class Reader:
         names = self.body.segment_names = getattr(self.body, 'segment_names', 0) + 1
         return 'segment' if names == 1 else f'segment_{names}'
 
-    def call_segment(self, body):
+    def call_segment(self, body, pays):
         """The arrays that a call of the segment returns here."""
         self.body.has_names = self.body.has_names or body.has_names
         arguments = [p.origin for p in body.parameters]
-        mark = f'ckpt<{quoted(body.segment)}' + ('' if frees_memory(body) else ', allow_useless') + '>('
-        if 'allow_useless' in mark:
-            self.model.has_useless_segments = True
+        mark = f'ckpt<{quoted(body.segment)}' + ('' if pays else ', allow_useless') + '>('
+        self.model.has_useless_segments = self.model.has_useless_segments or not pays
         only = body.returned[0]
         if len(body.returned) == 1 and only.repeat and only.repeat.arguments == body.parameters and len(arguments) == 1:
             # The segment is one block. It goes inside of the block, so that equal blocks can be joined.
@@ -509,12 +509,6 @@ def is_trained(argument):
     """Returns true if the value can have a gradient: it is neither a constant nor bound by the user."""
     return isinstance(argument, Value) and argument.array.kind == 'real' and not (
         argument.array.name or all(a.name for a in used_by(argument.array)) and used_by(argument.array))
-
-
-def frees_memory(body):
-    """Returns true if a segment surely frees more than it stores. A segment of few operations may store as much as its
-    interior, and cairn rejects such segments unless they are marked."""
-    return True
 
 
 def has_value(argument):

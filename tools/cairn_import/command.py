@@ -105,7 +105,7 @@ def run(options):
         count = f'{len(lines)} problem' + ('s' if len(lines) > 1 else '')
         return '\n'.join([*lines, f'cairn-import: {count}, and nothing is written'])
     programs = Programs(model, root, options)
-    has_training = programs.has_loss and not numbers.is_random(model.original)
+    has_training = programs.has_loss and not numbers.is_random(model)
     files = programs.files(has_training)
     notes = []
     arrays = numbers.arrays(model, list(model.outputs), notes)

@@ -35,13 +35,16 @@ def marked_checkpoint(problems):
     """A stand-in for torch.utils.checkpoint.checkpoint. Outside of an export it calls the function and no more."""
 
     def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, determinism_check='default',
-                   debug=False, context_fn=noop_context_fn, early_stop=True, **kwargs):
+                   debug=False, context_fn=noop_context_fn, early_stop=True, respect_saved_tensors_hooks=None, **kwargs):
         if context_fn is not noop_context_fn:
             problems.add(here(), 'checkpoint with a context_fn has no counterpart: import the model without it, and give '
                                  'the segment a policy in C++, such as save_matmuls')
-        if not torch.compiler.is_exporting():
-            return function(*args, **kwargs)
         given = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        if not torch.compiler.is_exporting():
+            if use_reentrant is not False and torch.is_grad_enabled() and not any(t.requires_grad for t in given):
+                problems.add(here(), 'no argument of this checkpoint needs a gradient, so PyTorch does not train the '
+                                     'parameters in it: pass use_reentrant=False')
+            return function(*args, **kwargs)
         entered = torch.ops.cairn_import.enter(given)
         return pytree.tree_map_only(torch.Tensor, lambda t: torch.ops.cairn_import.leave(t, entered),
                                     function(*args, **kwargs))
@@ -81,6 +84,27 @@ def whole_traces():
             yield
     finally:
         logging.disable(level)
+
+
+STORED = {'linear', 'conv1d', 'conv2d', 'conv_transpose1d', 'conv_transpose2d', 'matmul', 'mm', 'bmm', 'addmm', 'einsum',
+          'scaled_dot_product_attention', 'layer_norm', 'batch_norm', 'group_norm', 'rms_norm', 'softmax'}
+
+
+def bytes_of(node):
+    value = node.meta.get('val')
+    return value.numel() * value.element_size() if isinstance(value, torch.Tensor) and value.is_floating_point() else 0
+
+
+def stored_bytes(graph, nodes):
+    """The bytes of results of products and norms, also in the modules that are called."""
+    out = 0
+    for node in nodes:
+        if node.op == 'call_module':
+            inner = graph.get_submodule(node.target)
+            out += stored_bytes(inner, inner.graph.nodes)
+        elif isinstance(node.target, torch._ops.OpOverload) and node.target.overloadpacket.__name__ in STORED:
+            out += bytes_of(node)
+    return out
 
 
 class WithLoss(torch.nn.Module):
@@ -126,7 +150,7 @@ class Model:
         self.wrapper = WithLoss(module, loss, accepted, self.note_names)
         self.args, self.kwargs = args, kwargs
         self.inputs = []  # the leaves that are bound
-        self.has_useless_segments = False
+        self.has_useless_segments = self.draws_random = False
 
     def note_names(self, names):
         self.output_names = names
@@ -158,6 +182,14 @@ class Model:
 
     def is_segment(self, path):
         return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.segments)
+
+    def frees_memory(self, graph, nodes, ends):
+        """Returns true if a segment surely frees memory: the results of its products and norms, which a backward pass
+        reads, have more bytes than the values at its ends, and it is at most half of the model. cairn rejects a segment
+        that frees nothing, unless it is marked."""
+        inside = stored_bytes(graph, [n for n in nodes if n not in ends])
+        trained = any(self.parameters[self.first_names[path]].requires_grad for path in self.first_names)
+        return trained and inside > sum(map(bytes_of, ends)) and 2 * inside <= self.stored
 
     def constant(self, tensor):
         """A frozen array that is loaded with the weights."""
@@ -220,6 +252,7 @@ class Model:
             graph = self.exported() if self.watched() else None
         if graph is None:
             return None
+        self.stored = stored_bytes(graph, graph.graph.nodes)
         body = Body('', self.original)
         placeholders = graph.graph.find_nodes(op='placeholder')
         names = self.input_names(placeholders)

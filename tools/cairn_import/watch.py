@@ -78,6 +78,8 @@ def check_settings(module, problems, history):
         for attribute, kind in HOOKS.items():
             for key, hook in getattr(part, attribute).items():
                 what = getattr(hook, '__qualname__', None) or type(hook).__qualname__
+                if what.endswith('make_inputs_require_grads'):  # for checkpoints that are reentrant: changes no number
+                    continue
                 problems.add(history.hooks.get(key, '') or place_of_function(hook),
                              f'{named(name)} has {kind} ({what}), which cairn cannot call: write what it does in forward')
         if not part.training and module.training:
@@ -132,7 +134,8 @@ class Watch(TorchFunctionMode):
         self.problems, self.refusals, self.numbers = problems, [], []
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        if function in CALLS and is_called_directly(2):
+        is_idle = function is torch.Tensor.requires_grad_ and args[0].requires_grad
+        if function in CALLS and is_called_directly(2) and not is_idle:
             self.problems.add(here(), CALLS[function])
         elif function in LEAVES and is_called_directly(2):
             self.refusals.append((here(), LEAVES[function]))
