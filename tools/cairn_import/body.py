@@ -21,20 +21,21 @@ class Body:
 
     def __init__(self, path, module, segment=None):
         self.path, self.module, self.segment = path, module, segment
+        self.is_whole = False  # true for a segment that is all that the module computes
         self.parameters, self.returned = [], []
         self.has_names = False  # true if parameters, states or random numbers have names inside
-        self.random_names = {}
+        self.random_names, self.constants = {}, {}
         self.repeats = None  # the number and the function of equal children that make up the body
 
     @property
     def title(self):
         """What stands above the function as a comment."""
-        title = type(self.module).__qualname__
-        return f'The segment "{self.segment}" of {title}' if self.segment else title
+        title = f'{type(self.module).__qualname__} of {type(self.module).__module__}'
+        return f'The checkpoint "{self.segment}" in {title}' if self.segment and not self.is_whole else title
 
     @property
     def name(self):
-        if self.segment:
+        if self.segment and not self.is_whole:
             return self.segment
         name = re.sub(r'(?<=[a-z])Net', 'net', type(self.module).__name__.replace('ReLU', 'Relu').replace('1D', '1d'))
         return re.sub(r'(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])', '_', name).lower()
@@ -90,6 +91,15 @@ class Reader:
             return UNKNOWN
         kind = 'real' if tensor.is_floating_point() else 'truth' if tensor.dtype == torch.bool else 'index'
         return Value(self.array(['unsupported'], tensor.shape, ATOM, kind))
+
+    def constant(self, tensor, hint):
+        """A frozen array that is loaded with the weights. A body has one array for it."""
+        name = self.model.constant_name(tensor, hint)
+        if name not in self.body.constants:
+            out = Array([f'frozen<{quoted("/" + name)}, ', *functions.extents(tensor.shape), '>'], tensor.shape, hint)
+            out.is_leaf = True
+            self.body.constants[name] = out
+        return self.body.constants[name]
 
     def random_name(self, base):
         """A name for random numbers: that of the dropout module, or one that the body does not have yet."""
@@ -204,7 +214,10 @@ class Reader:
         body = reader.body = Body(path, original)
         nodes = reader.graph.graph.find_nodes(op='placeholder')
         inside = [enter_body(body, argument) for argument, _ in zip(arguments, nodes)]
-        return leave_body(body, reader.read(inside), lambda: self.call_array(body, target, path))
+        results = leave_body(body, reader.read(inside), lambda: self.call_array(body, target, path))
+        for inner in [p.body for a in body.returned for p in a.pieces if isinstance(p, Call)]:
+            inner.is_whole = set(used_by(body.returned[0])) == set(body.parameters) and len(body.returned) == 1
+        return results
 
     def call_array(self, body, target, path):
         """The arrays that a call of the body returns here."""
@@ -340,8 +353,12 @@ class Reader:
         kwargs = {k: tensors(self.of(v)) for k, v in node.kwargs.items()}
         if node.target._schema.is_mutable:
             args[0] = args[0].clone()
+        first = next((a for a in arguments.values() if isinstance(a, Constant)), None)
+        keeps = first and node.target.overloadpacket.__name__ in functions.VIEWS | {'to', '_to_copy', 'clone'}
+        hint = first.hint if keeps else self.hint(node)
+
         def constants(t):
-            return Constant(t) if isinstance(t, torch.Tensor) else [constants(u) for u in t] if isinstance(
+            return Constant(t, hint=hint) if isinstance(t, torch.Tensor) else [constants(u) for u in t] if isinstance(
                 t, (tuple, list)) else t
         return constants(node.target(*args, **kwargs))
 
