@@ -284,7 +284,8 @@ class Reader:
         if problem:
             return self.refuse(problem)
         base = name[:-1] if name.endswith('_') and not name.endswith('__') else name
-        if not any(has_value(v) for v in arguments.values()) and torch.Tag.nondeterministic_seeded not in node.target.tags:
+        is_constant = name in LIKE or not any(has_value(v) for v in arguments.values())
+        if is_constant and torch.Tag.nondeterministic_seeded not in node.target.tags:
             out = self.fold(node, arguments)
         elif base in functions.TABLE:
             out = self.by_rule(functions.TABLE[base], node, arguments)
@@ -346,8 +347,12 @@ class Reader:
         return reader.read(arguments)
 
     def fold(self, node, arguments):
-        """Computes what depends on constants alone."""
+        """Computes what depends on constants alone, or on the shape of a value."""
+        dtypes = {'real': torch.float32, 'truth': torch.bool}
+
         def tensors(a):
+            if isinstance(a, Value):
+                return torch.empty(a.shape, dtype=dtypes.get(a.array.kind, torch.int64))
             return a.tensor if isinstance(a, Constant) else [tensors(b) for b in a] if isinstance(a, list) else a
         args = [tensors(self.of(a)) for a in node.args]
         kwargs = {k: tensors(self.of(v)) for k, v in node.kwargs.items()}
@@ -496,6 +501,9 @@ def leave_body(body, results, call):
             made[id(v.array)], v.stored, v.shape) if isinstance(v, Value) else v
     return [left(v) for v in results]
 
+
+# Operations that read nothing but the shape of their argument.
+LIKE = {'zeros_like', 'ones_like', 'full_like', 'empty_like', 'new_zeros', 'new_ones', 'new_full', 'new_empty'}
 
 # What several operations that call functions need, and what to do.
 HIGHER = {

@@ -82,7 +82,7 @@ def model_of(options, problems):
 def weights(model, root):
     """The tensors of the program, by their names there, and the other tensors of the module's state."""
     state = {n: t for n, t in model.original.state_dict().items() if model.first_names.get(n, n) == n}
-    used = {n for n in state if n in model.parameters or n.rpartition('.')[0] in model.norms}
+    used = {n for n in state if n in model.used or n not in model.parameters and n.rpartition('.')[0] in model.norms}
     rest = {n: t for n, t in state.items() if n not in used and not n.endswith('num_batches_tracked')}
     return {n: state[n] for n in used if not n.endswith('num_batches_tracked')} | model.constants, rest
 

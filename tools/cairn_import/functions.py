@@ -9,8 +9,6 @@ from cairn_import.text import ATOM, COMPARISON, PIPE, PRODUCT, SUM, Number, Use,
 from cairn_import.value import Array, Constant, Value, expanded, in_order, plain, require_bound, reshaped
 
 TABLE = {}
-RANDOM = {'rand', 'randn', 'randint', 'rand_like', 'randn_like', 'bernoulli', 'dropout', 'multinomial', 'randperm',
-          'normal', 'uniform', 'native_dropout', 'alpha_dropout', 'feature_dropout', 'rrelu'}
 VIEWS = {'view', 'reshape', 'flatten', 'transpose', 'permute', 'select', 'slice', 'unsqueeze', 'squeeze', 'expand', 't',
          'alias', 'unflatten', 'view_as', 'expand_as', 'narrow', 'unbind', 'chunk', 'split', 'diagonal', 'contiguous',
          'detach', 'as_strided', 'mT'}

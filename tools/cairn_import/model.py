@@ -125,6 +125,18 @@ class WithLoss(torch.nn.Module):
         return tuple(t for _, t in found) + tuple(loss)
 
 
+def reached(graph, results):
+    """The nodes that the results read. Operations that change their arguments count as read."""
+    changes = [n for n in graph.nodes if isinstance(n.target, torch._ops.OpOverload) and n.target._schema.is_mutable]
+    seen, waiting = set(), [*results, *changes]
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            waiting += node.all_input_nodes
+    return seen
+
+
 def unique(names):
     seen, out = {}, []
     for name in names:
@@ -205,7 +217,8 @@ class Model:
         try:
             module = copy.deepcopy(self.original)
         except Exception as error:
-            self.problems.add(place_of_error(error), f'copy.deepcopy cannot copy the model ({first_line(error)})')
+            if not self.problems.found:
+                self.problems.add(place_of_error(error), f'copy.deepcopy cannot copy the model ({first_line(error)})')
             return False
         wrapper = WithLoss(module, self.wrapper.loss, self.wrapper.accepted, lambda names: None)
         self.noted = watch.run(wrapper.train(), self.args, self.kwargs, self.problems)
@@ -228,12 +241,27 @@ class Model:
         except Exception:
             return None
 
+    def note_parameters(self, exported):
+        """Finds the parameters that the program has: those on which the loss depends, or all outputs without a loss."""
+        results = [r for r in exported.graph.output_node().args[0] if isinstance(r, torch.fx.Node)]
+        names = {node: exported.graph_signature.inputs_to_parameters[node.name].removeprefix('model.')
+                 for node in exported.graph.find_nodes(op='placeholder')
+                 if node.name in exported.graph_signature.inputs_to_parameters}
+        read = {self.first_names[name] for node, name in names.items() if node in reached(exported.graph, results)}
+        has_loss = len(results) > len(self.output_names)
+        self.used = {self.first_names[name] for node, name in names.items() if node in reached(
+            exported.graph, results[-1:])} if has_loss else read
+        for name in sorted(read - self.used):
+            self.problems.add('', f'the parameter "{name}" changes an output and not the loss: let the model return only what '
+                                  'the loss needs')
+
     def export(self):
         attributes = [(part, dict(part.__dict__)) for part in self.wrapper.modules()]
         silence = io.StringIO()  # torch.export prints the graph when it fails
         try:
             with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence):
                 exported = torch.export.export(self.wrapper, self.args, self.kwargs, strict=False)
+                self.note_parameters(exported)
                 return torch.export.unflatten(exported)
         finally:
             for part, before in attributes:  # activations that forward assigned to attributes have no numbers

@@ -55,7 +55,7 @@ class Problems:
 
 def is_own(file):
     """Returns true for a file of the user or of a library, and false for PyTorch, Python and the importer."""
-    outside = file.startswith('<') or file.startswith((OWN, TORCH))
+    outside = file.startswith(('<', OWN, TORCH)) or file.endswith('typing_extensions.py')
     return not outside and (not file.startswith(PYTHON) or '-packages' in file)
 
 

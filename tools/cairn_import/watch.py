@@ -89,6 +89,7 @@ def check_settings(module, problems, history):
         if isinstance(part, torch.nn.modules.batchnorm._BatchNorm) and part.track_running_stats and part.momentum is None:
             problems.add('', f'the batch norm "{name}" has momentum=None, an average over all steps, which cairn lacks: '
                              'give it a number, such as momentum=0.1')
+            part.momentum = 0.1  # the export then finds what else is wrong
         if isinstance(part, torch.nn.modules.lazy.LazyModuleMixin) and part.has_uninitialized_params():
             problems.add('', f'{named(name)} has lazy parameters without a shape: call the model once before it is returned')
     others = {}
@@ -241,27 +242,29 @@ def run(wrapper, args, kwargs, problems):
     """Runs a copy of the model twice, from the same numbers. Returns what was noted, or None if the model itself fails."""
     noted, kept, assigned, results = Watch(problems), [], {}, []
     buffers = {name: buffer.clone() for name, buffer in wrapper.named_buffers()}
+
+    def call():
+        given = pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
+        with torch.no_grad():
+            for name, buffer in wrapper.named_buffers():
+                if name in buffers:
+                    buffer.copy_(buffers[name])
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            results.append(wrapper(*given[0], **given[1]))
+
     try:
-        for watched in (False, True):
-            given = pytree.tree_map_only(torch.Tensor, torch.clone, (args, kwargs))
-            with torch.no_grad():
-                for name, buffer in wrapper.named_buffers():
-                    if name in buffers:
-                        buffer.copy_(buffers[name])
-            with contextlib.ExitStack() as stack:
-                stack.enter_context(torch.random.fork_rng(devices=[]))
-                torch.manual_seed(0)
-                if watched:
-                    stack.enter_context(functions_watched(problems, wrapper, kept, assigned))
-                    stack.enter_context(noted)
-                    stack.enter_context(Results(noted.refusals))
-                results.append(wrapper(*given[0], **given[1]))
-        trained = [t.sum() for t in results[-1] if t.requires_grad]
+        call()
+        trained = [t.sum() for t in results[0] if t.requires_grad]
         if trained:
             sum(trained).backward()
     except Exception as error:
         problems.add(place_of_error(error), f'the model itself fails ({first_line(error)}): correct it first')
-        return None
+        return None if not results else noted
+    with contextlib.suppress(Exception), functions_watched(problems, wrapper, kept, assigned), noted, Results(noted.refusals):
+        call()
+    if len(results) < 2:
+        return noted
     norms = [m for m in wrapper.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
     states = {id(buffer) for norm in norms for buffer in norm.buffers(recurse=False)}
     for name, buffer in wrapper.named_buffers():
