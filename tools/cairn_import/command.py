@@ -95,6 +95,7 @@ def save(folder, name, tensors):
 def run(options):
     if options.fit:
         options.fit = re.sub(r'([KMG])iB', r'_\1iB', options.fit)
+    torch.set_num_threads(1)  # several threads wait for each other by spinning, for minutes on a busy machine
     problems, history = Problems(), History()
     with checkpoints_marked(problems):
         with history.taken():
