@@ -51,8 +51,8 @@ def model_of(options, problems):
     if not isinstance(module, torch.nn.Module) or len(made) > 3:
         what = f'{len(made)} values' if len(made) > 3 else f'a {type(module).__name__} as the model'
         problems.add('', f'the function returns {what}: return an nn.Module, example inputs and, if you like, a loss')
-    elif isinstance(module, torch.jit.ScriptModule):
-        problems.add('', 'the model is compiled by torch.jit: return the nn.Module of which it was made')
+    elif any(isinstance(m, torch.jit.ScriptModule) or hasattr(m, '_orig_mod') for m in module.modules()):
+        problems.add('', 'the model, or a module in it, is compiled: return the nn.Module of which it was made')
     elif inputs is None and not options.input:
         problems.add('', 'the function returns no example inputs: return them behind the model, or give --input 32,3,224,224')
     elif loss is not None and not callable(loss):

@@ -907,6 +907,8 @@ def _(r, a):
 def _(r, a):
     weight, index = a.weight, a.indices
     rows, features = weight.shape
+    if a.scale_grad_by_freq:
+        return r.refuse('an embedding with scale_grad_by_freq has no counterpart: leave this setting out')
     if isinstance(index, Constant):
         return constant_rows(r, weight, index.tensor)
     if index.array.kind != 'index':

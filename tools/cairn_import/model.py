@@ -17,7 +17,7 @@ from torch.utils.checkpoint import noop_context_fn
 
 from cairn_import import watch
 from cairn_import.body import Body, Reader
-from cairn_import.problem import explained, first_line, here, is_own, place_of_error
+from cairn_import.problem import explained, first_line, here, place_of_error, user_frames
 from cairn_import.programs import read_by
 from cairn_import.value import Array, Constant, Value, transposed
 
@@ -71,13 +71,13 @@ def checkpoints_marked(problems):
 def whole_traces():
     """Keeps all lines of the user's source in an exported graph, and not those of `forward` alone. Hides the messages of
     torch.export, which come back as problems."""
-    def user_frames(tracer, frames):
-        return traceback.StackSummary.from_list([frame for frame in frames if is_own(frame.filename)])
+    def kept(tracer, frames):
+        return traceback.StackSummary.from_list(user_frames(frames))
 
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:
-        with warnings.catch_warnings(), mock.patch.object(torch.fx.proxy.TracerBase, '_filter_traceback_frames', user_frames):
+        with warnings.catch_warnings(), mock.patch.object(torch.fx.proxy.TracerBase, '_filter_traceback_frames', kept):
             warnings.simplefilter('ignore')
             yield
     finally:
@@ -282,7 +282,12 @@ class Model:
         placeholders = graph.graph.find_nodes(op='placeholder')
         names = self.input_names(placeholders)
         arguments = [self.input(name, node.meta['val']) for name, node in zip(names, placeholders)]
-        results = Reader(self, graph, None, body).read(arguments)
+        try:
+            results = Reader(self, graph, None, body).read(arguments)
+        except Exception as error:
+            if not self.problems.found:
+                self.problems.add('', f'the importer cannot read the graph of this model ({first_line(error)})')
+            return None
         self.check_results(results)
         body.returned = [v.array for v in results if isinstance(v, Value)]
         self.outputs = dict(zip([*self.output_names, 'loss'], results))
@@ -293,6 +298,8 @@ class Model:
         for name, result in zip([*self.output_names, 'loss'], results):
             if isinstance(result, Constant):
                 self.problems.add('', f'the output "{name}" is a constant: leave it out')
+            elif name == 'loss' and isinstance(result, Value) and result.shape:
+                self.problems.add('', f'the loss has shape {tuple(result.shape)}: return one number, such as its mean')
         read = set().union(*[read_by(v.array) for v in results if isinstance(v, Value)])
         for array in self.inputs:
             if array not in read and not self.problems.found:

@@ -12,6 +12,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)(?:, in (?P<function>\S+))?')
 OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
+START = OWN + 'command.py'  # calls the user's function, and runs the model
 TORCH = os.path.dirname(torch.__file__) + os.sep
 PYTHON = sysconfig.get_path('stdlib') + os.sep
 
@@ -69,9 +70,15 @@ def place(node):
 def here():
     """The file and line of the user's source that runs now."""
     frame = sys._getframe(1)
-    while frame and not is_own(frame.f_code.co_filename):
+    while frame and not is_own(frame.f_code.co_filename) and frame.f_code.co_filename != START:
         frame = frame.f_back
-    return f'{frame.f_code.co_filename}:{frame.f_lineno}' if frame else ''
+    return f'{frame.f_code.co_filename}:{frame.f_lineno}' if frame and is_own(frame.f_code.co_filename) else ''
+
+
+def user_frames(frames):
+    """The frames of the user's source, without those from which the importer was called."""
+    begin = max((i for i, frame in enumerate(frames) if frame.filename == START), default=-1) + 1
+    return [frame for frame in frames[begin:] if is_own(frame.filename)]
 
 
 def place_of_error(error):

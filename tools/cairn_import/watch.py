@@ -75,6 +75,9 @@ def named(name):
 def check_settings(module, problems, history):
     """Reports settings of the model that no graph shows. The model keeps its modes."""
     for name, part in module.named_modules():
+        if isinstance(part, torch.nn.modules.lazy.LazyModuleMixin) and part.has_uninitialized_params():
+            problems.add('', f'{named(name)} has lazy parameters without a shape: call the model once before it is returned')
+            continue
         for attribute, kind in HOOKS.items():
             for key, hook in getattr(part, attribute).items():
                 what = getattr(hook, '__qualname__', None) or type(hook).__qualname__
@@ -90,8 +93,6 @@ def check_settings(module, problems, history):
             problems.add('', f'the batch norm "{name}" has momentum=None, an average over all steps, which cairn lacks: '
                              'give it a number, such as momentum=0.1')
             part.momentum = 0.1  # the export then finds what else is wrong
-        if isinstance(part, torch.nn.modules.lazy.LazyModuleMixin) and part.has_uninitialized_params():
-            problems.add('', f'{named(name)} has lazy parameters without a shape: call the model once before it is returned')
     others = {}
     for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
         if tensor.dtype != torch.float32 and (tensor.is_floating_point() or tensor.is_complex() or tensor.is_quantized):
@@ -255,6 +256,9 @@ def run(wrapper, args, kwargs, problems):
 
     try:
         call()
+        if not all(isinstance(t, torch.Tensor) for t in results[0]):
+            problems.add('', f'the loss is a {type(results[0][-1]).__name__}: return a tensor, without item()')
+            return None
         trained = [t.sum() for t in results[0] if t.requires_grad]
         if trained:
             sum(trained).backward()
