@@ -22,7 +22,7 @@ class Body:
         self.path, self.module = path, module
         self.parameters, self.returned = [], []
         self.has_names = False  # true if parameters, states or random numbers have names inside
-        self.random_names = {}
+        self.random_names, self.constants = {}, {}
         self.repeats = None  # the number and the function of equal children that make up the body
 
     @property
@@ -67,6 +67,15 @@ class Reader:
         shapes = [tuple(v.shape) for v in (value if many else [value]) if hasattr(v, 'shape')]
         out = [Value(self.array(['unsupported'], shape)) for shape in shapes]
         return out if many else out[0] if out else None
+
+    def constant(self, tensor, hint):
+        """A frozen array that is loaded with the weights. A body has one array for it."""
+        name = self.model.constant_name(tensor, hint)
+        if name not in self.body.constants:
+            out = Array([f'frozen<{quoted("/" + name)}, ', *functions.extents(tensor.shape), '>'], tensor.shape, hint)
+            out.is_leaf = True
+            self.body.constants[name] = out
+        return self.body.constants[name]
 
     def random_name(self, base):
         """A name for random numbers: that of the dropout module, or one that the body does not have yet."""
@@ -254,8 +263,12 @@ class Reader:
         kwargs = {k: tensors(self.of(v)) for k, v in node.kwargs.items()}
         if node.target._schema.is_mutable:
             args[0] = args[0].clone()
+        first = next((a for a in arguments.values() if isinstance(a, Constant)), None)
+        keeps = first and node.target.overloadpacket.__name__ in functions.VIEWS | {'to', '_to_copy', 'clone'}
+        hint = first.hint if keeps else self.hint(node)
+
         def constants(t):
-            return Constant(t) if isinstance(t, torch.Tensor) else [constants(u) for u in t] if isinstance(
+            return Constant(t, hint=hint) if isinstance(t, torch.Tensor) else [constants(u) for u in t] if isinstance(
                 t, (tuple, list)) else t
         return constants(node.target(*args, **kwargs))
 

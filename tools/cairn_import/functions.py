@@ -51,11 +51,11 @@ def value_of(r, v, kind=None):
     if isinstance(v, (bool, int, float)):
         return Value(Array([literal(v)], (), 'number'), (), ())
     if isinstance(v, Constant):
-        return constant(r, v.tensor)
+        return constant(r, v.tensor, v.hint)
     return r.refuse(f'has an argument that is no tensor: {v!r}')
 
 
-def constant(r, tensor):
+def constant(r, tensor, hint='constant'):
     """A constant tensor as cairn says it: a number, positions, or a frozen array that is loaded with the weights. Axes
     along which all elements are equal are not stored."""
     tensor = tensor.detach()
@@ -71,9 +71,9 @@ def constant(r, tensor):
     if kept.dim() == 0 and kept.dtype.is_floating_point:
         return Value(Array([literal(kept.item())], (), 'number'), places, shape)
     if kept.dtype.is_floating_point:
-        return Value(r.model.constant(kept), places, shape)
+        return Value(r.constant(kept, hint), places, shape)
     if kept.dtype == torch.bool and kept.dim() > 0:
-        array = Array([Use(r.model.constant(kept.float())), ' > 0_c'], kept.shape, 'mask', COMPARISON, 'truth', 2)
+        array = Array([Use(r.constant(kept.float(), hint)), ' > 0_c'], kept.shape, 'mask', COMPARISON, 'truth', 2)
         return Value(array, places, shape)
     if kept.dim() == 1 and torch.equal(kept, torch.arange(len(kept))):
         return Value(Array(['arange<', Number('Extent', len(kept)), '>'], kept.shape, 'positions', ATOM, 'index',
@@ -594,12 +594,22 @@ def reduced(r, x, dims, keepdim, name, extra='', factor=None, kind='real', bound
     if places:
         over_all = len(places) == len(array.extents)
         axes = '' if over_all else f'<{", ".join(map(str, places))}>'
+        if keepdim and not over_all:
+            extra += ', keepdim'
+            shape = [1 if i in places else e for i, e in enumerate(array.extents)]
+            array = r.array([f'{name}{axes}(', Use(array), extra + ')'], shape, ATOM, kind, bound)
+            return times_equal(r, x, dims, Value(array, x.stored, [1 if d in dims else e for d, e in enumerate(x.shape)]), factor)
         shape = [e for i, e in enumerate(array.extents) if i not in places]
         array = r.array([f'{name}{axes}(', Use(array), extra + ')'], shape, ATOM, kind, bound)
     stored = [None if d in dims or s is None else s - sum(p < s for p in places) for d, s in enumerate(x.stored)]
     out = Value(array, stored, [1 if d in dims else e for d, e in enumerate(x.shape)])
     for d in [] if keepdim else reversed(dims):
         out = dropped(out, d)
+    return times_equal(r, x, dims, out, factor)
+
+
+def times_equal(r, x, dims, out, factor):
+    """A sum over axes along which all elements are equal is a product."""
     equal = math.prod(x.shape[d] for d in dims if x.stored[d] is None)
     return scaled(r, out, equal) if factor and equal != 1 else out
 
@@ -1011,7 +1021,7 @@ def mask_of(r, mask, queries, keys):
         if simple and queries == keys and bool((seen == lower).all()):
             return ['nn::causal']
         tensor = mask.tensor if mask.tensor.dtype != torch.bool else torch.zeros(seen.shape).masked_fill(~seen, -math.inf)
-        mask = constant(r, tensor)
+        mask = constant(r, tensor, mask.hint)
     while len(mask.shape) < 4:
         mask = mask.unsqueezed(0)
     first = next((d for d in range(4) if mask.stored[d] is not None), 4)

@@ -9,8 +9,6 @@ from torch.utils import _pytree as pytree
 
 from cairn_import.body import Body, Reader
 from cairn_import.problem import Problems
-from cairn_import.text import quoted
-from cairn_import.functions import extents
 from cairn_import.value import Array, Constant, Value, transposed
 
 # A call of torch.utils.checkpoint leaves no trace in an exported graph, or one that reads like a detach. While the
@@ -122,15 +120,14 @@ class Model:
     def is_segment(self, path):
         return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.segments)
 
-    def constant(self, tensor):
-        """A frozen array that is loaded with the weights."""
+    def constant_name(self, tensor, hint):
+        """The name of an array that is loaded with the weights, and that is no tensor of the module."""
         name = next((n for n, t in self.constants.items() if t.shape == tensor.shape and torch.equal(t, tensor)), None)
         if name is None:
-            name = f'constants.{len(self.constants)}'
+            name = unique([*(n.removeprefix('constants.') for n in self.constants), hint])[-1]
+            name = f'constants.{name}'
             self.constants[name] = tensor.to(torch.float32).contiguous().clone()
-        out = Array([f'frozen<{quoted("/" + name)}, '] + extents(tensor.shape) + ['>'], tensor.shape, 'constant')
-        out.is_leaf = True
-        return out
+        return name
 
     # ------------------------------------------------------------------ the graph
 

@@ -58,8 +58,8 @@ class Value:
 class Constant:
     """A tensor that depends on nothing that is bound or trained."""
 
-    def __init__(self, tensor, path=None):
-        self.tensor, self.path = tensor, path
+    def __init__(self, tensor, path=None, hint=''):
+        self.tensor, self.path, self.hint = tensor, path, hint or (path or 'constant').rpartition('.')[2]
 
     @property
     def shape(self):
@@ -82,12 +82,18 @@ def transposed(array, axes):
     return derived(array, axes, [head, Use(array), ')'], [array.extents[a] for a in axes])
 
 
+def of_any_batch(extents):
+    """The extents of a reshape. The first one, which is mostly that of the batch, is left to the compiler."""
+    if len(extents) > 1 and extents[0] != 1:
+        return ['-1, ', *numbers(extents[1:], 'Extent')]
+    return numbers(extents, 'Extent')
+
+
 def reshaped(array, extents):
     extents, array = tuple(extents), array.reshape_of or array
     if extents == array.extents:
         return array
-    out = derived(array, ('reshape', extents), ['reshape<'] + numbers(extents, 'Extent') + ['>(', Use(array), ')'],
-                  extents)
+    out = derived(array, ('reshape', extents), ['reshape<', *of_any_batch(extents), '>(', Use(array), ')'], extents)
     out.reshape_of = array
     return out
 

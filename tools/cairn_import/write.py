@@ -45,6 +45,8 @@ class Text:
     def name(self, hint):
         hint = re.sub(r'\W', '_', hint) or 'value'
         hint = hint if hint[0].isalpha() else 'value'
+        if hint == 'x' and hint in self.taken:
+            hint = next((other for other in 'yzuv' if other not in self.taken), 'x')
         base, k = hint, 1
         while hint in self.taken:
             k += 1
@@ -309,14 +311,15 @@ class Writer:
     def functions(self):
         out = []
         for template in self.templates:
-            comment = f'/// {type(template.bodies[0].module).__qualname__}'
+            kind = type(template.bodies[0].module)
+            comment = f'/// {kind.__qualname__} of {kind.__module__}'
             head = f'template <{", ".join("int " + n for n in template.parameters)}>\n' if template.parameters else ''
             out.append(f'{comment}\n{head}' + wrapped([f'constexpr auto {template.name} = ', *template.text, ';']))
         return out
 
 
 def wrapped(pieces):
-    """The text with line breaks before `|`, or after commas, where a line would be too long."""
+    """The text with line breaks after operators and commas, where a line would be too long."""
     lines = ''.join(str(p) for p in pieces).split('\n')
     if len(lines) == 3 and len(' '.join(lines)) <= 80:
         lines = [' '.join(lines)]
@@ -337,7 +340,8 @@ def broken(line):
             opens = c in '([{' or c == '<' and line[i - 1:i].isalnum()
             closes = c in ')]}' or c == '>' and line[i - 1:i] != ' '
             depth += (opens - closes) * (2 if c in '<>' else 1)
-            at = i if line.startswith(' | ', i) else i + 1 if c == ',' and line[i + 1:i + 2] == ' ' else None
+            after = c in '|+*,=' and line[i + 1:i + 2] == ' ' and (c == ',' or line[i - 1] == ' ')
+            at = i + 1 if after else None
             if at is not None and i > start + 8 and (best is None or depth <= best[0]):
                 best = (depth, at)
         if best is None:
