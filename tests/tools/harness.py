@@ -379,8 +379,8 @@ class the_importer_s_page(in_a_folder):
         rule.__doc__ = "`x | f`\nThe second line."
         self.tables = {"add": rule, "plus": rule}, {import_kept.Stub("torch.nn.LSTM"): rule}
         fence = "```"
-        begun = f"{fence}python\nmodel = 1\n{fence}\n{fence}cpp\nint model;\n{fence}\n{import_kept.marker}"
-        self.page = import_kept.written(begun, *self.tables)
+        begun = f"{fence}python\n{fence}\n{fence}cpp\n{fence}\n{import_kept.marker}"
+        self.page = import_kept.written(begun, self.folder, *self.tables)
 
     def faults(self, page):
         return "\n".join(import_kept.page_faults(page, self.folder, *self.tables))

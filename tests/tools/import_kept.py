@@ -5,7 +5,7 @@ Each folder of tests/kept/import has a model, my_model.py, and what the importer
 programs of an export. It runs check.cpp, which compares cairn's numbers with PyTorch's, and which must fail if a number
 of PyTorch changes. The page shows the first model with its model.hpp, and lists what the tables of the importer have.
 keep     Imports the models again. This needs the peers, and replaces what the importer wrote.
-write    Writes the lists at the end of the page.
+write    Writes the model and the lists on the page.
 """
 
 import re
@@ -19,7 +19,6 @@ from pathlib import Path
 from unittest.mock import patch
 
 from compilers import compile_file, compilers, report, top
-from readme import blocks
 
 kept = top / "tests/kept/import"
 page = top / "docs/from-pytorch-model.md"
@@ -122,8 +121,12 @@ def rows(table):
         yield f"| {', '.join(f'`{name}`' for name in known)} | {said} |\n"
 
 
-def written(text, operations, modules):
-    """Returns the page that should be in place of `text`."""
+def written(text, example, operations, modules):
+    """Returns the page that should be in place of `text`. `example` is the folder of the export that the page shows."""
+    for language, name in (("python", "my_model.py"), ("cpp", "model.hpp")):
+        shown = f"```{language}\n{(example / name).read_text()}```\n"
+        text = re.sub(rf"^```{language}\n.*?^```\n", lambda _: shown, text, count=1, flags=re.MULTILINE | re.DOTALL)
+
     def listed(head, table):
         return f"\n| {head} | in cairn |\n|---|---|\n" + "".join(rows(table))
 
@@ -134,20 +137,18 @@ def written(text, operations, modules):
 
 
 def page_faults(text, example, operations, modules):
-    """Yields what is wrong with the page. `example` is the folder of the export that it shows."""
-    for language, name in (("python", "my_model.py"), ("cpp", "model.hpp")):
-        yield from difference(blocks(text, language)[0], (example / name).read_text())
+    """Yields what is wrong with the page."""
     yield from (f"no docstring: {row}" for table in (operations, modules) for row in rows(table) if row.endswith("|  |\n"))
-    yield from difference(text, written(text, operations, modules))
+    yield from difference(text, written(text, example, operations, modules))
 
 
 def main(*arguments):
     if arguments == ("keep",):
         return keep()
     if arguments == ("write",):
-        return page.write_text(written(page.read_text(), *tables()))
-    stale = "\n".join(page_faults(page.read_text(), kept / "digits", *tables()))
-    report(chain([("docs/from-pytorch-model.md", stale)], *(export_faults(each, compilers[-1]) for each in exports())))
+        return page.write_text(written(page.read_text(), kept / "digits", *tables()))
+    found = "\n".join(page_faults(page.read_text(), kept / "digits", *tables()))
+    report(chain([("docs/from-pytorch-model.md", found)], *(export_faults(each, compilers[-1]) for each in exports())))
 
 
 if __name__ == "__main__":

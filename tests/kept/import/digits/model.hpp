@@ -8,19 +8,19 @@ namespace digits {
 
 using namespace cairn;
 
-/// Residual
+/// Residual of my_model
 constexpr auto residual = layer([](auto x) {
-  const auto y = x | nn::conv2d_without_bias<"conv1", 8, 3, nn::window{.padding = 1}> | nn::batch_norm<"bn1">
-      | nn::relu | nn::conv2d<"conv2", 8, 3, nn::window{.padding = 1}>;
+  const auto y = x | nn::conv2d_without_bias<"conv1", 8, 3, nn::window{.padding = 1}> |
+      nn::batch_norm<"bn1"> | nn::relu | nn::conv2d<"conv2", 8, 3, nn::window{.padding = 1}>;
   return relu(x + y);
 });
 
-/// Digits
+/// Digits of my_model
 constexpr auto digits = layer([](auto x) {
-  const auto blocks = x
-      | block<"stem">(nn::conv2d<"0", 8, 3, nn::window{.padding = 1}> | nn::relu | nn::max_pool2d<2>)
-      | repeat<2, "blocks">([](auto) { return residual; });
-  return reshape<4, 200>(transpose<0, 3, 1, 2>(blocks)) | nn::linear<"head", 10>;
+  const auto blocks = x |
+      block<"stem">(nn::conv2d<"0", 8, 3, nn::window{.padding = 1}> | nn::relu | nn::max_pool2d<2>) |
+      repeat<2, "blocks">([](auto) { return residual; });
+  return reshape<-1, 200>(transpose<0, 3, 1, 2>(blocks)) | nn::linear<"head", 10>;
 });
 
 constexpr auto images = input<"images", 4, 1, 10, 10>;
