@@ -399,6 +399,12 @@ class the_importer_s_page(in_a_folder):
         self.tables[0]["minus"] = lambda r, a: None
         self.assertIn("no docstring: | `minus` |", self.faults(self.page))
 
+    def test_a_rule_with_a_name_that_cairn_lacks(self):
+        for said, name in (("`nn::nonsense`", "nn::nonsense"), ("`nonsense<2>(x)`, `relu(x)`", "nonsense")):
+            self.tables[0]["add"].__doc__ = said
+            self.assertIn(f"{name} is not in docs/operations.md", self.faults(self.page))
+            self.assertNotIn("relu is not", self.faults(self.page))
+
 
 class readme_finds(in_a_folder):
     good = """A [page](case.cpp).

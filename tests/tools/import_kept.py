@@ -1,11 +1,11 @@
 #!/usr/bin/env -S python3 -B
-"""Checks the kept exports of tools/cairn-import, and the page docs/from-pytorch-model.md: import_kept.py [keep | write]
+"""Checks the kept exports of tools/cairn-import, and the page docs/from-pytorch-model.md: import_kept.py [write]
 
 Each folder of tests/kept/import has a model, my_model.py, and what the importer wrote for it. The script compiles both
 programs of an export. It runs check.cpp, which compares cairn's numbers with PyTorch's, and which must fail if a number
 of PyTorch changes. The page shows the first model with its model.hpp, and lists what the tables of the importer have.
-keep     Imports the models again. This needs the peers, and replaces what the importer wrote.
-write    Writes the model and the lists on the page.
+`import_kept.py write` writes the model and the lists on the page. `./dev test import keep` imports the models again and
+replaces what the importer wrote. This needs the peers.
 """
 
 import re
@@ -43,6 +43,7 @@ def imported(export, folder):
 
 
 def keep():
+    """Imports the models of the kept exports again, and writes the page."""
     for export in exports():
         for path in export.iterdir():
             if path.name != "my_model.py":
@@ -50,6 +51,7 @@ def keep():
         error = imported(export, export)
         if error:
             sys.exit(error)
+    subprocess.run([__file__, "write"], check=True)  # a process in which the importer is not loaded
 
 
 def stale(export, folder):
@@ -138,13 +140,17 @@ def written(text, example, operations, modules):
 
 def page_faults(text, example, operations, modules):
     """Yields what is wrong with the page."""
-    yield from (f"no docstring: {row}" for table in (operations, modules) for row in rows(table) if row.endswith("|  |\n"))
+    known = (top / "docs/operations.md").read_text()
+    for row in chain(rows(operations), rows(modules)):
+        if row.endswith("|  |\n"):
+            yield f"no docstring: {row}"
+        in_cairn = row.split(" | ", 1)[1]
+        names = {*re.findall(r"nn::\w+", in_cairn), *re.findall(r"(?<![\w:])[a-z]\w+(?=[<(])", in_cairn)}
+        yield from (f"{name} is not in docs/operations.md: {row}" for name in names if not re.search(rf"\b{name}\b", known))
     yield from difference(text, written(text, example, operations, modules))
 
 
 def main(*arguments):
-    if arguments == ("keep",):
-        return keep()
     if arguments == ("write",):
         return page.write_text(written(page.read_text(), kept / "digits", *tables()))
     found = "\n".join(page_faults(page.read_text(), kept / "digits", *tables()))

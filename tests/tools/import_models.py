@@ -1,12 +1,13 @@
 #!/usr/bin/env -S python3 -B
 """Brings models of PyTorch's packages to cairn, unedited, and back:
-import_models.py [model...]
+import_models.py [keep | model...]
 
 ./dev test import runs the script, with the peers. Each model of tests/import/models.py is imported, its check.cpp is
 compiled and run, and its train.cpp is compiled. The parameters that cairn trained are loaded in PyTorch with
 strict=True, by the function of docs/from-pytorch-model.md, and both must then compute the same outputs. The script prints
 a table, and notes each model that fails. Without names it also imports the models of tests/kept/import again, whose
 files of text must be those that are kept.
+keep     Writes what the importer makes of the models of tests/kept/import, and the page.
 """
 
 import re
@@ -122,6 +123,8 @@ def bring(name):
 
 
 def main(names):
+    if names == ["keep"]:
+        return import_kept.keep()
     kept = [] if names else import_kept.exports()
     names = names or [function.__name__ for function in models.PACKAGES]
     print(f"{'model':14} {'lines':>6} {'import s':>8} {'check s':>8} {'train s':>8} {'MB':>7} {'outputs':>9} "
