@@ -63,6 +63,7 @@ def save(folder, name, tensors):
 def run(options):
     if options.fit:
         options.fit = re.sub(r'([KMG])iB', r'_\1iB', options.fit)
+    torch.set_num_threads(1)  # several threads wait for each other by spinning, for minutes on a busy machine
     with checkpoints_marked():
         model = model_of(options)
         root = model.read()

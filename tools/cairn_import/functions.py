@@ -112,9 +112,20 @@ def elementwise(r, operands, pieces, strength=ATOM, kind='real'):
 
 def infix(symbol, strength, kind='real'):
     def apply(r, *operands):
+        operands = [value_of(r, v) for v in operands]
+        if kind == 'real' and not any(v.array.kind == 'real' and v.array.hint != 'number' for v in operands):
+            return r.refuse('computes with whole numbers or truth values: bind what it computes, or compute it in real numbers')
+        operands = [as_real(r, v) for v in operands]
         return elementwise(r, operands, lambda x, y: [Use(x, f'left {strength}'), f' {symbol} ',
                                                       Use(y, f'right {strength}')], strength, kind)
     return apply
+
+
+def as_real(r, v):
+    """Whole numbers and truth values as real numbers, as PyTorch converts them where they meet real numbers."""
+    if v.array.kind not in ('index', 'truth'):
+        return v
+    return elementwise(r, [v], lambda x: ['as_real(', Use(x), ')'])
 
 
 plus, minus, times, over = infix('+', SUM), infix('-', SUM), infix('*', PRODUCT), infix('/', PRODUCT)
@@ -304,7 +315,7 @@ def _(r, a):
             return r.refuse(f'computes in {wanted}, which a program of cairn chooses with mixed<bf16>')
         if a.self.array.kind == 'real':
             return a.self
-        return elementwise(r, [a.self], lambda x: ['as_real(', Use(x), ')'])
+        return as_real(r, a.self)
     return a.self if a.self.array.kind != 'real' else r.refuse(f'converts real numbers to {wanted}')
 
 
