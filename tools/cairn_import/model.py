@@ -9,6 +9,7 @@ from torch.utils import _pytree as pytree
 
 from cairn_import.body import Body, Reader
 from cairn_import.problem import Problems
+from cairn_import.text import RESERVED
 from cairn_import.value import Array, Constant, Value, transposed
 
 # A call of torch.utils.checkpoint leaves no trace in an exported graph, or one that reads like a detach. While the
@@ -118,7 +119,9 @@ class Model:
         return name
 
     def is_segment(self, path):
-        return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.segments)
+        names = path.split('.')
+        return any(len(names) == len(parts) and all(map(fnmatch.fnmatchcase, names, parts))
+                   for parts in (pattern.split('.') for pattern in self.segments))
 
     def constant_name(self, tensor, hint):
         """The name of an array that is loaded with the weights, and that is no tensor of the module."""
@@ -154,7 +157,8 @@ class Model:
             return example
         kind = 'real' if example.is_floating_point() else 'truth' if example.dtype == torch.bool else 'index'
         array = Array([], example.shape, name, kind=kind, bound=2 if kind == 'truth' else None)
-        array.is_leaf, array.name = True, name
+        array.is_leaf, array.bound_name = True, name
+        array.name = f'{name}_' if name in RESERVED else name
         self.inputs.append(array)
         value = Value(array)
         rank = len(array.extents)
