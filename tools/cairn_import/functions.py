@@ -438,6 +438,9 @@ def shaped(r, x, shape):
         else:
             parts.append((places[0], others))
     if None in parts:
+        channels_last = x.order == (0, *range(2, len(x.shape)), 1)
+        if channels_last and len(shape) == 2 and shape[0] == x.shape[0]:
+            return Value(r.array([Use(x.array, 'pipe'), ' | nn::flatten'], shape, PIPE))
         array = reshaped(plain(x), shape)
         return Value(array)
     stored = sorted([p for p in parts if p[0] is not None], key=lambda p: p[0])

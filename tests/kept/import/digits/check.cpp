@@ -39,7 +39,7 @@ void compare(const std::string& name, const auto& array, double tolerance, doubl
 
 int main() {
   const auto images = data::read_npy<float>("numbers/images.npy").values;
-  const auto labels = data::read_npy<std::int32_t>("numbers/labels.npy").values;
+  const auto labels_ = data::read_npy<std::int32_t>("numbers/labels.npy").values;
   predictor<digits::output> predict_output{"weights.safetensors"};
   compare("output", predict_output(bind<"images">(images)), 1e-5);
 
@@ -48,7 +48,7 @@ int main() {
   program<digits::loss, real<double>> step;
   static_cast<void>(step.load("weights.safetensors"));
   const std::vector<double> images_in_double(images.begin(), images.end());
-  static_cast<void>(step.value_and_grad(bind<"images">(images_in_double), bind<"labels">(labels)));
+  static_cast<void>(step.value_and_grad(bind<"images">(images_in_double), bind<"labels">(labels_)));
   double most = 0;
   step.for_each_gradient([&](std::string_view, auto gradient) { most = std::max(most, largest(gradient)); });
   step.for_each_gradient([&](std::string_view name, auto gradient) {
@@ -57,7 +57,7 @@ int main() {
   const auto compare_steps = [&](const std::string& name, auto optimizer) {
     std::vector<double> losses(data::read_npy<double>("numbers/" + name + ".npy").values.size());
     for (double& loss : losses) {
-      loss = step.value_and_grad(bind<"images">(images_in_double), bind<"labels">(labels));
+      loss = step.value_and_grad(bind<"images">(images_in_double), bind<"labels">(labels_));
       optimizer.update();
     }
     compare(name, losses, 1e-4);

@@ -16,18 +16,15 @@ constexpr auto residual = layer([](auto x) {
 });
 
 /// Digits of my_model
-constexpr auto digits = layer([](auto x) {
-  const auto blocks = x |
-      block<"stem">(nn::conv2d<"0", 8, 3, nn::window{.padding = 1}> | nn::relu | nn::max_pool2d<2>) |
-      repeat<2, "blocks">([](auto) { return residual; });
-  return reshape<-1, 200>(transpose<0, 3, 1, 2>(blocks)) | nn::linear<"head", 10>;
-});
+constexpr auto digits =
+    block<"stem">(nn::conv2d<"0", 8, 3, nn::window{.padding = 1}> | nn::relu | nn::max_pool2d<2>) |
+    repeat<2, "blocks">([](auto) { return residual; }) | nn::flatten | nn::linear<"head", 10>;
 
 constexpr auto images = input<"images", 4, 1, 10, 10>;
-constexpr auto labels = indices<"labels", 10, 4>;
+constexpr auto labels_ = indices<"labels", 10, 4>;
 
 constexpr auto output = transpose<0, 2, 3, 1>(images) | digits;
-constexpr auto loss = cross_entropy(output, labels);
+constexpr auto loss = cross_entropy(output, labels_);
 
 using train_step = program<loss>;
 
