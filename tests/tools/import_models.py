@@ -1,10 +1,13 @@
 #!/usr/bin/env -S python3 -B
 """Brings models of PyTorch's packages to cairn, unedited, and back:
-import_models.py [model...]
+import_models.py [keep | model...]
 
 ./dev test import runs the script, with the peers. Each model of tests/import/models.py is imported, its check.cpp is
 compiled and run, and its train.cpp is compiled. The parameters that cairn trained are loaded in PyTorch with
-strict=True, and both must then compute the same outputs. The script prints a table, and notes each model that fails.
+strict=True, by the function of docs/from-pytorch-model.md, and both must then compute the same outputs. The script prints
+a table, and notes each model that fails. Without names it also imports the models of tests/kept/import again, whose
+files of text must be those that are kept.
+keep     Writes what the importer makes of the models of tests/kept/import, and the page.
 """
 
 import re
@@ -17,10 +20,11 @@ from pathlib import Path
 top = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(top / "tools"), str(top / "tests/import")]
 
+import import_kept  # noqa: E402
 import models  # noqa: E402
 import numpy  # noqa: E402
 import torch  # noqa: E402
-from safetensors.torch import load_file  # noqa: E402
+from readme import blocks  # noqa: E402
 
 out = top / "build/import"
 flags = ["-std=c++20", "-O3", "-march=native", "-Wall", "-Wextra", "-Wconversion", "-Werror", f"-I{top}/include", "-I."]
@@ -67,10 +71,9 @@ def goes_back(name, folder):
     """Loads the parameters that cairn trained into a new module, and compares the outputs of both. Returns the largest
     deviation, relative to the largest output."""
     module = getattr(models, name)()[0]
-    state = load_file(folder / "trained.safetensors")
-    state = {key: tensor for key, tensor in state.items() if not key.startswith("constants.")}
-    rest = folder / "rest.safetensors"
-    module.load_state_dict(state | (load_file(rest) if rest.exists() else {}), strict=True)
+    shown = {}
+    exec(blocks(import_kept.page.read_text(), "python")[1], shown)
+    shown["load_trained"](module, folder)
     check = (folder / "check.cpp").read_text()
     space, output = re.search(r"predictor<(\w+)::(\w+)>", check).groups()
     bound = re.search(r"predict_\w+\((bind.*?)\), 1e-5\);", check)[1]
@@ -120,6 +123,10 @@ def bring(name):
 
 
 def main(names):
+    if names == ["keep"]:
+        return import_kept.keep()
+    kept = [] if names else import_kept.exports()
+    names = names or [function.__name__ for function in models.PACKAGES]
     print(f"{'model':14} {'lines':>6} {'import s':>8} {'check s':>8} {'train s':>8} {'MB':>7} {'outputs':>9} "
           f"{'gradients':>9} {'losses':>9} {'back':>9}", flush=True)
     failed = 0
@@ -132,9 +139,13 @@ def main(names):
     for function, package in models.PACKAGES.items():
         if function.__name__ in names:
             print(f"{function.__name__}: {package} {metadata.version(package)}")
-    print(f"{len(names) - failed} passed, {failed} failed")
+    for export in kept:
+        difference = import_kept.stale(export, out / f"kept_{export.name}")
+        failed += bool(difference)
+        print("FAIL" if difference else "ok  ", export.relative_to(top), difference, flush=True)
+    print(f"{len(names) + len(kept) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:] or [function.__name__ for function in models.PACKAGES]))
+    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,6 @@
 """What each operation of PyTorch becomes. `TABLE` has a rule for each name of an ATen operation. A rule gets the reader
-of the graph and the arguments by the names of the operation's schema, and returns a value."""
+of the graph and the arguments by the names of the operation's schema, and returns a value. The first line of its
+docstring says what becomes of the operation, for docs/from-pytorch-model.md."""
 
 import math
 
@@ -134,26 +135,31 @@ def scaled(r, v, factor):
 
 @rule('add')
 def _(r, a):
+    """`x + y`"""
     return plus(r, a.self, scaled(r, a.other, a.alpha))
 
 
 @rule('sub', 'subtract')
 def _(r, a):
+    """`x - y`"""
     return minus(r, a.self, scaled(r, a.other, a.alpha))
 
 
 @rule('rsub')
 def _(r, a):
+    """`y - x`"""
     return minus(r, a.other, scaled(r, a.self, a.alpha))
 
 
 @rule('mul', 'multiply')
 def _(r, a):
+    """`x * y`"""
     return times(r, a.self, a.other)
 
 
 @rule('div', 'divide', 'true_divide')
 def _(r, a):
+    """`x / y`; by a power of 2 `x * 0.125_c`"""
     if getattr(a, 'rounding_mode', None) is not None:
         return r.refuse(f'div with rounding_mode={a.rounding_mode!r} has no counterpart')
     if isinstance(a.other, (int, float)) and math.frexp(a.other)[0] == 0.5:
@@ -163,10 +169,12 @@ def _(r, a):
 
 for torch_name, symbol in {'lt': '<', 'le': '<=', 'gt': '>', 'ge': '>=', 'eq': '==', 'ne': '!='}.items():
     TABLE[torch_name] = (lambda apply: lambda r, a: apply(r, a.self, a.other))(infix(symbol, COMPARISON, 'truth'))
+    TABLE[torch_name].__doc__ = f'`x {symbol} y`'
 
 
 @rule('neg')
 def _(r, a):
+    """`-x`"""
     return elementwise(r, [a.self], lambda x: ['-', Use(x, f'right {PRODUCT}')], PRODUCT)
 
 
@@ -178,6 +186,7 @@ def unary(torch_name, name, layer=True):
         if layer:
             out.array.call, out.array.stage = name, [f'nn::{name}']
         return out
+    apply.__doc__ = f'`{name}(x)`'
     TABLE[torch_name] = apply
 
 
@@ -195,16 +204,19 @@ def as_layer(r, x, name, stage=None):
 
 @rule('gelu')
 def _(r, a):
+    """`gelu(x)`, `gelu_tanh(x)`"""
     return as_layer(r, a.self, 'gelu_tanh' if a.approximate == 'tanh' else 'gelu')
 
 
 @rule('leaky_relu')
 def _(r, a):
+    """`leaky_relu<0.01>(x)`"""
     return as_layer(r, a.self, f'leaky_relu<{a.negative_slope!r}>')
 
 
 @rule('elu')
 def _(r, a):
+    """`elu<1.0>(x)`"""
     if a.scale != 1 or a.input_scale != 1:
         return r.refuse('elu with a scale (selu, celu) has no counterpart')
     return as_layer(r, a.self, f'elu<{float(a.alpha)!r}>')
@@ -212,6 +224,7 @@ def _(r, a):
 
 @rule('softplus')
 def _(r, a):
+    """`softplus(x)`"""
     if a.beta != 1:
         return r.refuse(f'softplus with beta={a.beta} has no counterpart')
     return as_layer(r, a.self, 'softplus')
@@ -219,11 +232,13 @@ def _(r, a):
 
 @rule('relu6')
 def _(r, a):
+    """`clamp(x, 0_c, 6_c)`"""
     return elementwise(r, [a.self], lambda x: ['clamp(', Use(x), ', 0_c, 6_c)'])
 
 
 @rule('hardtanh', 'clamp')
 def _(r, a):
+    """`clamp(x, low, high)`; with one bound `maximum(x, low)`, `minimum(x, high)`"""
     low, high = (a.min_val, a.max_val) if hasattr(a, 'min_val') else (a.min, a.max)
     if low is None or high is None:
         name, bound = ('maximum', low) if high is None else ('minimum', high)
@@ -233,17 +248,20 @@ def _(r, a):
 
 @rule('clamp_min')
 def _(r, a):
+    """`maximum(x, low)`"""
     return elementwise(r, [a.self, a.min], lambda x, y: ['maximum(', Use(x), ', ', Use(y), ')'])
 
 
 @rule('maximum', 'minimum')
 def _(r, a):
+    """`maximum(x, y)`, `minimum(x, y)`"""
     name = a.node.target.overloadpacket.__name__
     return elementwise(r, [a.self, a.other], lambda x, y: [f'{name}(', Use(x), ', ', Use(y), ')'])
 
 
 @rule('pow')
 def _(r, a):
+    """`square(x)`, `sqrt(x)`, `pow(x, 3_c)`"""
     if not isinstance(a.exponent, (int, float)):
         return r.refuse('pow takes a constant exponent')
     if a.exponent in (1, 2, 0.5):
@@ -254,17 +272,20 @@ def _(r, a):
 
 @rule('reciprocal')
 def _(r, a):
+    """`1_c / x`"""
     return over(r, 1, a.self)
 
 
 @rule('where')
 def _(r, a):
+    """`where(condition, x, y)`"""
     return elementwise(r, [a.condition, a.self, a.other],
                        lambda c, x, y: ['where(', Use(c), ', ', Use(x), ', ', Use(y), ')'])
 
 
 @rule('masked_fill')
 def _(r, a):
+    """`masked_fill(x, mask, value)`"""
     return elementwise(r, [a.self, a.mask, a.value],
                        lambda x, c, y: ['masked_fill(', Use(x), ', ', Use(c), ', ', Use(y), ')'])
 
@@ -273,16 +294,19 @@ def _(r, a):
 
 @rule('alias', 'contiguous', 'clone', 'lift_fresh_copy', 'lift_fresh', 'detach_copy', 'alias_copy')
 def _(r, a):
+    """the argument"""
     return a.self
 
 
 @rule('_assert_tensor_metadata', '_assert_async', 'sym_constrain_range_for_size')
 def _(r, a):
+    """nothing"""
     return None
 
 
 @rule('to', '_to_copy', 'type_as', 'float', 'double')
 def _(r, a):
+    """the argument; of indices and comparisons `as_real(x)`"""
     wanted = a.node.meta['val'].dtype
     if wanted.is_floating_point:
         if wanted not in (torch.float32, torch.float64):
@@ -295,6 +319,7 @@ def _(r, a):
 
 @rule('detach')
 def _(r, a):
+    """`detach(x)`"""
     return Value(r.array(['detach(', Use(a.self.array), ')'], a.self.array.extents), a.self.stored, a.self.shape)
 
 
@@ -302,11 +327,13 @@ def _(r, a):
 
 @rule('permute')
 def _(r, a):
+    """the argument; `transpose` where an operation needs the order"""
     return a.self.permuted([d % len(a.dims) for d in a.dims])
 
 
 @rule('transpose', 'swapaxes')
 def _(r, a):
+    """the argument; `transpose` where an operation needs the order"""
     axes = list(range(len(a.self.shape)))
     i, j = (a.dim0, a.dim1) if hasattr(a, 'dim0') else (a.axis0, a.axis1)
     axes[i], axes[j] = axes[j], axes[i]
@@ -315,16 +342,19 @@ def _(r, a):
 
 @rule('t', 'numpy_T')
 def _(r, a):
+    """the argument; `transpose` where an operation needs the order"""
     return a.self.permuted(reversed(range(len(a.self.shape))))
 
 
 @rule('unsqueeze')
 def _(r, a):
+    """the argument; `reshape` where an operation needs the axis"""
     return a.self.unsqueezed(a.dim)
 
 
 @rule('squeeze')
 def _(r, a):
+    """the argument; `reshape` where an operation needs the shape"""
     x, rank = a.self, len(a.self.shape)
     dims = getattr(a, 'dim', None)
     dims = range(rank) if dims is None else [dims] if isinstance(dims, int) else dims
@@ -334,6 +364,7 @@ def _(r, a):
 
 @rule('expand')
 def _(r, a):
+    """the argument; `expand` where an operation needs the shape"""
     x, size = a.self, list(a.size)
     while len(x.shape) < len(size):
         x = x.unsqueezed(0)
@@ -348,17 +379,20 @@ def _(r, a):
 
 @rule('expand_as')
 def _(r, a):
+    """the argument; `expand` where an operation needs the shape"""
     return TABLE['expand'](r, type(a)(self=a.self, size=a.other.shape))
 
 
 @rule('broadcast_tensors')
 def _(r, a):
+    """the arguments; `expand` where an operation needs the shape"""
     shape = a.node.meta['val'][0].shape
     return [TABLE['expand'](r, type(a)(self=value_of(r, v), size=shape)) for v in a.tensors]
 
 
 @rule('view', 'reshape', '_unsafe_view', 'view_as', 'reshape_as', 'flatten', 'unflatten')
 def _(r, a):
+    """`reshape<2, 3>(x)`"""
     return shaped(r, a.self, a.node.meta['val'].shape)
 
 
@@ -402,6 +436,9 @@ def shaped(r, x, shape):
         else:
             parts.append((places[0], others))
     if None in parts:
+        channels_last = x.order == (0, *range(2, len(x.shape)), 1)
+        if channels_last and len(shape) == 2 and shape[0] == x.shape[0]:
+            return Value(r.array([Use(x.array, 'pipe'), ' | nn::flatten'], shape, PIPE))
         array = reshaped(plain(x), shape)
         return Value(array)
     stored = sorted([p for p in parts if p[0] is not None], key=lambda p: p[0])
@@ -443,6 +480,7 @@ def dropped(x, dim):
 
 @rule('slice')
 def _(r, a):
+    """`slice<Axis, Begin, End>(x)`, with step 1"""
     if a.step != 1:
         return r.refuse(f'a slice with step {a.step} has no counterpart')
     return sliced(r, a.self, a.dim, a.start, a.end)
@@ -450,11 +488,13 @@ def _(r, a):
 
 @rule('narrow')
 def _(r, a):
+    """`slice<Axis, Begin, End>(x)`"""
     return sliced(r, a.self, a.dim, a.start, a.start + a.length)
 
 
 @rule('select')
 def _(r, a):
+    """`slice<Axis, Begin, End>(x)` and `reshape`"""
     dim = a.dim % len(a.self.shape)
     if a.self.stored[dim] is None:
         return dropped(a.self, dim)
@@ -479,17 +519,20 @@ def parts(r, x, dim, lengths):
 
 @rule('split', 'split_with_sizes', 'chunk')
 def _(r, a):
+    """`split<Axis, Parts>(x)`; for unequal parts `slice`"""
     return parts(r, a.self, a.dim, [v.shape[a.dim] for v in a.node.meta['val']])
 
 
 @rule('unbind')
 def _(r, a):
+    """`split<Axis, Parts>(x)` and `reshape`"""
     dim = a.dim % len(a.self.shape)
     return [dropped(v, dim) for v in parts(r, a.self, dim, [1] * a.self.shape[dim])]
 
 
 @rule('cat', 'concatenate')
 def _(r, a):
+    """`concatenate<Axis>(x, y)`"""
     values = [value_of(r, v) for v in a.tensors if math.prod(v.shape) > 0]
     if len(values) == 1:
         return values[0]
@@ -510,12 +553,14 @@ def _(r, a):
 
 @rule('stack')
 def _(r, a):
+    """`reshape` and `concatenate<Axis>(x, y)`"""
     dim = a.dim % (len(a.tensors[0].shape) + 1)
     return TABLE['cat'](r, type(a)(tensors=[value_of(r, v).unsqueezed(dim) for v in a.tensors], dim=dim))
 
 
 @rule('pad', 'constant_pad_nd')
 def _(r, a):
+    """`pad<Axis, Before, After>(x)`, with zeros"""
     if getattr(a, 'mode', 'constant') != 'constant' or a.value not in (None, 0):
         return r.refuse('pad takes zeros alone')
     x = a.self
@@ -536,12 +581,14 @@ def _(r, a):
 
 @rule('flip')
 def _(r, a):
+    """`flip<Axis>(x)`"""
     x = Value(plain(a.self))
     return Value(r.array([f'flip<{", ".join(str(d % len(x.shape)) for d in a.dims)}>(', Use(x.array), ')'], x.shape))
 
 
 @rule('roll')
 def _(r, a):
+    """`roll<Axis, Shift>(x)`"""
     x = a.self
     for shift, dim in zip(a.shifts, a.dims):
         x, at, _ = axis_of(r, x, dim)
@@ -581,6 +628,7 @@ def times_equal(r, x, dims, out, factor):
 
 @rule('mean', 'sum', 'amax', 'amin', 'logsumexp')
 def _(r, a):
+    """`mean<Axis>(x)`, `sum`, `max`, `min`, `logsumexp`"""
     name = {'amax': 'max', 'amin': 'min'}.get(a.node.target.overloadpacket.__name__, a.node.target.overloadpacket.__name__)
     dims = getattr(a, 'dim', None)
     dims = [dims] if isinstance(dims, int) else dims
@@ -590,6 +638,7 @@ def _(r, a):
 
 @rule('var', 'std')
 def _(r, a):
+    """`var<Axis>(x)`, `stddev<Axis>(x)`; without correction `biased`"""
     name = {'var': 'var', 'std': 'stddev'}[a.node.target.overloadpacket.__name__]
     correction = a.correction if hasattr(a, 'correction') else int(getattr(a, 'unbiased', True))
     if correction not in (None, 0, 1):
@@ -600,6 +649,7 @@ def _(r, a):
 
 @rule('argmax')
 def _(r, a):
+    """`argmax<Axis>(x)`"""
     if a.dim is None:
         return r.refuse('argmax over all axes has no counterpart')
     x = Value(plain(a.self))
@@ -608,6 +658,7 @@ def _(r, a):
 
 @rule('softmax', 'log_softmax', '_softmax', '_log_softmax')
 def _(r, a):
+    """`softmax<Axis>(x)`, `log_softmax<Axis>(x)`"""
     name = a.node.target.overloadpacket.__name__.strip('_')
     x, at, _ = axis_of(r, a.self, a.dim)
     axis = '' if at == len(x.array.extents) - 1 else f'<{at}>'
@@ -616,6 +667,7 @@ def _(r, a):
 
 @rule('cumsum')
 def _(r, a):
+    """`cumsum<Axis>(x)`"""
     x, at, _ = axis_of(r, a.self, a.dim)
     return Value(r.array([f'cumsum<{at}>(', Use(x.array), ')'], x.array.extents), x.stored, x.shape)
 
@@ -630,6 +682,7 @@ def with_last(value, last):
 
 @rule('matmul', 'bmm', 'mm')
 def _(r, a):
+    """`matmul(x, y)`"""
     x, y = value_of(r, a.self), value_of(r, a.mat2 if hasattr(a, 'mat2') else a.other)
     if len(x.shape) < 2 or len(y.shape) < 2:
         return r.refuse('a product of vectors has no counterpart: use mul and sum')
@@ -640,6 +693,7 @@ def _(r, a):
 
 @rule('addmm')
 def _(r, a):
+    """`matmul(x, y) + bias`"""
     if a.beta != 1 or a.alpha != 1:
         return r.refuse('addmm with factors has no counterpart')
     product = TABLE['mm'](r, type(a)(self=a.mat1, mat2=a.mat2, node=a.node))
@@ -648,6 +702,7 @@ def _(r, a):
 
 @rule('einsum')
 def _(r, a):
+    """`einsum<"ij,kj->ik">(x, y)`"""
     equation = a.equation.replace(' ', '')
     if len(a.tensors) != 2 or '.' in equation or '->' not in equation:
         return r.refuse(f'einsum "{a.equation}": cairn takes two operands, one letter for each axis, and a result')
@@ -693,6 +748,7 @@ def applied(r, x, order, stage, extents_, stored_like=None):
 
 @rule('linear')
 def _(r, a):
+    """`nn::linear<"fc", 4>`, `nn::linear_without_bias`, for tied weights `nn::tied_linear`"""
     x, out = a.input, a.weight.shape[0]
     if isinstance(x, Constant):
         x = value_of(r, x)
@@ -741,6 +797,7 @@ def convolution(r, x, weight, bias, settings, kind, channels, extent):
 
 @rule('conv2d', 'conv1d')
 def _(r, a):
+    """`nn::conv2d<"conv", 8, 3>`, `nn::conv1d`, without a bias `nn::conv2d_without_bias`"""
     kind = a.node.target.overloadpacket.__name__
     x = value_of(r, a.input)
     if a.padding == 'same':
@@ -754,6 +811,7 @@ def _(r, a):
 
 @rule('conv_transpose2d', 'conv_transpose1d')
 def _(r, a):
+    """`nn::conv_transpose2d<"conv", 8, 3>`, `nn::conv_transpose1d`"""
     kind = a.node.target.overloadpacket.__name__
     more = pairs(a.output_padding)
     settings = window(a.stride, a.padding, a.dilation, a.groups,
@@ -766,6 +824,7 @@ def _(r, a):
 
 @rule('batch_norm')
 def _(r, a):
+    """`nn::batch_norm<"bn">`"""
     if not a.training:
         return r.refuse('a batch norm in evaluation mode has no counterpart in a training step')
     if a.momentum is None or a.running_mean is None:
@@ -785,6 +844,7 @@ def _(r, a):
 
 @rule('layer_norm')
 def _(r, a):
+    """`nn::layer_norm<"ln">`, over the last axis"""
     x = a.input
     if len(a.normalized_shape) != 1:
         return r.refuse('a layer norm over several axes has no counterpart')
@@ -802,6 +862,7 @@ def _(r, a):
 
 @rule('rms_norm')
 def _(r, a):
+    """`nn::rms_norm<"norm">`, over the last axis"""
     x = a.input
     name = layer_name(r, a.weight) if a.weight is not None else None
     if len(a.normalized_shape) != 1 or name is None:
@@ -813,6 +874,7 @@ def _(r, a):
 
 @rule('group_norm')
 def _(r, a):
+    """`nn::group_norm<"gn", 4>`"""
     x = a.input
     order = [0, *range(2, len(x.shape)), 1]
     name = layer_name(r, a.weight, a.bias) if a.weight is not None else None
@@ -825,7 +887,7 @@ def _(r, a):
 
 @rule('_weight_norm')
 def _(r, a):
-    """g v / |v|, with a norm for each index of the axis."""
+    """`nn::weight_norm` around the layer; elsewhere its formula"""
     v, g = value_of(r, a.v), value_of(r, a.g)
     squares = elementwise(r, [v], lambda x: ['square(', Use(x), ')'])
     others = [d for d in range(len(v.shape)) if d != a.dim % len(v.shape)]
@@ -854,6 +916,7 @@ def stride_of(a):
 
 @rule('max_pool2d')
 def _(r, a):
+    """`nn::max_pool2d<2>`"""
     settings = options('nn::window', [
         ('stride', stride_of(a)), ('padding', None if pairs(a.padding) == 0 else braced(pairs(a.padding), 'Padding')),
         ('dilation', None if pairs(a.dilation) == 1 else braced(pairs(a.dilation), 'Dilation')),
@@ -863,6 +926,7 @@ def _(r, a):
 
 @rule('avg_pool2d')
 def _(r, a):
+    """`nn::avg_pool2d<2>`"""
     if a.divisor_override is not None:
         return r.refuse('avg_pool2d with divisor_override has no counterpart')
     settings = options('nn::window', [
@@ -874,6 +938,7 @@ def _(r, a):
 
 @rule('adaptive_avg_pool2d')
 def _(r, a):
+    """`nn::adaptive_avg_pool2d<7, 7>`; to one pixel `nn::global_average`"""
     x, (height, width) = a.self, a.node.meta['val'].shape[2:]
     if (height, width) == (1, 1):
         array = in_order(x, [0, 2, 3, 1])
@@ -888,6 +953,7 @@ def _(r, a):
 
 @rule('upsample_nearest2d', 'upsample_bilinear2d')
 def _(r, a):
+    """`nn::upsample2d<2>`, `nn::interpolate2d<32, 32>`"""
     x, result = a.input if hasattr(a, 'input') else a.self, a.node.meta['val'].shape
     factor = result[2] // x.shape[2]
     whole = all(result[d] == factor * x.shape[d] for d in (2, 3))
@@ -905,6 +971,7 @@ def _(r, a):
 
 @rule('embedding')
 def _(r, a):
+    """`nn::embedding<"wte", 8>`; `gather<0>(weight, indices)`; of positions `slice`"""
     weight, index = a.weight, a.indices
     rows, features = weight.shape
     if a.scale_grad_by_freq:
@@ -948,6 +1015,7 @@ def constant_rows(r, weight, index):
 
 @rule('gather')
 def _(r, a):
+    """`gather_along<Axis>(x, indices)`"""
     dim = a.dim % len(a.self.shape)
     x, index = plain(value_of(r, a.self)), plain(value_of(r, a.index))
     require_bound(index, x.extents[dim], r.refuse)
@@ -992,6 +1060,7 @@ def grouped(node):
 
 @rule('scaled_dot_product_attention')
 def _(r, a):
+    """`nn::attention(q, k, v, nn::causal)`"""
     given = [a.query, a.key, a.value]
     for i in (1, 2):
         base = grouped(a.node.args[i])
@@ -1015,6 +1084,7 @@ def _(r, a):
 
 @rule('dropout', 'dropout_', 'native_dropout')
 def _(r, a):
+    """`nn::dropout<"dropout", 0.1>`"""
     x = a.input
     if not a.p or not a.train:
         return x
@@ -1024,6 +1094,7 @@ def _(r, a):
 
 @rule('feature_dropout')
 def _(r, a):
+    """`nn::dropout2d<"dropout", 0.1>`"""
     x = a.input
     if not a.p or not a.train:
         return x
@@ -1056,6 +1127,7 @@ def of_classes(r, a, name, settings_name, more=()):
 
 @rule('cross_entropy_loss')
 def _(r, a):
+    """`cross_entropy(x, labels)`; for probabilities `soft_cross_entropy`"""
     if isinstance(a.target, Value) and a.target.array.kind == 'real':
         if a.label_smoothing or a.weight is not None or a.reduction != 1:
             return r.refuse('cross entropy of probabilities takes no weights and no label smoothing')
@@ -1066,6 +1138,7 @@ def _(r, a):
 
 @rule('nll_loss', 'nll_loss_nd', 'nll_loss2d')
 def _(r, a):
+    """`nll_loss(x, labels)`"""
     return of_classes(r, a, 'nll_loss', 'nn::nll_loss_options')
 
 
@@ -1078,6 +1151,7 @@ def of_two(torch_name, name):
         call = f'huber<{float(a.delta)!r}>' if torch_name == 'huber_loss' else name
         arrays = aligned(r, [a.self, a.target])[0]
         return Value(r.array([f'{call}(', Use(arrays[0]), ', ', Use(arrays[1]), ')'], ()))
+    apply.__doc__ = f'`{name}(x, y)`'
     TABLE[torch_name] = apply
 
 

@@ -19,6 +19,7 @@ from cairn_import import watch
 from cairn_import.body import Body, Reader
 from cairn_import.problem import explained, first_line, here, place_of_error, user_frames
 from cairn_import.programs import read_by
+from cairn_import.text import RESERVED
 from cairn_import.value import Array, Constant, Value, transposed
 
 # A call of torch.utils.checkpoint leaves no trace in an exported graph, or one that reads like a detach. While the
@@ -191,7 +192,9 @@ class Model:
         return name
 
     def is_segment(self, path):
-        return any(fnmatch.fnmatchcase(path, pattern) for pattern in self.segments)
+        names = path.split('.')
+        return any(len(names) == len(parts) and all(map(fnmatch.fnmatchcase, names, parts))
+                   for parts in (pattern.split('.') for pattern in self.segments))
 
     def frees_memory(self, graph, nodes, ends):
         """Returns true if a segment surely frees memory: the results of its products and norms, which a backward pass
@@ -314,7 +317,8 @@ class Model:
             return example
         kind = 'real' if example.is_floating_point() else 'truth' if example.dtype == torch.bool else 'index'
         array = Array([], example.shape, name, kind=kind, bound=2 if kind == 'truth' else None)
-        array.is_leaf, array.name = True, name
+        array.is_leaf, array.bound_name = True, name
+        array.name = f'{name}_' if name in RESERVED else name
         self.inputs.append(array)
         value = Value(array)
         rank = len(array.extents)

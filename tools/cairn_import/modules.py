@@ -1,5 +1,6 @@
 """What each module of PyTorch becomes that is more than one operation. `TABLE` has a rule for each type. All other
-modules of torch.nn are read through their operations, whose rules name the layers after the owners of the weights."""
+modules of torch.nn are read through their operations, whose rules name the layers after the owners of the weights. The
+first line of the docstring of a rule is in docs/from-pytorch-model.md."""
 
 from types import SimpleNamespace
 
@@ -33,6 +34,7 @@ def rule(*types):
 
 @rule(nn.LSTM, nn.GRU, nn.RNN)
 def _(r, call):
+    """`nn::lstm<"lstm", 48>`, `nn::gru`, `nn::rnn`"""
     m = call.module
     name = r.body.relative(call.path)
     given = [v for v in call.arguments if isinstance(v, Value)]
@@ -62,6 +64,7 @@ def heads_stage(r, m, name, kind):
 
 @rule(nn.MultiheadAttention)
 def _(r, call):
+    """`nn::self_attention<"attention", 4>`"""
     m, name = call.module, r.body.relative(call.path)
     given = [v for v in call.arguments if isinstance(v, Value)]
     if len(call.arguments) != 1 or len(given) != 1 or m.in_proj_weight is None or m.in_proj_bias is None or m.add_zero_attn \
@@ -77,6 +80,7 @@ def _(r, call):
 
 @rule(nn.TransformerEncoderLayer)
 def _(r, call):
+    """`nn::transformer_block<4>`"""
     m, name = call.module, r.body.relative(call.path)
     given = [v for v in call.arguments if isinstance(v, Value)]
     activation = {'relu': 'relu', 'gelu': 'gelu', 'silu': 'silu'}.get(getattr(m.activation, '__name__', ''))
@@ -99,7 +103,7 @@ def _(r, call):
 
 @rule('transformers.pytorch_utils.Conv1D')
 def _(r, call):
-    """A linear layer that stores the transpose of nn.Linear's weight."""
+    """`matmul(x, weight) + bias`"""
     m, name = call.module, r.body.relative(call.path)
     x = call.arguments[0]
     rows, columns = m.weight.shape

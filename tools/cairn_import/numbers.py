@@ -42,7 +42,7 @@ class Run:
 def arrays(model, names, notes):
     """All arrays by the name of their file: those of the inputs, and what PyTorch computes."""
     given = model.kwargs.values() if model.kwargs else model.args
-    out = dict(zip([a.name for a in model.inputs], [t for t in given if isinstance(t, torch.Tensor)]))
+    out = dict(zip([a.bound_name for a in model.inputs], [t for t in given if isinstance(t, torch.Tensor)]))
     with torch.no_grad():
         module = WithLoss(copy.deepcopy(model.original).eval(), model.wrapper.loss, model.wrapper.accepted,
                           lambda names: None)

@@ -2,9 +2,9 @@
 
 import re
 
-from cairn_import.text import quoted
+from cairn_import.text import RESERVED, quoted
 from cairn_import.value import plain
-from cairn_import.write import RESERVED, Text, Writer, text_of, wrapped
+from cairn_import.write import Writer, text_of, wrapped
 
 HEAD = '''// {title}
 // cairn-import wrote this file. Parameters have the names and the layouts of the PyTorch model.
@@ -148,8 +148,8 @@ def leaf(array):
     extents = ', '.join(map(str, array.extents))
     head = f'constexpr auto {array.name} = '
     if array.kind == 'real':
-        return f'{head}input<{quoted(array.name)}, {extents}>;'
-    return f'{head}indices<{quoted(array.name)}, {array.bound}, {extents}>;'
+        return f'{head}input<{quoted(array.bound_name)}, {extents}>;'
+    return f'{head}indices<{quoted(array.bound_name)}, {array.bound}, {extents}>;'
 
 
 class Programs:
@@ -194,10 +194,10 @@ class Programs:
 
     def inputs(self):
         return '\n'.join(f'  const auto {a.name} = data::read_npy<{"float" if a.kind == "real" else "std::int32_t"}>'
-                         f'("numbers/{a.name}.npy").values;' for a in self.model.inputs)
+                         f'("numbers/{a.bound_name}.npy").values;' for a in self.model.inputs)
 
     def bound(self, arrays=None):
-        return ', '.join(f'bind<{quoted(a.name)}>({a.name})' for a in arrays or self.model.inputs)
+        return ', '.join(f'bind<{quoted(a.bound_name)}>({a.name})' for a in arrays or self.model.inputs)
 
     def check(self, has_training):
         lines = []
@@ -208,16 +208,17 @@ class Programs:
                          f'  compare({quoted(name)}, predict_{own}({self.bound(arrays)}), 1e-5);\n')
         wide = ''.join(f'  const std::vector<double> {a.name}_in_double({a.name}.begin(), {a.name}.end());\n'
                        for a in self.model.inputs if a.kind == 'real')
-        bound = ', '.join(f'bind<{quoted(a.name)}>({a.name}{"_in_double" if a.kind == "real" else ""})'
+        bound = ', '.join(f'bind<{quoted(a.bound_name)}>({a.name}{"_in_double" if a.kind == "real" else ""})'
                           for a in self.model.inputs)
         training = TRAINING.format(bound=bound, wide=wide, options=', '.join(
             [f'{self.namespace}::{self.output_names[-1]}', *self.more])) if has_training else ''
         return CHECK.format(namespace=self.namespace, inputs=self.inputs(), outputs=''.join(lines), training=training)
 
     def files(self, has_training):
-        names = ['check', 'train']
+        names = ['check', 'train'] if self.has_loss else ['check']
+        train = TRAIN.format(namespace=self.namespace, inputs=self.inputs(), bound=self.bound())
         out = {'model.hpp': self.header(), 'check.cpp': self.check(has_training),
-               'train.cpp': TRAIN.format(namespace=self.namespace, inputs=self.inputs(), bound=self.bound()),
+               **({'train.cpp': train} if self.has_loss else {}),
                'meson.build': MESON.format(namespace=self.namespace, programs=[*names]),
                'CMakeLists.txt': CMAKE.format(namespace=self.namespace, programs=' '.join(names))}
         return out

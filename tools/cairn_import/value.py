@@ -17,7 +17,7 @@ class Array:
     def __init__(self, pieces, extents, hint='', strength=ATOM, kind='real', bound=None):
         self.pieces, self.extents, self.hint, self.strength = pieces, tuple(extents), hint, strength
         self.kind, self.bound = kind, bound
-        self.name = None  # of what the user binds
+        self.name = self.bound_name = None  # of what the user binds: in C++, and in bind<...>
         self.call = None  # the function of `x | nn::relu` that `relu(x)` calls
         self.is_parameter = self.is_leaf = False
         self.origin = None  # the array of the calling body that a parameter stands for

@@ -3,20 +3,10 @@
 import re
 
 from cairn_import.body import used_by
-from cairn_import.text import ATOM, PIPE, Call, Element, Number, Use, quoted
+from cairn_import.text import ATOM, PIPE, RESERVED, Call, Element, Number, Use, quoted
 from cairn_import.value import Array
 
 WIDTH = 110
-RESERVED = set('''alignas alignof and asm auto bool break case catch char class concept const constexpr continue default
-delete do double else enum explicit export extern false float for friend goto if inline int long mutable namespace new
-not operator or private protected public register return short signed sizeof static struct switch template this throw
-true try typedef union unsigned using virtual void while xor requires input indices labels param frozen state cache
-constant zeros arange layer block repeat ckpt scan tag detach grad split slice reshape transpose expand concatenate
-stack pad flip roll gather matmul softmax log_softmax relu sigmoid tanh silu gelu gelu_tanh exp log sqrt sin cos square
-rsqrt abs sum mean max min var stddev where maximum minimum clamp pow dropout conv2d conv1d outputs program
-predictor mse nn data file train real update freeze plain'''.split())
-
-
 class Text:
     """The text of one body: its statements, and its result. Both are lists of strings, numbers and calls."""
 
@@ -227,11 +217,11 @@ class Writer:
         for body in order:
             groups.setdefault(self.skeleton(body), []).append(body)
         self.inlined = {bodies[0] for bodies in groups.values() if self.is_short(bodies)}
-        taken = set(RESERVED)
+        taken = set(RESERVED).union(*(text_of(body).taken for body in order))
         for bodies in groups.values():
             if bodies[0] is root or bodies[0] in self.inlined:
                 continue
-            base = bodies[0].name + ('_layer' if bodies[0].name in RESERVED else '')
+            base = bodies[0].name + ('_layer' if bodies[0].name in taken else '')
             name, k = base, 1
             while name in taken:
                 k += 1
