@@ -54,7 +54,8 @@ def faults(names=()):
             if not isinstance(said, str):
                 out.append(f"{name}: was imported")
                 continue
-        found = [(int(number), text) for number, text in re.findall(rf"^{re.escape(str(source))}:(\d+): (.*)$", said, re.M)]
+        found = [(int(number), text) for file, number, text in re.findall(r"^(.+?):(\d+): (.*)$", said, re.M)
+                 if Path(file).resolve() == source]
         lines = said.count("\n")
         wanted = expected(name)
         unnamed = [row for row in wanted if not any(row[0] == number and row[1] in text for number, text in found)]

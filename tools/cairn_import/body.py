@@ -8,7 +8,8 @@ import torch
 from torch.nn.utils.parametrize import is_parametrized
 
 from cairn_import import functions, modules
-from cairn_import.problem import BRANCH, CHANGED, COMPLEX, RANDOM, SHAPE, first_line, place, source_line, torch_name
+from cairn_import.problem import BRANCH, CHANGED, COMPLEX, MISSING, RANDOM, SHAPE, first_line, place, source_line, \
+    torch_name
 from cairn_import.text import ATOM, PIPE, Call, Element, Use, joined, quoted
 from cairn_import.value import Array, Constant, Value
 
@@ -266,7 +267,7 @@ class Reader:
         if node.target is torch.ops.higher_order.wrap_with_set_grad_enabled:
             return self.without_gradients(node)
         if isinstance(node.target, torch._ops.HigherOrderOperator):
-            text = HIGHER.get(node.target.name(), f'{node.target.name()} has no counterpart in cairn')
+            text = HIGHER.get(node.target.name(), MISSING.format(node.target.name()))
             self.model.problems.add(self.first_inside(node), text)
             return UNKNOWN
         if not isinstance(node.target, torch._ops.OpOverload):
@@ -274,7 +275,7 @@ class Reader:
             if any(has_value(a) for a in arguments) or node.kwargs:
                 name = getattr(node.target, '__name__', str(node.target))
                 name = 'torch.vmap' if 'batch_dim' in name else name
-                return self.refuse(f'{name} has no counterpart in cairn')
+                return self.refuse(MISSING.format(name))
             return node.target(*arguments)
         schema = node.target._schema
         name = node.target.overloadpacket.__name__
@@ -291,7 +292,7 @@ class Reader:
             out = self.by_rule(functions.TABLE[base], node, arguments)
         else:
             return self.refuse(RANDOM.format(f'torch.{name}') if torch.Tag.nondeterministic_seeded in node.target.tags else
-                               f'{schema.name.replace("aten::", "torch.")} has no counterpart in cairn')
+                               MISSING.format(schema.name.replace("aten::", "torch.")))
         if schema.is_mutable and base != 'batch_norm':
             self.change_in_place(node, out)
         return out

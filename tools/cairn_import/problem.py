@@ -20,6 +20,7 @@ BRANCH = ('the program depends on a number that is read out of a tensor: use tor
           'number a tensor in place of item(), or make it a setting of the model')
 SHAPE = ('the shape of {} depends on the numbers in a tensor: keep all elements, and multiply by a mask or use '
          'torch.where')
+MISSING = '{} has no counterpart in cairn: write it with other functions of torch'
 NUMPY = 'the values leave PyTorch, and so does their gradient: compute with functions of torch in place of numpy'
 RANDOM = ('{} draws random numbers, which cairn draws differently: pass them to the model as an input, or use '
           'nn.Dropout')
@@ -44,14 +45,14 @@ class Problems:
         return {where for where, _ in self.found}
 
     def lines(self):
-        """A line for each problem, in the order of the source."""
+        """A line for each problem, in the order of the source. Files below the current folder have relative names."""
         known = {text for where, text in self.found if where}
         found = [(where or self.source, text) for where, text in self.found if where or text not in known]
 
         def order(line):
             file, _, number = line[0].rpartition(':')
             return file, int(number) if number.isdigit() else 0
-        return [f'{where}: {text}' for where, text in sorted(found, key=order)]
+        return [f'{where.removeprefix(os.getcwd() + os.sep)}: {text}' for where, text in sorted(found, key=order)]
 
 
 def is_own(file):

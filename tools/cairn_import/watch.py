@@ -184,7 +184,9 @@ def functions_watched(problems, module, kept, assigned):
     """Notes what no mode sees: custom functions, inference mode, and assignments to attributes of modules."""
     apply = inspect.getattr_static(torch.autograd.Function, 'apply')
     enter, assign = torch.inference_mode.__enter__, torch.nn.Module.__setattr__
-    generator = torch.utils.checkpoint._checkpoint_without_reentrant_generator
+    inside = next(n for n in ('_checkpoint_impl', '_checkpoint_without_reentrant_generator') if hasattr(
+        torch.utils.checkpoint, n))  # what checkpoint calls, by the version of PyTorch
+    calls = getattr(torch.utils.checkpoint, inside)
     nest = transforms._grad_increment_nesting
     names = {id(part): own_name(name) for name, part in module.named_modules()}
     missed = ('a checkpoint is called by a reference that was made before the importer started: call '
@@ -198,9 +200,9 @@ def functions_watched(problems, module, kept, assigned):
                                  'loses: write it with functions of torch, whose derivative is the right one')
         return apply.__get__(None, cls)(*args, **kwargs)
 
-    def noting_generator(*args, **kwargs):
+    def noting_checkpoint(*args, **kwargs):
         problems.add(here(), missed)
-        return generator(*args, **kwargs)
+        return calls(*args, **kwargs)
 
     def noting_enter(self):
         if is_called_directly(2):
@@ -230,7 +232,7 @@ def functions_watched(problems, module, kept, assigned):
             mock.patch.object(torch.inference_mode, '__enter__', noting_enter), \
             mock.patch.object(torch.nn.Module, '__setattr__', noting_assign), \
             mock.patch.object(transforms, '_grad_increment_nesting', noting_nesting), \
-            mock.patch.object(torch.utils.checkpoint, '_checkpoint_without_reentrant_generator', noting_generator):
+            mock.patch.object(torch.utils.checkpoint, inside, noting_checkpoint):
         yield
 
 
