@@ -92,6 +92,12 @@ def save(folder, name, tensors):
                                 os.path.join(folder, name + '.safetensors'))
 
 
+def report(problems):
+    lines = problems.lines()
+    count = f'{len(lines)} problem' + ('s' if len(lines) > 1 else '')
+    return '\n'.join([*lines, f'cairn-import: {count}, and nothing is written'])
+
+
 def run(options):
     if options.fit:
         options.fit = re.sub(r'([KMG])iB', r'_\1iB', options.fit)
@@ -102,14 +108,17 @@ def run(options):
             model = model_of(options, problems)
         root = model.read(history) if model else None
     if problems.found:
-        lines = problems.lines()
-        count = f'{len(lines)} problem' + ('s' if len(lines) > 1 else '')
-        return '\n'.join([*lines, f'cairn-import: {count}, and nothing is written'])
+        return report(problems)
     programs = Programs(model, root, options)
     has_training = programs.has_loss and not numbers.is_random(model)
     files = programs.files(has_training)
     notes = []
-    arrays = numbers.arrays(model, list(model.outputs), notes)
+    try:
+        arrays = numbers.arrays(model, list(model.outputs), notes)
+    except Exception as error:
+        problems.add(place_of_error(error), f'the model fails in evaluation mode or in double ({first_line(error)}): let it '
+                                            'take the dtype of its parameters')
+        return report(problems)
     os.makedirs(options.out, exist_ok=True)
     for name, text in files.items():
         with open(os.path.join(options.out, name), 'w') as file:

@@ -34,7 +34,12 @@ class Run:
 
     def backward(self):
         self.wrapper.zero_grad()
-        loss = self.wrapper(*self.args, **self.kwargs)[-1]
+        usual = torch.get_default_dtype()
+        torch.set_default_dtype(torch.double)  # of tensors that the model makes
+        try:
+            loss = self.wrapper(*self.args, **self.kwargs)[-1]
+        finally:
+            torch.set_default_dtype(usual)
         loss.backward()
         return loss.item()
 
