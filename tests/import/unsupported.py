@@ -335,6 +335,11 @@ def backward_hook(model):
 
 
 @settings
+def parameter_hook(model):
+    model.linear.weight.register_hook(lambda g: 2 * g)  # refused: the parameter "linear.weight" has a hook
+
+
+@settings
 def old_weight_norm(model):
     nn.utils.weight_norm(model.linear)  # refused: the module "linear" has a forward pre-hook
 

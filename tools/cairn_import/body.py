@@ -191,7 +191,7 @@ class Reader:
         graph, original = self.graph.get_submodule(node.target), self.model.module(path)
         arguments = [self.of(a) for a in [*node.args, *node.kwargs.values()]]
         rule = modules.rule_for(original)
-        is_plain = not any(is_parametrized(m) for m in original.modules())
+        is_plain = not any(is_parametrized(m) or 'forward' in m.__dict__ for m in original.modules())
         if rule and is_plain and not any(isinstance(a, Unknown) for a in arguments):
             result = graph.graph.find_nodes(op='output')[0].args[0]
             out = rule(self, SimpleNamespace(module=original, path=path, arguments=arguments,

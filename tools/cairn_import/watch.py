@@ -74,17 +74,24 @@ def named(name):
 
 def check_settings(module, problems, history):
     """Reports settings of the model that no graph shows. The model keeps its modes."""
+    def check_hooks(hooks, whose, kind):
+        for key, hook in (hooks or {}).items():
+            what = getattr(hook, '__qualname__', None) or type(hook).__qualname__
+            if not what.endswith('make_inputs_require_grads'):  # which reentrant checkpoints need, and which changes nothing
+                problems.add(history.hooks.get(key, '') or place_of_function(hook),
+                             f'{whose} has {kind} ({what}), which cairn cannot call: write what it does in forward')
+
+    for attribute, kind in HOOKS.items():
+        check_hooks(getattr(torch.nn.modules.module, '_global' + attribute), 'each module', kind)
+    for name, parameter in module.named_parameters():
+        for hooks in (parameter._backward_hooks, parameter._post_accumulate_grad_hooks):
+            check_hooks(hooks, f'the parameter "{name}"', 'a hook')
     for name, part in module.named_modules():
         if isinstance(part, torch.nn.modules.lazy.LazyModuleMixin) and part.has_uninitialized_params():
             problems.add('', f'{named(name)} has lazy parameters without a shape: call the model once before it is returned')
             continue
         for attribute, kind in HOOKS.items():
-            for key, hook in getattr(part, attribute).items():
-                what = getattr(hook, '__qualname__', None) or type(hook).__qualname__
-                if what.endswith('make_inputs_require_grads'):  # for checkpoints that are reentrant: changes no number
-                    continue
-                problems.add(history.hooks.get(key, '') or place_of_function(hook),
-                             f'{named(name)} has {kind} ({what}), which cairn cannot call: write what it does in forward')
+            check_hooks(getattr(part, attribute), named(name), kind)
         if not part.training and module.training:
             problems.add(history.evaluations.get(id(part), '') or place_of_function(part),
                          f'{named(name)} is in evaluation mode while the model trains: call train() on it, or replace it '
