@@ -292,6 +292,9 @@ class Model:
                 self.problems.add('', f'the importer cannot read the graph of this model ({first_line(error)})')
             return None
         self.check_results(results)
+        if self.noted.error and not self.problems.found:
+            self.problems.add(place_of_error(self.noted.error), 'the importer cannot watch the model here '
+                              f'({first_line(self.noted.error)}): write this line with functions of torch')
         body.returned = [v.array for v in results if isinstance(v, Value)]
         self.outputs = dict(zip([*self.output_names, 'loss'], results))
         return None if self.problems.found else body

@@ -49,9 +49,9 @@ class History:
     def taken(self):
         handle, train = torch.utils.hooks.RemovableHandle.__init__, torch.nn.Module.train
 
-        def register(self_, *args, **kwargs):
-            handle(self_, *args, **kwargs)
-            self.hooks[self_.id] = here()
+        def register(registered, *args, **kwargs):
+            handle(registered, *args, **kwargs)
+            self.hooks[registered.id] = here()
 
         def switch(module, mode=True):
             if not mode:
@@ -74,10 +74,11 @@ def named(name):
 
 def check_settings(module, problems, history):
     """Reports settings of the model that no graph shows. The model keeps its modes."""
+
     def check_hooks(hooks, whose, kind):
         for key, hook in (hooks or {}).items():
             what = getattr(hook, '__qualname__', None) or type(hook).__qualname__
-            if not what.endswith('make_inputs_require_grads'):  # which reentrant checkpoints need, and which changes nothing
+            if not what.endswith('make_inputs_require_grads'):  # reentrant checkpoints need this one; it changes no number
                 problems.add(history.hooks.get(key, '') or place_of_function(hook),
                              f'{whose} has {kind} ({what}), which cairn cannot call: write what it does in forward')
 
@@ -122,8 +123,9 @@ def check_inputs(inputs, problems):
             problems.add('', f'the input "{name}" is a {type(value).__name__}: pass each of its tensors as an input')
 
 
-def is_called_directly(depth=3):
-    """Returns true if the user's source, and no function of PyTorch, made the call that a mode sees."""
+def is_called_directly(depth):
+    """Returns true if the user's source, and no function of PyTorch, made the call that a mode sees. `depth` is that of the
+    mode's caller."""
     frame = sys._getframe(depth)
     glue = ('_tensor.py', 'overrides.py', '_contextlib.py', 'autograd/__init__.py', 'watch.py')
     while frame and frame.f_code.co_filename.endswith(glue):
@@ -136,10 +138,12 @@ READS = {torch.Tensor.__bool__, torch.Tensor.__int__, torch.Tensor.__float__, to
 
 
 class Watch(TorchFunctionMode):
-    """Notes calls of functions of torch while the model runs. `numbers` are those that the model reads out of tensors."""
+    """Notes calls of functions of torch while the model runs. `numbers` are those that the model reads out of tensors.
+    `error` says why the model could not be watched to its end, which is a problem if nothing else is one."""
 
     def __init__(self, problems):
         super().__init__()
+        self.error = None
         self.problems, self.refusals, self.numbers = problems, [], []
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
@@ -274,9 +278,11 @@ def run(wrapper, args, kwargs, problems):
     except Exception as error:
         problems.add(place_of_error(error), f'the model itself fails ({first_line(error)}): correct it first')
         return None if not results else noted
-    with contextlib.suppress(Exception), functions_watched(problems, wrapper, kept, assigned), noted, Results(noted.refusals):
-        call()
-    if len(results) < 2:
+    try:
+        with functions_watched(problems, wrapper, kept, assigned), noted, Results(noted.refusals):
+            call()
+    except Exception as error:
+        noted.error = error
         return noted
     norms = [m for m in wrapper.modules() if isinstance(m, torch.nn.modules.batchnorm._BatchNorm)]
     states = {id(buffer) for norm in norms for buffer in norm.buffers(recurse=False)}
