@@ -54,11 +54,11 @@ constexpr auto largest_along(X x) {
 }
 /// The form of adaptive_max_pool2d. The width comes first. The gradient then goes to the first of equal elements, row
 /// by row.
-template <std::int64_t Height, std::int64_t Width>
-struct adaptive_max_pool_form : form_of_one<"adaptive_max_pool2d"> {
+template <std::int64_t Height, std::int64_t Width, fixed_string Name = "adaptive_max_pool2d">
+struct adaptive_max_pool_form : form_of_one<Name> {
   template <an_expression X>
   static constexpr auto body(X x) {
-    using problem = decltype(problem_of_size<"adaptive_max_pool2d", Height, Width>(x));
+    using problem = decltype(problem_of_size<Name, Height, Width>(x));
     if constexpr (!std::same_as<problem, sound>) {
       return problem{};
     } else {
