@@ -31,6 +31,7 @@ smallest = {
     "./dev test fuzz 480 914001 8 gradients": "./dev test fuzz 1 914001 8 gradients",
     "./dev test mutate": "./dev test mutate 1",
     "./dev test simulated": "./dev test simulated 1 16",
+    "./dev test import": "./dev test import tcn",
     "./dev test commands": "./dev test commands './dev help'",
     "./dev bench": "./dev bench memory",
     "./dev bench against COMMIT": "./dev bench against HEAD elementwise",

@@ -15,6 +15,7 @@ import accepts
 import cases
 import commands
 import declarations
+import import_kept
 import layering
 import misuse
 import operations
@@ -367,6 +368,42 @@ loss = sum(squares);
         found = self.faults()
         self.assertIn("no file of another-id", found)
         self.assertIn("no-such-misuse is no misuse", found)
+
+
+class the_importer_s_page(in_a_folder):
+    def setUp(self):
+        super().setUp()
+        self.write("my_model.py", "model = 1\n")
+        self.write("model.hpp", "int model;\n")
+        rule = lambda r, a: None  # noqa: E731
+        rule.__doc__ = "`x | f`\nThe second line."
+        self.tables = {"add": rule, "plus": rule}, {import_kept.Stub("torch.nn.LSTM"): rule}
+        fence = "```"
+        begun = f"{fence}python\n{fence}\n{fence}cpp\n{fence}\n{import_kept.marker}"
+        self.page = import_kept.written(begun, self.folder, *self.tables)
+
+    def faults(self, page):
+        return "\n".join(import_kept.page_faults(page, self.folder, *self.tables))
+
+    def test_nothing_wrong(self):
+        self.assertEqual(self.faults(self.page), "")
+        self.assertIn("| `add`, `plus` | `x \\| f` |\n", self.page)
+        self.assertIn("| `nn.LSTM` | `x \\| f` |\n", self.page)
+
+    def test_a_stale_page(self):
+        for old, new in [("model = 1", "model = 2"), ("int model", "int models"), ("`plus`", "`minus`"), ("nn.LSTM", "nn.GRU"),
+                         ("x \\| f", "x")]:
+            self.assertIn(old, self.faults(self.page.replace(old, new)))
+
+    def test_a_rule_without_a_docstring(self):
+        self.tables[0]["minus"] = lambda r, a: None
+        self.assertIn("no docstring: | `minus` |", self.faults(self.page))
+
+    def test_a_rule_with_a_name_that_cairn_lacks(self):
+        for said, name in (("`nn::nonsense`", "nn::nonsense"), ("`nonsense<2>(x)`, `relu(x)`", "nonsense")):
+            self.tables[0]["add"].__doc__ = said
+            self.assertIn(f"{name} is not in docs/operations.md", self.faults(self.page))
+            self.assertNotIn("relu is not", self.faults(self.page))
 
 
 class readme_finds(in_a_folder):

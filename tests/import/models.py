@@ -1,0 +1,106 @@
+"""The models that the suite `import` brings to cairn. Each function returns a module, example inputs and a loss. The
+modules come from packages, unedited, except for `encoder_lstm`."""
+
+import inspect
+
+import torch
+import torch.nn.functional as F
+
+
+def classifies(module, x, classes, at=None):
+    """A module whose output, or the output `at`, has logits of classes."""
+    name = next(iter(inspect.signature(module.forward).parameters))
+    inputs = {name: x, 'labels': torch.randint(0, classes, (len(x),))}
+    return module, inputs, lambda outputs, given: F.cross_entropy(outputs[at] if at else outputs, given['labels'])
+
+
+def images(count, size):
+    return torch.randn(count, 3, size, size)
+
+
+def resnet18():
+    import torchvision
+    return classifies(torchvision.models.resnet18(num_classes=10), images(8, 64), 10)
+
+
+def mobilenet_v2():
+    import torchvision
+    return classifies(torchvision.models.mobilenet_v2(num_classes=10, dropout=0.0), images(8, 64), 10)
+
+
+def densenet121():
+    import torchvision
+    return classifies(torchvision.models.densenet121(num_classes=10), images(8, 64), 10)
+
+
+def unet():
+    import segmentation_models_pytorch
+    module = segmentation_models_pytorch.Unet('resnet18', encoder_weights=None, classes=2)
+    inputs = {'x': images(4, 64), 'mask': torch.randint(0, 2, (4, 64, 64))}
+    return module, inputs, lambda outputs, given: F.cross_entropy(outputs, given['mask'])
+
+
+def vit_tiny():
+    import timm
+    return classifies(timm.create_model('vit_tiny_patch16_224', num_classes=10, img_size=64), images(8, 64), 10)
+
+
+def tokens(bound, count=4, length=32):
+    return torch.randint(0, bound, (count, length))
+
+
+def next_token(outputs, given):
+    return F.cross_entropy(outputs.logits[:, :-1].flatten(0, 1), given['input_ids'][:, 1:].flatten())
+
+
+def gpt2():
+    from transformers import GPT2Config, GPT2LMHeadModel
+    config = GPT2Config(n_layer=4, n_embd=128, n_head=4, vocab_size=1000, n_positions=64, bos_token_id=0, eos_token_id=0,
+                        resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, use_cache=False)
+    return GPT2LMHeadModel(config), {'input_ids': tokens(1000)}, next_token
+
+
+def bert():
+    from transformers import BertConfig, BertForSequenceClassification
+    config = BertConfig(num_hidden_layers=4, hidden_size=128, num_attention_heads=4, intermediate_size=512, vocab_size=1000,
+                        num_labels=3, hidden_dropout_prob=0, attention_probs_dropout_prob=0)
+    return BertForSequenceClassification(config), {'input_ids': tokens(1000), 'labels': torch.randint(0, 3, (4,))}
+
+
+def llama():
+    from transformers import LlamaConfig, LlamaForCausalLM
+    config = LlamaConfig(num_hidden_layers=4, hidden_size=128, num_attention_heads=8, num_key_value_heads=2,
+                         intermediate_size=344, vocab_size=1000, use_cache=False)
+    return LlamaForCausalLM(config), {'input_ids': tokens(1000)}, next_token
+
+
+class EncoderLstm(torch.nn.Module):
+    """Twenty lines of our own, of modules of torch.nn alone."""
+
+    def __init__(self):
+        super().__init__()
+        layer = torch.nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True)
+        self.encoder = torch.nn.TransformerEncoder(layer, 2)
+        self.lstm = torch.nn.LSTM(64, 48, 2, batch_first=True, bidirectional=True)
+        self.head = torch.nn.Linear(96, 5)
+
+    def forward(self, x):
+        y, _ = self.lstm(self.encoder(x))
+        return self.head(y[:, -1])
+
+
+def encoder_lstm():
+    return classifies(EncoderLstm(), torch.randn(8, 20, 64), 5)
+
+
+def tcn():
+    import pytorch_tcn
+    module = pytorch_tcn.TCN(16, [32, 32, 32], dropout=0.0, output_projection=4)
+    inputs = {'x': torch.randn(8, 16, 48), 'target': torch.randn(8, 4, 48)}
+    return module, inputs, lambda outputs, given: F.mse_loss(outputs, given['target'])
+
+
+PACKAGES = {
+    resnet18: 'torchvision', mobilenet_v2: 'torchvision', densenet121: 'torchvision', unet: 'segmentation-models-pytorch',
+    vit_tiny: 'timm', gpt2: 'transformers', bert: 'transformers', llama: 'transformers', encoder_lstm: 'torch',
+    tcn: 'pytorch-tcn'}

@@ -1,0 +1,91 @@
+"""Numbers that PyTorch computes, with which check.cpp compares cairn's: outputs, gradients, and ten training steps."""
+
+import copy
+import os
+
+import numpy
+import torch
+from torch.utils import _pytree as pytree
+
+from cairn_import.model import WithLoss
+
+STEPS = 10
+RULES = {'sgd': lambda p: torch.optim.SGD(p, lr=0.01), 'adamw': lambda p: torch.optim.AdamW(p, lr=1e-3)}
+
+
+def is_random(module):
+    """Returns true if a training step draws random numbers, which cairn draws differently."""
+    return any(getattr(m, name, 0) for m in module.modules() if 'drop' in type(m).__name__.lower() or hasattr(m, 'dropout')
+               for name in ('p', 'drop_prob', 'dropout') if isinstance(getattr(m, name, 0), (int, float)))
+
+
+def wide(tensors):
+    return pytree.tree_map(lambda t: t.double() if isinstance(t, torch.Tensor) and t.is_floating_point() else t, tensors)
+
+
+class Run:
+    """A copy of the model and its inputs, in double. A float may round to the other side of a kink, such as that of relu
+    at 0, and then a gradient changes by percents. In double, gradients of equal formulas agree."""
+
+    def __init__(self, model):
+        module = copy.deepcopy(model.original).double().train()
+        self.wrapper = WithLoss(module, model.wrapper.loss, model.wrapper.accepted, lambda names: None)
+        self.args, self.kwargs = wide(model.args), wide(model.kwargs)
+
+    def backward(self):
+        self.wrapper.zero_grad()
+        loss = self.wrapper(*self.args, **self.kwargs)[-1]
+        loss.backward()
+        return loss.item()
+
+
+def arrays(model, names, notes):
+    """All arrays by the name of their file: those of the inputs, and what PyTorch computes."""
+    given = model.kwargs.values() if model.kwargs else model.args
+    out = dict(zip([a.bound_name for a in model.inputs], [t for t in given if isinstance(t, torch.Tensor)]))
+    with torch.no_grad():
+        module = WithLoss(copy.deepcopy(model.original).eval(), model.wrapper.loss, model.wrapper.accepted,
+                          lambda names: None)
+        out |= dict(zip(names, module(*model.args, **model.kwargs)))
+    if 'loss' not in names or is_random(model.original):
+        return out
+    run = Run(model)
+    run.backward()
+    out |= {f'gradients/{name}': torch.zeros_like(p) if p.grad is None else p.grad
+            for name, p in run.wrapper.model.named_parameters() if p.requires_grad}
+    return out | {f'losses_{rule}': predictable_losses(model, rule, notes) for rule in RULES}
+
+
+def losses_of(model, rule, noise):
+    """The losses of ten steps from parameters that are changed by this relative noise."""
+    run = Run(model)
+    trained = [p for p in run.wrapper.parameters() if p.requires_grad]
+    with torch.no_grad():
+        for p in trained:
+            p.mul_(1 + noise * torch.randn_like(p))
+    optimizer, out = RULES[rule](trained), []
+    for _ in range(STEPS):
+        out.append(run.backward())
+        optimizer.step()
+    return torch.tensor(out, dtype=torch.double)
+
+
+def predictable_losses(model, rule, notes):
+    """The losses of as many steps as PyTorch itself can repeat: some models amplify a rounding error in each step, until
+    their losses differ by percents."""
+    losses = losses_of(model, rule, 0)
+    same = (losses - losses_of(model, rule, 1e-13)).abs() <= 1e-5 * losses.abs()
+    count = STEPS if bool(same.all()) else int((~same).nonzero()[0])
+    if count < STEPS:
+        notes.append(f'check.cpp compares {count} steps of {rule}: in step {count + 1}, the loss of PyTorch changes by more '
+                     'than 1e-5 of itself if the parameters change by 1e-13 of themselves')
+    return losses[:count]
+
+
+def save(folder, named):
+    """Writes a file of NumPy for each array."""
+    for name, tensor in named.items():
+        path = os.path.join(folder, name + '.npy')
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        tensor = tensor.detach()
+        numpy.save(path, (tensor.int() if tensor.dtype == torch.bool else tensor).numpy())
