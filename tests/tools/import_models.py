@@ -6,7 +6,7 @@ import_models.py [keep | model...]
 compiled and run, and its train.cpp is compiled. The parameters that cairn trained are loaded in PyTorch with
 strict=True, by the function of docs/from-pytorch-model.md, and both must then compute the same outputs. The script prints
 a table, and notes each model that fails. Without names it also imports the models of tests/kept/import again, whose
-files of text must be those that are kept.
+files of text must be those that are kept, and runs import_problems.py and import_checkpoints.py.
 keep     Writes what the importer makes of the models of tests/kept/import, and the page.
 """
 
@@ -20,7 +20,9 @@ from pathlib import Path
 top = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(top / "tools"), str(top / "tests/import")]
 
+import import_checkpoints  # noqa: E402
 import import_kept  # noqa: E402
+import import_problems  # noqa: E402
 import models  # noqa: E402
 import numpy  # noqa: E402
 import torch  # noqa: E402
@@ -125,7 +127,7 @@ def bring(name):
 def main(names):
     if names == ["keep"]:
         return import_kept.keep()
-    kept = [] if names else import_kept.exports()
+    kept, suites = ([], []) if names else (import_kept.exports(), [import_problems, import_checkpoints])
     names = names or [function.__name__ for function in models.PACKAGES]
     print(f"{'model':14} {'lines':>6} {'import s':>8} {'check s':>8} {'train s':>8} {'MB':>7} {'outputs':>9} "
           f"{'gradients':>9} {'losses':>9} {'back':>9}", flush=True)
@@ -143,7 +145,11 @@ def main(names):
         difference = import_kept.stale(export, out / f"kept_{export.name}")
         failed += bool(difference)
         print("FAIL" if difference else "ok  ", export.relative_to(top), difference, flush=True)
-    print(f"{len(names) + len(kept) - failed} passed, {failed} failed")
+    for suite in suites:
+        faults = suite.faults()
+        failed += bool(faults)
+        print("FAIL" if faults else "ok  ", suite.__name__, *faults, sep="\n" if faults else " ", flush=True)
+    print(f"{len(names) + len(kept) + len(suites) - failed} passed, {failed} failed")
     return 1 if failed else 0
 
 

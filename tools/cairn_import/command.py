@@ -11,46 +11,78 @@ import torch
 
 from cairn_import import numbers
 from cairn_import.model import Model, checkpoints_marked
+from cairn_import.problem import Problems, first_line, place_of_error, place_of_function
 from cairn_import.programs import Programs
+from cairn_import.watch import History
 
 
-def load(source):
-    """Calls the user's function: `FILE.py:FUNCTION`."""
+def load(source, problems):
+    """Calls the user's function: `FILE.py:FUNCTION`. Returns None if that fails."""
     path, _, name = source.rpartition(':')
-    spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], path)
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, os.path.dirname(os.path.abspath(path)))
-    spec.loader.exec_module(module)
-    return getattr(module, name)()
+    if not os.path.isfile(path):
+        problems.add(source, 'there is no such file; give FILE.py:FUNCTION')
+        return None
+    problems.source = os.path.abspath(path)
+    sys.path.insert(0, os.path.dirname(problems.source))
+    try:
+        spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], problems.source)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        if not hasattr(module, name):
+            problems.add('', f'the file has no function {name}')
+            return None
+        function = getattr(module, name)
+        problems.source = place_of_function(function) or problems.source
+        return function()
+    except Exception as error:
+        problems.add(place_of_error(error), f'{name} fails here ({first_line(error)}): correct it first')
+        return None
 
 
-def model_of(options):
-    made = load(options.source)
+def model_of(options, problems):
+    """The user's model with its inputs and its loss, or None if something of them is missing."""
+    made = load(options.source, problems)
+    if problems.found:
+        return None
     made = made if isinstance(made, tuple) else (made,)
     module, inputs = made[0], made[1] if len(made) > 1 else None
     loss = made[2] if len(made) > 2 else None
+    if not isinstance(module, torch.nn.Module) or len(made) > 3:
+        what = f'{len(made)} values' if len(made) > 3 else f'a {type(module).__name__} as the model'
+        problems.add('', f'the function returns {what}: return an nn.Module, example inputs and, if you like, a loss')
+    elif any(isinstance(m, torch.jit.ScriptModule) or hasattr(m, '_orig_mod') for m in module.modules()):
+        problems.add('', 'the model, or a module in it, is compiled: return the nn.Module of which it was made')
+    elif inputs is None and not options.input:
+        problems.add('', 'the function returns no example inputs: return them behind the model, or give --input 32,3,224,224')
+    elif loss is not None and not callable(loss):
+        problems.add('', f'the loss is a {type(loss).__name__}: return a function of the outputs and the inputs')
+    elif inputs is not None and not isinstance(inputs, (tuple, list)) and not hasattr(inputs, 'keys'):
+        problems.add('', f'the example inputs are a {type(inputs).__name__}: return a tuple or a dict of tensors')
+    if problems.found:
+        return None
     if inputs is None:
         inputs = (torch.randn([int(n) for n in options.input.split(',')]),)
+    inputs = dict(inputs) if hasattr(inputs, 'keys') else tuple(inputs)
     if options.labels is not None:
         parameters = list(inspect.signature(module.forward).parameters)
         named = dict(zip(parameters, inputs)) if isinstance(inputs, tuple) else dict(inputs)
         first = next(iter(named.values()))
         inputs = named | {'labels': torch.randint(0, options.labels, (first.shape[0],))}
         loss = lambda outputs, given: torch.nn.functional.cross_entropy(outputs, given['labels'])
-    inputs = inputs if isinstance(inputs, dict) else tuple(inputs)
     accepted = None
     if isinstance(inputs, dict):
         parameters = inspect.signature(module.forward).parameters.values()
         takes_all = any(p.kind == p.VAR_KEYWORD for p in parameters)
         accepted = [n for n in inputs if takes_all and not (n == 'labels' and options.labels) or n in {p.name for p in parameters}]
     args, kwargs = (inputs, {}) if isinstance(inputs, tuple) else ((), inputs)
-    return Model(module, args, kwargs, loss, options.ckpt, accepted)
+    return Model(module, args, kwargs, loss, options.ckpt, problems, accepted)
 
 
 def weights(model, root):
     """The tensors of the program, by their names there, and the other tensors of the module's state."""
     state = {n: t for n, t in model.original.state_dict().items() if model.first_names.get(n, n) == n}
-    used = {n for n in state if n in model.parameters or n.rpartition('.')[0] in model.norms}
+    used = {n for n in state if n in model.used or n not in model.parameters and n.rpartition('.')[0] in model.norms}
     rest = {n: t for n, t in state.items() if n not in used and not n.endswith('num_batches_tracked')}
     return {n: state[n] for n in used if not n.endswith('num_batches_tracked')} | model.constants, rest
 
@@ -60,21 +92,33 @@ def save(folder, name, tensors):
                                 os.path.join(folder, name + '.safetensors'))
 
 
+def report(problems):
+    lines = problems.lines()
+    count = f'{len(lines)} problem' + ('s' if len(lines) > 1 else '')
+    return '\n'.join([*lines, f'cairn-import: {count}, and nothing is written'])
+
+
 def run(options):
     if options.fit:
         options.fit = re.sub(r'([KMG])iB', r'_\1iB', options.fit)
     torch.set_num_threads(1)  # several threads wait for each other by spinning, for minutes on a busy machine
-    with checkpoints_marked():
-        model = model_of(options)
-        root = model.read()
-    if model.problems.found:
-        lines = model.problems.lines()
-        return '\n'.join([*lines, f'cairn-import: {len(lines)} problems, and nothing is written'])
+    problems, history = Problems(), History()
+    with checkpoints_marked(problems):
+        with history.taken():
+            model = model_of(options, problems)
+        root = model.read(history) if model else None
+    if problems.found:
+        return report(problems)
     programs = Programs(model, root, options)
-    has_training = programs.has_loss and not numbers.is_random(model.original)
+    has_training = programs.has_loss and not numbers.is_random(model)
     files = programs.files(has_training)
     notes = []
-    arrays = numbers.arrays(model, list(model.outputs), notes)
+    try:
+        arrays = numbers.arrays(model, list(model.outputs), notes)
+    except Exception as error:
+        problems.add(place_of_error(error), f'the model fails in evaluation mode or in double ({first_line(error)}): let it '
+                                            'take the dtype of its parameters')
+        return report(problems)
     os.makedirs(options.out, exist_ok=True)
     for name, text in files.items():
         with open(os.path.join(options.out, name), 'w') as file:

@@ -10,8 +10,6 @@ from cairn_import.text import ATOM, COMPARISON, PIPE, PRODUCT, SUM, Number, Use,
 from cairn_import.value import Array, Constant, Value, expanded, in_order, plain, require_bound, reshaped
 
 TABLE = {}
-RANDOM = {'rand', 'randn', 'randint', 'rand_like', 'randn_like', 'bernoulli', 'dropout', 'multinomial', 'randperm',
-          'normal', 'uniform', 'native_dropout', 'alpha_dropout', 'feature_dropout', 'rrelu'}
 VIEWS = {'view', 'reshape', 'flatten', 'transpose', 'permute', 'select', 'slice', 'unsqueeze', 'squeeze', 'expand', 't',
          'alias', 'unflatten', 'view_as', 'expand_as', 'narrow', 'unbind', 'chunk', 'split', 'diagonal', 'contiguous',
          'detach', 'as_strided', 'mT'}
@@ -976,6 +974,8 @@ def _(r, a):
     """`nn::embedding<"wte", 8>`; `gather<0>(weight, indices)`; of positions `slice`"""
     weight, index = a.weight, a.indices
     rows, features = weight.shape
+    if a.scale_grad_by_freq:
+        return r.refuse('an embedding with scale_grad_by_freq has no counterpart: leave this setting out')
     if isinstance(index, Constant):
         return constant_rows(r, weight, index.tensor)
     if index.array.kind != 'index':

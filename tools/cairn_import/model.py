@@ -1,49 +1,109 @@
 """A model of PyTorch as the importer sees it: its graph, its parameters under their first names, and its segments."""
 
 import contextlib
+import copy
 import fnmatch
+import io
+import logging
+import sys
+import traceback
+import warnings
+from unittest import mock
 
 import torch
 import torch.utils.checkpoint
 from torch.utils import _pytree as pytree
+from torch.utils.checkpoint import noop_context_fn
 
+from cairn_import import watch
 from cairn_import.body import Body, Reader
-from cairn_import.problem import Problems
+from cairn_import.problem import explained, first_line, here, place_of_error, user_frames
+from cairn_import.programs import read_by
 from cairn_import.text import RESERVED
 from cairn_import.value import Array, Constant, Value, transposed
 
 # A call of torch.utils.checkpoint leaves no trace in an exported graph, or one that reads like a detach. While the
 # importer exports, these two marks stand around what the call computes.
-torch.library.define('cairn_import::enter', '(Tensor x, int segment) -> Tensor')
-torch.library.define('cairn_import::leave', '(Tensor x, int segment) -> Tensor')
-for mark in ('enter', 'leave'):
-    torch.library.impl(f'cairn_import::{mark}', 'CompositeExplicitAutograd', lambda x, segment: x.clone())
-    torch.library.register_fake(f'cairn_import::{mark}', lambda x, segment: torch.empty_like(x))
+torch.library.define('cairn_import::enter', '(Tensor[] arguments) -> Tensor')
+torch.library.define('cairn_import::leave', '(Tensor x, Tensor entered) -> Tensor')
+torch.library.register_fake('cairn_import::enter', lambda arguments: torch.empty(0))
+torch.library.register_fake('cairn_import::leave', lambda x, entered: torch.empty_like(x))
 
 
-def marked_checkpoint():
-    """A stand-in for torch.utils.checkpoint.checkpoint, and the number of its calls."""
-    calls = []
+def marked_checkpoint(problems):
+    """A stand-in for torch.utils.checkpoint.checkpoint. Outside of an export it calls the function and no more."""
 
     def checkpoint(function, *args, use_reentrant=None, preserve_rng_state=True, determinism_check='default',
-                   debug=False, context_fn=None, early_stop=True, **kwargs):
-        segment = len(calls)
-        calls.append(context_fn)
-        put = lambda mark: lambda t: getattr(torch.ops.cairn_import, mark)(t, segment) if isinstance(
-            t, torch.Tensor) and t.is_floating_point() else t
-        args, kwargs = pytree.tree_map(put('enter'), (args, kwargs))
-        return pytree.tree_map(put('leave'), function(*args, **kwargs))
-    return checkpoint, calls
+                   debug=False, context_fn=noop_context_fn, early_stop=True, respect_saved_tensors_hooks=None, **kwargs):
+        if context_fn is not noop_context_fn:
+            problems.add(here(), 'checkpoint with a context_fn has no counterpart: import the model without it, and give '
+                                 'the segment a policy in C++, such as save_matmuls')
+        given = [t for t in pytree.tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)]
+        if not torch.compiler.is_exporting():
+            if use_reentrant is not False and torch.is_grad_enabled() and not any(t.requires_grad for t in given):
+                problems.add(here(), 'no argument of this checkpoint needs a gradient, so PyTorch does not train the '
+                                     'parameters in it: pass use_reentrant=False')
+            return function(*args, **kwargs)
+        entered = torch.ops.cairn_import.enter(given)
+        return pytree.tree_map_only(torch.Tensor, lambda t: torch.ops.cairn_import.leave(t, entered),
+                                    function(*args, **kwargs))
+    return checkpoint
+
+
+def replace_everywhere(old, new):
+    """Replaces a function under each name that a module has for it."""
+    for module in list(sys.modules.values()):
+        for name, value in list(getattr(module, '__dict__', {}).items()):
+            if value is old:
+                setattr(module, name, new)
 
 
 @contextlib.contextmanager
-def checkpoints_marked():
-    original = torch.utils.checkpoint.checkpoint
-    torch.utils.checkpoint.checkpoint, calls = marked_checkpoint()
+def checkpoints_marked(problems):
+    original, marked = torch.utils.checkpoint.checkpoint, marked_checkpoint(problems)
+    replace_everywhere(original, marked)
     try:
-        yield calls
+        yield
     finally:
-        torch.utils.checkpoint.checkpoint = original
+        replace_everywhere(marked, original)
+
+
+@contextlib.contextmanager
+def whole_traces():
+    """Keeps all lines of the user's source in an exported graph, and not those of `forward` alone. Hides the messages of
+    torch.export, which come back as problems."""
+    def kept(tracer, frames):
+        return traceback.StackSummary.from_list(user_frames(frames))
+
+    level = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), mock.patch.object(torch.fx.proxy.TracerBase, '_filter_traceback_frames', kept):
+            warnings.simplefilter('ignore')
+            yield
+    finally:
+        logging.disable(level)
+
+
+STORED = {'linear', 'conv1d', 'conv2d', 'conv_transpose1d', 'conv_transpose2d', 'matmul', 'mm', 'bmm', 'addmm', 'einsum',
+          'scaled_dot_product_attention', 'layer_norm', 'batch_norm', 'group_norm', 'rms_norm', 'softmax'}
+
+
+def bytes_of(node):
+    value = node.meta.get('val')
+    return value.numel() * value.element_size() if isinstance(value, torch.Tensor) and value.is_floating_point() else 0
+
+
+def stored_bytes(graph, nodes):
+    """The bytes of results of products and norms, also in the modules that are called."""
+    out = 0
+    for node in nodes:
+        if node.op == 'call_module':
+            inner = graph.get_submodule(node.target)
+            out += stored_bytes(inner, inner.graph.nodes)
+        elif isinstance(node.target, torch._ops.OpOverload) and node.target.overloadpacket.__name__ in STORED:
+            out += bytes_of(node)
+    return out
 
 
 class WithLoss(torch.nn.Module):
@@ -66,6 +126,18 @@ class WithLoss(torch.nn.Module):
         return tuple(t for _, t in found) + tuple(loss)
 
 
+def reached(graph, results):
+    """The nodes that the results read. Operations that change their arguments count as read."""
+    changes = [n for n in graph.nodes if isinstance(n.target, torch._ops.OpOverload) and n.target._schema.is_mutable]
+    seen, waiting = set(), [*results, *changes]
+    while waiting:
+        node = waiting.pop()
+        if node not in seen:
+            seen.add(node)
+            waiting += node.all_input_nodes
+    return seen
+
+
 def unique(names):
     seen, out = {}, []
     for name in names:
@@ -75,8 +147,8 @@ def unique(names):
 
 
 class Model:
-    def __init__(self, module, args, kwargs, loss, segments, accepted=None):
-        self.original, self.segments, self.problems = module, segments, Problems()
+    def __init__(self, module, args, kwargs, loss, segments, problems, accepted=None):
+        self.original, self.segments, self.problems = module, segments, problems
         self.constants, self.taken = {}, set()
         self.norms = set()  # the batch norms, whose buffers are states of the program
         self.first_names, self.parameters = {}, {}
@@ -89,6 +161,7 @@ class Model:
         self.wrapper = WithLoss(module, loss, accepted, self.note_names)
         self.args, self.kwargs = args, kwargs
         self.inputs = []  # the leaves that are bound
+        self.has_useless_segments = self.draws_random = False
 
     def note_names(self, names):
         self.output_names = names
@@ -123,6 +196,14 @@ class Model:
         return any(len(names) == len(parts) and all(map(fnmatch.fnmatchcase, names, parts))
                    for parts in (pattern.split('.') for pattern in self.segments))
 
+    def frees_memory(self, graph, nodes, ends):
+        """Returns true if a segment surely frees memory: the results of its products and norms, which a backward pass
+        reads, have more bytes than the values at its ends, and it is at most half of the model. cairn rejects a segment
+        that frees nothing, unless it is marked."""
+        inside = stored_bytes(graph, [n for n in nodes if n not in ends])
+        trained = any(self.parameters[self.first_names[path]].requires_grad for path in self.first_names)
+        return trained and inside > sum(map(bytes_of, ends)) and 2 * inside <= self.stored
+
     def constant_name(self, tensor, hint):
         """The name of an array that is loaded with the weights, and that is no tensor of the module."""
         name = next((n for n, t in self.constants.items() if t.shape == tensor.shape and torch.equal(t, tensor)), None)
@@ -134,19 +215,98 @@ class Model:
 
     # ------------------------------------------------------------------ the graph
 
-    def read(self):
-        """Exports the model, and reads its graph. Returns the body of the wrapper."""
+    def watched(self):
+        """Runs the model, and reports what its graph does not show. Returns false if the model itself fails."""
+        try:
+            module = copy.deepcopy(self.original)
+        except Exception as error:
+            if not self.problems.found:
+                self.problems.add(place_of_error(error), f'copy.deepcopy cannot copy the model ({first_line(error)})')
+            return False
+        wrapper = WithLoss(module, self.wrapper.loss, self.wrapper.accepted, lambda names: None)
+        self.noted = watch.run(wrapper.train(), self.args, self.kwargs, self.problems)
+        return self.noted is not None
+
+    def exported(self):
+        """The graphs of all modules, or None if torch.export refuses the model. If a model is refused because it reads
+        numbers out of tensors, it is exported with these numbers, to find what else is wrong."""
+        try:
+            return self.export()
+        except Exception as error:
+            for where, text in self.noted.refusals:
+                self.problems.add(where, text)
+            where = place_of_error(error)
+            if where not in self.problems.places() and (where or not self.problems.found):
+                self.problems.add(where, explained(error))
+        try:
+            with watch.Replay(self.noted.numbers):
+                return self.export()
+        except Exception:
+            return None
+
+    def note_parameters(self, exported):
+        """Finds the parameters that the program has: those on which the loss depends, or all outputs without a loss."""
+        results = [r for r in exported.graph.output_node().args[0] if isinstance(r, torch.fx.Node)]
+        names = {node: exported.graph_signature.inputs_to_parameters[node.name].removeprefix('model.')
+                 for node in exported.graph.find_nodes(op='placeholder')
+                 if node.name in exported.graph_signature.inputs_to_parameters}
+        read = {self.first_names[name] for node, name in names.items() if node in reached(exported.graph, results)}
+        has_loss = len(results) > len(self.output_names)
+        self.used = {self.first_names[name] for node, name in names.items() if node in reached(
+            exported.graph, results[-1:])} if has_loss else read
+        for name in sorted(read - self.used):
+            self.problems.add('', f'the parameter "{name}" changes an output and not the loss: let the model return only what '
+                                  'the loss needs')
+
+    def export(self):
+        attributes = [(part, dict(part.__dict__)) for part in self.wrapper.modules()]
+        silence = io.StringIO()  # torch.export prints the graph when it fails
+        try:
+            with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence):
+                exported = torch.export.export(self.wrapper, self.args, self.kwargs, strict=False)
+                self.note_parameters(exported)
+                return torch.export.unflatten(exported)
+        finally:
+            for part, before in attributes:  # activations that forward assigned to attributes have no numbers
+                part.__dict__.clear()
+                part.__dict__.update(before)
+
+    def read(self, history):
+        """Exports the model, and reads its graph. Returns the body of the wrapper, or None if there are problems."""
+        watch.check_settings(self.original, self.problems, history)
+        watch.check_inputs(self.kwargs or {f'{i}': a for i, a in enumerate(self.args)}, self.problems)
         self.wrapper.train()
-        exported = torch.export.export(self.wrapper, self.args, self.kwargs, strict=False)
-        graph = torch.export.unflatten(exported)
+        with whole_traces():
+            graph = self.exported() if self.watched() else None
+        if graph is None:
+            return None
+        self.stored = stored_bytes(graph, graph.graph.nodes)
         body = Body('', self.original)
         placeholders = graph.graph.find_nodes(op='placeholder')
         names = self.input_names(placeholders)
         arguments = [self.input(name, node.meta['val']) for name, node in zip(names, placeholders)]
-        results = Reader(self, graph, None, body).read(arguments)
+        try:
+            results = Reader(self, graph, None, body).read(arguments)
+        except Exception as error:
+            if not self.problems.found:
+                self.problems.add('', f'the importer cannot read the graph of this model ({first_line(error)})')
+            return None
+        self.check_results(results)
         body.returned = [v.array for v in results if isinstance(v, Value)]
         self.outputs = dict(zip([*self.output_names, 'loss'], results))
-        return body
+        return None if self.problems.found else body
+
+    def check_results(self, results):
+        """Reports outputs that depend on nothing, and inputs on which no output depends."""
+        for name, result in zip([*self.output_names, 'loss'], results):
+            if isinstance(result, Constant):
+                self.problems.add('', f'the output "{name}" is a constant: leave it out')
+            elif name == 'loss' and isinstance(result, Value) and result.shape:
+                self.problems.add('', f'the loss has shape {tuple(result.shape)}: return one number, such as its mean')
+        read = set().union(*[read_by(v.array) for v in results if isinstance(v, Value)])
+        for array in self.inputs:
+            if array not in read and not self.problems.found:
+                self.problems.add('', f'no output depends on the input "{array.name}": leave it out')
 
     def input_names(self, placeholders):
         names = [*self.kwargs] if self.kwargs else [n.name.removeprefix('args_') for n in placeholders]

@@ -13,9 +13,9 @@ STEPS = 10
 RULES = {'sgd': lambda p: torch.optim.SGD(p, lr=0.01), 'adamw': lambda p: torch.optim.AdamW(p, lr=1e-3)}
 
 
-def is_random(module):
+def is_random(model):
     """Returns true if a training step draws random numbers, which cairn draws differently."""
-    return any(getattr(m, name, 0) for m in module.modules() if 'drop' in type(m).__name__.lower() or hasattr(m, 'dropout')
+    return model.draws_random or any(getattr(m, name, 0) for m in model.original.modules() if 'drop' in type(m).__name__.lower() or hasattr(m, 'dropout')
                for name in ('p', 'drop_prob', 'dropout') if isinstance(getattr(m, name, 0), (int, float)))
 
 
@@ -34,7 +34,12 @@ class Run:
 
     def backward(self):
         self.wrapper.zero_grad()
-        loss = self.wrapper(*self.args, **self.kwargs)[-1]
+        usual = torch.get_default_dtype()
+        torch.set_default_dtype(torch.double)  # of tensors that the model makes
+        try:
+            loss = self.wrapper(*self.args, **self.kwargs)[-1]
+        finally:
+            torch.set_default_dtype(usual)
         loss.backward()
         return loss.item()
 
@@ -47,7 +52,7 @@ def arrays(model, names, notes):
         module = WithLoss(copy.deepcopy(model.original).eval(), model.wrapper.loss, model.wrapper.accepted,
                           lambda names: None)
         out |= dict(zip(names, module(*model.args, **model.kwargs)))
-    if 'loss' not in names or is_random(model.original):
+    if 'loss' not in names or is_random(model):
         return out
     run = Run(model)
     run.backward()

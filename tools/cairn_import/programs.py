@@ -25,6 +25,10 @@ using namespace cairn;
 }}  // namespace {namespace}
 '''
 
+USELESS = '''
+// A segment with allow_useless is a checkpoint of the PyTorch model that may free no memory. cairn rejects such a
+// segment without this word.'''
+
 CHECK = '''// Compares the imported model with numbers that PyTorch computed.
 #include "model.hpp"
 
@@ -184,6 +188,7 @@ class Programs:
 
     def header(self):
         title = f'{type(self.model.original).__qualname__} of {type(self.model.original).__module__}, imported from PyTorch.'
+        title += USELESS if self.model.has_useless_segments else ''
         return HEAD.format(title=title, namespace=self.namespace, functions='\n\n'.join(self.writer.functions()),
                            leaves='\n'.join(leaf(a) for a in self.model.inputs), values=self.values)
 

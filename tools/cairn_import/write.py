@@ -301,8 +301,7 @@ class Writer:
     def functions(self):
         out = []
         for template in self.templates:
-            kind = type(template.bodies[0].module)
-            comment = f'/// {kind.__qualname__} of {kind.__module__}'
+            comment = f'/// {template.bodies[0].title}'
             head = f'template <{", ".join("int " + n for n in template.parameters)}>\n' if template.parameters else ''
             out.append(f'{comment}\n{head}' + wrapped([f'constexpr auto {template.name} = ', *template.text, ';']))
         return out
