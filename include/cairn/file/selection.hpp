@@ -47,7 +47,7 @@ struct selection {
   /// may have more tensors.
   std::vector<std::string> only = {};
   /// The tensors that are left out: tensors of the program, for example of a new head, or tensors that only the file
-  /// has, such as moments.
+  /// has, for example moments.
   std::vector<std::string> except = {};
   /// The table of names. The first rule that matches a tensor counts. If no rule matches, the file has the tensor
   /// under its own name. Each rule must be the first match of at least one tensor.
@@ -252,7 +252,7 @@ class named_leaves {
       if (used[i] == 0) fault_of_unused(list, wanted[i], "a tensor of this name");
     }
   }
-  /// Notes the fault that `name` matches no tensor. A pattern for names of blocks, such as "*.fc", matches none.
+  /// Notes the fault that `name` matches no tensor. The pattern "*.fc" of names of blocks matches none.
   void fault_of_unused(std::string_view list, const std::string& name, std::string_view expected) {
     const std::string within = name + ".*";
     const auto is_within = [&](const named_leaf& one) { return stands_for(within, one.leaf->name); };

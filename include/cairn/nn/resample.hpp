@@ -52,13 +52,13 @@ constexpr auto largest_along(X x) {
     return lang::squeeze<Axis + 1>(lang::topk<1, Axis + 1>(lang::gather<Axis>(x, positions)));
   }
 }
-/// The form of adaptive_max_pool2d. The width comes first. Of equal elements, the gradient then goes to the first one,
-/// row by row.
-template <std::int64_t Height, std::int64_t Width>
-struct adaptive_max_pool_form : form_of_one<"adaptive_max_pool2d"> {
+/// The form of adaptive_max_pool2d. The width comes first. The gradient then goes to the first of equal elements, row
+/// by row.
+template <std::int64_t Height, std::int64_t Width, fixed_string Name = "adaptive_max_pool2d">
+struct adaptive_max_pool_form : form_of_one<Name> {
   template <an_expression X>
   static constexpr auto body(X x) {
-    using problem = decltype(problem_of_size<"adaptive_max_pool2d", Height, Width>(x));
+    using problem = decltype(problem_of_size<Name, Height, Width>(x));
     if constexpr (!std::same_as<problem, sound>) {
       return problem{};
     } else {
@@ -97,7 +97,7 @@ constexpr lang::applied<detail::adaptive_pool_form<Height, Width>, X, Surplus...
 }
 
 /// Computes the largest elements of Height x Width windows that cover x {N, H, W, C} evenly, as F.adaptive_max_pool2d
-/// does: {N, Height, Width, C}. The windows are those of adaptive_avg_pool2d. If several elements of a window are
+/// does: {N, Height, Width, C}. The windows lie as in adaptive_avg_pool2d. If several elements of a window are
 /// equal, the first one, row by row, gets the gradient. If Height does not divide H, or Width does not divide W, the
 /// windows are copied. Rejects what adaptive_avg_pool2d rejects.
 template <std::int64_t Height, std::int64_t Width, an_operand X, class... Surplus>

@@ -7,7 +7,7 @@
 
 namespace cairn {
 
-/// The mean of numbers that arrive batch by batch, such as the accuracy over a test set. The sums are in double.
+/// The mean of numbers that arrive batch by batch, for example of the accuracy over a test set. The sums are in double.
 ///
 ///   sample_mean right;
 ///   for (auto [x, y] : batches) right.add(accuracy(bind<"x">(x), bind<"y">(y)), 100);  // of 100 samples
