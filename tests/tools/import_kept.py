@@ -109,8 +109,8 @@ class Stub:
 def tables():
     """Returns the tables of operations and of modules. PyTorch need not be installed."""
     with patch.dict(sys.modules, {"torch": Stub("torch")}), patch.object(sys, "path", [str(top / "tools"), *sys.path]):
-        from cairn_import import functions, modules
-    return functions.TABLE, modules.TABLE
+        from cairn_import import modules, rules
+    return rules.TABLE, modules.TABLE
 
 
 def rows(table):

@@ -7,9 +7,11 @@ from types import SimpleNamespace
 import torch
 from torch.nn.utils.parametrize import is_parametrized
 
-from cairn_import import functions, modules
+from cairn_import import modules
 from cairn_import.problem import BRANCH, CHANGED, COMPLEX, MISSING, RANDOM, SHAPE, first_line, place, source_line, \
     torch_name
+from cairn_import.rules import TABLE
+from cairn_import.rules.table import VIEWS, extents
 from cairn_import.text import ATOM, PIPE, Call, Element, Use, joined, quoted
 from cairn_import.value import Array, Constant, Value
 
@@ -97,7 +99,7 @@ class Reader:
         """A frozen array that is loaded with the weights. A body has one array for it."""
         name = self.model.constant_name(tensor, hint)
         if name not in self.body.constants:
-            out = Array([f'frozen<{quoted("/" + name)}, ', *functions.extents(tensor.shape), '>'], tensor.shape, hint)
+            out = Array([f'frozen<{quoted("/" + name)}, ', *extents(tensor.shape), '>'], tensor.shape, hint)
             out.is_leaf = True
             self.body.constants[name] = out
         return self.body.constants[name]
@@ -181,7 +183,7 @@ class Reader:
         self.body.has_names = True
         owner = self.model.first_name(path)
         own = self.body.relative(path) if owner == path else None
-        out = Array([f'param<{quoted(own or "/" + owner)}, '] + functions.extents(leaf.shape) + ['>'], leaf.shape)
+        out = Array([f'param<{quoted(own or "/" + owner)}, '] + extents(leaf.shape) + ['>'], leaf.shape)
         out.is_leaf, out.path, out.owned = True, owner, own is not None
         return Value(out)
 
@@ -288,8 +290,8 @@ class Reader:
         is_constant = name in LIKE or not any(has_value(v) for v in arguments.values())
         if is_constant and torch.Tag.nondeterministic_seeded not in node.target.tags:
             out = self.fold(node, arguments)
-        elif base in functions.TABLE:
-            out = self.by_rule(functions.TABLE[base], node, arguments)
+        elif base in TABLE:
+            out = self.by_rule(TABLE[base], node, arguments)
         else:
             return self.refuse(RANDOM.format(f'torch.{name}') if torch.Tag.nondeterministic_seeded in node.target.tags else
                                MISSING.format(schema.name.replace("aten::", "torch.")))
@@ -360,7 +362,7 @@ class Reader:
         if node.target._schema.is_mutable:
             args[0] = args[0].clone()
         first = next((a for a in arguments.values() if isinstance(a, Constant)), None)
-        keeps = first and node.target.overloadpacket.__name__ in functions.VIEWS | {'to', '_to_copy', 'clone'}
+        keeps = first and node.target.overloadpacket.__name__ in VIEWS | {'to', '_to_copy', 'clone'}
         hint = first.hint if keeps else self.hint(node)
 
         def constants(t):

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 from torch import nn
 
-from cairn_import.functions import applied, options, with_last
+from cairn_import.rules.products import applied, with_last
+from cairn_import.rules.table import options
 from cairn_import.text import SUM, Number, Use, quoted
 from cairn_import.value import Value, in_order
 

@@ -2,7 +2,7 @@
 
 import re
 
-from cairn_import.text import RESERVED, quoted
+from cairn_import.text import RESERVED, Call, Element, quoted
 from cairn_import.value import plain
 from cairn_import.write import Writer, text_of, wrapped
 
@@ -225,12 +225,19 @@ class Programs:
 
 
 def read_by(array):
-    """All arrays from which this array is computed."""
+    """All arrays from which this array is computed. One of several results of a function is computed from the arguments
+    that this result reads, and not from all arguments of the function."""
     from cairn_import.body import used_by
     seen, waiting = set(), [array]
     while waiting:
         one = waiting.pop()
-        if one not in seen:
-            seen.add(one)
+        if one in seen:
+            continue
+        seen.add(one)
+        element = next((p for p in one.pieces if isinstance(p, Element)), None)
+        called = [p.body for p in element.bundle.pieces if isinstance(p, Call)] if element else []
+        if called:
+            waiting += [a.origin for a in read_by(called[0].returned[element.index]) if a.is_parameter]
+        else:
             waiting += used_by(one)
     return seen
