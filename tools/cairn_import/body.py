@@ -195,9 +195,9 @@ class Reader:
         rule = modules.rule_for(original)
         is_plain = not any(is_parametrized(m) or 'forward' in m.__dict__ for m in original.modules())
         if rule and is_plain and not any(isinstance(a, Unknown) for a in arguments):
-            result = graph.graph.find_nodes(op='output')[0].args[0]
-            out = rule(self, SimpleNamespace(module=original, path=path, arguments=arguments,
-                                             result=result.meta['val'] if isinstance(result, torch.fx.Node) else None))
+            results = graph.graph.find_nodes(op='output')[0].args[0]
+            results = [results] if isinstance(results, torch.fx.Node) else results
+            out = rule(self, SimpleNamespace(module=original, path=path, arguments=arguments, results=results))
             if out is not None:
                 return out
         reader = Reader(self.model, graph, path, self.body)

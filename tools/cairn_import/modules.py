@@ -2,13 +2,15 @@
 modules of torch.nn are read through their operations, whose rules name the layers after the owners of the weights. The
 first line of the docstring of a rule is in docs/from-pytorch-model.md."""
 
+import operator
 from types import SimpleNamespace
 
+import torch
 from torch import nn
 
 from cairn_import.rules.products import applied, with_last
 from cairn_import.rules.table import options
-from cairn_import.text import SUM, Number, Use, quoted
+from cairn_import.text import ATOM, SUM, Number, Use, numbers, quoted
 from cairn_import.value import Value, in_order
 
 TABLE = {}
@@ -54,13 +56,39 @@ def _(r, call):
         [', '] + settings if settings else []) + ['>']
     r.body.has_names = True
     batch, steps = (x.shape[d] for d in order[:2])
-    width = m.hidden_size * (2 if m.bidirectional else 1)
-    out = applied(r, x, order, stage, [batch, steps, width], [*x.shape[:2], width])
-    return out if hasattr(call.result, 'shape') else None
+    directions = 2 if m.bidirectional else 1
+    # The results that the model reads are elements of a tuple: the features of all steps, and the last states.
+    indices = [n.args[1] if n.target is operator.getitem else None for n in call.results]
+    if None in indices:
+        return None
+    width = m.hidden_size * directions
+    features = [batch, steps, width], [*x.shape[:2], width]
+    if set(indices) == {0}:
+        out = applied(r, x, order, stage, *features)
+        return [out] * len(indices) if len(indices) > 1 else out
+    state = [m.num_layers * directions, batch, m.hidden_size]
+    states = 2 if isinstance(m, nn.LSTM) else 1
+    zeros = [', zeros<', *numbers(state, 'State'), '>'] * states
+    whole = r.array([*stage, '(', Use(in_order(x, order)), *zeros, ')'], (), ATOM, 'tuple')
+    kinds = [(features[0], 'real', None)] + [(state, 'real', None)] * states
+    arrays = r.elements(whole, kinds)
+    for array, hint in zip(arrays, ('features', 'hidden', 'cell')):
+        array.hint = hint
+    values = [Value(arrays[0], [order.index(d) for d in range(3)]), *(Value(array) for array in arrays[1:])]
+    out = [values[index if isinstance(index, int) else 0] for index in indices]
+    return out if len(out) > 1 else out[0]
 
 
 def heads_stage(r, m, name, kind):
     return [f'nn::{kind}<{quoted(name)}, ', Number('Heads', m.num_heads)]
+
+
+def is_projected(results):
+    """Returns true if the only result is that of `out_proj`, and not the weights of the attention."""
+    node = results[0] if len(results) == 1 else None
+    while isinstance(node, torch.fx.Node) and node.target is not torch.ops.aten.linear.default:
+        node = node.args[0] if node.op == 'call_function' else None
+    return node is not None and str(node.args[1].target) == 'out_proj.weight'
 
 
 @rule(nn.MultiheadAttention)
@@ -69,7 +97,7 @@ def _(r, call):
     m, name = call.module, r.body.relative(call.path)
     given = [v for v in call.arguments if isinstance(v, Value)]
     if len(call.arguments) != 1 or len(given) != 1 or m.in_proj_weight is None or m.in_proj_bias is None or m.add_zero_attn \
-            or m.bias_k is not None or not hasattr(call.result, 'shape'):
+            or m.bias_k is not None or not is_projected(call.results):
         return None
     r.body.has_names = True
     x = given[0]
