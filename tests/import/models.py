@@ -1,5 +1,5 @@
 """The models that the suite `import` brings to cairn. Each function returns a module, example inputs and a loss. The
-modules come from packages, unedited, except for `encoder_lstm`."""
+modules come from packages, unedited, except for `encoder_lstm` and `states`."""
 
 import inspect
 
@@ -93,6 +93,31 @@ def encoder_lstm():
     return classifies(EncoderLstm(), torch.randn(8, 20, 64), 5)
 
 
+class States(torch.nn.Module):
+    """Reads the last states of recurrent layers, the weights of attention, and a mask. It is our own."""
+
+    def __init__(self):
+        super().__init__()
+        self.gru = torch.nn.GRU(8, 6, 2, batch_first=True, bidirectional=True)
+        self.lstm = torch.nn.LSTM(8, 6, batch_first=True)
+        self.rnn = torch.nn.RNN(8, 6, batch_first=True)
+        self.attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
+        self.head = torch.nn.Linear(6, 3)
+
+    def forward(self, x, seen):
+        y, weights = self.attention(x, x, x)
+        y = (weights @ y).masked_fill(~(seen & (x > -1)), 0)
+        features, states = self.gru(y)
+        _, (_, cells) = self.lstm(y)
+        _, last = self.rnn(y)
+        return self.head(states[-1] + cells[0] + last.squeeze(0) + features[:, 0, :6])
+
+
+def states():
+    module, inputs, loss = classifies(States(), torch.randn(8, 8, 8), 3)
+    return module, inputs | {'seen': torch.rand(8, 8, 8) > 0.2}, loss
+
+
 def tcn():
     import pytorch_tcn
     module = pytorch_tcn.TCN(16, [32, 32, 32], dropout=0.0, output_projection=4)
@@ -103,4 +128,4 @@ def tcn():
 PACKAGES = {
     resnet18: 'torchvision', mobilenet_v2: 'torchvision', densenet121: 'torchvision', unet: 'segmentation-models-pytorch',
     vit_tiny: 'timm', gpt2: 'transformers', bert: 'transformers', llama: 'transformers', encoder_lstm: 'torch',
-    tcn: 'pytorch-tcn'}
+    states: 'torch', tcn: 'pytorch-tcn'}

@@ -4,13 +4,14 @@ import importlib.util
 import inspect
 import os
 import re
+import shutil
 import sys
 
 import safetensors.torch
 import torch
 
 from cairn_import import numbers
-from cairn_import.model import Model, checkpoints_marked
+from cairn_import.model import Model, checkpoints_marked, matches
 from cairn_import.problem import Problems, first_line, place_of_error, place_of_function
 from cairn_import.programs import Programs
 from cairn_import.watch import History
@@ -100,13 +101,19 @@ def report(problems):
 
 def run(options):
     if options.fit:
-        options.fit = re.sub(r'([KMG])iB', r'_\1iB', options.fit)
+        size = re.fullmatch(r'(\d+)([KMG]iB)', options.fit)
+        if not size:
+            return f'cairn-import: --fit {options.fit} is no size: give a whole number of KiB, MiB or GiB, such as 64MiB'
+        options.fit = f'{size[1]}_{size[2]}'
     torch.set_num_threads(1)  # several threads wait for each other by spinning, for minutes on a busy machine
     problems, history = Problems(), History()
     with checkpoints_marked(problems):
         with history.taken():
             model = model_of(options, problems)
         root = model.read(history) if model else None
+    for pattern in options.ckpt if model else []:
+        if not any(matches(name, pattern) for name, _ in model.original.named_modules()):
+            problems.add('', f'no module has a name like the pattern "{pattern}" of --ckpt: a star stands for one name')
     if problems.found:
         return report(problems)
     programs = Programs(model, root, options)
@@ -120,6 +127,12 @@ def run(options):
                                             'take the dtype of its parameters')
         return report(problems)
     os.makedirs(options.out, exist_ok=True)
+    for name in ('rest.safetensors', 'numbers'):  # of an earlier import
+        path = os.path.join(options.out, name)
+        shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
+    if os.path.exists(os.path.join(options.out, 'train.cpp')):
+        files.pop('train.cpp', None)
+        notes.append('train.cpp is there already, and stays as it is')
     for name, text in files.items():
         with open(os.path.join(options.out, name), 'w') as file:
             file.write(text)
@@ -127,8 +140,8 @@ def run(options):
     save(options.out, 'weights', in_program)
     if rest:
         save(options.out, 'rest', rest)
-        notes.append('rest.safetensors has the tensors of the module that the program does not need. To load a trained file '
-                     'in PyTorch, join both')
+        notes.append('rest.safetensors has the tensors of the module that are no parameters of the program; '
+                     'docs/from-pytorch-model.md has a function that loads both files in PyTorch')
     numbers.save(os.path.join(options.out, 'numbers'), arrays)
     for note in notes:
         print(f'cairn-import: {note}')

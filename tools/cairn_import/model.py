@@ -146,6 +146,12 @@ def unique(names):
     return out
 
 
+def matches(path, pattern):
+    """Returns true if the name of a module fits the pattern, in which a star stands for one name."""
+    names, parts = path.split('.'), pattern.split('.')
+    return len(names) == len(parts) and all(map(fnmatch.fnmatchcase, names, parts))
+
+
 class Model:
     def __init__(self, module, args, kwargs, loss, segments, problems, accepted=None):
         self.original, self.segments, self.problems = module, segments, problems
@@ -192,9 +198,7 @@ class Model:
         return name
 
     def is_segment(self, path):
-        names = path.split('.')
-        return any(len(names) == len(parts) and all(map(fnmatch.fnmatchcase, names, parts))
-                   for parts in (pattern.split('.') for pattern in self.segments))
+        return any(matches(path, pattern) for pattern in self.segments)
 
     def frees_memory(self, graph, nodes, ends):
         """Returns true if a segment surely frees memory: the results of its products and norms, which a backward pass

@@ -99,6 +99,11 @@ TRAINING = '''
   step.save("trained.safetensors");
 '''
 
+SILENT = '''
+  // Dropout draws other random numbers than PyTorch.
+  std::puts("gradients and losses are not compared: import the model with dropout of 0 to compare them");
+'''
+
 TRAIN = '''// Trains the imported model.
 #include "model.hpp"
 
@@ -211,7 +216,7 @@ class Programs:
         bound = ', '.join(f'bind<{quoted(a.bound_name)}>({a.name}{"_in_double" if a.kind == "real" else ""})'
                           for a in self.model.inputs)
         training = TRAINING.format(bound=bound, wide=wide, options=', '.join(
-            [f'{self.namespace}::{self.output_names[-1]}', *self.more])) if has_training else ''
+            [f'{self.namespace}::{self.output_names[-1]}', *self.more])) if has_training else SILENT if self.has_loss else ''
         return CHECK.format(namespace=self.namespace, inputs=self.inputs(), outputs=''.join(lines), training=training)
 
     def files(self, has_training):

@@ -119,6 +119,10 @@ def check_inputs(inputs, problems):
             if value.is_complex() or value.is_sparse or real and value.dtype != torch.float32:
                 kind = 'sparse' if value.is_sparse else value.dtype
                 problems.add('', f'the input "{name}" is {kind}: pass it as a dense tensor of float32 or of whole numbers')
+            elif not real and value.dtype != torch.bool and value.numel() and int(value.min()) < 0:
+                problems.add('', f'the input "{name}" has the number {int(value.min())}, and indices of cairn are not negative: '
+                                 'give ignored labels the number of classes as their label, and the loss '
+                                 'ignore_index=classes')
         elif not isinstance(value, (bool, int, float, str, type(None))):
             problems.add('', f'the input "{name}" is a {type(value).__name__}: pass each of its tensors as an input')
 

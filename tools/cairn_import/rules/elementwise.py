@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from cairn_import.rules.table import TABLE, as_real, elementwise, infix, minus, over, plus, rule, scaled, times
-from cairn_import.text import COMPARISON, PRODUCT, Use, literal
+from cairn_import.rules.table import TABLE, as_real, elementwise, infix, minus, over, plus, rule, scaled, times, value_of
+from cairn_import.text import COMPARISON, PRODUCT, SUM, Use, literal
 from cairn_import.value import Value
 
 
@@ -46,6 +46,24 @@ def _(r, a):
 for torch_name, symbol in {'lt': '<', 'le': '<=', 'gt': '>', 'ge': '>=', 'eq': '==', 'ne': '!='}.items():
     TABLE[torch_name] = (lambda apply: lambda r, a: apply(r, a.self, a.other))(infix(symbol, COMPARISON, 'truth'))
     TABLE[torch_name].__doc__ = f'`x {symbol} y`'
+
+
+def of_truth(names, expression, said):
+    """A function of truth values. `expression` makes it of the same values as the real numbers 0 and 1."""
+    def apply(r, a):
+        values = [value_of(r, v) for v in (a.self, getattr(a, 'other', None)) if v is not None]
+        if any(v.array.kind not in ('truth', 'number') for v in values):
+            return r.refuse(f'{names[0]} of whole numbers has no counterpart: bind its result as an input')
+        return elementwise(r, [as_real(r, v) for v in values], expression, COMPARISON, 'truth')
+    apply.__doc__ = f'of truth values `{said}`'
+    TABLE.update(dict.fromkeys(names, apply))
+
+
+of_truth(('bitwise_and', 'logical_and', '__and__'), lambda x, y: [Use(x, f'left {PRODUCT}'), ' * ', Use(y, f'right {PRODUCT}'),
+                                                                  ' > 0_c'], 'as_real(x) * as_real(y) > 0_c')
+of_truth(('bitwise_or', 'logical_or', '__or__'), lambda x, y: [Use(x, f'left {SUM}'), ' + ', Use(y, f'right {SUM}'), ' > 0_c'],
+         'as_real(x) + as_real(y) > 0_c')
+of_truth(('bitwise_not', 'logical_not'), lambda x: [Use(x, f'left {SUM}'), ' == 0_c'], 'as_real(x) == 0_c')
 
 
 @rule('neg')
