@@ -72,7 +72,7 @@ def deviations(text):
 def goes_back(name, folder):
     """Loads the parameters that cairn trained into a new module, and compares the outputs of both. Returns the largest
     deviation, relative to the largest output."""
-    module = getattr(models, name)()[0]
+    module, given = getattr(models, name)()[:2]
     shown = {}
     exec(blocks(import_kept.page.read_text(), "python")[1], shown)
     shown["load_trained"](module, folder)
@@ -89,7 +89,7 @@ def goes_back(name, folder):
     said = subprocess.run(["./back"], cwd=folder, capture_output=True, text=True, check=True).stdout
     mine = torch.tensor([float(word) for word in said.split()])
     with torch.no_grad():
-        inputs = {k: torch.from_numpy(numpy.load(folder / f"numbers/{k}.npy"))
+        inputs = {k: torch.from_numpy(numpy.load(folder / f"numbers/{k}.npy")).to(given[k].dtype)
                   for k in re.findall(r'bind<"(\w+)">', bound)}
         theirs = module.eval()(**inputs)
     theirs = (theirs if isinstance(theirs, torch.Tensor) else theirs.logits).flatten()
