@@ -6,9 +6,11 @@ steps of AdamW in float with one thread, in turns. The table shows the median of
 bytes of a step in both, above parameters, gradients and moments.
 """
 
+import os
 import re
 import statistics
 import sys
+import types
 from pathlib import Path
 
 import scenario as peers
@@ -56,7 +58,6 @@ def in_python(name):
         optimizer.zero_grad()
         return loss_now.item()
 
-    import types
     sys.modules["tensors"] = types.SimpleNamespace(labels=(), tensors={})
     from peer import serve
     serve(make_step, sum(p.numel() * p.element_size() for p in module.parameters()))
@@ -78,7 +79,6 @@ def main(names):
     print(f"{'model':14} {'cairn ms':>9} {'PyTorch ms':>10} {'ratio':>6} {'quartiles':>12} {'cairn MiB':>10} "
           f"{'PyTorch MiB':>11}", flush=True)
     for name in names:
-        import os
         os.chdir(imported / name)
         sides = [peers.contestant(compiled(name), imported / name / "step.log", 1),
                  peers.contestant([sys.executable, __file__, "--python", name], imported / name / "python.log", 1)]

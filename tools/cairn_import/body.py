@@ -240,18 +240,22 @@ class Reader:
             inner = joined([[Use(a)] for a in arguments])
             pieces = [block] + function + [', '] + inner + [')'] if named else function + ['('] + inner + [')']
             strength = ATOM
-        if len(body.returned) > 1:
-            whole = self.array(pieces, (), strength, 'tuple')
-            elements = self.elements(whole, [(a.extents, a.kind, a.bound) for a in body.returned])
-            for element, inner in zip(elements, body.returned):
-                element.hint = inner.hint
-            return elements
-        first = body.returned[0]
-        out = self.array(pieces, first.extents, strength, first.kind, first.bound)
-        if named:
-            out.repeat = SimpleNamespace(path=self.body.relative(path) or target, body=body, function=function,
-                                         arguments=arguments)
-        return [out]
+        out = self.results_of(body, pieces, strength)
+        if named and len(out) == 1:
+            out[0].repeat = SimpleNamespace(path=self.body.relative(path) or target, body=body, function=function,
+                                            arguments=arguments)
+        return out
+
+    def results_of(self, body, pieces, strength):
+        """The arrays of the results of a call, which `pieces` writes: one array, or the elements of a tuple."""
+        if len(body.returned) == 1:
+            only = body.returned[0]
+            return [self.array(pieces, only.extents, strength, only.kind, only.bound)]
+        elements = self.elements(self.array(pieces, (), strength, 'tuple'),
+                                 [(a.extents, a.kind, a.bound) for a in body.returned])
+        for element, inner in zip(elements, body.returned):
+            element.hint = inner.hint
+        return elements
 
     # ------------------------------------------------------------------ functions
 
@@ -459,13 +463,7 @@ class Reader:
             pieces, strength = [Use(arguments[0], 'pipe'), ' | ', mark, Call(body), ')'], PIPE
         else:
             pieces, strength = [mark, Call(body)] + ([', '] + inner if inner else []) + [')'], ATOM
-        if len(body.returned) > 1:
-            whole = self.array(pieces, (), strength, 'tuple')
-            elements = self.elements(whole, [(a.extents, a.kind, a.bound) for a in body.returned])
-            for element, inside in zip(elements, body.returned):
-                element.hint = inside.hint
-            return elements
-        return [self.array(pieces, only.extents, strength, only.kind, only.bound)]
+        return self.results_of(body, pieces, strength)
 
 
 def enter_body(body, value, same_names=False):
@@ -550,15 +548,20 @@ def used_by(array):
     return [p.value if isinstance(p, Use) else p.bundle for p in array.pieces if isinstance(p, (Use, Element))]
 
 
-def parameters_in_use(body):
-    """The parameters that the results of the body read."""
-    seen, waiting = set(), list(body.returned)
+def reached(arrays):
+    """The given arrays and all arrays from which they are computed, in the same body."""
+    seen, waiting = {}, list(arrays)
     while waiting:
         array = waiting.pop()
         if array not in seen:
-            seen.add(array)
+            seen[array] = None
             waiting += used_by(array)
-    return {array for array in seen if array.is_parameter}
+    return list(seen)
+
+
+def parameters_in_use(body):
+    """The parameters that the results of the body read."""
+    return {array for array in reached(body.returned) if array.is_parameter}
 
 
 def join(path, name):

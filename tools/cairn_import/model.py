@@ -12,6 +12,7 @@ from unittest import mock
 
 import torch
 import torch.utils.checkpoint
+from torch import library
 from torch.utils import _pytree as pytree
 from torch.utils.checkpoint import noop_context_fn
 
@@ -24,10 +25,10 @@ from cairn_import.value import Array, Constant, Value, transposed
 
 # A call of torch.utils.checkpoint leaves no trace in an exported graph, or one that reads like a detach. While the
 # importer exports, these two marks stand around what the call computes.
-torch.library.define('cairn_import::enter', '(Tensor[] arguments) -> Tensor')
-torch.library.define('cairn_import::leave', '(Tensor x, Tensor entered) -> Tensor')
-torch.library.register_fake('cairn_import::enter', lambda arguments: torch.empty(0))
-torch.library.register_fake('cairn_import::leave', lambda x, entered: torch.empty_like(x))
+library.define('cairn_import::enter', '(Tensor[] arguments) -> Tensor')
+library.define('cairn_import::leave', '(Tensor x, Tensor entered) -> Tensor')
+library.register_fake('cairn_import::enter', lambda arguments: torch.empty(0))
+library.register_fake('cairn_import::leave', lambda x, entered: torch.empty_like(x))
 
 
 def marked_checkpoint(problems):

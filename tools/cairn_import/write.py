@@ -2,7 +2,7 @@
 
 import re
 
-from cairn_import.body import used_by
+from cairn_import.body import reached, used_by
 from cairn_import.text import ATOM, PIPE, RESERVED, Call, Element, Number, Use, quoted
 from cairn_import.value import Array
 
@@ -20,17 +20,10 @@ class Text:
         self.results = [self.pieces(a, 'result') for a in body.returned]
 
     def count(self, arrays):
-        waiting = list(arrays)
         self.counts = dict.fromkeys(arrays, 1)
-        seen = set()
-        while waiting:
-            array = waiting.pop()
-            if array in seen:
-                continue
-            seen.add(array)
+        for array in reached(arrays):
             for source in used_by(array):
                 self.counts[source] = self.counts.get(source, 0) + 1
-                waiting.append(source)
 
     def name(self, hint):
         hint = re.sub(r'\W', '_', hint) or 'value'
@@ -128,16 +121,10 @@ def plain_text(pieces):
 
 def join_repeats(body):
     """Joins calls of equal modules whose names count from 0, one after another, into one `repeat`."""
-    arrays, waiting = set(), list(body.returned)
-    readers = {}
-    while waiting:
-        array = waiting.pop()
-        if array in arrays:
-            continue
-        arrays.add(array)
+    arrays, readers = reached(body.returned), {}
+    for array in arrays:
         for source in used_by(array):
             readers.setdefault(source, []).append(array)
-            waiting.append(source)
     for call in [a for a in arrays if a.repeat and isinstance(a.repeat.function[0], Call)]:
         inner = call.repeat.function[0].body
         text_of(inner)
