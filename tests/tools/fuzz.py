@@ -818,17 +818,17 @@ class body:
         rows, n = a.shape[:-1], a.shape[-1]
         away, listed = apart(*a.shape), ", ".join(map(str, rows))
         sides = f"generated<{listed}>([](auto... i) {{ return (0 + ... + i) % 2 == 0 ? 1.0 : -1.0; }})"
-        forms = [
-            (f"kl_div(log_softmax({a.text}), softmax({b.text}))", (), 2 * a.bound + math.log(n), a, b),
-            (f"soft_cross_entropy({a.text}, softmax({b.text}))", (), 2 * a.bound + math.log(n), a, b),
-            (f"cosine_similarity({a.text} + {away}, {b.text} + {away})", rows, 1, a, b),
-            (f"cosine_embedding_loss<0.2>({a.text} + {away}, {b.text} + {away}, {sides})", (), 2, a, b),
-            (f"triplet_loss({a.text}, {b.text}, {c.text})", (), 4 * math.sqrt(n) * most_bound, a, b, c)]
-        at = [w for w in self.places if w.shape == rows and w.below <= n]
-        if at:
-            at = draw.choice(at)
-            forms.append((f"nll_loss(log_softmax({a.text}), {at.text})", (), 2 * a.bound + math.log(n), a, at))
-        return self.add(*draw.choice(forms))
+        at = self.any_places()
+        if at and count(at.shape) * at.below <= most_elements and len(at.shape) < 5 and self.of.chance(0.4):
+            logits = f"{self.leaf(at.shape + (at.below,))} * mean({a.text})"
+            return self.add(f"nll_loss(log_softmax({logits}), {at.text})", (), 3 * a.bound + math.log(at.below), a, at)
+        text, shape, bound = draw.choice([
+            (f"kl_div(log_softmax({a.text}), softmax({b.text}))", (), 2 * a.bound + math.log(n)),
+            (f"soft_cross_entropy({a.text}, softmax({b.text}))", (), 2 * a.bound + math.log(n)),
+            (f"cosine_similarity({a.text} + {away}, {b.text} + {away})", rows, 1),
+            (f"cosine_embedding_loss<0.2>({a.text} + {away}, {b.text} + {away}, {sides})", (), 2),
+            (f"triplet_loss({a.text}, {b.text}, {c.text})", (), 4 * math.sqrt(n) * most_bound)])
+        return self.add(text, shape, bound, a, b, *[c] * text.startswith("triplet"))
 
     def gather(self, at=None):
         """Adds a gather along an axis of a value that is long enough, or of a parameter."""
