@@ -49,10 +49,10 @@ constexpr auto u_net = [] {
   return classify(reshape<8, 24>(ckpt<"join">(join, wide, small)));
 }();
 // Convolutions over rows, with a separate filter for each channel, and with normalized weights that are used twice.
-inline constexpr auto each = nn::weight_norm(nn::conv1d<"each", 3, 3, nn::window{.padding = 1, .groups = 3}>);
+inline constexpr auto per_channel = nn::weight_norm(nn::conv1d<"each", 3, 3, nn::window{.padding = 1, .groups = 3}>);
 constexpr auto depthwise =
     classify(reshape<8, 12>(reshape<8, 4, 3>(x) | nn::conv1d<"in", 3, 3, nn::window{.padding = 2, .dilation = 2}> |
-                            ckpt<"s">(each | nn::gelu | shared(each) | nn::tanh)));
+                            ckpt<"s">(per_channel | nn::gelu | shared(per_channel) | nn::tanh)));
 // Windows of all kinds, and layers that act on whole images or channels.
 inline constexpr auto pools = layer([](auto h) {
   const auto apart = h | nn::max_pool2d<2, nn::window{.stride = 1, .dilation = {2, 1}, .ceil_mode = true}>;
