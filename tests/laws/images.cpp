@@ -19,5 +19,6 @@ BOOST_AUTO_TEST_CASE(u_net) {
   follows_differences<models::u_net>();
 }
 BOOST_AUTO_TEST_CASE(depthwise) { laws<models::depthwise>(); }
+BOOST_AUTO_TEST_CASE(windows) { laws<models::windows>(); }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -246,14 +246,14 @@ void checkpointed_equals_plain() {
 }
 
 /// Compares a program that has the optimizer in its training step with a program that has the optimizer next to it.
-/// Losses, results, parameters and states have the same bits. Moments are not compared.
-template <auto Model, class... Options>
+/// Losses, results, parameters and states have the same bits. Moments are not compared. The rate of the rule is 0.01.
+template <auto Model, auto Rule, class... Options>
 void same_in_step_and_beside() {
   program<Model, Options...> apart;
-  program<Model, update<adamw_options{.lr = 0.01}>, Options...> inside;
+  program<Model, update<Rule>, Options...> inside;
   apart.init(seed{1});
   inside.init(seed{1});
-  beside optimizer{apart};
+  rule_optimizer optimizer{apart, Rule};
   for (std::uint64_t step = 0; step < 3; ++step) {
     const batch<test::step_of<Model, Options...>> b(step);
     const auto one = b.bound_to([&](const auto&... in) { return stepped(apart, in...); });
@@ -263,6 +263,10 @@ void same_in_step_and_beside() {
     const auto parameters = static_cast<std::size_t>(apart.memory().parameter_bytes) / sizeof(float);
     BOOST_TEST(same_bits(kept_by(apart), kept_by(inside).first(parameters)));
   }
+}
+template <auto Model, class... Options>
+void same_in_step_and_beside() {
+  same_in_step_and_beside<Model, adamw_options{.lr = 0.01}, Options...>();
 }
 
 /// Returns the bytes of the arena that a training step really touches.

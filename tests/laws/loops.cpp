@@ -45,6 +45,7 @@ BOOST_AUTO_TEST_CASE(scan_with_the_optimizer_in_the_step) {
 }
 BOOST_AUTO_TEST_CASE(scans_next_to_placed_segments) { laws_of_loops<models::looped_in_segments, fit<24_KiB>>(); }
 BOOST_AUTO_TEST_CASE(two_layers_of_an_lstm) { laws<models::recurrent<segment_every<8>>>(); }
+BOOST_AUTO_TEST_CASE(in_both_directions) { laws<models::in_both_directions>(); }
 BOOST_AUTO_TEST_CASE(scan_whose_values_have_several_roles) { laws_of_loops<models::looped_in_roles<revolve<2>>>(); }
 BOOST_AUTO_TEST_CASE(several_roles_with_the_optimizer_in_the_step) {
   laws_of_loops<models::looped_in_roles<store_all>, update<adamw_options{}>>();

@@ -26,7 +26,9 @@ BOOST_AUTO_TEST_CASE(arguments) {
            models::results_of_the_inner, models::recurrent, models::of_lengths, models::part_of_an_input,
            models::loss_inside, models::loss_twice>();
 }
-BOOST_AUTO_TEST_CASE(images) { in_parts<models::residual_net, models::dense_net, models::u_net, models::depthwise>(); }
+BOOST_AUTO_TEST_CASE(images) {
+  in_parts<models::residual_net, models::dense_net, models::u_net, models::depthwise, models::windows>();
+}
 BOOST_AUTO_TEST_CASE(indices) {
   in_parts<models::embedded, models::routed, models::columns, models::peaks, models::sharpened, models::tied_head,
            models::with_indices>();
@@ -37,8 +39,8 @@ BOOST_AUTO_TEST_CASE(nesting) {
 }
 BOOST_AUTO_TEST_CASE(parameters) {
   in_parts<models::of_parameters, models::parameters_in_nested, models::scalar_between, models::with_frozen,
-           models::detached_argument, models::frozen_weights, models::detached_between, models::batch_normalized,
-           models::batch_normalized_in_nested>();
+           models::detached_argument, models::frozen_weights, models::detached_between, models::other_weights,
+           models::batch_normalized, models::batch_normalized_in_nested>();
 }
 BOOST_AUTO_TEST_CASE(random) {
   in_parts<models::dropped, models::dropped_in_blocks, models::dropped_in_nested, models::dropped_at_boundaries,
@@ -59,8 +61,9 @@ BOOST_AUTO_TEST_CASE(sharing) {
 }
 BOOST_AUTO_TEST_CASE(tensors) {
   in_parts<models::attention, models::deep_products, models::centered, models::linear_attention, models::over_axes,
-           models::ties, models::leading_axes, models::row_between, models::densely_connected, models::lstm,
-           models::stacked_cells, models::stencils, models::masked, models::with_outputs>();
+           models::stretched, models::compared, models::ties, models::leading_axes, models::row_between,
+           models::densely_connected, models::lstm, models::stacked_cells, models::stencils, models::masked,
+           models::with_outputs>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -26,6 +26,8 @@ BOOST_AUTO_TEST_CASE(centered) { laws<models::centered>(); }
 BOOST_AUTO_TEST_CASE(linear_attention) { laws<models::linear_attention>(); }
 BOOST_AUTO_TEST_CASE(linear_systems) { laws<models::linear_systems>(); }
 BOOST_AUTO_TEST_CASE(over_axes) { laws<models::over_axes>(); }
+BOOST_AUTO_TEST_CASE(stretched) { laws<models::stretched>(); }
+BOOST_AUTO_TEST_CASE(compared) { laws<models::compared>(); }
 BOOST_AUTO_TEST_CASE(ties) { laws<models::ties>(); }
 BOOST_AUTO_TEST_CASE(leading_axes) { laws<models::leading_axes>(); }
 BOOST_AUTO_TEST_CASE(row_between) { laws<models::row_between>(); }

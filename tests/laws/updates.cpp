@@ -27,7 +27,7 @@ BOOST_AUTO_TEST_CASE(arguments) {
                  models::loss_inside, models::loss_twice>();
 }
 BOOST_AUTO_TEST_CASE(images) {
-  update_in_step<models::residual_net, models::dense_net, models::u_net, models::depthwise>();
+  update_in_step<models::residual_net, models::dense_net, models::u_net, models::depthwise, models::windows>();
 }
 BOOST_AUTO_TEST_CASE(indices) {
   update_in_step<models::embedded, models::routed, models::columns, models::peaks, models::sharpened, models::tied_head,
@@ -39,8 +39,8 @@ BOOST_AUTO_TEST_CASE(nesting) {
 }
 BOOST_AUTO_TEST_CASE(parameters) {
   update_in_step<models::of_parameters, models::parameters_in_nested, models::scalar_between, models::with_frozen,
-                 models::detached_argument, models::frozen_weights, models::detached_between, models::batch_normalized,
-                 models::batch_normalized_in_nested>();
+                 models::detached_argument, models::frozen_weights, models::detached_between, models::other_weights,
+                 models::batch_normalized, models::batch_normalized_in_nested>();
 }
 BOOST_AUTO_TEST_CASE(random) {
   update_in_step<models::dropped, models::dropped_in_blocks, models::dropped_in_nested, models::dropped_at_boundaries,
@@ -61,8 +61,9 @@ BOOST_AUTO_TEST_CASE(sharing) {
 }
 BOOST_AUTO_TEST_CASE(tensors) {
   update_in_step<models::attention, models::deep_products, models::centered, models::linear_attention,
-                 models::over_axes, models::ties, models::leading_axes, models::row_between, models::densely_connected,
-                 models::lstm, models::stacked_cells, models::stencils, models::masked, models::with_outputs>();
+                 models::over_axes, models::stretched, models::compared, models::ties, models::leading_axes,
+                 models::row_between, models::densely_connected, models::lstm, models::stacked_cells, models::stencils,
+                 models::masked, models::with_outputs>();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -42,11 +42,12 @@ constexpr auto peaks = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](au
                                   return reshape<8, 12>(tanh(t) * max<1>(t, keepdim) + low * max(softmax(h))) +
                                          min<-1>(relu(h - 0.5_c), keepdim);
                                 })));
-// Sorted numbers, running sums, and the largest numbers of each row, which are weighted and added at their positions.
+// Sorted numbers, running sums, and the largest numbers of each row, which are weighted by their distance to the
+// smallest numbers and added at their positions.
 constexpr auto ordered =
     classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
                const auto best = argtopk<3>(h);
-               const auto weighted = gather_along<1>(tanh(h), best) * softmax(topk<3>(h));
+               const auto weighted = gather_along<1>(tanh(h), best) * softmax(topk<3>(h) - topk<3>(h, smallest));
                const auto in_order = gather_along<0>(h, argsort<0>(h));
                return cumsum<0>(scatter_add_along<1>(h, best, weighted)) * sort<-1>(h, descending) +
                       einsum<"ij,kj->ik">(in_order, param<"mix", 12, 12>) * erf(h) + round(h * 3_c) * h;

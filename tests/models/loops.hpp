@@ -67,4 +67,10 @@ constexpr auto recurrent = [] {
   return classify(mean<1>(ys) + mean<0>(h * c));
 }();
 
+/// Units that run in both directions. Their parameters start as the options say.
+constexpr auto in_both_directions = [] {
+  constexpr nn::recurrent_options options{.bidirectional = true, .start = initial::orthogonal()};
+  return classify(mean<1>(reshape<8, 4, 3>(x) | nn::gru<"gru", 6, options, segment_every<2>>));
+}();
+
 }  // namespace models

@@ -38,6 +38,14 @@ constexpr auto detached_between = [] {
   return classify(ckpt<"t">(block<"t">(mlp), detach(h)) * h);
 }();
 
+// Weights that are computed from parameters, and an adapter next to weights that are not trained.
+constexpr auto other_weights =
+    classify(x | ckpt<"outer">(nn::lora<2, 4>(nn::linear<"adapted", 20, initial::orthogonal()>) |
+                               nn::layer_norm<"norm", nn::norm_options{.affine = false}> | nn::prelu<"act"> |
+                               ckpt<"inner">(nn::weight_norm(nn::linear<"row", 12>) |
+                                             nn::rms_norm<"rms", nn::rms_norm_options{.affine = false}> |
+                                             nn::gelu_tanh | nn::spectral_norm(nn::linear_without_bias<"all", 12>))));
+
 // State that a training step updates.
 inline constexpr auto normalizing_mlp = nn::linear<"fc1", 20> | nn::batch_norm<"bn"> | nn::gelu | nn::linear<"fc2", 12>;
 constexpr auto batch_normalized =

@@ -37,7 +37,8 @@ inline constexpr auto noisy = layer([](auto h) {
 });
 constexpr auto noisy_in_blocks =
     classify(x | repeat<3, "block">([](auto) {
-               return ckpt<"ff">(nn::residual(nn::linear<"fc1", 20> | nn::gelu | noisy | nn::linear<"fc2", 12>));
+               return ckpt<"ff">(nn::residual(nn::linear<"fc1", 20> | nn::gelu | noisy | nn::linear<"fc2", 12> |
+                                              nn::drop_path<"path", 0.25>));
              }));
 
 }  // namespace models

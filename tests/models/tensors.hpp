@@ -57,6 +57,24 @@ constexpr auto over_axes = classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([
                                           exp(t - mean<0, 2>(t, keepdim)) / (sum<1>(square(t), keepdim) + 1_c);
                                       return reshape<8, 12>(c * mean(c)) + mean<0>(h, keepdim);
                                     })));
+// Reductions that are written in the language, next to axes that are stretched, repeated, added and removed.
+constexpr auto stretched =
+    classify(x | nn::linear<"in", 12> | ckpt<"s">(layer([](auto h) {
+               const auto scale = logsumexp<-1>(h, keepdim) / (vector_norm<0>(h) + stddev(h));
+               const auto row = squeeze<0>(unsqueeze<0>(mean<0>(mish(h))));
+               const auto steps = floor(h * 3_c) + ceil(elu(h)) * round(h * 2_c);
+               return masked_fill(scale * tile<1, 2>(slice<1, 0, 6>(h)), h > 0.5_c, 0.1_c) * steps +
+                      expand<8, 12>(row) * gelu_tanh(h) + hardswish(h) * hardsigmoid(h);
+             })));
+// Losses that compare rows. Both arguments have gradients.
+constexpr auto compared = [] {
+  const auto losses = [](auto h, auto v, auto at) {
+    const auto sides = generated<8>([](int i) { return i % 2 == 0 ? 1.0 : -1.0; });
+    return kl_div(log_softmax(h), softmax(v)) + soft_cross_entropy(v, softmax(h)) + nll_loss(log_softmax(v), at) +
+           cosine_embedding_loss(h, v, sides) + triplet_loss(h, v, h * v);
+  };
+  return ckpt<"s">(losses, x | nn::linear<"first", 5>, tanh(x | nn::linear<"other", 5>), y);
+}();
 constexpr auto ties = classify(x | nn::linear<"in", 12> | ckpt<"s", allow_useless>(layer([](auto h) {
                                  return maximum(h, mean<-1>(h, keepdim)) + log(maximum(relu(h), 0.1_c));
                                })));

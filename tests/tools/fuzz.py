@@ -56,6 +56,10 @@ most_bound = 8  # largest magnitude of a number; a value that may be larger is s
 most_depth = 4  # largest number of nested segments
 product_policies = {"save_matmuls", "save_unbatched_matmuls", "keeps_products"}
 loop_policies = ["store_all", "revolve<1>", "revolve<2>", "two_level<2, 1>", "segment_every<2>", "fit<4096>"]
+# Update rules that an optimizer next to the program may have, too, and update rules that read whole tensors.
+rules = ["adamw_options{.lr = 0.01}", "sgd_options{.lr = 0.01, .momentum = 0.9}", "lion_options{.lr = 0.01}",
+         "rmsprop_options{.lr = 0.01, .momentum = 0.5, .centered = true}"]
+whole_rules = ["lamb_options{}", "adafactor_options{}", 'adamw_options{}>, update<muon_options{}, "head.weight"']
 most_slopes = 1  # largest number of gradients as values; each of them lengthens everything behind it
 
 
@@ -69,6 +73,12 @@ def quoted(name):
 
 def braced(*numbers):
     return "".join(f", {n}" for n in numbers)
+
+
+def apart(*shape):
+    """Returns an array whose elements differ along every axis. It is added to values that may be constant, before
+    operations that are so steep there that difference quotients notice their curvature."""
+    return f"generated<{', '.join(map(str, shape))}>([](auto... i) {{ return (0.2 + ... + (0.7 * (i % 5))); }})"
 
 
 def broadcast(a, b):
@@ -251,7 +261,11 @@ class body:
             ("softplus({})", v.bound + 1), ("leaky_relu<0.2>({})", v.bound), ("clamp({}, -1_c, 1_c)", 1), ("erf({})", 1),
             ("log1p(square({}))", 2 * math.log(2 + v.bound)), ("rsqrt(square({}) + 0.5_c)", 1.5),
             ("where({0} > 0.1_c, {0}, 0.5_c)", v.bound + 1),
-            ("exp({} * 0.25_c)", math.exp(v.bound / 4)), ("2_c / (1_c + square({}))", 2)])
+            ("exp({} * 0.25_c)", math.exp(v.bound / 4)), ("2_c / (1_c + square({}))", 2), ("elu({})", v.bound + 1),
+            ("elu<0.5>({})", v.bound + 1), ("mish({})", v.bound), ("hardswish({})", v.bound), ("hardsigmoid({})", 1),
+            ("gelu_tanh({})", v.bound), ("masked_fill({0}, {0} > 0.1_c, 0.5_c)", v.bound + 1),
+            ("{0} * sigmoid(floor({0} * 3_c + 0.3_c) - ceil({0} + 0.3_c))", v.bound),
+            ("{0} * tanh(round({0} * 2_c))", v.bound)])
         return self.add(text.format(v.text), v.shape, bound, v)
 
     def binary(self):
@@ -304,16 +318,34 @@ class body:
         key = ("linear", v.shape[-1], out)
         name = self.of.shared.setdefault(key, "/" + self.of.name("l")) if self.of.chance(0.2) else self.of.name("l")
         self.has |= product_policies
-        bias = self.of.chance(0.7) or name.startswith("/")
-        self.names += [name + ".weight", name + ".bias"] if bias else [name + ".weight"]
-        layer = f'nn::linear{"" if bias else "_without_bias"}<"{name}", {out}>'
-        return self.layer(layer, v, v.shape[:-1] + (out,), math.sqrt(v.shape[-1]) * v.bound + 1)
+        bias, start = self.of.chance(0.7) or name.startswith("/"), ""
+        if not name.startswith("/") and self.of.chance(0.2):
+            start = f', initial::{self.draw.choice(["orthogonal()", "normal(0.3)", "xavier_normal()"])}'
+            start += ", initial::constant(0.1)" * (bias and self.of.chance(0.5))
+        layer, once = self.weighted(f'nn::linear{"" if bias else "_without_bias"}<"{name}", {out}{start}>', name, bias,
+                                    ["weight_norm", "spectral_norm", "lora<2, 3>"] * (not name.startswith("/")))
+        return self.layer(layer, v, v.shape[:-1] + (out,), math.sqrt(v.shape[-1]) * v.bound + 1, once=once)
 
-    def layer(self, layer, v, shape, bound, call=lambda x, layer: f"({x} | {layer})"):
+    def weighted(self, layer, name, bias, forms):
+        """Returns a layer with a weight, mostly as it is and sometimes in one of the forms. Returns also whether the
+        layer has states, so that a training step may apply it only once."""
+        form = self.draw.choice(forms) if forms and self.of.chance(0.2) else ""
+        if form == "spectral_norm" and self.of.chance(0.5):
+            form = ""  # few models, because differences see what the states are computed from
+        weights = {"weight_norm": ["parametrizations.weight.original0", "parametrizations.weight.original1"],
+                   "spectral_norm": ["parametrizations.weight.original"],
+                   "lora<2, 3>": ["lora_A.default.weight", "lora_B.default.weight"]}.get(form, ["weight"])
+        self.names += [f"{name}.{of}" for of in weights + ["bias"] * (bias and not form.startswith("lora"))]
+        once = form == "spectral_norm"
+        if once:
+            self.reusable, self.updates, self.once, self.detaches = False, True, True, True
+        return (f"nn::{form}({layer})" if form else layer), once
+
+    def layer(self, layer, v, shape, bound, call=lambda x, layer: f"({x} | {layer})", once=False):
         """Adds the result of a layer, and sometimes further results of the same layer by `shared`. `call` writes how
-        the layer is applied to a value with the shape of v."""
+        the layer is applied to a value with the shape of v. With `once`, there are no further results."""
         made = self.add(call(v.text, layer), shape, bound, v)
-        for _ in range(self.draw.choice([0, 0, 0, 0, 1, 2])):
+        for _ in range(0 if once else self.draw.choice([0, 0, 0, 0, 1, 2])):
             w = self.draw.choice([w for w in self.values if w.shape == v.shape])
             self.of.roles.add("shared")
             self.add(call(w.text, f"shared({layer})"), shape, bound * max(1, w.bound / v.bound)**2, w)
@@ -348,6 +380,23 @@ class body:
         self.has |= product_policies - ({"save_unbatched_matmuls"} if batched else set())
         return self.add(f"matmul({left}, {right})", lead + (m, n), k * a.bound * bound, *filter(None, [a, b]))
 
+    def einsum(self):
+        """Adds a product of a value and a parameter by letters. Each letter is kept or summed over."""
+        v, draw = self.any(), self.draw
+        if not 0 < len(v.shape) < 4:
+            return None
+        own = "abc"[:len(v.shape)]
+        extent = dict(zip(own, v.shape)) | {"z": draw.choice(extents)}
+        other = draw.sample(own, draw.randint(0, len(own))) + ["z"]
+        draw.shuffle(other)
+        result = draw.sample([*own, "z"], draw.randint(1, len(own) + 1))
+        shape, elements = tuple(extent[letter] for letter in result), count(extent.values())
+        if max(count(shape), elements / 8, count(extent[letter] for letter in other)) > most_elements:
+            return None
+        parameter = self.leaf(tuple(extent[letter] for letter in other))
+        text = f'einsum<"{own},{"".join(other)}->{"".join(result)}">({v.text}, {parameter})'
+        return self.add(text, shape, v.bound * 1.2 * elements / count(shape), v)
+
     def system(self):
         """Adds the solution of a system of equations, or a factor. The matrix is the identity plus a covariance."""
         v = self.any()
@@ -367,22 +416,32 @@ class body:
         if len(v.shape) not in (2, 3):
             return None
         rows, columns, channels = v.shape if len(v.shape) == 3 else (1, *v.shape)
-        kind = draw.choice(["conv2d", "conv2d", "conv1d", "conv_transpose2d", "max_pool2d", "avg_pool2d", "upsample2d"])
+        kind = draw.choice(["conv2d", "conv2d", "conv1d", "conv_transpose2d", "conv_transpose1d", "max_pool2d",
+                            "avg_pool2d", "upsample2d", "interpolate2d", "adaptive_avg_pool2d", "adaptive_max_pool2d"])
         pair = lambda least, most: (draw.randint(least, most), draw.randint(least, most))
         both = lambda lengths: f"{{{lengths[0]}, {lengths[1]}}}"
         extent, stride, padding, dilation = pair(1, 3), pair(1, 2), pair(0, 1), pair(1, 2)
-        if kind == "conv1d":
+        rows_alone = kind.endswith("1d")
+        if rows_alone:
             stride, padding, dilation = ((n[1], n[1]) for n in (stride, padding, dilation))
         elif kind.endswith("pool2d"):
             padding = tuple(min(p, e // 2) for p, e in zip(padding, extent))
             dilation = dilation if kind == "max_pool2d" and padding == (0, 0) else (1, 1)  # each window has pixels
         reach = [d * (e - 1) + 1 for d, e in zip(dilation, extent)]
-        window = f".stride = {both(stride)}, .padding = {both(padding)}, .dilation = {both(dilation)}"
-        batch = "" if kind == "conv1d" else "1, "
+        same = kind in ("conv2d", "conv1d") and stride == (1, 1) and self.of.chance(0.5)
+        window = f".stride = {both(stride)}, .padding = {'nn::same' if same else both(padding)}"
+        window += f", .dilation = {both(dilation)}"
+        batch = "" if rows_alone else "1, "
         image = lambda x: f"reshape<{batch}{rows}, {columns}, {channels}>({x})"
         x = image(v.text)
+        mode = draw.choice([", nn::bilinear", ", nn::bilinear_corners"])
         if kind == "upsample2d":
-            made, bound, text = (rows * 2, columns * 2, channels), v.bound, f"upsample2d<2>({x})"
+            mode *= self.of.chance(0.6)
+            made, bound, text = (rows * 2, columns * 2, channels), v.bound, f"upsample2d<2{mode}>({x})"
+        elif kind in ("interpolate2d", "adaptive_avg_pool2d", "adaptive_max_pool2d"):
+            to = (draw.choice(extents[:9]), draw.choice(extents[:9]))
+            made, bound = (*to, channels), v.bound
+            text = f"{kind}<{to[0]}, {to[1]}{mode * (kind == 'interpolate2d')}>({x})"
         elif kind.endswith("pool2d"):
             ceil = draw.choice([False, True])
             def windows(axis, n):
@@ -398,22 +457,24 @@ class body:
             out = groups * draw.randint(1, 3)
             axes = list(zip((rows, columns), stride, padding, reach))
             window += f", .groups = {groups}"
-            if kind == "conv_transpose2d":
+            if kind.startswith("conv_transpose"):
                 more = tuple(draw.randint(0, max(s, d) - 1) for s, d in zip(stride, dilation))
+                more = (more[1], more[1]) if rows_alone else more
                 window += f", .output_padding = {both(more)}"
                 made = tuple((n - 1) * s - 2 * p + r + m for (n, s, p, r), m in zip(axes, more)) + (out,)
             else:
-                made = tuple((n + 2 * p - r) // s + 1 for n, s, p, r in axes) + (out,)
-            if kind == "conv1d":
+                made = tuple(n if same else (n + 2 * p - r) // s + 1 for n, s, p, r in axes) + (out,)
+            if rows_alone:
                 made = (rows,) + made[1:]
             name, bound = self.of.name("c"), math.sqrt(channels // groups * extent[0] * extent[1]) * v.bound + 1
-            layer = f'nn::{kind}<"{name}", {out}, {extent[1] if kind == "conv1d" else both(extent)}, nn::window{{{window}}}>'
+            layer = f'nn::{kind}<"{name}", {out}, {extent[1] if rows_alone else both(extent)}, nn::window{{{window}}}>'
         if min(made) < 1 or count(made) > most_elements:
             return None
         to = f"reshape{braced(*made).replace(', ', '<', 1)}>"
         if "conv" in kind:
-            self.names += [name + ".weight", name + ".bias"]
-            return self.layer(layer, v, made, bound, lambda x, layer: f"{to}({image(x)} | {layer})")
+            forms = ["weight_norm"] if "transpose" in kind else ["weight_norm", "spectral_norm"]
+            layer, once = self.weighted(layer, name, True, forms)
+            return self.layer(layer, v, made, bound, lambda x, layer: f"{to}({image(x)} | {layer})", once)
         return self.add(f"{to}({text})", made, bound, v)
 
     def attention(self):
@@ -479,11 +540,10 @@ class body:
         self.has |= product_policies
         first, causal = draw.choices(["true", "false"], k=2)
         options = f"nn::transformer_options{{.dim_feedforward = {inner}, .norm_first = {first}, .causal = {causal}}}"
-        apart = f"generated<{features}>([](int i) {{ return 0.7 * (i % 5); }})"
         x, to = f"reshape<{images}, {tokens}, {features}>", f"reshape{braced(*v.shape).replace(', ', '<', 1)}>"
         layer = f'block<"{name}">(nn::transformer_block<{heads}, {options}, nn::{draw.choice(["gelu", "silu"])}>)'
         return self.layer(layer, v, v.shape, 3 * features + v.bound,
-                          lambda of, layer: f"{to}({x}({of} + {apart}) | {layer})")
+                          lambda of, layer: f"{to}({x}({of} + {apart(features)}) | {layer})")
 
     def recurrent(self):
         """Adds a recurrent layer. The last axes of a value are iterations and features. A cell takes the features of
@@ -491,24 +551,26 @@ class body:
         v, draw, name = self.any(), self.draw, self.of.name("u")
         kind, hidden, layers = draw.choice(["rnn", "gru", "lstm"]), draw.choice(extents[:8]), draw.choice([1, 2])
         cell = self.of.chance(0.4)
+        both = not cell and self.of.chance(0.3)
         if len(v.shape) not in ((2,) if cell else (2, 3)) or v.shape[-2] < 3:
             return None
-        if count(v.shape[:-1]) * hidden > most_elements:
+        if count(v.shape[:-1]) * hidden * (1 + both) > most_elements:
             return None
         shape = v.shape if cell or len(v.shape) == 3 else (1, *v.shape)
-        suffixes = [""] if cell else [f"_l{i}" for i in range(layers)]
+        suffixes = [""] if cell else [f"_l{i}{way}" for i in range(layers) for way in ["", "_reverse"][:1 + both]]
         self.names += [f"{name}.{of}{suffix}" for of in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
                        for suffix in suffixes]
         self.has |= product_policies
         if cell:
             layer, of_state = f'nn::{kind}_cell<"{name}", {hidden}>', (shape[0], hidden)
         else:
-            dropped, of_state = 0.2 * (layers == 2 and self.of.chance(0.3)), (layers, shape[0], hidden)
-            options = f"nn::recurrent_options{{.num_layers = {layers}, .dropout = {dropped:g}}}"
+            dropped, of_state = 0.2 * (layers == 2 and self.of.chance(0.3)), (layers * (1 + both), shape[0], hidden)
+            options = f".num_layers = {layers}, .dropout = {dropped:g}" + ", .bidirectional = true" * both
+            options = f"nn::recurrent_options{{{options}{', .start = initial::orthogonal()' * self.of.chance(0.2)}}}"
             layer = f'nn::{kind}<"{name}", {hidden}, {options}, {draw.choice(loop_policies)}>'
             self.reusable &= dropped == 0  # a name may draw only once
             self.of.slopes, self.of.loops = most_slopes, True
-        states, made = 1 + (kind == "lstm"), shape[:-1] + (hidden,)
+        states, made = 1 + (kind == "lstm"), shape[:-1] + (hidden * (1 + both),)
         x = f"reshape{braced(*shape).replace(', ', '<', 1)}>({v.text})"
         fits, begin = [w for w in self.values if w.shape == of_state], []
         if self.of.chance(0.5):
@@ -619,9 +681,13 @@ class body:
         over = axes or range(len(v.shape))
         shape = tuple(1 if i in over else n for i, n in enumerate(v.shape) if keep or i not in over)
         elements = count([v.shape[i] for i in over])
-        kind, scale = self.draw.choice([("mean", 1), ("sum", elements), ("max", 1), ("min", 1)])
+        kind, bound = self.draw.choice([
+            ("mean", v.bound), ("sum", v.bound * elements), ("max", v.bound), ("min", v.bound),
+            ("logsumexp", v.bound + math.log(elements)), ("vector_norm", math.sqrt(elements) * (v.bound + 3)),
+            ("stddev" if elements > 1 else "mean", 2 * v.bound + 3)])
+        x = f"{v.text} + {apart(*v.shape)}" if kind in ("vector_norm", "stddev") else v.text
         listed = f"<{', '.join(str(i - len(v.shape) * self.of.chance(0.5)) for i in axes)}>" if axes else ""
-        return self.add(f"{kind}{listed}({v.text}{', keepdim' if keep else ''})", shape, v.bound * scale, v)
+        return self.add(f"{kind}{listed}({x}{', keepdim' if keep else ''})", shape, bound, v)
 
     # Operations that move real numbers and also indices.
 
@@ -643,6 +709,32 @@ class body:
             rest //= shape[-1]
         shape.append(rest)
         return self.moved(f"reshape<{', '.join(map(str, shape))}>({v.text})", tuple(shape), v)
+
+    def stretched(self, v=None):
+        """Adds or removes axes of extent 1, or repeats a value along its axes."""
+        v, draw = v or self.any(), self.draw
+        rank, kind = len(v.shape), draw.choice(["unsqueeze", "squeeze", "expand", "tile"])
+        if rank > 3:
+            return None
+        if kind == "unsqueeze":
+            numbers = [draw.randint(-rank - 1, rank)]
+            at = numbers[0] % (rank + 1)
+            shape = v.shape[:at] + (1,) + v.shape[at:]
+        elif kind == "squeeze":
+            ones = [axis for axis, n in enumerate(v.shape) if n == 1]
+            numbers = draw.sample(ones, draw.randint(min(1, len(ones)), len(ones)))
+            shape = tuple(n for axis, n in enumerate(v.shape) if axis not in numbers)
+        elif kind == "expand":
+            ahead = draw.choices(extents[:4], k=draw.choice([0, 1]))
+            to = [n if n > 1 else draw.choice(extents[:4]) for n in v.shape]
+            shape = (*ahead, *to)
+            numbers = ahead + [-1 if n == m and self.of.chance(0.5) else m for n, m in zip(v.shape, to)]
+        else:
+            numbers = draw.choices([1, 1, 2, 3], k=rank + draw.choice([0, 1]))
+            shape = tuple(map(math.prod, zip(numbers, (1,) * (len(numbers) - rank) + v.shape)))
+        if not numbers or count(shape) > most_elements:
+            return None
+        return self.moved(f"{kind}<{', '.join(map(str, numbers))}>({v.text})", shape, v)
 
     def slice(self, v=None):
         v = v or self.any()
@@ -684,7 +776,7 @@ class body:
 
     def move_places(self):
         v = self.any_places()
-        return v and self.draw.choice([self.view, self.slice, self.concatenate, self.placed])(v)
+        return v and self.draw.choice([self.view, self.slice, self.stretched, self.concatenate, self.placed])(v)
 
     def choose(self):
         """Adds the positions of the largest or the smallest numbers."""
@@ -692,21 +784,51 @@ class body:
         if not v.shape:
             return None
         axis, keep = self.draw.randrange(len(v.shape)), self.of.chance(0.3)
+        if self.of.chance(0.2):
+            k = self.draw.randint(1, v.shape[axis])
+            shape = v.shape[:axis] + (k,) + v.shape[axis + 1:]
+            return self.add_places(f"argtopk<{k}, {axis}>({v.text}{', smallest' * keep})", shape, v.shape[axis], v)
         shape = v.shape[:axis] + (1,) * keep + v.shape[axis + 1:]
         listed = axis - len(v.shape) * self.of.chance(0.5)
         text = f"{self.draw.choice(['argmax', 'argmin'])}<{listed}>({v.text}{', keepdim' if keep else ''})"
         return self.add_places(text, shape, v.shape[axis], v)
 
     def ordered(self):
-        """Adds sorted numbers, running sums, or numbers that are read at their positions in another order."""
+        """Adds sorted numbers, running sums, or numbers that are read or added at their positions in another order."""
         v = self.any()
         if not v.shape:
             return None
         axis = self.draw.randrange(len(v.shape))
-        text, bound = self.draw.choice([
-            ("sort<{0}>({1})", 1), ("sort<{0}>({1}, descending)", 1), ("cumsum<{0}>({1})", v.shape[axis]),
-            ("gather_along<{0}>({1}, argsort<{0}>({1}))", 1)])
-        return self.add(text.format(axis - len(v.shape) * self.of.chance(0.5), v.text), v.shape, v.bound * bound, v)
+        n, k = v.shape[axis], self.draw.randint(1, v.shape[axis])
+        text, extent, bound = self.draw.choice([
+            ("sort<{0}>({1})", n, 1), ("sort<{0}>({1}, descending)", n, 1), ("cumsum<{0}>({1})", n, n),
+            ("gather_along<{0}>({1}, argsort<{0}>({1}))", n, 1), ("topk<{2}, {0}>({1})", k, 1),
+            ("topk<{2}, {0}>({1}, smallest)", k, 1),
+            ("scatter_add_along<{0}>({1}, argtopk<{2}, {0}>({1}), topk<{2}, {0}>({1}, smallest))", n, 2)])
+        shape = v.shape[:axis] + (extent,) + v.shape[axis + 1:]
+        text = text.format(axis - len(v.shape) * self.of.chance(0.5), v.text, k)
+        return self.add(text, shape, v.bound * bound, v)
+
+    def compared(self):
+        """Adds a similarity of rows, or a loss that compares rows."""
+        a, draw = self.any(), self.draw
+        if not a.shape:
+            return None
+        b, c = draw.choices([w for w in self.values if w.shape == a.shape], k=2)
+        rows, n = a.shape[:-1], a.shape[-1]
+        away, listed = apart(*a.shape), ", ".join(map(str, rows))
+        sides = f"generated<{listed}>([](auto... i) {{ return (0 + ... + i) % 2 == 0 ? 1.0 : -1.0; }})"
+        at = self.any_places()
+        if at and count(at.shape) * at.below <= most_elements and len(at.shape) < 5 and self.of.chance(0.4):
+            logits = f"{self.leaf(at.shape + (at.below,))} * mean({a.text})"
+            return self.add(f"nll_loss(log_softmax({logits}), {at.text})", (), 3 * a.bound + math.log(at.below), a, at)
+        text, shape, bound = draw.choice([
+            (f"kl_div(log_softmax({a.text}), softmax({b.text}))", (), 2 * a.bound + math.log(n)),
+            (f"soft_cross_entropy({a.text}, softmax({b.text}))", (), 2 * a.bound + math.log(n)),
+            (f"cosine_similarity({a.text} + {away}, {b.text} + {away})", rows, 1),
+            (f"cosine_embedding_loss<0.2>({a.text} + {away}, {b.text} + {away}, {sides})", (), 2),
+            (f"triplet_loss({a.text}, {b.text}, {c.text})", (), 4 * math.sqrt(n) * most_bound)])
+        return self.add(text, shape, bound, a, b, *[c] * text.startswith("triplet"))
 
     def gather(self, at=None):
         """Adds a gather along an axis of a value that is long enough, or of a parameter."""
@@ -736,16 +858,19 @@ class body:
     def dropout(self):
         v = self.any()
         self.reusable = False  # a name may draw only once
-        return self.add(f'dropout<"{self.of.name("d")}", 0.25>({v.text})', v.shape, v.bound / 0.75, v)
+        layer = self.draw.choice(["dropout", "dropout2d", "drop_path"] if len(v.shape) > 1 else ["dropout"])
+        return self.add(f'({v.text} | nn::{layer}<"{self.of.name("d")}", 0.25>)', v.shape, v.bound / 0.75, v)
 
     def noise(self):
         """Adds an operation with an array of random numbers. A predictor does not compute the operation."""
         v = self.any()
         self.reusable = False  # a name may draw only once
         shape = tuple(self.draw.choice([1, n]) for n in v.shape)[self.draw.randint(0, len(v.shape)):]
-        arguments = ", ".join([f'"{self.of.name("e")}"', *map(str, shape)])
-        text, bound = self.draw.choice([("{} + 0.1_c * random_normal<{}>", v.bound + 1), ("{} * random_uniform<{}>", v.bound)])
-        return self.add(f"in_training({text.format(v.text, arguments)}, {v.text})", v.shape, bound, v)
+        text, bound = self.draw.choice([
+            ('{} + 0.1_c * random_normal<"{}"{}>', v.bound + 1), ('{} * random_uniform<"{}"{}>', v.bound),
+            ('{} * random_bernoulli<"{}", 0.25{}>', v.bound)])
+        drawn = text.format(v.text, self.of.name("e"), braced(*shape))
+        return self.add(f"in_training({drawn}, {v.text})", v.shape, bound, v)
 
     def batch_norm(self):
         v, name = self.any(), self.of.name("n")
@@ -756,17 +881,30 @@ class body:
         bound = 1 + math.sqrt(count(v.shape[:-1]))
         return self.add(f'({v.text} | nn::batch_norm<"{name}">)', v.shape, bound, v)
 
-    def row_norm(self):
-        """Adds a norm of rows that are not constant. For constant rows, the norm is so steep that difference quotients
-        notice its curvature."""
+    def norm(self):
+        """Adds a norm of rows, of groups of channels or of channels, or a rectifier with a slope for each channel."""
         v, name = self.any(), self.of.name("n")
-        if len(v.shape) < 2 or v.shape[-1] < 3:
+        if len(v.shape) < 2:
             return None
-        layer_norm = self.of.chance(0.7)
-        self.names += [name + ".weight", name + ".bias"] if layer_norm else [name + ".weight"]
-        apart = f"generated<{v.shape[-1]}>([](int i) {{ return 0.7 * (i % 5); }})"
-        return self.layer(f'nn::{"layer_norm" if layer_norm else "rms_norm"}<"{name}">', v, v.shape,
-                          1 + math.sqrt(v.shape[-1]), lambda x, layer: f"(({x} + {apart}) | {layer})")
+        channels, pixels = v.shape[-1], count(v.shape[1:-1])
+        groups = self.draw.choice([n for n in (1, 2, 3) if channels % n == 0])
+        kind, elements = self.draw.choice([
+            ("layer_norm", channels), ("layer_norm", channels), ("rms_norm", channels), ("instance_norm", pixels),
+            ("group_norm", channels * pixels // groups), ("prelu", 3)])
+        if elements < 3:
+            return None
+        if kind == "prelu":
+            self.names.append(name + ".weight")
+            return self.layer(f'nn::prelu<"{name}", {self.draw.choice([1, channels])}>', v, v.shape, v.bound + 1)
+        affine = self.of.chance(0.7)
+        self.names += [f"{name}.{of}" for of in ["weight", "bias"][:1 if kind == "rms_norm" else 2]] if affine else []
+        options = "norm" if kind in ("layer_norm", "group_norm") else kind
+        options = f", nn::{options}_options{{.affine = {str(affine).lower()}}}"
+        if affine and kind != "instance_norm" and self.of.chance(0.5):
+            options = ""
+        layer = f'nn::{kind}<"{name}"{f", {groups}" if kind == "group_norm" else ""}{options}>'
+        return self.layer(layer, v, v.shape, 1 + math.sqrt(elements),
+                          lambda x, layer: f"(({x} + {apart(*v.shape)}) | {layer})")
 
     def embedding(self):
         """Adds an embedding, possibly with a row for padding."""
@@ -1011,14 +1149,14 @@ class body:
 
     def grow(self, operations):
         kinds = [(self.unary, 6), (self.binary, 5), (self.with_leaf, 2), (self.with_generated, 1.5), (self.linear, 4),
-                 (self.product, 3), (self.system, 0.7), (self.along_axis, 2), (self.reduction, 2), (self.view, 2),
-                 (self.slice, 1), (self.roll, 1.5), (self.concatenate, 1.5), (self.image, 4), (self.attention, 2),
-                 (self.dropout, 1), (self.noise, 1), (self.batch_norm, 1),
-                 (self.row_norm, 1.5), (self.rotary, 2), (self.embedding, 1.5), (self.state, 1), (self.tag, 2),
+                 (self.product, 3), (self.einsum, 1), (self.system, 0.7), (self.along_axis, 2), (self.reduction, 2),
+                 (self.view, 2), (self.stretched, 1.5), (self.slice, 1), (self.roll, 1.5), (self.concatenate, 1.5),
+                 (self.image, 4), (self.attention, 2), (self.dropout, 1), (self.noise, 1), (self.batch_norm, 1),
+                 (self.norm, 2.5), (self.rotary, 2), (self.embedding, 1.5), (self.state, 1), (self.tag, 2),
                  (self.detach, 0.5), (self.slope, 0.5), (self.fresh, 0.5), (self.call, 9), (self.chain, 1),
-                 (self.choose, 1.5), (self.ordered, 1), (self.move_places, 1.5), (self.gather, 3),
-                 (self.ones, 0.5), (self.recurrent, 2), (self.transformer, 0.7), (self.swiglu, 0.7), (self.tied, 0.7), (self.tiled, 1),
-                 (self.positions, 0.5), (self.placed, 1)]
+                 (self.choose, 1.5), (self.ordered, 1.5), (self.compared, 1.5), (self.move_places, 1.5),
+                 (self.gather, 3), (self.ones, 0.5), (self.recurrent, 2), (self.transformer, 0.7), (self.swiglu, 0.7),
+                 (self.tied, 0.7), (self.tiled, 1), (self.positions, 0.5), (self.placed, 1)]
         draws, weights = zip(*kinds)
         while operations > 0 and self.of.left > 0:
             before = self.of.left
@@ -1121,6 +1259,7 @@ class body:
         self.of.placed = self.of.chance(0.25)
         self.of.mixed = self.of.chance(0.2)
         self.of.drawn = self.of.mixed and self.of.updates and not self.of.accumulates and self.of.chance(0.5)
+        self.of.rule = self.draw.choice(rules if self.of.drawn else rules + whole_rules)
         self.of.in_parts = not self.of.pulled_back and not self.of.drawn and self.of.chance(0.25)
 
 
@@ -1133,7 +1272,7 @@ def written(models, counted=True, gradients=False):
         threads = ", some_threads" * m.threads
         options = frozen + f", wrt<{', '.join(map(quoted, m.inputs))}>" * m.wrt + ', cotangent<"v">' * m.pulled_back
         options += threads
-        stepping = options + (", accumulate_gradients" if m.accumulates else ", update<adamw_options{}>" * m.updates)
+        stepping = options + (", accumulate_gradients" if m.accumulates else f", update<{m.rule}>" * m.updates)
         rounding = ", mixed<bf16, stochastic_rounding>" if m.drawn else ", mixed<bf16>" * m.mixed
         stepping += rounding
         within = f", in_less<{stepping}>" * m.placed
@@ -1152,8 +1291,9 @@ def written(models, counted=True, gradients=False):
             model_and_options = stepping.replace("::loss", f"::loss, fixed_{seed}::loss", 1)
             laws = f"laws_next_to<{model_and_options}{within}>"
         text.append(f"BOOST_AUTO_TEST_CASE(laws_of_{seed}) {{ {laws}(); }}")
-        if m.updates and not m.accumulates and not m.drawn:
-            text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{options}{rounding}>(); }}")
+        if m.updates and not m.accumulates and not m.drawn and m.rule in rules:
+            beside = f"seed_{seed}::loss, {m.rule}{options.removeprefix(f'seed_{seed}::loss')}{rounding}"
+            text.append(f"BOOST_AUTO_TEST_CASE(updates_of_{seed}) {{ same_in_step_and_beside<{beside}>(); }}")
         if m.in_parts:
             text.append(f"BOOST_AUTO_TEST_CASE(parts_of_{seed}) {{ same_in_parts<{frozen}{threads}{rounding}>(); }}")
         if counted and not m.drawn:  # a predictor over parameters in bf16 would have to say so, too
