@@ -1,5 +1,5 @@
 """The models that the suite `import` brings to cairn. Each function returns a module, example inputs and a loss. The
-modules come from packages, unedited, except for `encoder_lstm` and `states`."""
+modules come from packages, unedited, except for `encoder_lstm`, `states` and `relative`."""
 
 import inspect
 
@@ -118,6 +118,37 @@ def states():
     return module, inputs | {'seen': torch.rand(8, 8, 8) > 0.2}, loss
 
 
+class Relative(torch.nn.Module):
+    """Looks up tables at constant indices: buckets of distances as in T5, a table for a window of 3 x 4 positions as in
+    Swin, and features in another order. It is our own."""
+
+    def __init__(self):
+        super().__init__()
+        self.buckets = torch.nn.Embedding(6, 2)
+        self.table = torch.nn.Parameter(torch.randn(35, 2))
+        at = torch.stack(torch.meshgrid(torch.arange(3), torch.arange(4), indexing='ij')).flatten(1)
+        apart = (at[:, :, None] - at[:, None, :]) + torch.tensor([2, 3]).reshape(2, 1, 1)
+        self.register_buffer('relative_position_index', 7 * apart[0] + apart[1])
+        self.register_buffer('order', torch.tensor([3, 0, 5, 2]), persistent=False)
+        self.qkv, self.head = torch.nn.Linear(8, 24), torch.nn.Linear(4, 3)
+
+    def forward(self, x):
+        places = torch.arange(12)
+        distances = (places[None, :] - places[:, None]).abs()
+        bucket = torch.where(distances < 4, distances, 4 + (distances > 7).long())
+        bias = self.buckets(bucket).permute(2, 0, 1)
+        bias = bias + self.table[self.relative_position_index.view(-1)].view(12, 12, 2).permute(2, 0, 1)
+        q, k, v = self.qkv(x).view(-1, 12, 3, 2, 4).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2).flatten(2)
+        y = y[..., self.order] + y.index_select(2, torch.tensor([1, 1, -1 + 8, 0]))
+        nearest = y.gather(1, (places % 3).view(1, 12, 1).expand(len(x), 12, 4))
+        return self.head((y + nearest[:, [0, 2, -1, 1, 3]].sum(1, keepdim=True) * distances.float()[1, 2])[:, 3])
+
+
+def relative():
+    return classifies(Relative(), torch.randn(8, 12, 8), 3)
+
+
 def tcn():
     import pytorch_tcn
     module = pytorch_tcn.TCN(16, [32, 32, 32], dropout=0.0, output_projection=4)
@@ -128,4 +159,4 @@ def tcn():
 PACKAGES = {
     resnet18: 'torchvision', mobilenet_v2: 'torchvision', densenet121: 'torchvision', unet: 'segmentation-models-pytorch',
     vit_tiny: 'timm', gpt2: 'transformers', bert: 'transformers', llama: 'transformers', encoder_lstm: 'torch',
-    states: 'torch', tcn: 'pytorch-tcn'}
+    states: 'torch', relative: 'torch', tcn: 'pytorch-tcn'}

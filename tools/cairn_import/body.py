@@ -126,7 +126,8 @@ class Reader:
             return names[index]
         if node.target is operator.getitem:
             return ''
-        return re.sub(r'(_\d+)+$', '', node.name)
+        name = re.sub(r'(_\d+)+$', '', node.name)
+        return 'numbers' if name.startswith('lift_fresh') else name  # of a tensor that forward writes as a list
 
     # ------------------------------------------------------------------ the graph
 
