@@ -8,8 +8,9 @@ import torch
 from torch.nn.utils.parametrize import is_parametrized
 
 from cairn_import import modules
-from cairn_import.problem import BRANCH, CHANGED, COMPLEX, MISSING, RANDOM, SHAPE, first_line, place, source_line, \
-    torch_name
+from cairn_import.decompose import base_name, decomposition
+from cairn_import.problem import BRANCH, CHANGED, COMPLEX, MISSING, RANDOM, SHAPE, first_line, missing, place, \
+    source_line, torch_name
 from cairn_import.rules import TABLE
 from cairn_import.rules.table import VIEWS, extents
 from cairn_import.text import ATOM, PIPE, Call, Element, Use, joined, quoted
@@ -51,7 +52,13 @@ class Body:
 
 
 class Unknown:
-    """What a refused operation returns if nothing is known of its result. Whatever reads it is unknown, too."""
+    """What a refused operation returns if nothing is known of its result. Whatever reads it is unknown, too.
+
+    One of several results of an operation may have no counterpart. It has a `problem`, which is reported if an output of
+    the model depends on it. `where` is the first place that reads it."""
+
+    def __init__(self, problem=None, where=''):
+        self.problem, self.where = problem, where
 
 
 UNKNOWN = Unknown()
@@ -84,7 +91,13 @@ class Reader:
     def refuse(self, text):
         """Reports a problem, and returns a value in the place of the result, with which the reading goes on."""
         self.model.problems.add(self.node, text)
-        value = self.node.meta.get('val')
+        return self.unsupported_results(self.node)
+
+    def lacking(self, problem):
+        return Unknown(problem)
+
+    def unsupported_results(self, node):
+        value = node.meta.get('val')
         many = isinstance(value, (tuple, list))
         out = [self.unsupported(v) for v in (value if many else [value])]
         return out if many else out[0]
@@ -261,8 +274,9 @@ class Reader:
     # ------------------------------------------------------------------ functions
 
     def call_function(self, node):
-        if any(isinstance(self.values.get(n), Unknown) for n in node.all_input_nodes):
-            return UNKNOWN
+        unknown = [v for v in map(self.values.get, node.all_input_nodes) if isinstance(v, Unknown)]
+        if unknown:
+            return Unknown(unknown[0].problem, unknown[0].where or place(node))
         if node.target is operator.getitem:
             out = self.of(node.args[0])[node.args[1]]
             array = out.array if isinstance(out, Value) else None
@@ -291,18 +305,34 @@ class Reader:
         problem = self.problem_of(node, arguments)
         if problem:
             return self.refuse(problem)
-        base = name[:-1] if name.endswith('_') and not name.endswith('__') else name
+        base = base_name(name)
         is_constant = name in LIKE or not any(has_value(v) for v in arguments.values())
         if is_constant and torch.Tag.nondeterministic_seeded not in node.target.tags:
             out = self.fold(node, arguments)
-        elif base in TABLE:
-            out = self.by_rule(TABLE[base], node, arguments)
         else:
-            return self.refuse(RANDOM.format(f'torch.{name}') if torch.Tag.nondeterministic_seeded in node.target.tags else
-                               MISSING.format(schema.name.replace("aten::", "torch.")))
+            out = self.by_rule_or_decomposed(base, node, arguments)
         if schema.is_mutable and base != 'batch_norm':
             self.change_in_place(node, out)
         return out
+
+    def by_rule_or_decomposed(self, name, node, arguments):
+        """What the rule for the operation returns. If there is no rule, or if it refuses this use of the operation, then
+        the operations are read into which PyTorch divides it."""
+        problems = self.model.problems
+        before = dict(problems.found)
+        if torch.Tag.nondeterministic_seeded in node.target.tags and name not in TABLE:
+            return self.refuse(RANDOM.format(torch_name(node.target)))
+        refused = None
+        if name in TABLE:
+            out = self.by_rule(TABLE[name], node, arguments)
+            if len(problems.found) == len(before):
+                return out
+            refused, problems.found = problems.found, dict(before)
+        out = self.decomposed(node)
+        if out is not None and len(problems.found) == len(before):
+            return out
+        problems.found = refused or before
+        return self.unsupported_results(node) if refused else self.refuse(missing(node.target))
 
     def by_rule(self, rule, node, arguments):
         known = len(self.model.problems.found)
@@ -310,9 +340,22 @@ class Reader:
             return rule(self, SimpleNamespace(**arguments, node=node))
         except Exception as error:
             if len(self.model.problems.found) > known:
-                return self.unsupported(node.meta.get('val'))
+                return self.unsupported_results(node)
             return self.refuse(f'the importer has no rule for this use of {node.target.overloadpacket.__name__} '
                                f'({first_line(error)}): write it in another way')
+
+    def decomposed(self, node):
+        """Reads the operations into which PyTorch divides an operation. Returns None if PyTorch does not divide it."""
+        graph = decomposition(node, lambda n: self.example(self.of(n)), TABLE)
+        if graph is None:
+            return None
+        reader = Reader(self.model, graph, self.path, self.body)
+        reader.in_segment = self.in_segment
+        given = [self.values[n] for n in node.all_input_nodes]
+        results = reader.read(given)
+        if len(results) == 1 and isinstance(results[0], Value) and not any(has_value(v) and results[0].array is v.array for v in given):
+            results[0].array.hint = self.hint(node)
+        return results if len(results) > 1 else results[0]
 
     def problem_of(self, node, arguments):
         """Why no rule can know this operation, or None."""
@@ -326,8 +369,7 @@ class Reader:
             return None
         if torch.Tag.data_dependent_output in tags or name == 'torch.item':
             return BRANCH
-        is_index = node.target is torch.ops.aten.index.Tensor
-        if torch.Tag.dynamic_output_shape in tags and (not is_index or any(v.array.kind == 'truth' for v in values[1:])):
+        if torch.Tag.dynamic_output_shape in tags and node.target.overloadpacket.__name__ not in TABLE:
             return SHAPE.format(name)
         result = node.meta.get('val')
         if any(isinstance(t, torch.Tensor) and t.is_complex() for t in (result if isinstance(result, (list, tuple)) else [result])):
@@ -354,16 +396,19 @@ class Reader:
                                            'instead')
         return reader.read(arguments)
 
+    def example(self, argument):
+        """A tensor of the shape and the type of a value; the tensor of a constant; or what is no tensor, as it is."""
+        if isinstance(argument, Value):
+            dtypes = {'real': torch.float32, 'truth': torch.bool}
+            return torch.empty(argument.shape, dtype=dtypes.get(argument.array.kind, torch.int64))
+        if isinstance(argument, list):
+            return [self.example(a) for a in argument]
+        return argument.tensor if isinstance(argument, Constant) else argument
+
     def fold(self, node, arguments):
         """Computes what depends on constants alone, or on the shape of a value."""
-        dtypes = {'real': torch.float32, 'truth': torch.bool}
-
-        def tensors(a):
-            if isinstance(a, Value):
-                return torch.empty(a.shape, dtype=dtypes.get(a.array.kind, torch.int64))
-            return a.tensor if isinstance(a, Constant) else [tensors(b) for b in a] if isinstance(a, list) else a
-        args = [tensors(self.of(a)) for a in node.args]
-        kwargs = {k: tensors(self.of(v)) for k, v in node.kwargs.items()}
+        args = [self.example(self.of(a)) for a in node.args]
+        kwargs = {k: self.example(self.of(v)) for k, v in node.kwargs.items()}
         if node.target._schema.is_mutable:
             args[0] = args[0].clone()
         first = next((a for a in arguments.values() if isinstance(a, Constant)), None)

@@ -17,7 +17,7 @@ from torch.utils import _pytree as pytree
 from torch.utils.checkpoint import noop_context_fn
 
 from cairn_import import watch
-from cairn_import.body import Body, Reader
+from cairn_import.body import Body, Reader, Unknown
 from cairn_import.problem import explained, first_line, here, place_of_error, user_frames
 from cairn_import.programs import read_by
 from cairn_import.text import RESERVED
@@ -307,7 +307,9 @@ class Model:
     def check_results(self, results):
         """Reports outputs that depend on nothing, and inputs on which no output depends."""
         for name, result in zip([*self.output_names, 'loss'], results):
-            if isinstance(result, Constant):
+            if isinstance(result, Unknown) and result.problem:
+                self.problems.add(result.where, result.problem)
+            elif isinstance(result, Constant):
                 self.problems.add('', f'the output "{name}" is a constant: leave it out')
             elif name == 'loss' and isinstance(result, Value) and result.shape:
                 self.problems.add('', f'the loss has shape {tuple(result.shape)}: return one number, such as its mean')

@@ -109,6 +109,12 @@ def torch_name(function):
     return {'index': 'indexing by a mask'}.get(name, f'torch.{name.removesuffix("2") if name == "unique2" else name}')
 
 
+def missing(function):
+    """Says that an operation has no counterpart, and what to write instead."""
+    name = f'torch.{function._schema.name.removeprefix("aten::")}'
+    return MISSING.format(name)
+
+
 def first_line(error):
     text = str(error).strip().split('\n')[0]
     text = text if len(text) < 160 else text[:160] + ' ...'

@@ -27,6 +27,7 @@ class Array:
         self.elements = None  # of a tuple
         self.repeat = None  # of a call: what is needed to join equal calls
         self.reshape_of = None  # the array with other extents of which this is a reshape
+        self.multiple_of = None  # the value of which this is a product with a number, and the number
         self.others = {}  # the same elements in another order or with other extents
 
 

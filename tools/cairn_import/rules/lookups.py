@@ -4,12 +4,11 @@ import math
 
 import torch
 
+from cairn_import.rules.indexing import indices_of, part_of, rows_at
 from cairn_import.rules.products import applied, layer_name
-from cairn_import.rules.shapes import axis_of, dropped, sliced
-from cairn_import.rules.table import are_positions, constant, constant_indices, elementwise, options, rule, value_of, \
-    without_equal_axes
-from cairn_import.text import ATOM, PIPE, PRODUCT, Number, Use, quoted
-from cairn_import.value import Constant, Value, in_order, plain, require_bound
+from cairn_import.rules.table import constant, elementwise, options, rule, value_of
+from cairn_import.text import PIPE, PRODUCT, Number, Use, quoted
+from cairn_import.value import Constant, Value, in_order, plain
 
 
 @rule('embedding')
@@ -20,10 +19,8 @@ def _(r, a):
     if a.scale_grad_by_freq:
         return r.refuse('an embedding with scale_grad_by_freq has no counterpart: leave this setting out')
     if part_of(index) is not None:
-        return looked_up(r, weight, 0, index)
+        return rows_at(r, weight, 0, index)
     index = indices_of(r, index, rows)
-    if index.array.kind != 'index':
-        return r.refuse('an embedding needs indices that are bound')
     array = in_order(index, index.order)
     padding = a.padding_idx if a.padding_idx is not None and a.padding_idx >= 0 else None
     name = layer_name(r, weight)
@@ -35,76 +32,6 @@ def _(r, a):
     else:
         out = r.array(['gather<0>(', Use(plain(weight)), ', ', Use(array), ')'], [*array.extents, features])
     return Value(out, stored, shape)
-
-
-def part_of(index):
-    """The first and the last of constant indices that follow one another, or None."""
-    if not isinstance(index, Constant):
-        return None
-    kept, _ = without_equal_axes(index.tensor)
-    first = int(index.tensor.reshape(-1)[0])
-    return (first, first + kept.numel()) if kept.dim() == 0 or are_positions(kept - first) else None
-
-
-def indices_of(r, index, rows):
-    """The value of indices of a table with this number of rows."""
-    if isinstance(index, Constant):
-        return constant_indices(r, index.tensor, index.hint, rows)
-    require_bound(index.array, rows, r.refuse)
-    return index
-
-
-def looked_up(r, x, dim, index):
-    """The parts of x at indices along an axis. The axes of the indices take the place of this axis."""
-    x, dim = value_of(r, x), dim % len(x.shape)
-    if isinstance(index, Constant):
-        tensor = index.tensor.long()
-        index = Constant(torch.where(tensor < 0, tensor + x.shape[dim], tensor), hint=index.hint)
-    part = part_of(index)
-    shape = [*x.shape[:dim], *index.shape, *x.shape[dim + 1:]]
-    if part is not None:
-        places = without_equal_axes(index.tensor)[1]
-        x = sliced(r, x, dim, *part)
-        at = x.stored[dim]
-        x = dropped(x, dim).unsqueezed(dim) if part[1] - part[0] == 1 else x
-        inner = [None if place is None else at for place in places]
-        return Value(x.array, [*x.stored[:dim], *inner, *x.stored[dim + 1:]], shape)
-    index = indices_of(r, index, x.shape[dim])
-    x, at, _ = axis_of(r, x, dim)
-    grown = len(index.array.extents) - 1
-    stored = [place if place is None or place < at else place + grown for place in x.stored]
-    inner = [None if place is None else at + place for place in index.stored]
-    array = r.array([f'gather<{at}>(', Use(x.array), ', ', Use(index.array), ')'],
-                    [*x.array.extents[:at], *index.array.extents, *x.array.extents[at + 1:]], ATOM, x.array.kind, x.array.bound)
-    return Value(array, [*stored[:dim], *inner, *stored[dim + 1:]], shape)
-
-
-@rule('index')
-def _(r, a):
-    """`gather<Axis>(x, indices)`, with indices along one axis"""
-    given = [(dim, index) for dim, index in enumerate(a.indices) if index is not None]
-    if len(given) > 1:
-        return r.refuse('indices along several axes have no counterpart: index one axis after another, or use torch.gather')
-    if isinstance(given[0][1], Constant) and given[0][1].tensor.dtype == torch.bool:
-        return r.refuse('a mask as an index has no counterpart: compute its positions in __init__, by mask.nonzero()')
-    return looked_up(r, a.self, *given[0])
-
-
-@rule('index_select')
-def _(r, a):
-    """`gather<Axis>(x, indices)`"""
-    return looked_up(r, a.self, a.dim, a.index)
-
-
-@rule('gather')
-def _(r, a):
-    """`gather_along<Axis>(x, indices)`"""
-    dim = a.dim % len(a.self.shape)
-    x = plain(value_of(r, a.self))
-    index = plain(indices_of(r, a.index, x.extents[dim]))
-    if any(i != e for d, (i, e) in enumerate(zip(index.extents, x.extents)) if d != dim):
-        return r.refuse('gather with fewer indices than elements along the other axes has no counterpart: slice first')
-    return Value(r.array([f'gather_along<{dim}>(', Use(x), ', ', Use(index), ')'], index.extents))
 
 
 def mask_of(r, mask, queries, keys):

@@ -2,6 +2,7 @@
 
 from cairn_import.rules.products import applied, layer_name, with_last
 from cairn_import.rules.reductions import reduced
+from cairn_import.rules.shapes import shaped
 from cairn_import.rules.table import elementwise, options, over, plus, rule, times, value_of
 from cairn_import.text import Number, Use, quoted
 
@@ -67,6 +68,24 @@ def _(r, a):
     eps = '' if a.eps == 1e-5 else f', {a.eps!r}'
     return applied(r, x, order, [f'nn::group_norm<{quoted(name)}, ', Number('Groups', a.num_groups), f'{eps}>'],
                    [x.shape[d] for d in order])
+
+
+@rule('instance_norm')
+def _(r, a):
+    """`nn::instance_norm<"in">`"""
+    x = a.input
+    order = [0, *range(2, len(x.shape)), 1]
+    if not a.use_input_stats or a.running_mean is not None:
+        return r.refuse('an instance norm with running statistics has no counterpart: leave track_running_stats out')
+    name = layer_name(r, a.weight, a.bias) if a.weight is not None else None
+    settings = options('nn::instance_norm_options', [('eps', None if a.eps == 1e-5 else repr(a.eps)),
+                                                     ('affine', 'true' if name else None)])
+    stage = [f'nn::instance_norm<{quoted(name or "norm")}'] + ([', '] + settings if settings else []) + ['>']
+    out = applied(r, x, order, stage, [x.shape[d] for d in order])
+    if name or a.weight is None:
+        return out
+    channels = [x.shape[1]] + [1] * (len(x.shape) - 2)
+    return plus(r, times(r, out, shaped(r, a.weight, channels)), shaped(r, a.bias, channels))
 
 
 @rule('_weight_norm')

@@ -94,15 +94,17 @@ def constant(r, tensor, hint='constant'):
 def constant_indices(r, tensor, hint, rows):
     """Constant indices of a table with this number of rows: positions, or a frozen array that is read as indices."""
     kept, places = without_equal_axes(tensor)
-    least, most = int(tensor.min()), int(tensor.max())
     if are_positions(kept):
-        pieces, bound = ['arange<', Number('Extent', len(kept)), '>'], len(kept)
-    elif least < 0 or most >= min(rows, MOST_ROWS):
-        return r.refuse(f'reads the numbers of a constant array, from {least} to {most}, as indices, which are from 0 to '
-                        f'{min(rows, MOST_ROWS) - 1} here: correct them, or convert numbers to compute with by float()')
-    else:
-        pieces, bound = ['as_indices<', Number('Bound', rows), '>(', Use(r.constant(kept.float(), hint)), ')'], rows
-    return Value(Array(pieces, kept.shape, hint, ATOM, 'index', bound), places, tensor.shape)
+        return Value(Array(['arange<', Number('Extent', len(kept)), '>'], kept.shape, 'positions', ATOM, 'index',
+                           len(kept)), places, tensor.shape)
+    if int(tensor.min()) < 0:
+        return r.refuse(f'takes a constant array of whole numbers as indices, and one of them is {int(tensor.min())}: convert '
+                        'the array by float() to compute with it')
+    if rows > MOST_ROWS:
+        return r.refuse(f'constant indices are below {MOST_ROWS} in a program, and these are below {rows}: pass them to the '
+                        'model as an input')
+    pieces = ['as_indices<', Number('Bound', rows), '>(', Use(r.constant(kept.float(), hint)), ')']
+    return Value(Array(pieces, kept.shape, hint, ATOM, 'index', rows), places, tensor.shape)
 
 
 def in_reals(v):
@@ -160,8 +162,18 @@ def as_real(r, v):
     return elementwise(r, [v], lambda x: ['as_real(', Use(x), ')'])
 
 
+equal = infix('==', COMPARISON, 'truth')
 plus, minus, times, over = infix('+', SUM), infix('-', SUM), infix('*', PRODUCT), infix('/', PRODUCT)
 
 
 def scaled(r, v, factor):
-    return v if factor == 1 else times(r, factor, v)
+    """A multiple of a value. A multiple of a multiple is one product."""
+    base, factor = v, factor
+    base = v
+    if isinstance(v, Value) and v.array.multiple_of:
+        base, factor = v.array.multiple_of[0], factor * v.array.multiple_of[1]
+    if factor == 1:
+        return base
+    out = times(r, factor, base)
+    out.array.multiple_of = base, factor
+    return out
