@@ -45,6 +45,13 @@ def vit_tiny():
     return classifies(timm.create_model('vit_tiny_patch16_224', num_classes=10, img_size=64), images(8, 64), 10)
 
 
+def swin():
+    import torchvision
+    module = torchvision.models.SwinTransformer([4, 4], 24, [2, 2], [2, 4], [4, 4], num_classes=10,
+                                                stochastic_depth_prob=0.0)
+    return classifies(module, images(4, 64), 10)
+
+
 def tokens(bound, count=4, length=32):
     return torch.randint(0, bound, (count, length))
 
@@ -72,6 +79,12 @@ def llama():
     config = LlamaConfig(num_hidden_layers=4, hidden_size=128, num_attention_heads=8, num_key_value_heads=2,
                          intermediate_size=344, vocab_size=1000, use_cache=False)
     return LlamaForCausalLM(config), {'input_ids': tokens(1000)}, next_token
+
+
+def t5():
+    from transformers import T5Config, T5EncoderModel
+    config = T5Config(vocab_size=1000, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, dropout_rate=0.0)
+    return T5EncoderModel(config), {'input_ids': tokens(1000)}, lambda outputs, given: outputs[0].square().mean()
 
 
 class EncoderLstm(torch.nn.Module):
@@ -120,7 +133,7 @@ def states():
 
 class Relative(torch.nn.Module):
     """Looks up tables at constant indices: buckets of distances as in T5, a table for a window of 3 x 4 positions as in
-    Swin, and features in another order. It is our own."""
+    Swin, and features in another order. A constant mask is written through views. The model is our own."""
 
     def __init__(self):
         super().__init__()
@@ -138,6 +151,10 @@ class Relative(torch.nn.Module):
         bucket = torch.where(distances < 4, distances, 4 + (distances > 7).long())
         bias = self.buckets(bucket).permute(2, 0, 1)
         bias = bias + self.table[self.relative_position_index.view(-1)].view(12, 12, 2).permute(2, 0, 1)
+        mask = x.new_zeros(12, 12)
+        for part in (slice(0, 4), slice(4, None)):
+            mask[part, part] = 1
+        bias = bias + torch.where(mask > 0, 0.0, -100.0)
         q, k, v = self.qkv(x).view(-1, 12, 3, 2, 4).permute(2, 0, 3, 1, 4)
         y = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2).flatten(2)
         y = y[..., self.order] + y.index_select(2, torch.tensor([1, 1, -1 + 8, 0]))
@@ -158,5 +175,5 @@ def tcn():
 
 PACKAGES = {
     resnet18: 'torchvision', mobilenet_v2: 'torchvision', densenet121: 'torchvision', unet: 'segmentation-models-pytorch',
-    vit_tiny: 'timm', gpt2: 'transformers', bert: 'transformers', llama: 'transformers', encoder_lstm: 'torch',
-    states: 'torch', relative: 'torch', tcn: 'pytorch-tcn'}
+    vit_tiny: 'timm', swin: 'torchvision', gpt2: 'transformers', bert: 'transformers', llama: 'transformers',
+    t5: 'transformers', encoder_lstm: 'torch', states: 'torch', relative: 'torch', tcn: 'pytorch-tcn'}
