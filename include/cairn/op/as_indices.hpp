@@ -22,9 +22,9 @@ struct bound_of_whole_floats {
   static constexpr std::array all{setting("bound", Bound, Bound >= 1 && Bound <= 1 << 24, "from 1 to 2^24")};
 };
 template <std::int64_t... Bounds>
-struct as_indices_form : unfit_form<"as_indices"> {};
+struct as_indices_form : unfit_form<as_indices_op<sizeof...(Bounds)>::name> {};
 template <std::int64_t Bound>
-struct as_indices_form<Bound> : form_of_one<"as_indices"> {
+struct as_indices_form<Bound> : form_of_one<as_indices_op<static_cast<int>(Bound)>::name> {
   template <an_expression X>
   static constexpr auto body(X x) {
     using what = fact::operation<"as_indices", tensor_fact<X>>;
