@@ -14,7 +14,8 @@
 //   the member `whole_tensor`, and its moments must have different names.
 // - An optimizer next to a program got a rule of whole tensors.
 // - A program is loaded or saved with a text behind the path, where a selection must stand.
-// - `train::loop` got a function that does no training step, or that returns no loss.
+// - `train::loop` got a function that does no training step, or that returns no loss. Its validation takes an argument
+//   or returns no number.
 // - `update<...>` or an optimizer got an object that is no rule. A rule may not sum in its `next`, and its moments must
 //   have different names.
 // - A rule is for parameters of another shape, as `muon_options` is for matrices.
@@ -265,6 +266,32 @@ constexpr auto go = [](int) { return 0.5F; };          // wrong
 constexpr auto go = [](double, int) { return 0.5F; };  // right
 
 inline void run_all(train::loop<trainer>& run) { run(batches, go); }
+
+// case: wrong-arguments-validation-of-loop
+// says: the validation of train::loop is a function without arguments that returns one number
+// shows: fact::given<.*lambda
+#include "cairn/cairn.hpp"
+#include "cairn/train/loop.hpp"
+using trainer = program<mean(square(param<"w", 8>))>;
+constexpr auto batches = [](int) { return std::vector{1, 2}; };
+constexpr auto go = [](double, int) { return 0.5F; };
+constexpr auto validate = [](int) { return 0.5; };  // wrong
+constexpr auto validate = [] { return 0.5; };       // right
+
+inline void run_all(train::loop<trainer>& run) { run(batches, go, validate); }
+
+// case: wrong-arguments-validation-of-loop-result
+// says: the validation of train::loop is a function without arguments that returns one number
+// shows: fact::given<.*lambda
+#include "cairn/cairn.hpp"
+#include "cairn/train/loop.hpp"
+using trainer = program<mean(square(param<"w", 8>))>;
+constexpr auto batches = [](int) { return std::vector{1, 2}; };
+constexpr auto go = [](double, int) { return 0.5F; };
+constexpr auto validate = [] {};               // wrong
+constexpr auto validate = [] { return 0.5; };  // right
+
+inline void run_all(train::loop<trainer>& run) { run(batches, go, validate); }
 
 // case: wrong-arguments-program-copied
 // says: a program is not a copy of another

@@ -10,7 +10,7 @@
 namespace cairn {
 
 /// The error of a program that cannot run. There are three reasons:
-/// - Its parameters were neither initialized nor written.
+/// - Some of its parameters were neither initialized nor written.
 /// - The program was moved from.
 /// - The operating system refuses an instruction set that the program was compiled for (AMX).
 struct program_error : std::logic_error {

@@ -369,6 +369,12 @@ struct graph : values<Size.nodes + 1, Size.arguments + 1> {
     }
     return none;
   }
+  /// Returns the number of leaves with this role.
+  constexpr int count(role what) const {
+    int out = 0;
+    for (int i = 0; i < leaf_count; ++i) out += leaf_op(i).what == what;
+    return out;
+  }
 };
 
 }  // namespace cairn::graphs

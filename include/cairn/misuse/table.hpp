@@ -507,6 +507,9 @@ struct no_selection { template <class Silent, class... Facts> struct found : Sil
 struct no_step_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a training step of train::loop is a function of the rate and the batch, and returns the loss alone: "
   "[&](double rate, const auto& batch) { return step.train({.lr = rate}, ...); }"); } }; };
+struct no_validation_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: the validation of train::loop is a function without arguments that returns one number, which says how good the program is: "
+  "[&] { return accuracy(step); }"); } }; };
 struct no_moment { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [no-update]: the rule by which this parameter is updated, if any, keeps no moment of this name; it says which in `moments`"); } }; };
 struct no_update { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

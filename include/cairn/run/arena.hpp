@@ -136,10 +136,10 @@ class memory_block {
     if (record_ != nullptr) record_->set_half_updated(now);
     else facts_.half_updated = now;
   }
-  /// Notes that parameters were written. If they are half updated, they stay so. See memory_record::note_written.
-  [[gnu::noinline]] void note_written(parameter_status to = parameter_status::written) {
-    if (record_ != nullptr) record_->note_written(to);
-    else facts_.status = std::max(facts_.status, to);
+  /// Notes that all parameters were written. If they are half updated, they stay so. See memory_record::note_written.
+  [[gnu::noinline]] void note_written() {
+    if (record_ != nullptr) record_->note_written();
+    else facts_.status = parameter_status::written;
   }
   /// Notes that all parameters and states were set. See memory_record::note_all_set.
   [[gnu::noinline]] void note_all_set(const earlier_values* before = nullptr) {
@@ -212,7 +212,7 @@ class memory_block {
     memory_record* there = record.load(std::memory_order_acquire);
     if (there == nullptr && may_allocate) {
       memory_record* const made = memory_record::with_bytes(0);
-      made->note_written(facts_.status);
+      if (facts_.status == parameter_status::written) made->note_written();
       made->set_half_updated(facts_.half_updated);
       made->position() = facts_.position;
       made->exchanged() = facts_.exchanged;

@@ -61,10 +61,10 @@ class family_entry final : public family_member {
     }
     return false;
   }
-  void note_written(parameter_status to) override {
+  void note_written() override {
     const guard lock;
     for_each_other([&](family_entry& other) {
-      other.record_->raise_status(other.lies_in(*this) ? to : parameter_status::partly_written);
+      if (other.lies_in(*this)) other.record_->note_own_written();
     });
   }
   void note_all_set(const earlier_values* before) override {

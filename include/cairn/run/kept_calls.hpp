@@ -90,8 +90,7 @@ auto load_program(memory_block& memory, Run run, const Path& path, const Part&..
     memory.note_all_set(before ? &*before : nullptr);
     memory.own_exchanged() = run.exchanged;
   } else {
-    const bool has_all = texts.not_in_file.empty() && texts.other_shape.empty() && texts.left_out.empty();
-    memory.note_written(has_all ? parameter_status::written : parameter_status::partly_written);
+    if (texts.not_in_file.empty() && texts.other_shape.empty() && texts.left_out.empty()) memory.note_written();
   }
   return texts;
 }

@@ -119,7 +119,7 @@ class predictor {
     memory_.check();
     const detail::parameter_status status = program_share_.check();
     if (!found_written_ && status != detail::parameter_status::written)
-      detail::check_written(machine::all_leaves(), machine_.leaf_bases(), {}, status);
+      detail::check_written(machine::all_leaves(), machine_.leaf_bases());
     found_written_ = true;
     if (caches_half_updated_)
       refuse(

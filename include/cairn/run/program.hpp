@@ -243,7 +243,7 @@ class program {
   ///
   /// Throws
   /// - extent_error or label_error before anything is computed;
-  /// - program_error if the parameters were neither initialized nor written, or if snapshots lie elsewhere and no
+  /// - program_error if some parameters were neither initialized nor written, or if snapshots lie elsewhere and no
   ///   memory was given for them;
   /// - with check_finite: loss_error or gradient_error after a training step whose loss or gradients are not finite.
   ///   States are then unchanged.
@@ -401,7 +401,8 @@ class program {
 
   /// Writes parameters and states from any array that bind takes: `step.set(bind<"fc1.weight">(w))`. Throws
   /// extent_error before anything is written. Also throws extent_error if an array overlaps another parameter that the
-  /// same call sets.
+  /// same call sets. If the program was not initialized, its next training step throws program_error unless all
+  /// parameters and states were set, except for those that start as zeros.
   template <class... Bound>
   void set(const Bound&... arrays) {
     using problem = decltype(detail::problem_of_writing<compiled, Bound...>());
@@ -414,7 +415,8 @@ class program {
            arrays.bytes(machine::extents_of(detail::written_leaf<compiled, Bound>))),
        ...);
       (write(detail::written_leaf<compiled, Bound>, arrays.data), ...);
-      memory_.note_written();
+      constexpr bool sets_all = sizeof...(Bound) == compiled::graph.count(graphs::role::parameter);
+      if constexpr (sets_all) memory_.note_written();
       note_written();
     }
   }
@@ -861,14 +863,14 @@ class program {
   }
   /// Throws program_error
   /// - if the program was moved from,
-  /// - if the program has parameters and none of them was initialized or written,
+  /// - if a parameter was neither initialized nor written,
   /// - or if an exception left a training step while it updated parameters.
   void check_usable() {
     memory_.check();
     const detail::parameter_status status = memory_.status();
     detail::check_status(status);
     if (!found_written_ && status != detail::parameter_status::written)
-      detail::check_written(machine::all_leaves(), machine_.leaf_bases(), memory_.bytes(), status);
+      detail::check_written(machine::all_leaves(), machine_.leaf_bases());
     found_written_ = true;
   }
   /// Calls `visit` with the index of each leaf as a std::integral_constant.

@@ -23,12 +23,11 @@ inline constexpr std::size_t memory_alignment = 64;
 namespace detail {
 
 /// The status of a program's parameters. Predictors and optimizers that share the parameters must know this status.
-/// - `not_known_written`: no parameter is known to have been written.
-/// - `partly_written`: `load` wrote some of the parameters, or another program did that has not all of them.
-/// - `written`: `init`, `set`, `load` or a training step wrote parameters.
+/// - `not_known_written`: there may be parameters that were never written.
+/// - `written`: all parameters were written.
 /// - `half_updated`: an exception left a training step or `init` while it wrote parameters.
 /// - `ownerless`: the program was destroyed or assigned over.
-enum class parameter_status : std::uint8_t { not_known_written, partly_written, written, half_updated, ownerless };
+enum class parameter_status : std::uint8_t { not_known_written, written, half_updated, ownerless };
 
 /// Throws program_error if parameters are half updated or have no owner.
 inline void check_status(parameter_status status) {
@@ -91,7 +90,7 @@ class family_member {
   virtual memory_record& root() const = 0;
   virtual void note_update(bool begins, bool was_half_updated) = 0;
   virtual bool reads_half_updated() const = 0;
-  virtual void note_written(parameter_status to) = 0;
+  virtual void note_written() = 0;
   virtual void note_all_set(const earlier_values* before) = 0;
   virtual memory_record* find_exchange(bool is_own, std::string_view moment) const = 0;
   virtual std::size_t common_bytes(std::span<const std::byte> memory, bool with_arena) const = 0;
@@ -137,16 +136,16 @@ class alignas(memory_alignment) memory_record {
     const bool before = half_updated_.exchange(now);
     if (is_in_family()) member()->note_update(now, before);
   }
-  /// Notes that the program wrote parameters, and that its status is `to` or higher. A program of the family that has
-  /// no other parameters gets the same status. A program that has others counts as partly written.
-  [[gnu::noinline]] void note_written(parameter_status to) {
-    raise_status(to);
-    if (is_in_family()) member()->note_written(to);
+  /// Notes that all parameters of the program were written. The same holds for each program of the family that has no
+  /// other parameters.
+  [[gnu::noinline]] void note_written() {
+    note_own_written();
+    if (is_in_family()) member()->note_written();
   }
   /// Notes that the program set all its parameters and states. `before` knows which parameters have kept their values.
   /// If it is null, none has. Other programs may have moments of the other parameters. These moments are set to zero.
   [[gnu::noinline]] void note_all_set(const earlier_values* before) {
-    note_written(parameter_status::written);
+    note_written();
     set_half_updated(false);
     exchanged_ = {};
     if (is_in_family()) member()->note_all_set(before);
@@ -208,10 +207,9 @@ class alignas(memory_alignment) memory_record {
     return status_.load(std::memory_order_acquire) == parameter_status::ownerless || has_lost_lender();
   }
   /// Raises the status up to `written`.
-  void raise_status(parameter_status to) {
-    parameter_status now = status_.load(std::memory_order_relaxed);
-    while (now < to && !status_.compare_exchange_weak(now, to, std::memory_order_acq_rel)) {
-    }
+  void note_own_written() {
+    parameter_status now = parameter_status::not_known_written;
+    status_.compare_exchange_strong(now, parameter_status::written, std::memory_order_acq_rel);
   }
   memory_record* find_exchange(bool is_own, std::string_view moment) {
     if (is_in_family()) return member()->find_exchange(is_own, moment);

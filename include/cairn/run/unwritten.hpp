@@ -1,8 +1,8 @@
-// Finds out whether any parameter of a program was written. A flag is not enough, because views write parameters
+// Finds out whether the parameters of a program were written. A flag is not enough, because views write parameters
 // without the program's knowledge. The memory of parameters therefore starts as -0, which counts as 0 in computations.
 // Any other bits, including those of 0, mean that the number was written. A program does not look at the numbers if
-// `init`, `set` or a complete `load` wrote parameters. There is one known gap: if only views or partial loads wrote
-// parameters and all numbers are -0, the parameters are taken for unwritten.
+// `init`, a complete `load` or a `set` of all parameters wrote them. There is one known gap: if a parameter was written
+// in another way and all its numbers are -0, it is taken for unwritten.
 #pragma once
 
 #include "cairn/base/refuse.hpp"
@@ -44,22 +44,20 @@ inline void mark_unwritten(std::span<const runtime_leaf> leaves, std::byte* cons
       stored_numbers(leaves[i], at[i]).mark_unwritten();
   }
 }
-/// Throws program_error if there are parameters in the block and none of their numbers was written. The same holds for
-/// the parameters outside of the block. With status `partly_written`, throws program_error if there is a parameter of
-/// which no number was written.
-inline void check_written(std::span<const runtime_leaf> leaves, std::byte* const* at, std::span<const std::byte> block,
-                          parameter_status status) {
-  bool any[2] = {}, any_written[2] = {}, all_written = true;
+/// Throws program_error if there are parameters and no number of them was written, or if no number of a parameter or
+/// state was written that does not start as zeros.
+inline void check_written(std::span<const runtime_leaf> leaves, std::byte* const* at) {
+  bool any = false, any_written = false, any_missing = false;
   for (std::size_t i = 0; i < leaves.size(); ++i) {
     if (leaves[i].what != graphs::role::parameter) continue;
-    const bool inside = contains(block, at[i]), written = stored_numbers(leaves[i], at[i]).any_written();
-    any[inside] = true;
-    any_written[inside] = any_written[inside] || written;
-    all_written = all_written && written;
+    const bool written = stored_numbers(leaves[i], at[i]).any_written();
+    const initial& start = leaves[i].start;
+    any = true;
+    any_written = any_written || written;
+    any_missing = any_missing || !(written || (start.drawn == initial::law::constant && start.fill == 0));
   }
-  if (any[0] != any_written[0] || any[1] != any_written[1] ||
-      (status == parameter_status::partly_written && !all_written))
-    refuse(program_error("cairn: the parameters were neither initialized nor written; call init(seed{1})"));
+  if (any_missing || any != any_written)
+    refuse(program_error("cairn: some or all parameters were neither initialized nor written; call init(seed{1})"));
 }
 
 }  // namespace cairn::detail

@@ -182,6 +182,15 @@ constexpr auto problem_of_step_function() {
     return lang::mistake<misuse::no_step_of_loop, lang::top_scope,
                          fact::given<std::invoke_result_t<Go&, double, batch>>>{};
 }
+/// Returns the mistake of giving a loop a validation that is no function of no arguments, or that returns no number,
+/// or sound.
+template <class Validate>
+constexpr auto problem_of_validation() {
+  if constexpr (std::same_as<Validate, no_validation> ||
+                requires(Validate& validate) { static_cast<double>(validate()); })
+    return lang::sound{};
+  else return lang::mistake<misuse::no_validation_of_loop, lang::top_scope, fact::given<Validate>>{};
+}
 }  // namespace detail
 
 /// Runs a program over epochs.
@@ -247,10 +256,12 @@ class loop {
   /// epoch has no batches, or if a learning rate is negative or not finite. Throws file::write_error if the run cannot
   /// be saved. A resumed run throws file::file_error if its data has changed, unless `accepts_changes` is set.
   ///
-  /// Rejects: a `go` that does not take a rate and a batch, or that does not return a number.
+  /// Rejects: a `go` that does not take a rate and a batch, or a `validate` that takes an argument, or one of the two
+  /// that does not return a number.
   template <class Data, class Go, class Validate = detail::no_validation>
   ending operator()(Data data, Go go, Validate validate = {}) {
-    using problem = decltype(detail::problem_of_step_function<Data, Go>());
+    using problem = decltype(lang::first_problem(detail::problem_of_step_function<Data, Go>(),
+                                                 detail::problem_of_validation<Validate>()));
     static_assert(lang::report_of<problem>{}.shown);
     if constexpr (std::same_as<problem, lang::sound>) return run_epochs(data, go, validate);
     else return ending::done;
