@@ -154,7 +154,8 @@ def leaf(array):
     head = f'constexpr auto {array.name} = '
     if array.kind == 'real':
         return f'{head}input<{quoted(array.bound_name)}, {extents}>;'
-    return f'{head}indices<{quoted(array.bound_name)}, {array.bound}, {extents}>;'
+    bound = 2 ** 31 - 1 if array.bound is None else array.bound  # of indices that nothing limits
+    return f'{head}indices<{quoted(array.bound_name)}, {bound}, {extents}>;'
 
 
 class Programs:

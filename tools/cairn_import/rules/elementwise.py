@@ -238,6 +238,12 @@ def _(r, a):
     return called(r, 'pow', a.self, a.exponent)
 
 
+@rule('lerp')
+def _(r, a):
+    """`x + weight * (y - x)`"""
+    return plus(r, a.self, times(r, a.weight, minus(r, a.end, a.self)))
+
+
 @rule('reciprocal')
 def _(r, a):
     """`1_c / x`"""

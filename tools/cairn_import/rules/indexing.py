@@ -10,13 +10,15 @@ from cairn_import.rules.table import TABLE, rule, scaled, value_of
 from cairn_import.text import ATOM, Use
 from cairn_import.value import Constant, Value, in_order, plain, require_bound
 
+INDICES = 'indices are whole numbers that are bound, or that argmax, argsort or topk computes'
+
 
 def rows_at(r, x, dim, index):
     """The parts of a value at indices along an axis. The axes of the indices replace the axis."""
     x, at, dim = axis_of(r, value_of(r, x), dim)
     index = plain(value_of(r, index))
     if index.kind != 'index':
-        return r.refuse('indices are whole numbers that are bound, or that argmax, argsort or topk computes')
+        return r.refuse(INDICES)
     require_bound(index, x.shape[dim], r.refuse)
     new, extents = len(index.extents), x.array.extents
     array = r.array([f'gather<{at}>(', Use(x.array), ', ', Use(index), ')'],
@@ -31,6 +33,8 @@ def along(r, name, x, dim, index, values=()):
     other axes."""
     x = x if None not in x.stored else Value(plain(x))
     arrays = [in_order(value_of(r, v), x.order) for v in (index, *values)]
+    if arrays[0].kind != 'index':
+        return r.refuse(INDICES)
     at = x.stored[dim]
     require_bound(arrays[0], x.shape[dim], r.refuse)
     pieces = [f'{name}<{at}>(', Use(x.array)] + [p for array in arrays for p in (', ', Use(array))] + [')']
@@ -121,7 +125,7 @@ def _(r, a):
         return r.refuse('scatter overwrites elements: choose with torch.where, or add with scatter_add')
     index = plain(dropped(index, dim))
     extent = a.self.shape[dim]
-    require_bound(index, extent, r.refuse)
+    require_bound(index, extent, r.refuse, exact=True)
     array = r.array(['one_hot(', Use(index), ')'], [*index.extents, extent])
     stored = [*range(dim), len(others), *range(dim, len(others))]
     return scaled(r, Value(array, stored), a.value)
@@ -133,5 +137,5 @@ def _(r, a):
     if a.num_classes < 0:
         return r.refuse(SHAPE.format('torch.one_hot') + ', or give the number of classes')
     index = plain(value_of(r, a.self))
-    require_bound(index, a.num_classes, r.refuse)
+    require_bound(index, a.num_classes, r.refuse, exact=True)
     return Value(r.array(['one_hot(', Use(index), ')'], [*index.extents, a.num_classes]))
