@@ -4,7 +4,6 @@ import math
 
 import torch
 
-from cairn_import.problem import SHAPE
 from cairn_import.rules.shapes import axis_of, dropped, shaped, sliced
 from cairn_import.rules.table import TABLE, rule, scaled, value_of
 from cairn_import.text import ATOM, Use
@@ -54,7 +53,7 @@ def _(r, a):
     given = {dim: index for dim, index in enumerate(a.indices) if index is not None}
     dims = list(given)
     if any(isinstance(index, Value) and index.array.kind == 'truth' for index in given.values()):
-        return r.refuse(SHAPE.format('indexing by a mask'))
+        return r.depends_on_numbers('indexing by a mask')
     if len(given) == 1:
         return rows_at(r, x, *given.popitem())
     if len(given) == 2 and dims[1] == dims[0] + 1 and is_each_row(given[dims[0]], x.shape[dims[0]]):
@@ -135,7 +134,7 @@ def _(r, a):
 def _(r, a):
     """`one_hot(indices)`"""
     if a.num_classes < 0:
-        return r.refuse(SHAPE.format('torch.one_hot') + ', or give the number of classes')
+        return r.depends_on_numbers('torch.one_hot without the number of classes')
     index = plain(value_of(r, a.self))
     require_bound(index, a.num_classes, r.refuse, exact=True)
     return Value(r.array(['one_hot(', Use(index), ')'], [*index.extents, a.num_classes]))
