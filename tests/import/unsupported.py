@@ -297,9 +297,27 @@ def negative_indices(model, x):
 
 
 @forward
+def cured(model, x):
+    h = model.linear(x)
+    return h - h.median(1, keepdim=True)[0]  # refused: sort, and take an element of x.sort(dim).values
+
+
+@forward
 def several_axes(model, x):
     h = model.linear(x)
-    return h + h[torch.tensor([0, 2, 0]), torch.tensor([1, 0, 3])].sum()  # refused: indexes several axes at once
+    return h[h.argmax(1), h.argmin(1)] + h[:, 0]  # refused: indexes several axes at once: join these axes with flatten
+
+
+@forward
+def overwrites(model, x):
+    h = model.linear(x)
+    return h.scatter(1, h.argmax(1, keepdim=True), h[:, :1])  # refused: choose with torch.where, or add with scatter_add
+
+
+@forward
+def places_of_a_pool(model, x):
+    h, places = F.max_pool2d(model.linear(x)[None, None], (1, 2), return_indices=True)
+    return h + places  # refused: the indices of a pool have no counterpart: pool without return_indices
 
 
 @forward

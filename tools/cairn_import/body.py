@@ -94,7 +94,12 @@ class Reader:
         return self.unsupported_results(self.node)
 
     def lacking(self, problem):
+        """One of several results, which cairn lacks."""
         return Unknown(problem)
+
+    def depends_on_numbers(self, name):
+        """Refuses an operation whose result has a shape that depends on numbers."""
+        return self.refuse(SHAPE.format(name))
 
     def unsupported_results(self, node):
         value = node.meta.get('val')

@@ -93,4 +93,4 @@ def save(folder, named):
         path = os.path.join(folder, name + '.npy')
         os.makedirs(os.path.dirname(path), exist_ok=True)
         tensor = tensor.detach()
-        numpy.save(path, (tensor.int() if tensor.dtype == torch.bool else tensor).numpy())
+        numpy.save(path, (tensor.int() if tensor.dtype == torch.bool else tensor).contiguous().numpy())

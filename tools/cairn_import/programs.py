@@ -154,7 +154,8 @@ def leaf(array):
     head = f'constexpr auto {array.name} = '
     if array.kind == 'real':
         return f'{head}input<{quoted(array.bound_name)}, {extents}>;'
-    return f'{head}indices<{quoted(array.bound_name)}, {array.bound}, {extents}>;'
+    bound = 2 ** 31 - 1 if array.bound is None else array.bound  # of indices that nothing limits
+    return f'{head}indices<{quoted(array.bound_name)}, {bound}, {extents}>;'
 
 
 class Programs:
@@ -209,8 +210,11 @@ class Programs:
         for name, own in zip(self.model.outputs, self.names):
             inputs = read_by(self.model.outputs[name].array)
             arrays = [a for a in self.model.inputs if a in inputs]
+            result = f'predict_{own}({self.bound(arrays)})'
+            if not self.model.outputs[name].shape:
+                result = f'std::vector{{{result}}}'
             lines.append(f'  predictor<{self.namespace}::{own}> predict_{own}{{"weights.safetensors"}};\n'
-                         f'  compare({quoted(name)}, predict_{own}({self.bound(arrays)}), 1e-5);\n')
+                         f'  compare({quoted(name)}, {result}, 1e-5);\n')
         wide = ''.join(f'  const std::vector<double> {a.name}_in_double({a.name}.begin(), {a.name}.end());\n'
                        for a in self.model.inputs if a.kind == 'real')
         bound = ', '.join(f'bind<{quoted(a.bound_name)}>({a.name}{"_in_double" if a.kind == "real" else ""})'

@@ -12,7 +12,7 @@ class Text:
 
     def __init__(self, body):
         self.body, self.statements = body, []
-        self.names, self.taken = {}, set(RESERVED)
+        self.names, self.taken = {}, RESERVED | {a.name for a in reached(body.returned) if a.name}
         self.counts = {}
         self.count(body.returned)
         for parameter in body.parameters:

@@ -4,10 +4,9 @@ import math
 
 import torch
 
-from cairn_import.rules.products import applied, layer_name
 from cairn_import.rules.table import TABLE, as_real, elementwise, equal, infix, minus, over, plus, rule, scaled, times, value_of
-from cairn_import.text import COMPARISON, PRODUCT, SUM, Number, Use, joined, quoted
-from cairn_import.value import Value, in_order, plain, reshaped
+from cairn_import.text import COMPARISON, PRODUCT, SUM, Use, joined
+from cairn_import.value import Value
 
 
 @rule('add')
@@ -173,21 +172,6 @@ def _(r, a):
     return times(r, called(r, 'elu<1.6732632423543772>', a.self), 1.0507009873554805)
 
 
-@rule('prelu')
-def _(r, a):
-    """`nn::prelu<"act", 64>`; `prelu(x, slope)`"""
-    x, slopes = a.self, math.prod(a.weight.shape)
-    order = [0, *range(2, len(x.shape)), 1] if len(x.shape) > 1 else [0]
-    name = layer_name(r, a.weight)
-    shape = [x.shape[d] for d in order]
-    if name is not None and len(x.shape) > 1:
-        more = [] if slopes == 1 else [', ', Number('Channels', slopes)]
-        return applied(r, x, order, [f'nn::prelu<{quoted(name)}', *more, '>'], shape)
-    weight = reshaped(plain(value_of(r, a.weight)), [slopes])
-    array = r.array(['prelu(', Use(in_order(x, order)), ', ', Use(weight), ')'], shape)
-    return Value(array, [order.index(d) for d in range(len(x.shape))])
-
-
 @rule('softplus')
 def _(r, a):
     """`softplus(x)`"""
@@ -236,6 +220,12 @@ def _(r, a):
         name = {2: 'square', 0.5: 'sqrt'}.get(a.exponent)
         return called(r, name, a.self) if name else a.self
     return called(r, 'pow', a.self, a.exponent)
+
+
+@rule('lerp')
+def _(r, a):
+    """`x + weight * (y - x)`"""
+    return plus(r, a.self, times(r, a.weight, minus(r, a.end, a.self)))
 
 
 @rule('reciprocal')

@@ -4,13 +4,11 @@ import math
 
 import torch
 
-from cairn_import.problem import SHAPE
 from cairn_import.rules.shapes import axis_of, dropped, shaped, sliced
 from cairn_import.rules.table import TABLE, are_positions, constant_indices, rule, scaled, value_of, \
     without_equal_axes
 from cairn_import.text import ATOM, Use
 from cairn_import.value import Constant, Value, in_order, plain, require_bound
-
 
 def part_of(index):
     """The first of constant indices that follow one another, and the one behind the last; or None."""
@@ -21,13 +19,13 @@ def part_of(index):
     return (first, first + kept.numel()) if kept.dim() == 0 or are_positions(kept - first) else None
 
 
-def indices_of(r, index, rows):
-    """The value of indices of a table with this number of rows."""
+def indices_of(r, index, rows, exact=False):
+    """The value of indices of a table with this number of rows. If `exact` is true, the number is their bound."""
     if isinstance(index, Constant):
         return constant_indices(r, index.tensor, index.hint, rows)
-    if index.array.kind not in ('index', 'truth'):
+    if index.array.kind != 'index':
         return r.refuse('indices are whole numbers that are bound or constant, or that argmax, argsort or topk computes')
-    require_bound(index.array, rows, r.refuse)
+    require_bound(index.array, rows, r.refuse, exact)
     return index
 
 
@@ -78,7 +76,7 @@ def _(r, a):
     dims = list(given)
     if any(index.array.kind == 'truth' if isinstance(index, Value) else index.tensor.dtype == torch.bool
            for index in given.values()):
-        return r.refuse(SHAPE.format('indexing by a mask'))
+        return r.depends_on_numbers('indexing by a mask')
     if len(given) == 1:
         return rows_at(r, x, *given.popitem())
     if len(given) == 2 and dims[1] == dims[0] + 1 and is_each_row(given[dims[0]], x.shape[dims[0]]):
@@ -149,7 +147,7 @@ def _(r, a):
         return r.refuse('scatter overwrites elements: choose with torch.where, or add with scatter_add')
     index = plain(dropped(index, dim))
     extent = a.self.shape[dim]
-    require_bound(index, extent, r.refuse)
+    require_bound(index, extent, r.refuse, exact=True)
     array = r.array(['one_hot(', Use(index), ')'], [*index.extents, extent])
     stored = [*range(dim), len(others), *range(dim, len(others))]
     return scaled(r, Value(array, stored), a.value)
@@ -159,7 +157,7 @@ def _(r, a):
 def _(r, a):
     """`one_hot(indices)`"""
     if a.num_classes < 0:
-        return r.refuse(SHAPE.format('torch.one_hot') + ', or give the number of classes')
+        return r.depends_on_numbers('torch.one_hot without the number of classes')
     index = plain(value_of(r, a.self))
-    require_bound(index, a.num_classes, r.refuse)
+    require_bound(index, a.num_classes, r.refuse, exact=True)
     return Value(r.array(['one_hot(', Use(index), ')'], [*index.extents, a.num_classes]))

@@ -20,10 +20,10 @@ def _(r, a):
         return r.refuse('an embedding with scale_grad_by_freq has no counterpart: leave this setting out')
     if part_of(index) is not None:
         return rows_at(r, weight, 0, index)
-    index = indices_of(r, index, rows)
+    name = layer_name(r, weight)
+    index = indices_of(r, index, rows, exact=name is not None)
     array = in_order(index, index.order)
     padding = a.padding_idx if a.padding_idx is not None and a.padding_idx >= 0 else None
-    name = layer_name(r, weight)
     stored, shape = [*index.stored, len(array.extents)], [*index.shape, features]
     if name is not None:
         settings = options('nn::embedding_options', [('padding_idx', None if padding is None else str(padding))])

@@ -2,6 +2,7 @@
 
 import math
 
+from cairn_import.rules.reductions import reduced
 from cairn_import.rules.table import TABLE, aligned, options, over, rule, scaled, times, value_of
 from cairn_import.text import PRODUCT, Use, joined
 from cairn_import.value import Value, in_order, plain, require_bound, reshaped
@@ -19,10 +20,11 @@ def of_classes(r, a, name, settings_name, more=()):
     target = plain(value_of(r, a.target))
     if target.kind != 'index':
         return r.refuse(f'{name} takes labels; probabilities are soft_cross_entropy')
-    if a.reduction == 0 and not ignored and not smooth:
-        return of_each_row(r, a, name, logits, target)
     if a.reduction == 0 or a.reduction == 2 and (ignored or a.weight is not None):
-        return r.refuse(f'{name} without the mean takes no ignored labels, and no smoothing: multiply by a mask of the labels')
+        if ignored or smooth:
+            return r.refuse(f'{name} of each row takes no label_smoothing and no ignore_index: take the mean')
+        rows = of_each_row(r, a, name, logits, target)
+        return rows if a.reduction == 0 else reduced(r, rows, None, False, 'sum')
     require_bound(target, max(classes, a.ignore_index + 1) if ignored else classes, r.refuse)
     settings = options(settings_name, [('ignore_index', str(a.ignore_index) if ignored else None), *more])
     head = [name] + (['<'] + settings + ['>'] if settings else [])

@@ -1,9 +1,12 @@
-"""Products, linear layers and convolutions. A layer has the name of the module that owns its weight."""
+"""Products, and layers with weights: linear layers, convolutions and PReLU. A layer has the name of the module that owns
+its weight."""
+
+import math
 
 from cairn_import.rules.shapes import shaped
 from cairn_import.rules.table import TABLE, braced, options, pairs, plus, rule, value_of
 from cairn_import.text import PIPE, Number, Use, quoted
-from cairn_import.value import Constant, Value, expanded, in_order, plain
+from cairn_import.value import Constant, Value, expanded, in_order, plain, reshaped
 
 
 def with_last(value, last):
@@ -177,3 +180,18 @@ def _(r, a):
                       output_padding=None if more == 0 else braced(more, 'OutputPadding'))
     return convolution(r, value_of(r, a.input), a.weight, a.bias, settings, kind, a.weight.shape[1] * a.groups,
                        pairs(a.weight.shape[2:]))
+
+
+@rule('prelu')
+def _(r, a):
+    """`nn::prelu<"act", 64>`; `prelu(x, slope)`"""
+    x, slopes = a.self, math.prod(a.weight.shape)
+    order = [0, *range(2, len(x.shape)), 1] if len(x.shape) > 1 else [0]
+    name = layer_name(r, a.weight)
+    shape = [x.shape[d] for d in order]
+    if name is not None and len(x.shape) > 1:
+        more = [] if slopes == 1 else [', ', Number('Channels', slopes)]
+        return applied(r, x, order, [f'nn::prelu<{quoted(name)}', *more, '>'], shape)
+    weight = reshaped(plain(value_of(r, a.weight)), [slopes])
+    array = r.array(['prelu(', Use(in_order(x, order)), ', ', Use(weight), ')'], shape)
+    return Value(array, [order.index(d) for d in range(len(x.shape))])

@@ -15,7 +15,7 @@ def reduced(r, x, dims, keepdim, name, extra='', factor=None, kind='real', bound
     places = sorted(x.stored[d] for d in dims if x.stored[d] is not None)
     array = x.array
     if places:
-        over_all = len(places) == len(array.extents)
+        over_all = len(places) == len(array.extents) and kind == 'real'
         axes = '' if over_all else f'<{", ".join(map(str, places))}>'
         if keepdim and not over_all:
             extra += ', keepdim'

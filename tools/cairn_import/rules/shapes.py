@@ -215,7 +215,7 @@ def parts(r, x, dim, lengths):
     return [Value(e, x.stored, logical) for e in r.elements(whole, [(shape, x.array.kind, x.array.bound)] * len(lengths))]
 
 
-@rule('split', 'split_with_sizes', 'chunk', 'unsafe_split', 'unsafe_split_with_sizes', 'unsafe_chunk')
+@rule('split', 'split_with_sizes', 'chunk')
 def _(r, a):
     """`split<Axis, Parts>(x)`; for unequal parts `slice`"""
     return parts(r, a.self, a.dim, [v.shape[a.dim] for v in a.node.meta['val']])

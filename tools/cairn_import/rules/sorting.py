@@ -2,7 +2,7 @@
 
 from cairn_import.rules.reductions import of_pair
 from cairn_import.rules.shapes import axis_of
-from cairn_import.rules.table import rule
+from cairn_import.rules.table import as_real, rule
 from cairn_import.text import ATOM, Number, Use
 from cairn_import.value import Value
 
@@ -10,7 +10,7 @@ from cairn_import.value import Value
 def ordered(r, x, dim, head, settings, count=None, kind='real'):
     """A function that orders the elements along an axis, and returns all, or the first `count`. `head` has the pieces in
     front of the axis. Results of the kind 'index' are positions along the axis."""
-    x, at, dim = axis_of(r, x, dim)
+    x, at, dim = axis_of(r, as_real(r, x), dim)
     extents = list(x.array.extents)
     extents[at] = extents[at] if count is None else count
     axis = [] if count is not None and at == len(extents) - 1 else [str(at)] if count is None else [f', {at}']
