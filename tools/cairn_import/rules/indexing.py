@@ -10,6 +10,7 @@ from cairn_import.rules.table import TABLE, are_positions, constant_indices, rul
 from cairn_import.text import ATOM, Use
 from cairn_import.value import Constant, Value, in_order, plain, require_bound
 
+
 def part_of(index):
     """The first of constant indices that follow one another, and the one behind the last; or None."""
     if not isinstance(index, Constant):
