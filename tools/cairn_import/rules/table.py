@@ -103,7 +103,8 @@ def constant_indices(r, tensor, hint, rows):
     if rows > MOST_ROWS:
         return r.refuse(f'constant indices are below {MOST_ROWS} in a program, and these are below {rows}: pass them to the '
                         'model as an input')
-    pieces = ['as_indices<', Number('Bound', rows), '>(', Use(r.constant(kept.float(), hint)), ')']
+    numbers_ = Use(r.constant(kept.float(), hint)) if kept.dim() else literal(kept.item())
+    pieces = ['as_indices<', Number('Bound', rows), '>(', numbers_, ')']
     return Value(Array(pieces, kept.shape, hint, ATOM, 'index', rows), places, tensor.shape)
 
 
