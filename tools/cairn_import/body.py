@@ -9,8 +9,8 @@ from torch.nn.utils.parametrize import is_parametrized
 
 from cairn_import import modules
 from cairn_import.decompose import base_name, decomposition
-from cairn_import.problem import BRANCH, CHANGED, COMPLEX, MISSING, RANDOM, SHAPE, first_line, missing, place, \
-    source_line, torch_name
+from cairn_import.problem import BRANCH, CHANGED, COMPLEX, MISSING, SHAPE, first_line, missing, place, source_line, \
+    torch_name
 from cairn_import.rules import TABLE
 from cairn_import.rules.table import VIEWS, extents
 from cairn_import.text import ATOM, PIPE, Call, Element, Use, joined, quoted
@@ -324,19 +324,15 @@ class Reader:
         the operations are read into which PyTorch divides it."""
         problems = self.model.problems
         before = dict(problems.found)
-        if torch.Tag.nondeterministic_seeded in node.target.tags and name not in TABLE:
-            return self.refuse(RANDOM.format(torch_name(node.target)))
-        refused = None
-        if name in TABLE:
-            out = self.by_rule(TABLE[name], node, arguments)
-            if len(problems.found) == len(before):
-                return out
-            refused, problems.found = problems.found, dict(before)
-        out = self.decomposed(node)
-        if out is not None and len(problems.found) == len(before):
+        out = self.by_rule(TABLE[name], node, arguments) if name in TABLE else self.refuse(missing(node.target))
+        if len(problems.found) == len(before):
             return out
-        problems.found = refused or before
-        return self.unsupported_results(node) if refused else self.refuse(missing(node.target))
+        refused, problems.found = problems.found, dict(before)
+        divided = self.decomposed(node)
+        if divided is not None and len(problems.found) == len(before):
+            return divided
+        problems.found = refused
+        return out
 
     def by_rule(self, rule, node, arguments):
         known = len(self.model.problems.found)
@@ -357,9 +353,11 @@ class Reader:
         reader.in_segment = self.in_segment
         given = [self.values[n] for n in node.all_input_nodes]
         results = reader.read(given)
-        if len(results) == 1 and isinstance(results[0], Value) and not any(has_value(v) and results[0].array is v.array for v in given):
+        if len(results) > 1:
+            return results
+        if isinstance(results[0], Value) and results[0].array not in [v.array for v in given if isinstance(v, Value)]:
             results[0].array.hint = self.hint(node)
-        return results if len(results) > 1 else results[0]
+        return results[0]
 
     def problem_of(self, node, arguments):
         """Why no rule can know this operation, or None."""

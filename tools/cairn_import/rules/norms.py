@@ -49,10 +49,15 @@ def _(r, a):
 def _(r, a):
     """`nn::rms_norm<"norm">`, over the last axis"""
     x = a.input
-    name = layer_name(r, a.weight) if a.weight is not None else None
-    if len(a.normalized_shape) != 1 or name is None:
-        return r.refuse('an RMS norm is over the last axis and has a weight of its own')
+    if len(a.normalized_shape) != 1:
+        return r.refuse('an RMS norm is over the last axis')
     order = with_last(x, [-1])
+    name = layer_name(r, a.weight) if a.weight is not None else None
+    if name is None:
+        settings = ('' if a.eps is None else f'.eps = {a.eps!r}, ') + '.affine = false'
+        stage = [f'nn::rms_norm<"norm", nn::rms_norm_options{{{settings}}}>']
+        out = applied(r, x, order, stage, [x.shape[d] for d in order])
+        return out if a.weight is None else times(r, out, a.weight)
     return applied(r, x, order, [f'nn::rms_norm<{quoted(name)}' + ('' if a.eps is None else f', {a.eps!r}') + '>'],
                    [x.shape[d] for d in order])
 
