@@ -41,7 +41,7 @@ def faults_of(name, folder):
     if run.returncode:
         return [*out, f"{name}: {run.stderr[:2000]}"]
     run = subprocess.run(["./check"], cwd=folder, capture_output=True, text=True)
-    return out + ([f"{name}: {run.stdout}{run.stderr}"] if run.returncode or "gradients/" not in run.stdout else [])
+    return out + ([f"{name}: {run.stdout}{run.stderr}"] if run.returncode or "gradients of " not in run.stdout else [])
 
 
 def faults(names=()):

@@ -56,16 +56,11 @@ def compiled(folder, name, optimize=True):
 
 
 def deviations(text):
-    """Returns the largest deviation of outputs, gradients and losses, each divided by the largest number of its array. A
-    gradient below 1e-6 of the model's largest is divided by the latter."""
-    rows = re.findall(r"^(\S+) +deviation (\S+) of (\S+)", text, re.M)
-    rows = [(name, float(a), float(b)) for name, a, b in rows]
-    most = max([b for name, _, b in rows if name.startswith("gradients/")], default=0)
-    found = {"outputs": 0.0, "gradients": 0.0, "losses": 0.0}
-    for name, a, b in rows:
-        kind = "gradients" if name.startswith("gradients/") else "losses" if name.startswith("losses_") else "outputs"
-        size = max(b, 1e-6 * most) if kind == "gradients" else b
-        found[kind] = max(found[kind], a / size if size else 0.0)
+    """Returns the deviations of outputs, gradients and losses that are nearest to their limits, each divided by the
+    largest number of its array."""
+    found = {"output": 0.0, "gradients": 0.0, "losses": 0.0}
+    for kind, a, b in re.findall(r"^.*?(output|gradients|losses).*?: .*deviation (\S+) of ([^\s,]+)", text, re.M):
+        found[kind] = max(found[kind], float(a) / float(b))
     return found
 
 
@@ -78,7 +73,7 @@ def goes_back(name, folder):
     shown["load_trained"](module, folder)
     check = (folder / "check.cpp").read_text()
     space, output = re.search(r"predictor<(\w+)::(\w+)>", check).groups()
-    bound = re.search(r"predict_\w+\((bind.*?)\), 1e-5\);", check)[1]
+    bound = re.search(r"predict_\w+\((bind.*?)\), 1e-5\)", check)[1]
     lines = "\n".join(line for line in re.findall(r"^  const auto \w+ = data::read_npy.*$", check, re.M)
                       if f'"{re.search(r"const auto (.*?) =", line)[1]}"' in bound)
     text = outputs.replace("INPUTS", lines).replace("NAMESPACE", space).replace("OUTPUT", output).replace("BOUND", bound)
@@ -89,7 +84,7 @@ def goes_back(name, folder):
     said = subprocess.run(["./back"], cwd=folder, capture_output=True, text=True, check=True).stdout
     mine = torch.tensor([float(word) for word in said.split()])
     with torch.no_grad():
-        inputs = {k: torch.from_numpy(numpy.load(folder / f"numbers/{k}.npy")).to(given[k].dtype)
+        inputs = {k: torch.from_numpy(numpy.load(folder / f"numbers/inputs/{k}.npy")).to(given[k].dtype)
                   for k in re.findall(r'bind<"(\w+)">', bound)}
         theirs = module.eval()(**inputs)
     theirs = (theirs if isinstance(theirs, torch.Tensor) else theirs.logits).flatten()
@@ -111,7 +106,7 @@ def bring(name):
         return None, error[:2000]
     said = subprocess.run(["./check"], cwd=folder, capture_output=True, text=True)
     train, megabytes, error = compiled(folder, "train")
-    far = [line for line in said.stdout.splitlines() if line.endswith("NOT CLOSE")]
+    far = [line for line in said.stdout.splitlines() if line.startswith("  NOT CLOSE")]
     back = goes_back(name, folder) if not said.returncode and not error else float("nan")
     found = deviations(said.stdout)
     faults = [*far, *([error[:2000]] if error else []), *([said.stderr] if said.returncode and not far else [])]
@@ -120,7 +115,7 @@ def bring(name):
     if not back <= 1e-5:
         faults.append(f"PyTorch's outputs of the trained parameters deviate by {back:.1e}")
     row = f"{name:14} {lines:6} {seconds:8.1f} {check:8.1f} {train:8.1f} {megabytes:7.0f}" + "".join(
-        f" {found[kind]:9.1e}" for kind in ("outputs", "gradients", "losses")) + f" {back:9.1e}"
+        f" {found[kind]:9.1e}" for kind in found) + f" {back:9.1e}"
     return row, "\n".join(faults)
 
 

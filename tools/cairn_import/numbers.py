@@ -45,20 +45,21 @@ class Run:
 
 
 def arrays(model, names, notes):
-    """All arrays by the name of their file: those of the inputs, and what PyTorch computes."""
+    """All arrays by their kind and name: those of the inputs, and what PyTorch computes."""
     given = model.kwargs.values() if model.kwargs else model.args
-    out = dict(zip([a.bound_name for a in model.inputs], [t for t in given if isinstance(t, torch.Tensor)]))
+    out = {f'inputs/{a.bound_name}': t for a, t in zip(model.inputs, [t for t in given if isinstance(t, torch.Tensor)])}
     with torch.no_grad():
         module = WithLoss(copy.deepcopy(model.original).eval(), model.wrapper.loss, model.wrapper.accepted,
                           lambda names: None)
-        out |= dict(zip(names, module(*model.args, **model.kwargs)))
+        outputs = dict(zip(names, module(*model.args, **model.kwargs)))
+    out |= {f'outputs/{name}': tensor for name, tensor in outputs.items() if name != 'loss'}
     if 'loss' not in names or is_random(model):
         return out
     run = Run(model)
     run.backward()
     out |= {f'gradients/{name}': torch.zeros_like(p) if p.grad is None else p.grad
             for name, p in run.wrapper.model.named_parameters() if p.requires_grad}
-    return out | {f'losses_{rule}': predictable_losses(model, rule, notes) for rule in RULES}
+    return out | {f'losses/{rule}': predictable_losses(model, rule, notes) for rule in RULES}
 
 
 def losses_of(model, rule, noise):

@@ -13,8 +13,8 @@ int main() {
   static_cast<void>(step.load("weights.safetensors"));
   adamw optimizer{step, {.lr = 1e-3}};
   // One batch, with which the model was imported. Put yours in its place.
-  const auto text = data::read_npy<std::int32_t>("numbers/text.npy").values;
-  const auto following = data::read_npy<std::int32_t>("numbers/following.npy").values;
+  const auto text = data::read_npy<std::int32_t>("numbers/inputs/text.npy").values;
+  const auto following = data::read_npy<std::int32_t>("numbers/inputs/following.npy").values;
   for (int i = 1; i <= 100; ++i) {
     const float loss = step.value_and_grad(bind<"text">(text), bind<"following">(following));
     optimizer.update();
