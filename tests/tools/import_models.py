@@ -24,9 +24,9 @@ import import_checkpoints  # noqa: E402
 import import_kept  # noqa: E402
 import import_problems  # noqa: E402
 import models  # noqa: E402
-import numpy  # noqa: E402
 import torch  # noqa: E402
 from readme import blocks  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
 
 out = top / "build/import"
 flags = ["-std=c++20", "-O3", "-march=native", "-Wall", "-Wextra", "-Wconversion", "-Werror", f"-I{top}/include", "-I."]
@@ -34,7 +34,7 @@ most_seconds, most_megabytes = 90, 4000
 
 # Prints the outputs of the parameters that check.cpp trained.
 outputs = """#include "model.hpp"
-#include <cairn/data/npy.hpp>
+#include <cairn/data/safetensors.hpp>
 #include <cairn/file/saving.hpp>
 #include <cstdio>
 using namespace cairn;
@@ -74,7 +74,7 @@ def goes_back(name, folder):
     check = (folder / "check.cpp").read_text()
     space, output = re.search(r"predictor<(\w+)::(\w+)>", check).groups()
     bound = re.search(r"predict_\w+\((bind.*?)\), 1e-5\)", check)[1]
-    lines = "\n".join(line for line in re.findall(r"^  const auto \w+ = data::read_npy.*$", check, re.M)
+    lines = "\n".join(line for line in re.findall(r"^  const auto \w+ = data::read_safetensors.*$", check, re.M)
                       if f'"{re.search(r"const auto (.*?) =", line)[1]}"' in bound)
     text = outputs.replace("INPUTS", lines).replace("NAMESPACE", space).replace("OUTPUT", output).replace("BOUND", bound)
     (folder / "back.cpp").write_text(text)
@@ -84,8 +84,8 @@ def goes_back(name, folder):
     said = subprocess.run(["./back"], cwd=folder, capture_output=True, text=True, check=True).stdout
     mine = torch.tensor([float(word) for word in said.split()])
     with torch.no_grad():
-        inputs = {k: torch.from_numpy(numpy.load(folder / f"numbers/inputs/{k}.npy")).to(given[k].dtype)
-                  for k in re.findall(r'bind<"(\w+)">', bound)}
+        numbers = load_file(folder / "numbers.safetensors")
+        inputs = {k: numbers[f"inputs/{k}"].to(given[k].dtype) for k in re.findall(r'bind<"(\w+)">', bound)}
         theirs = module.eval()(**inputs)
     theirs = (theirs if isinstance(theirs, torch.Tensor) else theirs.logits).flatten()
     return float((mine - theirs).abs().max() / theirs.abs().max())

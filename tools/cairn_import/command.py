@@ -4,7 +4,6 @@ import importlib.util
 import inspect
 import os
 import re
-import shutil
 import sys
 
 import safetensors.torch
@@ -127,9 +126,9 @@ def run(options):
                                             'take the dtype of its parameters')
         return report(problems)
     os.makedirs(options.out, exist_ok=True)
-    for name in ('rest.safetensors', 'numbers'):  # of an earlier import
-        path = os.path.join(options.out, name)
-        shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
+    of_earlier = os.path.join(options.out, 'rest.safetensors')
+    if os.path.exists(of_earlier):
+        os.remove(of_earlier)
     if os.path.exists(os.path.join(options.out, 'train.cpp')):
         files.pop('train.cpp', None)
         notes.append('train.cpp is there already, and stays as it is')
@@ -142,8 +141,8 @@ def run(options):
         save(options.out, 'rest', rest)
         notes.append('rest.safetensors has the tensors of the module that are no parameters of the program; '
                      'docs/from-pytorch-model.md has a function that loads both files in PyTorch')
-    numbers.save(os.path.join(options.out, 'numbers'), arrays)
+    save(options.out, 'numbers', arrays)
     for note in notes:
         print(f'cairn-import: {note}')
-    print(f'cairn-import: wrote {", ".join(files)}, weights.safetensors and numbers/ to {options.out}')
+    print(f'cairn-import: wrote {", ".join(files)}, weights.safetensors and numbers.safetensors to {options.out}')
     return 0

@@ -1,9 +1,7 @@
 """Numbers that PyTorch computes, with which check.cpp compares cairn's: outputs, gradients, and ten training steps."""
 
 import copy
-import os
 
-import numpy
 import torch
 from torch.utils import _pytree as pytree
 
@@ -45,9 +43,9 @@ class Run:
 
 
 def arrays(model, names, notes):
-    """All arrays by their kind and name: those of the inputs, and what PyTorch computes."""
+    """All arrays by their kind and name, such as `gradients/fc.weight`: those of the inputs, and what PyTorch computes."""
     given = model.kwargs.values() if model.kwargs else model.args
-    out = {f'inputs/{a.bound_name}': t for a, t in zip(model.inputs, [t for t in given if isinstance(t, torch.Tensor)])}
+    out = {f'inputs/{a.bound_name}': t.int() if t.dtype == torch.bool else t for a, t in zip(model.inputs, [t for t in given if isinstance(t, torch.Tensor)])}
     with torch.no_grad():
         module = WithLoss(copy.deepcopy(model.original).eval(), model.wrapper.loss, model.wrapper.accepted,
                           lambda names: None)
@@ -86,12 +84,3 @@ def predictable_losses(model, rule, notes):
         notes.append(f'check.cpp compares {count} steps of {rule}: in step {count + 1}, the loss of PyTorch changes by more '
                      'than 1e-5 of itself if the parameters change by 1e-13 of themselves')
     return losses[:count]
-
-
-def save(folder, named):
-    """Writes a file of NumPy for each array."""
-    for name, tensor in named.items():
-        path = os.path.join(folder, name + '.npy')
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        tensor = tensor.detach()
-        numpy.save(path, (tensor.int() if tensor.dtype == torch.bool else tensor).numpy())

@@ -32,7 +32,7 @@ USELESS = '''
 CHECK = '''// Compares the imported model with numbers that PyTorch computed.
 #include "model.hpp"
 
-#include <cairn/data/npy.hpp>
+#include <cairn/data/safetensors.hpp>
 #include <cairn/file/saving.hpp>
 
 #include <algorithm>
@@ -61,7 +61,7 @@ double largest(const auto& array) {{
 }}
 
 std::vector<double> of_pytorch(const std::string& kind, const std::string& name) {{
-  return data::read_npy<double>("numbers/" + kind + "/" + name + ".npy").values;
+  return data::read_safetensors<double>("numbers.safetensors", kind + "/" + name).values;
 }}
 
 /// Compares an array with PyTorch's. The limit is `tolerance` times the largest number of PyTorch's array, or `least`.
@@ -142,7 +142,7 @@ SILENT = """The outputs agree with PyTorch's.\\n"
 TRAIN = '''// Trains the imported model.
 #include "model.hpp"
 
-#include <cairn/data/npy.hpp>
+#include <cairn/data/safetensors.hpp>
 #include <cairn/file/saving.hpp>
 
 #include <cstdio>
@@ -233,8 +233,8 @@ class Programs:
                            leaves='\n'.join(leaf(a) for a in self.model.inputs), values=self.values)
 
     def inputs(self):
-        return '\n'.join(f'  const auto {a.name} = data::read_npy<{"float" if a.kind == "real" else "std::int32_t"}>'
-                         f'("numbers/inputs/{a.bound_name}.npy").values;' for a in self.model.inputs)
+        return '\n'.join(f'  const auto {a.name} = data::read_safetensors<{"float" if a.kind == "real" else "std::int32_t"}>('
+                         f'"numbers.safetensors", {quoted("inputs/" + a.bound_name)}).values;' for a in self.model.inputs)
 
     def bound(self, arrays=None):
         return ', '.join(f'bind<{quoted(a.bound_name)}>({a.name})' for a in arrays or self.model.inputs)

@@ -1,7 +1,7 @@
 // Compares the imported model with numbers that PyTorch computed.
 #include "model.hpp"
 
-#include <cairn/data/npy.hpp>
+#include <cairn/data/safetensors.hpp>
 #include <cairn/file/saving.hpp>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ double largest(const auto& array) {
 }
 
 std::vector<double> of_pytorch(const std::string& kind, const std::string& name) {
-  return data::read_npy<double>("numbers/" + kind + "/" + name + ".npy").values;
+  return data::read_safetensors<double>("numbers.safetensors", kind + "/" + name).values;
 }
 
 /// Compares an array with PyTorch's. The limit is `tolerance` times the largest number of PyTorch's array, or `least`.
@@ -67,8 +67,8 @@ void report(const std::string& what, const std::vector<deviation>& all) {
 }  // namespace
 
 int main() {
-  const auto images = data::read_npy<float>("numbers/inputs/images.npy").values;
-  const auto labels_ = data::read_npy<std::int32_t>("numbers/inputs/labels.npy").values;
+  const auto images = data::read_safetensors<float>("numbers.safetensors", "inputs/images").values;
+  const auto labels_ = data::read_safetensors<std::int32_t>("numbers.safetensors", "inputs/labels").values;
   predictor<digits::output> predict_output{"weights.safetensors"};
   report("output", {compared("outputs", "output", predict_output(bind<"images">(images)), 1e-5)});
 

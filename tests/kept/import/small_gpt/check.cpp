@@ -1,7 +1,7 @@
 // Compares the imported model with numbers that PyTorch computed.
 #include "model.hpp"
 
-#include <cairn/data/npy.hpp>
+#include <cairn/data/safetensors.hpp>
 #include <cairn/file/saving.hpp>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ double largest(const auto& array) {
 }
 
 std::vector<double> of_pytorch(const std::string& kind, const std::string& name) {
-  return data::read_npy<double>("numbers/" + kind + "/" + name + ".npy").values;
+  return data::read_safetensors<double>("numbers.safetensors", kind + "/" + name).values;
 }
 
 /// Compares an array with PyTorch's. The limit is `tolerance` times the largest number of PyTorch's array, or `least`.
@@ -67,8 +67,8 @@ void report(const std::string& what, const std::vector<deviation>& all) {
 }  // namespace
 
 int main() {
-  const auto text = data::read_npy<std::int32_t>("numbers/inputs/text.npy").values;
-  const auto following = data::read_npy<std::int32_t>("numbers/inputs/following.npy").values;
+  const auto text = data::read_safetensors<std::int32_t>("numbers.safetensors", "inputs/text").values;
+  const auto following = data::read_safetensors<std::int32_t>("numbers.safetensors", "inputs/following").values;
   predictor<small_gpt::output> predict_output{"weights.safetensors"};
   report("output", {compared("outputs", "output", predict_output(bind<"text">(text)), 1e-5)});
 
