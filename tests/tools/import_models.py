@@ -6,7 +6,7 @@ import_models.py [keep | model...]
 compiled and run, and its train.cpp is compiled. The parameters that cairn trained are loaded in PyTorch with
 strict=True, by the function of docs/from-pytorch-model.md, and both must then compute the same outputs. The script prints
 a table, and notes each model that fails. Without names it also imports the models of tests/kept/import again, whose
-files of text must be those that are kept, and runs import_problems.py and import_checkpoints.py.
+files of text must be those that are kept, and runs import_problems.py and import_written.py.
 keep     Writes what the importer makes of the models of tests/kept/import, and the page.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 top = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(top / "tools"), str(top / "tests/import")]
 
-import import_checkpoints  # noqa: E402
+import import_written  # noqa: E402
 import import_kept  # noqa: E402
 import import_problems  # noqa: E402
 import models  # noqa: E402
@@ -122,7 +122,7 @@ def bring(name):
 def main(names):
     if names == ["keep"]:
         return import_kept.keep()
-    kept, suites = ([], []) if names else (import_kept.exports(), [import_problems, import_checkpoints])
+    kept, suites = ([], []) if names else (import_kept.exports(), [import_problems, import_written])
     names = names or [function.__name__ for function in models.PACKAGES]
     print(f"{'model':14} {'lines':>6} {'import s':>8} {'check s':>8} {'train s':>8} {'MB':>7} {'outputs':>9} "
           f"{'gradients':>9} {'losses':>9} {'back':>9}", flush=True)

@@ -73,6 +73,8 @@ def model_of(options, problems):
     accepted = None
     if isinstance(inputs, dict):
         parameters = inspect.signature(module.forward).parameters.values()
+        own = [p.name for p in parameters if p.name in inputs]
+        inputs = {name: inputs[name] for name in [*own, *inputs]}  # those of forward first, in their order
         takes_all = any(p.kind == p.VAR_KEYWORD for p in parameters)
         accepted = [n for n in inputs if takes_all and not (n == 'labels' and options.labels) or n in {p.name for p in parameters}]
     args, kwargs = (inputs, {}) if isinstance(inputs, tuple) else ((), inputs)
