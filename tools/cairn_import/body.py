@@ -210,7 +210,7 @@ class Reader:
         for inner, outer in zip(graph.graph.find_nodes(op='placeholder'), node.args):
             if inner in reader.changed_arguments and isinstance(outer, torch.fx.Node):
                 self.stale[outer] = reader.changed_arguments[inner]
-        return results if len(results) > 1 else results[0]
+        return results[0] if len(results) == 1 else results  # a module that computes nothing has no result
 
     def call_body(self, reader, original, path, target, arguments):
         """Reads the module into a body of its own, and calls it. The C++ function neither takes nor returns constants,

@@ -168,10 +168,17 @@ class WithLoss(torch.nn.Module):
         outputs = self.model(*args, **given)
         found = named_tensors(outputs, 'output')
         own_loss = [t for name, t in found if name == 'loss'][:1]
-        loss = [self.loss(outputs, kwargs or args)] if self.loss else own_loss
+        loss = [self.loss_of(outputs, kwargs or args)] if self.loss else own_loss
         found = [(name, t) for name, t in found if name != 'loss']
         self.note_names(unique([name for name, _ in found]))
         return tuple(t for _, t in found) + tuple(loss)
+
+    def loss_of(self, outputs, inputs):
+        try:
+            return self.loss(outputs, inputs)
+        except Exception as error:
+            error.arguments_of_loss = outputs, inputs  # for the message
+            raise
 
 
 def reached(graph, results):

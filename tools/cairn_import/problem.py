@@ -109,6 +109,11 @@ def torch_name(function):
     return {'index': 'indexing by a mask'}.get(name, f'torch.{name.removesuffix("2") if name == "unique2" else name}')
 
 
+def listed(words):
+    """A list as it stands in a sentence: `a, b and c`."""
+    return ' and '.join(filter(None, [', '.join(words[:-1]), *words[-1:]]))
+
+
 def first_line(error):
     text = str(error).strip().split('\n')[0]
     text = text if len(text) < 160 else text[:160] + ' ...'
