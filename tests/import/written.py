@@ -68,3 +68,35 @@ class Keys(nn.Module):
 
     def inputs(self):
         return torch.randn(3, 4),
+
+
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm, self.linear = nn.LayerNorm(8, bias=False), nn.Linear(8, 8)
+
+    def forward(self, x):
+        return x + self.linear(self.norm(x))
+
+
+@case
+class Norms(nn.Module):
+    """Norms that lack parameters, and equal modules whose names count from 1."""
+    # written: (x | nn::layer_norm<"norm", nn::norm_options{.affine = false}>) * param<"norm.weight", 8>
+    # written: nn::linear<"0", 8> | block<"1">(normed) | block<"2">(normed)
+    # written: nn::rms_norm<"norm", nn::rms_norm_options{.eps = 1e-06, .affine = false}>
+    # written: nn::group_norm<"norm", 2, nn::norm_options{.affine = false}>
+
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.Sequential(nn.Linear(8, 8), Normed(), Normed())
+        self.rms, self.group = nn.RMSNorm(8, eps=1e-6, elementwise_affine=False), nn.GroupNorm(2, 8, affine=False)
+
+    def forward(self, x):
+        return self.group(self.rms(self.blocks(x)).transpose(1, 2)[..., None])
+
+    def inputs(self):
+        return torch.randn(3, 4, 8),
+
+    def loss(self, outputs, given):
+        return outputs.square().mean()
