@@ -140,6 +140,11 @@ def missing(function):
     return LACKING.format(f'torch.{name}', cure)
 
 
+def listed(words):
+    """A list as it stands in a sentence: `a, b and c`."""
+    return ' and '.join(filter(None, [', '.join(words[:-1]), *words[-1:]]))
+
+
 def first_line(error):
     text = str(error).strip().split('\n')[0]
     text = text if len(text) < 160 else text[:160] + ' ...'
