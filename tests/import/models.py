@@ -1,5 +1,5 @@
 """The models that the suite `import` brings to cairn. Each function returns a module, example inputs and a loss. The
-modules come from packages, unedited, except for `encoder_lstm` and `states`."""
+modules come from packages, unedited, except for `encoder_lstm`, `states`, `rows`, `pictures` and `losses`."""
 
 import inspect
 
@@ -118,6 +118,96 @@ def states():
     return module, inputs | {'seen': torch.rand(8, 8, 8) > 0.2}, loss
 
 
+class Rows(torch.nn.Module):
+    """Sorts rows, reads them at indices, and calls functions that cairn has, or that PyTorch divides into others. It is our
+    own."""
+
+    def __init__(self):
+        super().__init__()
+        self.enter = torch.nn.Linear(6, 8)
+        self.slope = torch.nn.PReLU(8)
+        self.cell = torch.nn.GRUCell(8, 8)
+        self.table = torch.nn.Parameter(torch.randn(5, 8))
+        self.head = torch.nn.Linear(69, 3)
+
+    def sorted(self, y):
+        values, places = y.sort(1, descending=True)
+        most, where = y.max(1, keepdim=True)
+        few, _ = y.topk(3, largest=False)
+        return [values * places.argsort(1), y.gather(1, y.topk(2).indices), most * (where > 2), few, y.amin(1, keepdim=True)]
+
+    def looked_up(self, y, at):
+        rows = self.table[at] + self.table.index_select(1, y[:5].argmax(1)).sum()
+        sums = torch.zeros(5, 8).index_add(0, at, y) + torch.zeros(5, 8).scatter_add(0, at[:, None].expand(-1, 8), y.abs())
+        return [rows * sums[at], y[torch.arange(8), at][:, None], F.one_hot(at, 5) * y[:, ::2][:, :1]]
+
+    def normalized(self, y):
+        z = F.normalize(y) @ F.normalize(y * y, dim=0).T
+        return [z, y.norm(p=1, dim=1, keepdim=True), F.cosine_similarity(y, z)[:, None], F.layer_norm(y, (8, 8)).tril(),
+                y.std(1, keepdim=True), (y > 0).any(1, keepdim=True) * y[:, 3:4]]
+
+    def activated(self, y):
+        z = F.selu(y) + F.celu(y, 0.5) + F.softshrink(y) + F.logsigmoid(y) + F.softplus(y, 2) + torch.lerp(y, y * y, 0.3)
+        return [z.roll(3), F.glu(y), torch.addcmul(y, z, y).cumsum(1).flip(1)]
+
+    def forward(self, x, at):
+        y = self.slope(self.enter(x))
+        y = self.cell(y, self.cell(y))
+        return self.head(torch.cat(self.sorted(y) + self.looked_up(y, at) + self.normalized(y) + self.activated(y), 1))
+
+
+def rows():
+    module, inputs, loss = classifies(Rows(), torch.randn(8, 6), 3)
+    return module, inputs | {'at': torch.randint(0, 5, (8,))}, loss
+
+
+class Pictures(torch.nn.Module):
+    """Norms, pools and rearrangements of small images. It is our own."""
+
+    def __init__(self):
+        super().__init__()
+        self.enter = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.InstanceNorm2d(8, affine=True),
+                                         torch.nn.PReLU())
+        self.head = torch.nn.Linear(182, 3)
+
+    def forward(self, x, at):
+        y = self.enter(x)
+        half = F.glu(y, 1)
+        parts = [F.adaptive_max_pool2d(y[:, :2], 3), F.adaptive_avg_pool2d(half, (2, 5)), F.instance_norm(y).amax((2, 3)),
+                 F.group_norm(half[:, at], 2).mean((2, 3)), F.pixel_shuffle(y, 2)[:, :, ::4, 1::4], y.max(1)[0][:, :2],
+                 y.sort(1)[0][:, :2, 3], y.topk(2, 1)[0][:, :, :, 4], F.max_pool1d(y[:, 0], 2)[:, :2],
+                 y.flatten(2).norm(dim=2), F.normalize(y)[:, 0, 0], F.cosine_similarity(half, y[:, 4:])[:, 1]]
+        return self.head(torch.cat([part.flatten(1) for part in parts], 1))
+
+
+def pictures():
+    module, inputs, loss = classifies(Pictures(), images(4, 8), 3)
+    return module, inputs | {'at': torch.randint(0, 4, (4,))}, loss
+
+
+def compared(outputs, given):
+    """The sum of many losses."""
+    x, y, t, at = outputs, given['y'], given['signs'], given['labels']
+    p, log_q = y.softmax(1), x.log_softmax(1)
+    return sum([
+        F.smooth_l1_loss(x, y), F.smooth_l1_loss(x, y, beta=0.5, reduction='sum'), F.huber_loss(x, y, delta=0.3),
+        F.mse_loss(x, y, reduction='sum'), F.l1_loss(x, y, reduction='none').max(), F.kl_div(log_q, p, reduction='sum'),
+        F.kl_div(log_q, p, reduction='batchmean'),
+        F.kl_div(log_q, y.log_softmax(1), reduction='batchmean', log_target=True),
+        F.nll_loss(log_q, at, reduction='sum'), F.cross_entropy(x, at, reduction='none').square().mean(),
+        F.cross_entropy(x, p, label_smoothing=0.1), F.cross_entropy(F.normalize(x) @ F.normalize(y).T / 0.1, torch.arange(8)),
+        F.binary_cross_entropy(x.sigmoid(), p), F.binary_cross_entropy_with_logits(x, p, pos_weight=torch.arange(1.0, 7.0)),
+        F.triplet_margin_loss(x, y, x * y), F.triplet_margin_loss(x, y, x * y, margin=0.5, swap=True),
+        F.cosine_embedding_loss(x, y, t, 0.2), F.margin_ranking_loss(x[:, 0], y[:, 0], t, 0.1),
+        F.hinge_embedding_loss(x[:, 1], t), F.soft_margin_loss(x[:, 2], t), F.poisson_nll_loss(x, p),
+        F.multi_margin_loss(x, at)])
+
+
+def losses():
+    inputs = {'input': torch.randn(8, 6), 'y': torch.randn(8, 6), 'signs': torch.randn(8).sign(), 'labels': torch.randint(0, 6, (8,))}
+    return torch.nn.Sequential(torch.nn.Linear(6, 6)), inputs, compared
+
+
 def tcn():
     import pytorch_tcn
     module = pytorch_tcn.TCN(16, [32, 32, 32], dropout=0.0, output_projection=4)
@@ -128,4 +218,4 @@ def tcn():
 PACKAGES = {
     resnet18: 'torchvision', mobilenet_v2: 'torchvision', densenet121: 'torchvision', unet: 'segmentation-models-pytorch',
     vit_tiny: 'timm', gpt2: 'transformers', bert: 'transformers', llama: 'transformers', encoder_lstm: 'torch',
-    states: 'torch', tcn: 'pytorch-tcn'}
+    states: 'torch', rows: 'torch', pictures: 'torch', losses: 'torch', tcn: 'pytorch-tcn'}

@@ -20,7 +20,29 @@ BRANCH = ('the program depends on a number that is read out of a tensor: use tor
           'number a tensor in place of item(), or make it a setting of the model')
 SHAPE = ('the shape of {} depends on the numbers in a tensor: keep all elements, and multiply by a mask or use '
          'torch.where')
-MISSING = '{} has no counterpart in cairn: write it with other functions of torch'
+LACKING = '{} has no counterpart in cairn: {}'
+MISSING = LACKING.format('{}', 'write it with other functions of torch')
+CURES = {  # what to write in place of functions that cairn lacks
+    ('median', 'kthvalue', 'quantile'): 'sort, and take an element of x.sort(dim).values',
+    ('prod', 'cumprod'): 'of numbers above 0, write torch.exp of the sum, or cumsum, of torch.log(x)',
+    ('cdist', 'pdist', '_cdist_forward'): 'write torch.linalg.vector_norm(x[:, None] - y[None], dim=-1)',
+    ('expm1',): 'write torch.exp(x) - 1, which loses digits near 0',
+    ('erfc',): 'write 1 - torch.erf(x), which loses digits where it is small',
+    ('sinh', 'cosh'): 'write it with torch.exp(x) and torch.exp(-x)',
+    ('remainder', 'fmod', 'floor_divide'): 'write x - torch.floor(x / y) * y',
+    ('hypot',): 'write torch.sqrt(x * x + y * y)',
+    ('logaddexp',): 'write torch.logsumexp(torch.stack([x, y]), 0)',
+    ('fmax', 'fmin'): 'write torch.maximum or torch.minimum',
+    ('diagonal', 'trace'): 'multiply by torch.eye(n), and sum over an axis',
+    ('index_put', 'index_copy', 'index_fill', 'masked_scatter', 'scatter_reduce'):
+        'choose with torch.where, or add with scatter_add',
+    ('im2col', 'col2im', 'unfold'): 'a convolution reads windows itself; of few windows, stack slices',
+    ('as_strided',): 'write it with reshape, slices and torch.cat',
+    ('embedding_bag',): 'call F.embedding, and take the mean over an axis',
+    ('bilinear',): 'write torch.einsum("bi,oij,bj->bo", x, weight, y)',
+    ('histc',): 'sum F.one_hot(indices, n) over the indices',
+    ('searchsorted', 'bucketize'): 'count with (x[..., None] > boundaries).sum(-1)',
+    ('upsample_bicubic2d',): 'use mode="bilinear"'}
 NUMPY = 'the values leave PyTorch, and so does their gradient: compute with functions of torch in place of numpy'
 RANDOM = ('{} draws random numbers, which cairn draws differently: pass them to the model as an input, or use '
           'nn.Dropout')
@@ -107,6 +129,20 @@ def torch_name(function):
     """The name under which the user knows an operation."""
     name = function.overloadpacket.__name__.strip('_')
     return {'index': 'indexing by a mask'}.get(name, f'torch.{name.removesuffix("2") if name == "unique2" else name}')
+
+
+def missing(function):
+    """Says that an operation has no counterpart, and what to write instead."""
+    name = function._schema.name.removeprefix('aten::')
+    if torch.Tag.nondeterministic_seeded in function.tags:
+        return RANDOM.format(f'torch.{name}')
+    cure = next((cure for names, cure in CURES.items() if name.rstrip('_') in names), 'write it with other functions of torch')
+    return LACKING.format(f'torch.{name}', cure)
+
+
+def listed(words):
+    """A list as it stands in a sentence: `a, b and c`."""
+    return ' and '.join(filter(None, [', '.join(words[:-1]), *words[-1:]]))
 
 
 def first_line(error):

@@ -5,8 +5,6 @@ therefore remembers where each axis of PyTorch's tensor is stored. A permutation
 expanded axis change only this memory: nothing is written until an operation needs the axes in a certain order.
 """
 
-import math
-
 from cairn_import.text import ATOM, Use, numbers
 
 
@@ -17,6 +15,7 @@ class Array:
     def __init__(self, pieces, extents, hint='', strength=ATOM, kind='real', bound=None):
         self.pieces, self.extents, self.hint, self.strength = pieces, tuple(extents), hint, strength
         self.kind, self.bound = kind, bound
+        self.is_exact = False  # true if an operation needs exactly this bound
         self.name = self.bound_name = None  # of what the user binds: in C++, and in bind<...>
         self.call = None  # the function of `x | nn::relu` that `relu(x)` calls
         self.is_parameter = self.is_leaf = False
@@ -27,6 +26,7 @@ class Array:
         self.elements = None  # of a tuple
         self.repeat = None  # of a call: what is needed to join equal calls
         self.reshape_of = None  # the array with other extents of which this is a reshape
+        self.multiple_of = None  # the value of which this is a product with a number, and the number
         self.others = {}  # the same elements in another order or with other extents
 
 
@@ -103,8 +103,7 @@ def expanded(array, extents):
     if extents == array.extents:
         return array
     source = array.reshape_of or array
-    kept = (1,) * (len(extents) - len(source.extents)) + source.extents
-    if all(old in (1, new) for old, new in zip(kept, extents)) and math.prod(source.extents) == math.prod(array.extents):
+    if array.extents == (1,) * (len(array.extents) - len(source.extents)) + source.extents:
         array = source  # new axes in front need no reshape
     return derived(array, ('expand', extents), ['expand<'] + numbers(extents, 'Extent') + ['>(', Use(array), ')'],
                    extents)
@@ -127,13 +126,14 @@ def plain(value):
     return in_order(value, range(len(value.stored)))
 
 
-def require_bound(array, bound, refuse):
-    """Says that the elements of an index array are below `bound`. The array that the user binds is told."""
-    if array.bound == bound or array.kind == 'truth':
+def require_bound(array, bound, refuse, exact=False):
+    """Says that the elements of an index array are below `bound`. The array that the user binds is told. If several
+    operations say so, the smallest bound holds, unless one of them needs its bound to be exact."""
+    if array.kind == 'truth' or array.bound is not None and array.bound <= bound and not exact:
         return
-    if array.bound is not None and array.is_leaf:
+    if array.bound not in (None, bound) and (exact or array.is_exact) and array.is_leaf:
         return refuse(f'the indices {array.hint} are below {array.bound} in one place and below {bound} in another')
-    array.bound = bound
+    array.bound, array.is_exact = bound, exact
     for source in [array.origin] if array.origin else [p.value for p in array.pieces if isinstance(p, Use)]:
         if source.kind == 'index':
-            require_bound(source, bound, refuse)
+            require_bound(source, bound, refuse, exact)

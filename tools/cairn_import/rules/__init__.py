@@ -2,5 +2,6 @@
 of the graph and the arguments by the names of the operation's schema, and returns a value. The first line of its
 docstring says what becomes of the operation, for docs/from-pytorch-model.md."""
 
-from cairn_import.rules import elementwise, images, lookups, losses, norms, products, reductions, shapes  # noqa: F401
+from cairn_import.rules import elementwise, images, indexing, lookups, losses, norms, products, reductions, recurrent, shapes, \
+    sorting  # noqa: F401
 from cairn_import.rules.table import TABLE  # noqa: F401

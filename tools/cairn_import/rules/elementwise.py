@@ -4,8 +4,8 @@ import math
 
 import torch
 
-from cairn_import.rules.table import TABLE, as_real, elementwise, infix, minus, over, plus, rule, scaled, times, value_of
-from cairn_import.text import COMPARISON, PRODUCT, SUM, Use, literal
+from cairn_import.rules.table import TABLE, as_real, elementwise, equal, infix, minus, over, plus, rule, scaled, times, value_of
+from cairn_import.text import COMPARISON, PRODUCT, SUM, Use, joined
 from cairn_import.value import Value
 
 
@@ -37,7 +37,9 @@ def _(r, a):
 def _(r, a):
     """`x / y`; by a power of 2 `x * 0.125_c`"""
     if getattr(a, 'rounding_mode', None) is not None:
-        return r.refuse(f'div with rounding_mode={a.rounding_mode!r} has no counterpart')
+        return r.refuse(f'div with rounding_mode={a.rounding_mode!r} has no counterpart: write torch.floor(x / y)')
+    if isinstance(a.self, Value) and a.self.array.multiple_of and isinstance(a.other, (int, float)):
+        return scaled(r, a.self, 1 / a.other)
     if isinstance(a.other, (int, float)) and math.frexp(a.other)[0] == 0.5:
         return times(r, a.self, 1 / a.other)
     return over(r, a.self, a.other)
@@ -63,6 +65,8 @@ of_truth(('bitwise_and', 'logical_and', '__and__'), lambda x, y: [Use(x, f'left 
                                                                   ' > 0_c'], 'as_real(x) * as_real(y) > 0_c')
 of_truth(('bitwise_or', 'logical_or', '__or__'), lambda x, y: [Use(x, f'left {SUM}'), ' + ', Use(y, f'right {SUM}'), ' > 0_c'],
          'as_real(x) + as_real(y) > 0_c')
+of_truth(('bitwise_xor', 'logical_xor', '__xor__'), lambda x, y: [Use(x, f'left {SUM}'), ' != ', Use(y, f'right {SUM}')],
+         'as_real(x) != as_real(y)')
 of_truth(('bitwise_not', 'logical_not'), lambda x: [Use(x, f'left {SUM}'), ' == 0_c'], 'as_real(x) == 0_c')
 
 
@@ -86,8 +90,48 @@ def unary(torch_name, name, layer=True):
 
 for same in ('relu', 'sigmoid', 'tanh', 'silu', 'mish', 'hardswish', 'hardsigmoid', 'exp', 'square'):
     unary(same, same)
-for same in ('log', 'sqrt', 'sin', 'cos', 'log1p', 'rsqrt', 'abs', 'erf', 'sign', 'floor', 'ceil', 'round'):
+for same in ('log', 'sqrt', 'sin', 'cos', 'log1p', 'rsqrt', 'abs', 'erf', 'sign', 'floor', 'ceil'):
     unary(same, same, layer=False)
+
+
+def called(r, name, *operands):
+    """An elementwise function of cairn that is called by its name."""
+    return elementwise(r, operands, lambda *arrays: [f'{name}(', *joined([[Use(x)] for x in arrays]), ')'])
+
+
+@rule('round')
+def _(r, a):
+    """`round(x)`"""
+    decimals = getattr(a, 'decimals', 0)
+    return called(r, 'round', a.self) if decimals == 0 else over(
+        r, called(r, 'round', times(r, a.self, 10 ** decimals)), 10 ** decimals)
+
+
+@rule('exp2', 'log2', 'log10')
+def _(r, a):
+    """`exp(x * 0.6931471805599453_c)`, `log(x) * 1.4426950408889634_c`"""
+    name = a.node.target.overloadpacket.__name__
+    if name == 'exp2':
+        return called(r, 'exp', times(r, a.self, math.log(2)))
+    return times(r, called(r, 'log', a.self), 1 / math.log(int(name[3:])))
+
+
+@rule('tan')
+def _(r, a):
+    """`sin(x) / cos(x)`"""
+    return over(r, called(r, 'sin', a.self), called(r, 'cos', a.self))
+
+
+@rule('trunc', 'fix')
+def _(r, a):
+    """`sign(x) * floor(abs(x))`"""
+    return times(r, called(r, 'sign', a.self), called(r, 'floor', called(r, 'abs', a.self)))
+
+
+@rule('isfinite')
+def _(r, a):
+    """`x - x == 0_c`"""
+    return equal(r, minus(r, a.self, a.self), 0)
 
 
 def as_layer(r, x, name, stage=None):
@@ -112,22 +156,34 @@ def _(r, a):
 def _(r, a):
     """`elu<1.0>(x)`"""
     if a.scale != 1 or a.input_scale != 1:
-        return r.refuse('elu with a scale (selu, celu) has no counterpart')
+        return r.refuse('elu with a scale has no counterpart: multiply the result')
     return as_layer(r, a.self, f'elu<{float(a.alpha)!r}>')
+
+
+@rule('celu')
+def _(r, a):
+    """`elu(x / alpha) * alpha`"""
+    return as_layer(r, a.self, 'elu<1.0>') if a.alpha == 1 else times(r, called(r, 'elu', over(r, a.self, a.alpha)), a.alpha)
+
+
+@rule('selu')
+def _(r, a):
+    """`elu<1.6732632423543772>(x) * 1.0507009873554805_c`"""
+    return times(r, called(r, 'elu<1.6732632423543772>', a.self), 1.0507009873554805)
 
 
 @rule('softplus')
 def _(r, a):
     """`softplus(x)`"""
     if a.beta != 1:
-        return r.refuse(f'softplus with beta={a.beta} has no counterpart')
+        return over(r, called(r, 'softplus', times(r, a.self, a.beta)), a.beta)
     return as_layer(r, a.self, 'softplus')
 
 
 @rule('relu6')
 def _(r, a):
     """`clamp(x, 0_c, 6_c)`"""
-    return elementwise(r, [a.self], lambda x: ['clamp(', Use(x), ', 0_c, 6_c)'])
+    return called(r, 'clamp', a.self, 0, 6)
 
 
 @rule('hardtanh', 'clamp')
@@ -136,32 +192,40 @@ def _(r, a):
     low, high = (a.min_val, a.max_val) if hasattr(a, 'min_val') else (a.min, a.max)
     if low is None or high is None:
         name, bound = ('maximum', low) if high is None else ('minimum', high)
-        return elementwise(r, [a.self, bound], lambda x, y: [f'{name}(', Use(x), ', ', Use(y), ')'])
-    return elementwise(r, [a.self, low, high], lambda x, y, z: ['clamp(', Use(x), ', ', Use(y), ', ', Use(z), ')'])
+        return called(r, name, a.self, bound)
+    return called(r, 'clamp', a.self, low, high)
 
 
-@rule('clamp_min')
+@rule('clamp_min', 'clamp_max')
 def _(r, a):
-    """`maximum(x, low)`"""
-    return elementwise(r, [a.self, a.min], lambda x, y: ['maximum(', Use(x), ', ', Use(y), ')'])
+    """`maximum(x, low)`, `minimum(x, high)`"""
+    return called(r, 'maximum', a.self, a.min) if hasattr(a, 'min') else called(r, 'minimum', a.self, a.max)
 
 
 @rule('maximum', 'minimum')
 def _(r, a):
     """`maximum(x, y)`, `minimum(x, y)`"""
     name = a.node.target.overloadpacket.__name__
-    return elementwise(r, [a.self, a.other], lambda x, y: [f'{name}(', Use(x), ', ', Use(y), ')'])
+    return called(r, name, a.self, a.other)
 
 
 @rule('pow')
 def _(r, a):
-    """`square(x)`, `sqrt(x)`, `pow(x, 3_c)`"""
+    """`square(x)`, `sqrt(x)`, `pow(x, 3_c)`; of a number above 0 `exp(x * 0.6931471805599453_c)`"""
+    if isinstance(a.self, (int, float)) and a.self > 0:
+        return called(r, 'exp', times(r, a.exponent, math.log(a.self)))
     if not isinstance(a.exponent, (int, float)):
-        return r.refuse('pow takes a constant exponent')
+        return r.refuse('pow takes a constant exponent: of numbers above 0, write torch.exp(y * torch.log(x))')
     if a.exponent in (1, 2, 0.5):
         name = {2: 'square', 0.5: 'sqrt'}.get(a.exponent)
-        return elementwise(r, [a.self], lambda x: [f'{name}(', Use(x), ')']) if name else a.self
-    return elementwise(r, [a.self], lambda x: ['pow(', Use(x), f', {literal(a.exponent)})'])
+        return called(r, name, a.self) if name else a.self
+    return called(r, 'pow', a.self, a.exponent)
+
+
+@rule('lerp')
+def _(r, a):
+    """`x + weight * (y - x)`"""
+    return plus(r, a.self, times(r, a.weight, minus(r, a.end, a.self)))
 
 
 @rule('reciprocal')
@@ -173,16 +237,17 @@ def _(r, a):
 @rule('where')
 def _(r, a):
     """`where(condition, x, y)`"""
-    return elementwise(r, [a.condition, a.self, a.other],
-                       lambda c, x, y: ['where(', Use(c), ', ', Use(x), ', ', Use(y), ')'])
+    condition = value_of(r, a.condition)
+    if condition.array.kind == 'number':  # all elements of a constant condition are equal
+        chosen = value_of(r, a.self if condition.array.pieces != ['0_c'] else a.other)
+        return TABLE['expand'](r, type(a)(self=chosen, size=a.node.meta['val'].shape))
+    return called(r, 'where', condition, a.self, a.other)
 
 
 @rule('masked_fill')
 def _(r, a):
     """`masked_fill(x, mask, value)`"""
-    return elementwise(r, [a.self, a.mask, a.value],
-                       lambda x, c, y: ['masked_fill(', Use(x), ', ', Use(c), ', ', Use(y), ')'])
-
+    return called(r, 'masked_fill', a.self, a.mask, a.value)
 
 
 @rule('alias', 'contiguous', 'clone', 'lift_fresh_copy', 'lift_fresh', 'detach_copy', 'alias_copy')

@@ -1,5 +1,7 @@
 """Pools, and images of another size."""
 
+import torch
+
 from cairn_import.rules.products import applied
 from cairn_import.rules.table import braced, options, pairs, rule
 from cairn_import.text import PIPE, Number, Use
@@ -8,9 +10,22 @@ from cairn_import.value import Value, in_order
 
 def pooled(r, x, name, extent, settings, more=''):
     order = [0, 2, 3, 1]
-    result = r.node.meta['val'].shape
+    result = shape_of(r.node)
     stage = [f'nn::{name}<'] + braced(extent, 'Kernel') + ([', '] + settings if settings else []) + ['>']
     return applied(r, x, order, stage, [result[d] for d in order], result)
+
+
+def shape_of(node):
+    """The shape of the result, or of the first of several results."""
+    result = node.meta['val']
+    return (result[0] if isinstance(result, (tuple, list)) else result).shape
+
+
+def values_alone(r, a, pooled):
+    """The result of a pool, which may also have to return where the values were."""
+    if isinstance(a.node.meta['val'], torch.Tensor):
+        return pooled
+    return [pooled, r.lacking('the indices of a pool have no counterpart: pool without return_indices')]
 
 
 def stride_of(a):
@@ -19,14 +34,14 @@ def stride_of(a):
     return None if stride == pairs(a.kernel_size) else braced(stride, 'Stride')
 
 
-@rule('max_pool2d')
+@rule('max_pool2d', 'max_pool2d_with_indices')
 def _(r, a):
     """`nn::max_pool2d<2>`"""
     settings = options('nn::window', [
         ('stride', stride_of(a)), ('padding', None if pairs(a.padding) == 0 else braced(pairs(a.padding), 'Padding')),
         ('dilation', None if pairs(a.dilation) == 1 else braced(pairs(a.dilation), 'Dilation')),
         ('ceil_mode', 'true' if a.ceil_mode else None)])
-    return pooled(r, a.self, 'max_pool2d', pairs(a.kernel_size), settings)
+    return values_alone(r, a, pooled(r, a.self, 'max_pool2d', pairs(a.kernel_size), settings))
 
 
 @rule('avg_pool2d')
@@ -54,6 +69,14 @@ def _(r, a):
     result = a.node.meta['val'].shape
     return applied(r, x, [0, 2, 3, 1], [f'nn::adaptive_avg_pool2d<{height}, {width}>'],
                    [result[d] for d in (0, 2, 3, 1)], result)
+
+
+@rule('adaptive_max_pool2d')
+def _(r, a):
+    """`nn::adaptive_max_pool2d<7, 7>`"""
+    result = shape_of(a.node)
+    return values_alone(r, a, applied(r, a.self, [0, 2, 3, 1], [f'nn::adaptive_max_pool2d<{result[2]}, {result[3]}>'],
+                                      [result[d] for d in (0, 2, 3, 1)], result))
 
 
 @rule('upsample_nearest2d', 'upsample_bilinear2d')

@@ -55,17 +55,6 @@ def constant_rows(r, weight, index):
     return Value(rows.array, [0 if d in varying else None for d in range(index.dim())] + [1], shape)
 
 
-@rule('gather')
-def _(r, a):
-    """`gather_along<Axis>(x, indices)`"""
-    dim = a.dim % len(a.self.shape)
-    x, index = plain(value_of(r, a.self)), plain(value_of(r, a.index))
-    require_bound(index, x.extents[dim], r.refuse)
-    if any(i != e for d, (i, e) in enumerate(zip(index.extents, x.extents)) if d != dim):
-        return r.refuse('gather with fewer indices than elements along the other axes has no counterpart: slice first')
-    return Value(r.array([f'gather_along<{dim}>(', Use(x), ', ', Use(index), ')'], index.extents))
-
-
 def mask_of(r, mask, queries, keys):
     """A mask as attention takes it: nothing, the causal mark, or an array."""
     if isinstance(mask, Constant):

@@ -1,9 +1,12 @@
-"""Products, linear layers and convolutions. A layer has the name of the module that owns its weight."""
+"""Products, and layers with weights: linear layers, convolutions and PReLU. A layer has the name of the module that owns
+its weight."""
+
+import math
 
 from cairn_import.rules.shapes import shaped
 from cairn_import.rules.table import TABLE, braced, options, pairs, plus, rule, value_of
 from cairn_import.text import PIPE, Number, Use, quoted
-from cairn_import.value import Constant, Value, in_order, plain
+from cairn_import.value import Constant, Value, expanded, in_order, plain, reshaped
 
 
 def with_last(value, last):
@@ -40,6 +43,33 @@ def _(r, a):
         return r.refuse(f'einsum "{a.equation}": cairn takes two operands, one letter for each axis, and a result')
     x, y = (plain(value_of(r, v)) for v in a.tensors)
     return Value(r.array([f'einsum<{quoted(equation)}>(', Use(x), ', ', Use(y), ')'], a.node.meta['val'].shape))
+
+
+@rule('linalg_solve', 'linalg_inv', 'inverse')
+def _(r, a):
+    """`solve(x, y)`; the inverse is `solve(x, one_hot(arange<6>))`"""
+    x = plain(value_of(r, getattr(a, 'A', None) or a.self))
+    shape = a.node.meta['val'].shape
+    if not hasattr(a, 'B'):
+        y = expanded(constant_identity(r, shape[-1]), shape)
+    elif a.left and len(a.B.shape) == len(shape):
+        y = in_order(value_of(r, a.B), range(len(shape)))
+    else:
+        return r.refuse('solve takes right-hand sides that are the columns of a matrix: use unsqueeze(-1)')
+    return Value(r.array(['solve(', Use(x), ', ', Use(y), ')'], shape))
+
+
+def constant_identity(r, extent):
+    return r.array(['one_hot(arange<', Number('Extent', extent), '>)'], [extent, extent])
+
+
+@rule('linalg_cholesky', 'cholesky')
+def _(r, a):
+    """`cholesky(x)`"""
+    if a.upper:
+        return r.refuse('an upper Cholesky factor has no counterpart: transpose the lower one')
+    x = plain(value_of(r, a.self))
+    return Value(r.array(['cholesky(', Use(x), ')'], x.extents))
 
 
 def path_of(v):
@@ -150,3 +180,18 @@ def _(r, a):
                       output_padding=None if more == 0 else braced(more, 'OutputPadding'))
     return convolution(r, value_of(r, a.input), a.weight, a.bias, settings, kind, a.weight.shape[1] * a.groups,
                        pairs(a.weight.shape[2:]))
+
+
+@rule('prelu')
+def _(r, a):
+    """`nn::prelu<"act", 64>`; `prelu(x, slope)`"""
+    x, slopes = a.self, math.prod(a.weight.shape)
+    order = [0, *range(2, len(x.shape)), 1] if len(x.shape) > 1 else [0]
+    name = layer_name(r, a.weight)
+    shape = [x.shape[d] for d in order]
+    if name is not None and len(x.shape) > 1:
+        more = [] if slopes == 1 else [', ', Number('Channels', slopes)]
+        return applied(r, x, order, [f'nn::prelu<{quoted(name)}', *more, '>'], shape)
+    weight = reshaped(plain(value_of(r, a.weight)), [slopes])
+    array = r.array(['prelu(', Use(in_order(x, order)), ', ', Use(weight), ')'], shape)
+    return Value(array, [order.index(d) for d in range(len(x.shape))])

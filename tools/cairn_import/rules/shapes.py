@@ -25,7 +25,7 @@ def _(r, a):
 @rule('t', 'numpy_T')
 def _(r, a):
     """the argument; `transpose` where an operation needs the order"""
-    return a.self.permuted(reversed(range(len(a.self.shape))))
+    return a.self.permuted(range(len(a.self.shape))[::-1])
 
 
 @rule('unsqueeze')
@@ -152,6 +152,14 @@ def sliced(r, x, dim, begin, end):
     return Value(array, x.stored, [end - begin if d == dim else e for d, e in enumerate(x.shape)])
 
 
+def padded(r, x, dim, before, after):
+    x, at, dim = axis_of(r, x, dim)
+    shape = list(x.array.extents)
+    shape[at] += before + after
+    array = r.array([f'pad<{at}, ', Number('Before', before), ', ', Number('After', after), '>(', Use(x.array), ')'], shape)
+    return Value(array, x.stored, [e + before + after if d == dim else e for d, e in enumerate(x.shape)])
+
+
 def dropped(x, dim):
     """The tensor without the axis, which has extent 1."""
     at = x.stored[dim]
@@ -162,10 +170,18 @@ def dropped(x, dim):
 
 @rule('slice')
 def _(r, a):
-    """`slice<Axis, Begin, End>(x)`, with step 1"""
-    if a.step != 1:
-        return r.refuse(f'a slice with step {a.step} has no counterpart')
-    return sliced(r, a.self, a.dim, a.start, a.end)
+    """`slice<Axis, Begin, End>(x)`; with a step also `reshape`"""
+    if a.step == 1:
+        return sliced(r, a.self, a.dim, a.start, a.end)
+    x, at, dim = axis_of(r, a.self, a.dim)
+    begin, end = slice(a.start, a.end).indices(x.shape[dim])[:2]
+    count = -(-(end - begin) // a.step)
+    missing = begin + count * a.step - x.shape[dim]  # the last group of elements may reach over the end
+    x = sliced(r, padded(r, x, dim, 0, missing) if missing > 0 else x, dim, begin, begin + count * a.step)
+    extents = x.array.extents
+    grouped = Value(reshaped(x.array, [*extents[:at], count, a.step, *extents[at + 1:]]))
+    array = reshaped(sliced(r, grouped, at + 1, 0, 1).array, [*extents[:at], count, *extents[at + 1:]])
+    return Value(array, x.stored, [count if d == dim else e for d, e in enumerate(x.shape)])
 
 
 @rule('narrow')
@@ -252,12 +268,7 @@ def _(r, a):
         x = sliced(r, x, dim, max(-before, 0), x.shape[dim] - max(-after, 0))
         before, after = max(before, 0), max(after, 0)
         if before or after:
-            x, at, dim = axis_of(r, x, dim)
-            shape = list(x.array.extents)
-            shape[at] += before + after
-            array = r.array([f'pad<{at}, ', Number('Before', before), ', ', Number('After', after), '>(', Use(x.array), ')'],
-                            shape)
-            x = Value(array, x.stored, [e + before + after if d == dim else e for d, e in enumerate(x.shape)])
+            x = padded(r, x, dim, before, after)
     return x
 
 
@@ -265,14 +276,16 @@ def _(r, a):
 def _(r, a):
     """`flip<Axis>(x)`"""
     x = Value(plain(a.self))
-    return Value(r.array([f'flip<{", ".join(str(d % len(x.shape)) for d in a.dims)}>(', Use(x.array), ')'], x.shape))
+    axes = ", ".join(str(d % len(x.shape)) for d in a.dims)
+    return Value(r.array([f'flip<{axes}>(', Use(x.array), ')'], x.shape, ATOM, x.array.kind, x.array.bound))
 
 
 @rule('roll')
 def _(r, a):
     """`roll<Axis, Shift>(x)`"""
-    x = a.self
-    for shift, dim in zip(a.shifts, a.dims):
+    x = a.self if a.dims else shaped(r, a.self, [math.prod(a.self.shape)])
+    for shift, dim in zip(a.shifts, a.dims or [0]):
         x, at, _ = axis_of(r, x, dim)
-        x = Value(r.array([f'roll<{at}, {shift}>(', Use(x.array), ')'], x.array.extents), x.stored, x.shape)
-    return x
+        array = r.array([f'roll<{at}, {shift}>(', Use(x.array), ')'], x.array.extents, ATOM, x.array.kind, x.array.bound)
+        x = Value(array, x.stored, x.shape)
+    return shaped(r, x, a.self.shape)

@@ -122,8 +122,17 @@ def as_real(r, v):
     return elementwise(r, [v], lambda x: ['as_real(', Use(x), ')'])
 
 
+equal = infix('==', COMPARISON, 'truth')
 plus, minus, times, over = infix('+', SUM), infix('-', SUM), infix('*', PRODUCT), infix('/', PRODUCT)
 
 
 def scaled(r, v, factor):
-    return v if factor == 1 else times(r, factor, v)
+    """A multiple of a value. A multiple of a multiple is one product."""
+    base = v
+    if isinstance(v, Value) and v.array.multiple_of:
+        base, factor = v.array.multiple_of[0], factor * v.array.multiple_of[1]
+    if factor == 1:
+        return base
+    out = times(r, factor, base)
+    out.array.multiple_of = base, factor
+    return out
