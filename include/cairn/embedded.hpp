@@ -21,6 +21,7 @@
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/expand.hpp"
 #include "cairn/op/gather.hpp"
+#include "cairn/op/as_indices.hpp"
 #include "cairn/op/placed.hpp"
 #include "cairn/op/gather_along.hpp"
 #include "cairn/op/reduce.hpp"

@@ -1,5 +1,6 @@
 """The models that the suite `import` brings to cairn. Each function returns a module, example inputs and a loss. The
-modules come from packages, unedited, except for `encoder_lstm`, `states`, `rows`, `pictures` and `losses`."""
+modules come from packages, unedited, except for `encoder_lstm`, `states`, `relative`, `rows`, `pictures` and
+`losses`."""
 
 import inspect
 
@@ -45,6 +46,13 @@ def vit_tiny():
     return classifies(timm.create_model('vit_tiny_patch16_224', num_classes=10, img_size=64), images(8, 64), 10)
 
 
+def swin():
+    import torchvision
+    module = torchvision.models.SwinTransformer([4, 4], 24, [2, 2], [2, 4], [4, 4], num_classes=10,
+                                                stochastic_depth_prob=0.0)
+    return classifies(module, images(4, 64), 10)
+
+
 def tokens(bound, count=4, length=32):
     return torch.randint(0, bound, (count, length))
 
@@ -72,6 +80,12 @@ def llama():
     config = LlamaConfig(num_hidden_layers=4, hidden_size=128, num_attention_heads=8, num_key_value_heads=2,
                          intermediate_size=344, vocab_size=1000, use_cache=False)
     return LlamaForCausalLM(config), {'input_ids': tokens(1000)}, next_token
+
+
+def t5():
+    from transformers import T5Config, T5EncoderModel
+    config = T5Config(vocab_size=1000, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_heads=4, dropout_rate=0.0)
+    return T5EncoderModel(config), {'input_ids': tokens(1000)}, lambda outputs, given: outputs[0].square().mean()
 
 
 class EncoderLstm(torch.nn.Module):
@@ -116,6 +130,41 @@ class States(torch.nn.Module):
 def states():
     module, inputs, loss = classifies(States(), torch.randn(8, 8, 8), 3)
     return module, inputs | {'seen': torch.rand(8, 8, 8) > 0.2}, loss
+
+
+class Relative(torch.nn.Module):
+    """Looks up tables at constant indices: buckets of distances as in T5, a table for a window of 3 x 4 positions as in
+    Swin, and features in another order. A constant mask is written through views. The model is our own."""
+
+    def __init__(self):
+        super().__init__()
+        self.buckets = torch.nn.Embedding(6, 2)
+        self.table = torch.nn.Parameter(torch.randn(35, 2))
+        at = torch.stack(torch.meshgrid(torch.arange(3), torch.arange(4), indexing='ij')).flatten(1)
+        apart = (at[:, :, None] - at[:, None, :]) + torch.tensor([2, 3]).reshape(2, 1, 1)
+        self.register_buffer('relative_position_index', 7 * apart[0] + apart[1])
+        self.register_buffer('order', torch.tensor([3, 0, 5, 2]), persistent=False)
+        self.qkv, self.head = torch.nn.Linear(8, 24), torch.nn.Linear(4, 3)
+
+    def forward(self, x):
+        places = torch.arange(12)
+        distances = (places[None, :] - places[:, None]).abs()
+        bucket = torch.where(distances < 4, distances, 4 + (distances > 7).long())
+        bias = self.buckets(bucket).permute(2, 0, 1)
+        bias = bias + self.table[self.relative_position_index.view(-1)].view(12, 12, 2).permute(2, 0, 1)
+        mask = x.new_zeros(12, 12)
+        for part in (slice(0, 4), slice(4, None)):
+            mask[part, part] = 1
+        bias = bias + torch.where(mask > 0, 0.0, -100.0)
+        q, k, v = self.qkv(x).view(-1, 12, 3, 2, 4).permute(2, 0, 3, 1, 4)
+        y = F.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2).flatten(2)
+        y = y[..., self.order] + y.index_select(2, torch.tensor([1, 1, -1 + 8, 0]))
+        nearest = y.gather(1, (places % 3).view(1, 12, 1).expand(len(x), 12, 4))
+        return self.head((y + nearest[:, [0, 2, -1, 1, 3]].sum(1, keepdim=True) * distances.float()[1, 2])[:, 3])
+
+
+def relative():
+    return classifies(Relative(), torch.randn(8, 12, 8), 3)
 
 
 class Rows(torch.nn.Module):
@@ -217,5 +266,6 @@ def tcn():
 
 PACKAGES = {
     resnet18: 'torchvision', mobilenet_v2: 'torchvision', densenet121: 'torchvision', unet: 'segmentation-models-pytorch',
-    vit_tiny: 'timm', gpt2: 'transformers', bert: 'transformers', llama: 'transformers', encoder_lstm: 'torch',
-    states: 'torch', rows: 'torch', pictures: 'torch', losses: 'torch', tcn: 'pytorch-tcn'}
+    vit_tiny: 'timm', swin: 'torchvision', gpt2: 'transformers', bert: 'transformers', llama: 'transformers',
+    t5: 'transformers', encoder_lstm: 'torch', states: 'torch', relative: 'torch', rows: 'torch', pictures: 'torch',
+    losses: 'torch', tcn: 'pytorch-tcn'}

@@ -117,6 +117,12 @@ def masked(model, x):
 
 
 @forward
+def constant_mask(model, x):
+    seen = torch.tensor([True, False, True, True])
+    return model.linear(x)[:, seen]  # refused: the shape of indexing by a mask depends on the numbers
+
+
+@forward
 def nonzero(model, x):
     h = model.linear(x)
     return h + torch.nonzero(h).sum()  # refused: the shape of torch.nonzero depends on the numbers
@@ -209,6 +215,14 @@ def into_a_view(model, x):
 
 
 @forward
+def into_a_view_of_a_constant(model, x):
+    h = x.new_zeros(3, 4)
+    h[:, 0] = 1
+    h[:, 1:2] = model.linear(x).mean()  # refused: writes in place to a view of another tensor
+    return model.linear(x) + h
+
+
+@forward
 def a_stale_view(model, x):
     h = model.linear(x)
     view = h.view(-1)
@@ -273,6 +287,13 @@ def complex_numbers(model, x):
 @forward
 def no_counterpart(model, x):
     return torch.linalg.svdvals(model.linear(x)).sum() + x  # refused: torch.linalg_svdvals has no counterpart
+
+
+@forward
+def negative_indices(model, x):
+    h = model.linear(x)
+    order = torch.cat([h.argmax(1), torch.tensor([0, -1])])  # refused: takes a constant array of whole numbers as indices, and one of them is -1
+    return h[:, order]
 
 
 @forward

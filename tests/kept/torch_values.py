@@ -115,6 +115,9 @@ case("running_sums", lambda a, b: a.cumsum(1) * b.square().cumsum(-2), a=(3, 5),
 positions = torch.tensor([[1, 0, 1, 1], [4, 4, 0, 2], [3, 1, 0, 3]])
 case("along_an_axis", lambda a, v, b: a.gather(-1, positions) * v +
      (a.scatter_add(1, positions, v.square()) * b).sum(), a=(3, 5), v=(3, 4), b=(3, 5))
+distances = torch.arange(4) - torch.arange(3)[:, None] + 2
+case("relative_positions", lambda bias, x: bias[distances].permute(2, 0, 1) * x + F.embedding(distances.T, bias).sum(),
+     bias=(6, 2), x=(2, 3, 4))
 case("einsums", lambda a, b, c, d: torch.einsum("bij,bjk->bik", a, b) * torch.einsum("bij,jk->bik", a, c) +
      torch.einsum("bij,kl->bil", a, c) + torch.einsum("ji,j->i", c, d) +
      torch.einsum("bij,bji->", a, b) * torch.einsum("bij,bji->bi", a, b).unsqueeze(-1) +

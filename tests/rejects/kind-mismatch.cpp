@@ -14,6 +14,7 @@
 #include "cairn/nn/linear.hpp"
 #include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/nn/positions.hpp"
+#include "cairn/op/as_indices.hpp"
 #include "cairn/op/dropout.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/loss.hpp"
@@ -42,6 +43,15 @@ constexpr auto at = indices<"at", 8, 4>;
 constexpr auto most = argmax<0>(at);           // wrong
 constexpr auto most = argmax<0>(one_hot(at));  // right
 constexpr auto loss = sum(one_hot(most));
+
+// case: kind-mismatch-as-indices
+// says: arguments are real numbers, shown as float, or indices, shown as int
+// shows: operation<cairn::fixed_string<11>\{"as_indices"\}, int ?\[4\]>
+// shows: takes<float>
+constexpr auto at = indices<"at", 8, 4>;
+constexpr auto fewer = as_indices<6>(at);           // wrong
+constexpr auto fewer = as_indices<6>(as_real(at));  // right
+constexpr auto loss = sum(one_hot(fewer));
 
 // case: kind-mismatch-comparison
 // says: arguments are real numbers, shown as float, or indices, shown as int

@@ -1,5 +1,6 @@
 // The program reports a setting of an update rule. The outermost call reports a setting of a layer, of `param_from`,
-// `leaky_relu`, `nn::rotary`, `triplet_loss`, `cosine_embedding_loss`, `top_k_accuracy` or `topk`.
+// `leaky_relu`, `nn::rotary`, `triplet_loss`, `cosine_embedding_loss`, `top_k_accuracy`, `topk` or
+// `as_indices`.
 //
 // Nesterov's step uses the momentum. Without momentum it would be plain descent, which cannot be meant. Give the
 // setting another value. The note shows the setting, its value, and the values that the setting may have. [One
@@ -10,6 +11,7 @@
 #include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/parametrization.hpp"
+#include "cairn/op/as_indices.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/measure.hpp"
 #include "cairn/op/rotary.hpp"
@@ -166,3 +168,11 @@ static_assert(an_expression<decltype(y)>);
 constexpr auto largest = topk<5>(input<"x", 8, 4>);  // wrong
 constexpr auto largest = topk<4>(input<"x", 8, 4>);  // right
 static_assert(an_expression<decltype(largest)>);
+
+// case: meaningless-setting-as-indices
+// says: this setting has a value that cannot be meant
+// shows: operation<(cairn::)?fixed_string<11>\{"as_indices"\}, float ?\[8\]>
+// shows: setting<(cairn::)?fixed_string<6>\{"bound"\}, 0\.0.*\{"from 1 to 2\^24"\}>
+constexpr auto rows = as_indices<0>(input<"x", 8>);           // wrong
+constexpr auto rows = as_indices<16777216>(input<"x", 8>);    // right
+static_assert(an_expression<decltype(rows)>);

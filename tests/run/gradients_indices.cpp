@@ -1,7 +1,7 @@
 // Compares gradients through indices, and gradients of extrema, with finite differences.
-#include "gradients.hpp"
-
 #include <array>
+
+#include "gradients.hpp"
 
 BOOST_AUTO_TEST_SUITE(gradients_through_indices)
 
@@ -49,6 +49,17 @@ BOOST_AUTO_TEST_CASE(gathers_to_third_order) {
   constexpr auto slope = grad(f, v);
   check<sum(square(slope))>(bind<"j">(columns));
   check<sum(square(grad(sum(slope * slope), v)))>(bind<"j">(columns));
+}
+// The indices are read from real numbers, which are bound or generated.
+BOOST_AUTO_TEST_CASE(gathers_at_numbers) {
+  const std::array<double, 6> columns{3, 0, 2, 0, 3, 3};
+  constexpr auto v = param<"v", 4, 2>;
+  constexpr auto distance = as_indices<4>(generated<3, 2>([](int i, int j) { return i - j + 1; }));
+  constexpr auto f = weighted(exp(gather<0>(square(v), as_indices<4>(input<"j", 6>))));
+  check<f>(bind<"j">(columns));
+  check<sum(square(grad(f, v)))>(bind<"j">(columns));
+  check<weighted(square(gather_along<0>(square(v), distance)))>();
+  check<weighted(square(distance | nn::embedding<"bias", 3>))>();
 }
 // Numbers that are further apart than the steps of differences, so that the largest number stays the largest.
 BOOST_AUTO_TEST_CASE(extrema) {

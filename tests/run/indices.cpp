@@ -186,4 +186,26 @@ BOOST_AUTO_TEST_CASE(indices_out_of_bounds_change_nothing) {
   BOOST_TEST(step.random().step == before.step);
 }
 
+// A table of positions that is loaded with the parameters. It stays a float where trained parameters are bf16, which has
+// not all whole numbers above 256. A number that is no index changes nothing.
+BOOST_AUTO_TEST_CASE(indices_from_frozen_numbers) {
+  constexpr auto table = param<"table", 300, 2>;
+  constexpr auto rows = [](auto from) { return tanh(gather<0>(from, as_indices<300>(frozen<"at", 2, 2>))); };
+  constexpr auto loss = sum(ckpt<"s", allow_useless>(layer(rows), table));
+  program<loss, update<sgd_options{}>, mixed<bf16, stochastic_rounding>> step;
+  step.init(seed{1});
+  BOOST_CHECK_THROW(static_cast<void>(step.train()), std::out_of_range);  // init has drawn the positions
+  step.init(seed{1});
+  const std::array<float, 4> at{299, 0, 257, 299};
+  step.set(bind<"at">(at));
+  predictor<as_indices<300>(frozen<"at", 2, 2>), mixed<bf16, stochastic_rounding>> positions{step};
+  BOOST_TEST(equals(positions(), std::array{299, 0, 257, 299}));
+  static_cast<void>(step.train());
+  const std::vector<float> trained(step.parameters().begin(), step.parameters().end());
+  step.set(bind<"at">(std::array{299.F, 0.F, 300.F, 299.F}));
+  BOOST_CHECK_THROW(static_cast<void>(step.train()), std::out_of_range);
+  step.set(bind<"at">(at));
+  BOOST_TEST(trained == std::vector<float>(step.parameters().begin(), step.parameters().end()));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 // Compares gathers and scatter-adds with plain loops.
+#include "cairn/kernel/as_indices.hpp"
 #include "cairn/kernel/gather.hpp"
 #include "cairn/kernel/placed.hpp"
 
@@ -181,6 +182,40 @@ BOOST_AUTO_TEST_CASE(gathers_of_indices) {
       {laid, table, first, rows});
   const std::int32_t expected_laid[]{7, 8, 6, 3, 9};
   BOOST_TEST(laid == expected_laid, boost::test_tools::per_element());
+}
+
+// Whole numbers below the bound become indices. The error names the first number that is no index.
+template <class Real, int Extent>
+void check_as_indices(int threads = 1) {
+  constexpr int bound = 50;
+  const auto at = labels(Extent, bound);
+  std::vector<Real> in(at.begin(), at.end());
+  in[0] = -Real{0};
+  guarded<std::int32_t> out(Extent);
+  const auto run = [&] {
+    run_kernel<cairn::lang::as_indices_op<bound>, Real, array<shape{Extent}>>({out.data(), in.data()}, threads);
+  };
+  run();
+  BOOST_TEST(std::equal(at.begin() + 1, at.end(), out.data() + 1));
+  BOOST_TEST(out.data()[0] == 0);
+  BOOST_TEST(out.intact());
+  const Real most = std::numeric_limits<Real>::max(), least = std::numeric_limits<Real>::denorm_min();
+  for (const Real wrong : {Real{-1}, Real{bound}, Real{2.5}, least, -least, Real{5e9}, most, -most, infinity<Real>,
+                           -infinity<Real>, no_number<Real>}) {
+    in[Extent - 1] = wrong;
+    const std::string place = "cairn: as_indices: number " + std::to_string(Extent - 1) + " is ";
+    BOOST_CHECK_EXCEPTION(run(), std::out_of_range, [&](const std::out_of_range& e) {
+      const std::string_view text = e.what();
+      return text.starts_with(place) && text.ends_with(", expected a whole number from 0 to 49");
+    });
+  }
+}
+BOOST_AUTO_TEST_CASE(numbers_as_indices) {
+  for_each(awkward{}, []<int Extent>() {
+    check_as_indices<float, Extent>();
+    check_as_indices<double, Extent>();
+  });
+  check_as_indices<float, 100000>(3);
 }
 
 // Rows at the position for padding are left out. Most rows of a large table get nothing.

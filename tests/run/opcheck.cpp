@@ -247,6 +247,7 @@ BOOST_AUTO_TEST_CASE(arguments_of_other_types) {
   constexpr auto known = as<std::uint8_t>(indices<"known", 2, 5>);
   BOOST_TEST((check_operation<own::scored_op, param<"a", 3, 4>, param<"b", 3, 4>, input<"c", 3, 4>, indices<"i", 3, 5>,
                               indices<"j", 3, 5>, indices<"k", 3, 5>, known>()));
+  BOOST_TEST((check_operation<lang::as_indices_op<6>, param_from<"at", initial::constant(5), 3, 7>>()));
   BOOST_TEST((check_operation<lang::dropout_op<0.5, true>, x, random_key<"mask">>()));
   BOOST_TEST((check_operation<lang::random_numbers_op<lang::normal_law, 3, 5>, random_key<"noise">>()));
 }

@@ -72,6 +72,10 @@ BOOST_AUTO_TEST_CASE(values_of_pytorch) {
   agrees<cumsum<1>(a) * cumsum<-2>(square(b))>("running_sums");
   agrees<gather_along<-1>(a, at) * v + sum(scatter_add_along<1>(a, at, square(v)) * b)>("along_an_axis",
                                                                                         bind<"at">(positions));
+  constexpr auto bias = param<"bias", 6, 2>;
+  constexpr auto distances = as_indices<6>(generated<3, 4>([](int i, int j) { return j - i + 2; }));
+  agrees<transpose<2, 0, 1>(gather<0>(bias, distances)) * param<"x", 2, 3, 4> +
+         sum(gather<0>(bias, transpose(distances)))>("relative_positions");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

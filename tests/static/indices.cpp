@@ -3,6 +3,7 @@
 #include "cairn/lang/block.hpp"
 #include "cairn/lang/checkpoint.hpp"
 #include "cairn/lang/convert.hpp"
+#include "cairn/op/as_indices.hpp"
 #include "cairn/op/concatenate.hpp"
 #include "cairn/op/extremum.hpp"
 #include "cairn/op/gather.hpp"
@@ -70,6 +71,12 @@ static_assert(is(gather<0>(t<9, 5>, argmax<-1>(t<4, 8>)), shape{4, 5}, real_numb
 template <int Axis>
 constexpr shape positions = lang::position_op<lang::extremum::largest, Axis, false>::result(shape{4, 8});
 static_assert(positions<2> == no_shape && positions<-3> == no_shape && positions<-2> == shape{8});
+
+// Real numbers that are read as indices have the given bound, and a table is looked up at them.
+static_assert(is(as_indices<7>(t<3, 4>), shape{3, 4}, index_below(7)) &&
+              is(as_indices<1>(t<>), shape{}, index_below(1)));
+static_assert(is(as_indices<1 << 24>(as_real(tokens<3>)), shape{3}, index_below(1 << 24)));
+static_assert(is(gather<0>(t<9, 5>, as_indices<9>(frozen<"at", 4, 8>)), shape{4, 8, 5}, real_numbers));
 
 // A segment takes indices as arguments, and recomputes the values that it computes from them. Indices that the user
 // binds are not stored.

@@ -231,7 +231,8 @@ def rows_of_indices(draw):
     x, i = a_shape(draw, 1, 3, 30), a_shape(draw, 1, 2, 12)
     axis = draw.randrange(len(x))
     result = [*x[:axis], *i, *x[axis + 1:]]
-    return Case(f"gather<{axis}>(tanh($x), $i)", f"x.tanh().index_select({axis}, i.reshape(-1)).reshape({result})",
+    at = draw.choice(("$i", f"as_indices<{x[axis]}>(as_real($i))"))
+    return Case(f"gather<{axis}>(tanh($x), {at})", f"x.tanh().index_select({axis}, i.reshape(-1)).reshape({result})",
                 {"x": x, "i": Indices(x[axis], i)})
 
 

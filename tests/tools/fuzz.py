@@ -788,6 +788,9 @@ class body:
             k = self.draw.randint(1, v.shape[axis])
             shape = v.shape[:axis] + (k,) + v.shape[axis + 1:]
             return self.add_places(f"argtopk<{k}, {axis}>({v.text}{', smallest' * keep})", shape, v.shape[axis], v)
+        if self.of.chance(0.1):
+            n = self.draw.randint(1, min(200, most_elements // count(v.shape)))  # whole numbers in bf16
+            return self.add_places(f"as_indices<{n}>(floor({n - 0.5}_c * sigmoid({v.text})))", v.shape, n, v)
         shape = v.shape[:axis] + (1,) * keep + v.shape[axis + 1:]
         listed = axis - len(v.shape) * self.of.chance(0.5)
         text = f"{self.draw.choice(['argmax', 'argmin'])}<{listed}>({v.text}{', keepdim' if keep else ''})"

@@ -143,7 +143,8 @@ class Reader:
             return names[index]
         if node.target is operator.getitem:
             return ''
-        return re.sub(r'(_\d+)+$', '', node.name)
+        name = re.sub(r'(_\d+)+$', '', node.name)
+        return 'numbers' if name.startswith('lift_fresh') else name  # of a tensor that forward writes as a list
 
     # ------------------------------------------------------------------ the graph
 
@@ -418,7 +419,7 @@ class Reader:
         """Computes what depends on constants alone, or on the shape of a value."""
         args = [self.example(self.of(a)) for a in node.args]
         kwargs = {k: self.example(self.of(v)) for k, v in node.kwargs.items()}
-        if node.target._schema.is_mutable:
+        if node.target._schema.is_mutable and not self.changes_constants(node):
             args[0] = args[0].clone()
         first = next((a for a in arguments.values() if isinstance(a, Constant)), None)
         keeps = first and node.target.overloadpacket.__name__ in VIEWS | {'to', '_to_copy', 'clone'}
@@ -434,6 +435,15 @@ class Reader:
         memory = storage(changed)
         return [n for n in self.values if n is not changed and n is not self.node and memory and storage(n) == memory]
 
+    def changes_constants(self, node):
+        """Returns true if the operation writes constants to a tensor of constants that the graph has made. The tensors of
+        its views share memory here, too, so that they change with it."""
+        if not isinstance(node.args[0], torch.fx.Node):
+            return False
+        written = [node.args[0], *self.aliases(node.args[0])]
+        return all(n.op == 'call_function' for n in written) and all(
+            isinstance(self.values[n], Constant) for n in [*written, *node.all_input_nodes])
+
     def change_problem(self, node):
         """Why this operation must not write to its first argument, or None."""
         changed = node.args[0] if node.args else None
@@ -447,7 +457,7 @@ class Reader:
                 kind = 'buffer' if isinstance(leaf, Constant) else 'parameter'
                 return CHANGED.format(kind, path)
         base = next((n for n in self.values if n is changed or n in self.aliases(changed)), changed)
-        if not is_same_view(changed, base):
+        if not is_same_view(changed, base) and not self.changes_constants(node):
             return ('writes in place to a view of another tensor, which would change both: make a new tensor with '
                     'torch.where or torch.cat')
         return None
@@ -460,7 +470,7 @@ class Reader:
         for other in [changed, *self.aliases(changed)]:
             if is_same_view(changed, other):
                 self.values[other] = out
-            else:
+            elif not self.changes_constants(node):
                 self.stale[other] = place(node)
             if other.op == 'placeholder':
                 self.changed_arguments[other] = place(node)

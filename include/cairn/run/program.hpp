@@ -287,7 +287,7 @@ class program {
   /// - with check_finite: loss_error before any parameter is changed. If clip<...> keeps the gradients, also
   ///   gradient_error before any parameter is changed.
   ///
-  /// If an operation that the user defined throws an exception, some parameters can be updated and others not. Training
+  /// If an operation throws an exception, some parameters can be updated and others not. Training
   /// steps, `save` and predictors then throw program_error until `init` or a complete `load`.
   template <class... Bound>
   auto train(const train_options& given, const Bound&... inputs) & {

@@ -4,11 +4,11 @@ import math
 
 import torch
 
+from cairn_import.rules.indexing import indices_of, part_of, rows_at
 from cairn_import.rules.products import applied, layer_name
-from cairn_import.rules.shapes import sliced
 from cairn_import.rules.table import constant, elementwise, options, rule, value_of
 from cairn_import.text import PIPE, PRODUCT, Number, Use, quoted
-from cairn_import.value import Constant, Value, in_order, plain, require_bound, reshaped
+from cairn_import.value import Constant, Value, in_order, plain
 
 
 @rule('embedding')
@@ -18,14 +18,12 @@ def _(r, a):
     rows, features = weight.shape
     if a.scale_grad_by_freq:
         return r.refuse('an embedding with scale_grad_by_freq has no counterpart: leave this setting out')
-    if isinstance(index, Constant):
-        return constant_rows(r, weight, index.tensor)
-    if index.array.kind != 'index':
-        return r.refuse('an embedding needs indices that are bound')
-    require_bound(index.array, rows, r.refuse)
+    if part_of(index) is not None:
+        return rows_at(r, weight, 0, index)
+    name = layer_name(r, weight)
+    index = indices_of(r, index, rows, exact=name is not None)
     array = in_order(index, index.order)
     padding = a.padding_idx if a.padding_idx is not None and a.padding_idx >= 0 else None
-    name = layer_name(r, weight)
     stored, shape = [*index.stored, len(array.extents)], [*index.shape, features]
     if name is not None:
         settings = options('nn::embedding_options', [('padding_idx', None if padding is None else str(padding))])
@@ -34,25 +32,6 @@ def _(r, a):
     else:
         out = r.array(['gather<0>(', Use(plain(weight)), ', ', Use(array), ')'], [*array.extents, features])
     return Value(out, stored, shape)
-
-
-def constant_rows(r, weight, index):
-    """Rows of a table at positions that are constants: a slice."""
-    varying = [d for d in range(index.dim()) if not bool((index == index.narrow(d, 0, 1)).all())]
-    features = weight.shape[1]
-    shape = [*index.shape, features]
-    first = int(index.reshape(-1)[0])
-    if not varying:
-        row = sliced(r, weight, 0, first, first + 1)
-        return Value(reshaped(row.array, [features]), [None] * index.dim() + [0], shape)
-    line = index
-    for d in range(index.dim()):
-        line = line if d in varying else line.narrow(d, 0, 1)
-    line = line.reshape(-1)
-    if len(varying) > 1 or not torch.equal(line, torch.arange(first, first + len(line))):
-        return r.refuse('looks up rows at constant positions that are not a slice')
-    rows = sliced(r, weight, 0, first, first + len(line))
-    return Value(rows.array, [0 if d in varying else None for d in range(index.dim())] + [1], shape)
 
 
 def mask_of(r, mask, queries, keys):

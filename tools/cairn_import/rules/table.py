@@ -6,6 +6,7 @@ from cairn_import.text import ATOM, COMPARISON, PRODUCT, SUM, Number, Use, joine
 from cairn_import.value import Array, Constant, Value, in_order
 
 TABLE = {}
+MOST_ROWS = 2 ** 24  # A float holds each whole number up to here.
 VIEWS = {'view', 'reshape', 'flatten', 'transpose', 'permute', 'select', 'slice', 'unsqueeze', 'squeeze', 'expand', 't',
          'alias', 'unflatten', 'view_as', 'expand_as', 'narrow', 'unbind', 'chunk', 'split', 'diagonal', 'contiguous',
          'detach', 'as_strided', 'mT'}
@@ -49,19 +50,35 @@ def value_of(r, v, kind=None):
     return r.refuse(f'has an argument that is no tensor: {v!r}')
 
 
-def constant(r, tensor, hint='constant'):
-    """A constant tensor as cairn says it: a number, positions, or a frozen array that is loaded with the weights. Axes
-    along which all elements are equal are not stored."""
-    tensor = tensor.detach()
-    shape, stored = tuple(tensor.shape), []
+def without_equal_axes(tensor):
+    """The tensor without the axes along which all elements are equal, and the place of each axis among those that are
+    left, or None."""
+    shape, kept = tensor.shape, []
     for axis, extent in enumerate(shape):
         first = tensor.narrow(axis, 0, 1)
         varies = extent > 1 and not bool(((tensor == first) | ((tensor != tensor) & (first != first))).all())
         tensor = tensor if varies else first
-        stored.append(varies)
-    kept = tensor.reshape([e for e, varies in zip(shape, stored) if varies])
-    at = iter(range(kept.dim()))
-    places = [next(at) if varies else None for varies in stored]
+        kept.append(varies)
+    at = iter(range(sum(kept)))
+    return (tensor.reshape([e for e, varies in zip(shape, kept) if varies]),
+            [next(at) if varies else None for varies in kept])
+
+
+def is_whole(tensor):
+    return not tensor.is_floating_point() and tensor.dtype != torch.bool
+
+
+def are_positions(tensor):
+    """Returns true if the elements are 0, 1, 2, ..."""
+    return tensor.dim() == 1 and is_whole(tensor) and torch.equal(tensor.long(), torch.arange(len(tensor)))
+
+
+def constant(r, tensor, hint='constant'):
+    """A constant tensor as cairn says it: a number, positions, or a frozen array that is loaded with the weights. Axes
+    along which all elements are equal are not stored."""
+    tensor = tensor.detach()
+    shape = tuple(tensor.shape)
+    kept, places = without_equal_axes(tensor)
     if kept.dim() == 0 and kept.dtype.is_floating_point:
         return Value(Array([literal(kept.item())], (), 'number'), places, shape)
     if kept.dtype.is_floating_point:
@@ -69,17 +86,39 @@ def constant(r, tensor, hint='constant'):
     if kept.dtype == torch.bool and kept.dim() > 0:
         array = Array([Use(r.constant(kept.float(), hint)), ' > 0_c'], kept.shape, 'mask', COMPARISON, 'truth', 2)
         return Value(array, places, shape)
-    if kept.dim() == 1 and torch.equal(kept, torch.arange(len(kept))):
-        return Value(Array(['arange<', Number('Extent', len(kept)), '>'], kept.shape, 'positions', ATOM, 'index',
-                           len(kept)), places, shape)
     if kept.dim() == 0:
         return Value(Array([literal(kept.item())], (), 'number', ATOM, 'number'), places, shape)
-    return r.refuse('needs an array of whole numbers that is a constant, and that is not 0, 1, 2, ...')
+    return constant_indices(r, tensor, hint, int(tensor.max()) + 1)
+
+
+def constant_indices(r, tensor, hint, rows):
+    """Constant indices of a table with this number of rows: positions, or a frozen array that is read as indices."""
+    kept, places = without_equal_axes(tensor)
+    if are_positions(kept):
+        return Value(Array(['arange<', Number('Extent', len(kept)), '>'], kept.shape, 'positions', ATOM, 'index',
+                           len(kept)), places, tensor.shape)
+    if int(tensor.min()) < 0:
+        return r.refuse(f'takes a constant array of whole numbers as indices, and one of them is {int(tensor.min())}: convert '
+                        'the array by float() to compute with it')
+    if rows > MOST_ROWS:
+        return r.refuse(f'constant indices are below {MOST_ROWS} in a program, and these are below {rows}: pass them to the '
+                        'model as an input')
+    numbers_ = Use(r.constant(kept.float(), hint)) if kept.dim() else literal(kept.item())
+    pieces = ['as_indices<', Number('Bound', rows), '>(', numbers_, ')']
+    return Value(Array(pieces, kept.shape, hint, ATOM, 'index', rows), places, tensor.shape)
+
+
+def in_reals(v):
+    """A constant array of whole numbers as one of real numbers, with which cairn computes. Positions stay as they are."""
+    if not isinstance(v, Constant) or not is_whole(v.tensor):
+        return v
+    kept = without_equal_axes(v.tensor)[0]
+    return v if kept.dim() == 0 or are_positions(kept) else Constant(v.tensor.float(), hint=v.hint)
 
 
 def aligned(r, operands):
     """The arrays of several operands, so that they broadcast as in PyTorch; and how the result stores its axes."""
-    values = [value_of(r, v) for v in operands]
+    values = [value_of(r, in_reals(v)) for v in operands]
     rank = max(len(v.stored) for v in values)
     for i, v in enumerate(values):
         while len(values[i].stored) < rank:
@@ -106,8 +145,10 @@ def elementwise(r, operands, pieces, strength=ATOM, kind='real'):
 
 def infix(symbol, strength, kind='real'):
     def apply(r, *operands):
-        operands = [value_of(r, v) for v in operands]
-        if kind == 'real' and not any(v.array.kind == 'real' and v.array.hint != 'number' for v in operands):
+        has_whole = [isinstance(v, Constant) and is_whole(v.tensor) for v in operands]
+        operands = [value_of(r, in_reals(v)) for v in operands]
+        if kind == 'real' and not any(v.array.kind == 'real' and v.array.hint != 'number' and not whole
+                                      for v, whole in zip(operands, has_whole)):
             return r.refuse('computes with whole numbers or truth values: bind what it computes, or compute it in real numbers')
         operands = [as_real(r, v) for v in operands]
         return elementwise(r, operands, lambda x, y: [Use(x, f'left {strength}'), f' {symbol} ',
