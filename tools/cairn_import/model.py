@@ -369,8 +369,6 @@ class Model:
                 self.problems.add(result.where, result.problem)
             elif isinstance(result, Constant):
                 self.problems.add('', f'the output "{name}" is a constant: leave it out')
-            elif name == 'loss' and isinstance(result, Value) and result.shape:
-                self.problems.add('', f'the loss has shape {tuple(result.shape)}: return one number, such as its mean')
         read = set().union(*[read_by(v.array) for v in results if isinstance(v, Value)])
         for array in self.inputs:
             if array not in read and not self.problems.found:

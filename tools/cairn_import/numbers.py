@@ -44,8 +44,8 @@ class Run:
 
 def arrays(model, names, notes):
     """All arrays by their kind and name, such as `gradients/fc.weight`: those of the inputs, and what PyTorch computes."""
-    given = model.kwargs.values() if model.kwargs else model.args
-    out = {f'inputs/{a.bound_name}': t.int() if t.dtype == torch.bool else t for a, t in zip(model.inputs, [t for t in given if isinstance(t, torch.Tensor)])}
+    given = [t for t in model.kwargs.values() or model.args if isinstance(t, torch.Tensor)]
+    out = {f'inputs/{a.bound_name}': t.int() if t.dtype == torch.bool else t for a, t in zip(model.inputs, given)}
     with torch.no_grad():
         module = WithLoss(copy.deepcopy(model.original).eval(), model.wrapper.loss, model.wrapper.accepted,
                           lambda names: None)

@@ -251,6 +251,16 @@ def functions_watched(problems, module, kept, assigned):
         yield
 
 
+def problem_of_loss(loss):
+    """Why a program cannot train with this loss, or None."""
+    if not isinstance(loss, torch.Tensor):
+        return f'is a {type(loss).__name__}: return one tensor, without item()'
+    if loss.dim() > 0:
+        return f'has shape {tuple(loss.shape)}: return one number, such as its mean'
+    return None if loss.requires_grad else ('depends on no parameter that requires a gradient: compute it from the outputs, or '
+                                            'return no loss')
+
+
 def described(outputs, inputs):
     """What a loss gets, for a message."""
     fields = getattr(outputs, '_fields', None) or (list(outputs) if hasattr(outputs, 'keys') else [])
@@ -269,7 +279,8 @@ def equal(first, second):
 
 def run(wrapper, args, kwargs, problems):
     """Runs a copy of the model twice, from the same numbers. Returns what was noted, or None if the model itself fails."""
-    noted, kept, assigned, results = Watch(problems), [], {}, []
+    noted, kept, assigned, results, names = Watch(problems), [], {}, [], []
+    wrapper.note_names = names.extend
     buffers = {name: buffer.clone() for name, buffer in wrapper.named_buffers()}
 
     def call():
@@ -284,18 +295,9 @@ def run(wrapper, args, kwargs, problems):
 
     try:
         call()
-        loss = results[0][-1] if wrapper.loss else None
-        if wrapper.loss and not isinstance(loss, torch.Tensor):
-            problems.add(place_of_function(wrapper.loss), f'the loss is a {type(loss).__name__}: return one tensor, without '
-                                                          'item()')
-            return None
-        if wrapper.loss and loss.numel() != 1:
-            problems.add(place_of_function(wrapper.loss), f'the loss has shape {tuple(loss.shape)}: return one number, such '
-                                                          'as its mean')
-            return None
-        if wrapper.loss and not loss.requires_grad:
-            problems.add(place_of_function(wrapper.loss), 'the loss depends on no parameter that requires a gradient: compute '
-                                                          'it from the outputs, or return no loss')
+        problem = problem_of_loss(results[0][-1]) if len(results[0]) > len(names) else None
+        if problem:
+            problems.add(place_of_function(wrapper.loss), f'the loss {problem}')
             return None
         trained = [t.sum() for t in results[0] if t.requires_grad]
         if trained:
