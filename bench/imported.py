@@ -21,7 +21,7 @@ rounds, seconds = 15, 0.5
 
 step = """#include "model.hpp"
 #include "serve.hpp"
-#include <cairn/data/npy.hpp>
+#include <cairn/data/safetensors.hpp>
 #include <cairn/file/saving.hpp>
 using namespace cairn;
 int main() {
@@ -67,7 +67,7 @@ def compiled(name):
     """Compiles the side of cairn."""
     folder = imported / name
     train = (folder / "train.cpp").read_text()
-    inputs = "\n".join(re.findall(r"^  const auto \w+ = data::read_npy.*$", train, re.M))
+    inputs = "\n".join(re.findall(r"^  const auto \w+ = data::read_safetensors.*$", train, re.M))
     text = step.replace("INPUTS", inputs).replace("NAMESPACE", re.search(r"(\w+)::train_step", train)[1])
     (folder / "step.cpp").write_text(text.replace("BOUND", re.search(r"value_and_grad\((.*)\);", train)[1]))
     peers.compile_program(folder / "step.cpp", folder / "step", f"-I{folder}", f"-I{top}/bench", "-ldl")

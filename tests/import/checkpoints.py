@@ -1,5 +1,5 @@
 """Models that call torch.utils.checkpoint in many ways. A comment `# written: text` has a text of the model.hpp that
-cairn-import must write. tests/tools/import_checkpoints.py imports each model, and compares it with PyTorch."""
+cairn-import must write. tests/tools/import_written.py imports each model, and compares it with PyTorch."""
 
 import functools
 
@@ -65,7 +65,7 @@ def modules(inner, h):
     for block in inner:
         h = checkpoint(block, h, use_reentrant=False)
     return h
-    # written: repeat<3, "inner">([](auto) { return ckpt<"segment">(block_layer); })
+    # written: repeat<3, "inner">([](auto) { return ckpt<"block">(block_layer); })
 
 
 @case(blocks(3))
@@ -73,7 +73,7 @@ def reentrant(inner, h):
     for block in inner:
         h = torch.utils.checkpoint.checkpoint(block, h, use_reentrant=True)
     return h
-    # written: repeat<3, "inner">([](auto) { return ckpt<"segment">(block_layer); })
+    # written: repeat<3, "inner">([](auto) { return ckpt<"block">(block_layer); })
 
 
 @case(blocks(3))
@@ -95,7 +95,7 @@ def bound_method(inner, h):
 def several_results(inner, h):
     a, b = checkpoint(inner, h, y=torch.sigmoid(h), use_reentrant=False)
     return a * b
-    # written: const auto [a, b] = ckpt<"segment"
+    # written: const auto [a, b] = ckpt<"pair"
 
 
 def joined(first, second, y):
@@ -106,7 +106,7 @@ def joined(first, second, y):
 def partial(inner, h):
     h = checkpoint(functools.partial(joined, inner[0], inner[1]), h, use_reentrant=False)
     return inner[3](inner[2](h))
-    # written: ckpt<"segment">(repeat<2, "inner">([](auto) { return block_layer; }))
+    # written: ckpt<"joined">(repeat<2, "inner">([](auto) { return block_layer; }))
 
 
 @case(lambda: nn.Sequential(*[Block() for _ in range(4)]))
@@ -120,13 +120,13 @@ def nested(inner, h):
     def outer(y):
         return inner[2](checkpoint(lambda z: inner[1](inner[0](z)), y, use_reentrant=False))
     return checkpoint(outer, h, use_reentrant=False)
-    # written: ckpt<"segment"
+    # written: ckpt<"outer"
 
 
 @case(Block)
 def too_small(inner, h):
     return inner(checkpoint(torch.tanh, h, use_reentrant=False))
-    # written: ckpt<"segment", allow_useless>(nn::tanh)
+    # written: ckpt<"tanh", allow_useless>(nn::tanh)
     # written: // A segment with allow_useless is a checkpoint of the PyTorch model that may free no memory.
 
 
@@ -137,14 +137,14 @@ def gpt2():
     model.gradient_checkpointing_enable()
     return model, {'input_ids': torch.randint(0, 64, (2, 8))}, lambda outputs, inputs: F.cross_entropy(
         outputs.logits[:, :-1].flatten(0, 1), inputs['input_ids'][:, 1:].flatten())
-    # written: repeat<3, "h">([](auto) { return ckpt<"segment">(gpt2_block); })
+    # written: repeat<3, "h">([](auto) { return ckpt<"gpt2_block">(gpt2_block); })
 
 
 def densenet():
     from torchvision.models import DenseNet
     model = DenseNet(8, (2, 2), 16, 2, 0, 5, memory_efficient=True)
     return model, {'x': torch.randn(2, 3, 32, 32), 'labels': torch.randint(0, 5, (2,))}, loss
-    # written: ckpt<"segment", allow_useless>(segment_layer, y, x)
+    # written: ckpt<"closure", allow_useless>(closure_layer, input_, input_2)
 
 
 def vit():
@@ -152,7 +152,7 @@ def vit():
     model = timm.create_model('vit_tiny_patch16_224', num_classes=5, img_size=32, depth=3, embed_dim=32, num_heads=2)
     model.set_grad_checkpointing()
     return model, {'x': torch.randn(2, 3, 32, 32), 'labels': torch.randint(0, 5, (2,))}, loss
-    # written: repeat<3, "blocks">([](auto) { return ckpt<"segment">(block_layer); })
+    # written: repeat<3, "blocks">([](auto) { return ckpt<"block">(block_layer); })
 
 
 CASES.update(gpt2=gpt2, densenet=densenet, vit=vit)

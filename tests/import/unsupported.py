@@ -34,10 +34,10 @@ def returned(function):
     return function
 
 
-def made(function, of):
+def made(function, of, inputs=None, its_loss=loss):
     """A case in which a model is made of a function."""
     def make():
-        return of(function), (torch.randn(3, 4),), loss
+        return of(function), inputs or (torch.randn(3, 4),), its_loss
     make.__wrapped__, make.__name__ = function, function.__name__
     return returned(make)
 
@@ -305,7 +305,7 @@ def cured(model, x):
 @forward
 def several_axes(model, x):
     h = model.linear(x)
-    return h[h.argmax(1), h.argmin(1)] + h[:, 0]  # refused: indexes several axes at once: join these axes with flatten
+    return h[h.argmin(0)[:3], h.argmax(1)] + h[:, 0]  # refused: indexes several axes at once: join these axes with flatten
 
 
 @forward
@@ -457,6 +457,84 @@ def no_inputs():
 @returned  # refused: the function returns a builtin_function_or_method as the model
 def no_module():
     return torch.tanh, (torch.randn(3, 4),)
+
+
+@returned  # refused: forward takes "x", and the example inputs are "y" (missing a required argument: 'x')
+def wrong_name():
+    return Net(), {'y': torch.randn(3, 4)}, loss
+
+
+@returned  # refused: forward takes "x", and the example inputs are a tuple of 2 (too many positional arguments)
+def too_many_inputs():
+    return Net(), (torch.randn(3, 4), torch.randn(3, 4)), loss
+
+
+@returned  # refused: forward has no parameter "labels", and there is no loss that reads it
+def no_loss():
+    return Net(), {'x': torch.randn(3, 4), 'labels': torch.randn(3, 4)}
+
+
+@returned  # refused: the input "x" is on the device meta: return a tensor of the CPU
+def input_elsewhere():
+    return Net(), {'x': torch.randn(3, 4, device='meta')}, loss
+
+
+@returned  # refused: "linear.weight" of the model is on the device meta: return model.cpu()
+def model_elsewhere():
+    return Net().to('meta'), {'x': torch.randn(3, 4)}, loss
+
+
+@returned  # refused: the input "0" requires a gradient
+def input_with_gradient():
+    return Net(), (torch.randn(3, 4, requires_grad=True),), loss
+
+
+@returned  # refused: the function returns nothing
+def nothing():
+    Net()
+
+
+@returned  # refused: needs_depth has the parameter depth, and is called without arguments
+def needs_depth(depth):
+    return Net()
+
+
+# ---------------------------------------------------------------------- losses
+
+def with_loss(function):
+    """A case that is the loss of a model."""
+    return made(function, lambda _: Net(), {'x': torch.randn(3, 4), 'labels': torch.tensor([0, 1, 7])}, function)
+
+
+@with_loss
+def wrong_key(outputs, inputs):
+    return F.cross_entropy(outputs, inputs['target'])  # refused: the loss fails here (KeyError: 'target'): it gets outputs of shape (3, 4), and the inputs "x" and "labels"
+
+
+@with_loss
+def label_out_of_range(outputs, inputs):
+    return F.cross_entropy(outputs, inputs['labels'])  # refused: (IndexError: Target 7 is out of bounds.): it gets outputs of shape (3, 4), and the inputs "x" and "labels" with whole numbers up to 7
+
+
+@returned
+def many_losses():
+    def many(outputs, inputs):  # refused: the loss has shape (3,): return one number, such as its mean
+        return outputs.square().mean(1)
+    return Net(), (torch.randn(3, 4),), many
+
+
+@returned
+def loss_is_a_number():
+    def number(outputs, inputs):  # refused: the loss is a float: return one tensor, without item()
+        return outputs.square().mean().item()
+    return Net(), (torch.randn(3, 4),), number
+
+
+@returned
+def loss_of_inputs():
+    def of_inputs(outputs, inputs):  # refused: the loss depends on no parameter that requires a gradient
+        return inputs[0].square().mean()
+    return Net(), (torch.randn(3, 4),), of_inputs
 
 
 # ---------------------------------------------------------------------- several at once

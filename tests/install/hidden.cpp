@@ -7,6 +7,7 @@
 #include <cairn/data/csv.hpp>
 #include <cairn/data/idx.hpp>
 #include <cairn/data/npy.hpp>
+#include <cairn/data/safetensors.hpp>
 #include <cairn/file/saving.hpp>
 #include <cairn/gradcheck.hpp>
 #include <cairn/named.hpp>

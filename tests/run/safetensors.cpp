@@ -1,6 +1,8 @@
 // The rules of the safetensors format, and files that PyTorch's package wrote.
 #include "cairn/file/safetensors.hpp"
 
+#include "cairn/data/safetensors.hpp"
+
 #include <boost/test/unit_test.hpp>
 #include <cstdint>
 #include <cstring>
@@ -83,6 +85,48 @@ BOOST_AUTO_TEST_CASE(reads_files_of_pytorch) {
   BOOST_TEST(text_of(saved.find("mask")->bytes) == "\1\0\1"s);
   BOOST_TEST((saved.find("none")->type == file::dtype::u8));
   BOOST_TEST(saved.find("none")->bytes.empty());
+}
+
+BOOST_AUTO_TEST_CASE(reads_one_array_of_a_file) {
+  const auto each = boost::test_tools::per_element();
+  const std::string path = kept_file("torch.safetensors");
+  const auto weight = cairn::data::read_safetensors<double>(path, "fc1.weight");
+  BOOST_TEST(weight.extents == (std::vector<std::int64_t>{2, 3}), each);
+  BOOST_TEST(weight.values == (std::vector<double>{-1, -0.625, -0.25, 0.125, 0.5, 0.875}), each);
+  BOOST_TEST(cairn::data::read_safetensors<std::int64_t>(path, "index").values ==
+                 (std::vector<std::int64_t>{1, -2, 0x7fff'ffff, -0x8000'0000LL}),
+             each);
+  const auto batches = cairn::data::read_safetensors<std::int64_t>(path, "norm.num_batches_tracked");
+  BOOST_TEST(batches.extents.empty());
+  BOOST_TEST(batches.values == std::vector<std::int64_t>{(1LL << 40) + 1}, each);
+
+  const folder temp;
+  const std::vector<std::uint16_t> halves = {0x3c00, 0xc200};  // as f16 and as bf16
+  for (const auto type : {file::dtype::f16, file::dtype::bf16})
+    file::write(temp.path / file::detail::name_of(type),
+                std::vector{file::tensor{"x", type, {2}, std::as_bytes(std::span(halves))}});
+  BOOST_TEST(cairn::data::read_safetensors<int>(temp.path / "F16", "x").values == (std::vector<int>{1, -3}), each);
+  BOOST_TEST(cairn::data::read_safetensors<float>(temp.path / "BF16", "x").values == (std::vector<float>{0x1p-7F, -32}),
+             each);
+}
+
+BOOST_AUTO_TEST_CASE(an_array_that_cannot_be_read_is_named) {
+  const std::string path = kept_file("torch.safetensors");
+  const auto refuses = [&]<class T>(T, const std::string& name, std::string_view expected, std::string_view actual) {
+    BOOST_CHECK_EXCEPTION(cairn::data::read_safetensors<T>(path, name), file::file_error, [&](const auto& e) {
+      BOOST_TEST(e.path == path);
+      BOOST_TEST(e.expected == expected);
+      BOOST_TEST(e.actual == actual);
+      return true;
+    });
+  };
+  refuses(float{}, "fc1\n", "a tensor 'fc1?'", "a file without it");
+  refuses(float{}, "mask", "a tensor 'mask' of F32, F64, F16, BF16, I32 or I64", "BOOL");
+  refuses(float{}, "none", "a tensor 'none' of F32, F64, F16, BF16, I32 or I64", "U8");
+  refuses(float{}, "fc1.bias", "a tensor 'fc1.bias' of numbers that fit in a float", "-1e+300 as element 1");
+  refuses(int{}, "fc1.weight", "a tensor 'fc1.weight' of whole numbers that fit", "-0.625 as element 1");
+  refuses(std::uint8_t{}, "index", "a tensor 'index' of whole numbers that fit", "-2 as element 1");
+  BOOST_CHECK_THROW(cairn::data::read_safetensors<float>(path + "x", "fc1.bias"), file::read_error);
 }
 
 BOOST_AUTO_TEST_CASE(writes_the_bytes_that_pytorch_writes) {

@@ -48,6 +48,13 @@ smallest = {
         "g++ -std=c++20 -O3 -march=native -Iinclude examples/plan.cpp -o build/plan",
     "g++ -std=c++20 -O3 -march=native -Iinclude model.cpp -lz":
         "g++ -std=c++20 -O3 -march=native -Iinclude examples/quickstart.cpp -lz",
+    **{f"g++ -std=c++20 -O3 -march=native -I../include {name}.cpp -o {name} && ./{name}":
+       f"cp -r tests/kept/import/digits {name} && cd {name} && g++ -std=c++20 -O1 -I../include {name}.cpp -o {name} && ./{name}"
+       for name in ("check", "train")},
+    "cmake -S . -B build && cmake --build build && build/check":
+        "cmake -S . -B build/itself -DCMAKE_INSTALL_PREFIX=$PWD/model/there && cmake --install build/itself && "
+        "cp -r tests/kept/import/digits/* model && cd model && cmake -S . -B build -DCMAKE_PREFIX_PATH=$PWD/there && "
+        "cmake --build build --target check && build/check",
 }
 command = re.compile(r"(\./dev|build/[\w/]+|(tests|bench)/[\w/]+\.(py|sh))( [^|<>]*)?|(cmake|meson|g\+\+) .+")
 

@@ -6,7 +6,7 @@ import_models.py [keep | model...]
 compiled and run, and its train.cpp is compiled. The parameters that cairn trained are loaded in PyTorch with
 strict=True, by the function of docs/from-pytorch-model.md, and both must then compute the same outputs. The script prints
 a table, and notes each model that fails. Without names it also imports the models of tests/kept/import again, whose
-files of text must be those that are kept, and runs import_problems.py and import_checkpoints.py.
+files of text must be those that are kept, and runs import_problems.py and import_written.py.
 keep     Writes what the importer makes of the models of tests/kept/import, and the page.
 """
 
@@ -20,13 +20,13 @@ from pathlib import Path
 top = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(top / "tools"), str(top / "tests/import")]
 
-import import_checkpoints  # noqa: E402
+import import_written  # noqa: E402
 import import_kept  # noqa: E402
 import import_problems  # noqa: E402
 import models  # noqa: E402
-import numpy  # noqa: E402
 import torch  # noqa: E402
 from readme import blocks  # noqa: E402
+from safetensors.torch import load_file  # noqa: E402
 
 out = top / "build/import"
 flags = ["-std=c++20", "-O3", "-march=native", "-Wall", "-Wextra", "-Wconversion", "-Werror", f"-I{top}/include", "-I."]
@@ -34,7 +34,7 @@ most_seconds, most_megabytes = 90, 4000
 
 # Prints the outputs of the parameters that check.cpp trained.
 outputs = """#include "model.hpp"
-#include <cairn/data/npy.hpp>
+#include <cairn/data/safetensors.hpp>
 #include <cairn/file/saving.hpp>
 #include <cstdio>
 using namespace cairn;
@@ -56,16 +56,11 @@ def compiled(folder, name, optimize=True):
 
 
 def deviations(text):
-    """Returns the largest deviation of outputs, gradients and losses, each divided by the largest number of its array. A
-    gradient below 1e-6 of the model's largest is divided by the latter."""
-    rows = re.findall(r"^(\S+) +deviation (\S+) of (\S+)", text, re.M)
-    rows = [(name, float(a), float(b)) for name, a, b in rows]
-    most = max([b for name, _, b in rows if name.startswith("gradients/")], default=0)
-    found = {"outputs": 0.0, "gradients": 0.0, "losses": 0.0}
-    for name, a, b in rows:
-        kind = "gradients" if name.startswith("gradients/") else "losses" if name.startswith("losses_") else "outputs"
-        size = max(b, 1e-6 * most) if kind == "gradients" else b
-        found[kind] = max(found[kind], a / size if size else 0.0)
+    """Returns the deviations of outputs, gradients and losses that are nearest to their limits, each divided by the
+    largest number of its array."""
+    found = {"output": 0.0, "gradients": 0.0, "losses": 0.0}
+    for kind, a, b in re.findall(r"^.*?(output|gradients|losses).*?: .*deviation (\S+) of ([^\s,]+)", text, re.M):
+        found[kind] = max(found[kind], float(a) / float(b))
     return found
 
 
@@ -78,8 +73,8 @@ def goes_back(name, folder):
     shown["load_trained"](module, folder)
     check = (folder / "check.cpp").read_text()
     space, output = re.search(r"predictor<(\w+)::(\w+)>", check).groups()
-    bound = re.search(r"predict_\w+\((bind.*?)\), 1e-5\);", check)[1]
-    lines = "\n".join(line for line in re.findall(r"^  const auto \w+ = data::read_npy.*$", check, re.M)
+    bound = re.search(r"predict_\w+\((bind.*?)\), 1e-5\)", check)[1]
+    lines = "\n".join(line for line in re.findall(r"^  const auto \w+ = data::read_safetensors.*$", check, re.M)
                       if f'"{re.search(r"const auto (.*?) =", line)[1]}"' in bound)
     text = outputs.replace("INPUTS", lines).replace("NAMESPACE", space).replace("OUTPUT", output).replace("BOUND", bound)
     (folder / "back.cpp").write_text(text)
@@ -89,8 +84,8 @@ def goes_back(name, folder):
     said = subprocess.run(["./back"], cwd=folder, capture_output=True, text=True, check=True).stdout
     mine = torch.tensor([float(word) for word in said.split()])
     with torch.no_grad():
-        inputs = {k: torch.from_numpy(numpy.load(folder / f"numbers/{k}.npy")).to(given[k].dtype)
-                  for k in re.findall(r'bind<"(\w+)">', bound)}
+        numbers = load_file(folder / "numbers.safetensors")
+        inputs = {k: numbers[f"inputs/{k}"].to(given[k].dtype) for k in re.findall(r'bind<"(\w+)">', bound)}
         theirs = module.eval()(**inputs)
     theirs = (theirs if isinstance(theirs, torch.Tensor) else theirs[0]).flatten()
     return float((mine - theirs).abs().max() / theirs.abs().max())
@@ -111,7 +106,7 @@ def bring(name):
         return None, error[:2000]
     said = subprocess.run(["./check"], cwd=folder, capture_output=True, text=True)
     train, megabytes, error = compiled(folder, "train")
-    far = [line for line in said.stdout.splitlines() if line.endswith("NOT CLOSE")]
+    far = [line for line in said.stdout.splitlines() if line.startswith("  NOT CLOSE")]
     back = goes_back(name, folder) if not said.returncode and not error else float("nan")
     found = deviations(said.stdout)
     faults = [*far, *([error[:2000]] if error else []), *([said.stderr] if said.returncode and not far else [])]
@@ -120,14 +115,14 @@ def bring(name):
     if not back <= 1e-5:
         faults.append(f"PyTorch's outputs of the trained parameters deviate by {back:.1e}")
     row = f"{name:14} {lines:6} {seconds:8.1f} {check:8.1f} {train:8.1f} {megabytes:7.0f}" + "".join(
-        f" {found[kind]:9.1e}" for kind in ("outputs", "gradients", "losses")) + f" {back:9.1e}"
+        f" {found[kind]:9.1e}" for kind in found) + f" {back:9.1e}"
     return row, "\n".join(faults)
 
 
 def main(names):
     if names == ["keep"]:
         return import_kept.keep()
-    kept, suites = ([], []) if names else (import_kept.exports(), [import_problems, import_checkpoints])
+    kept, suites = ([], []) if names else (import_kept.exports(), [import_problems, import_written])
     names = names or [function.__name__ for function in models.PACKAGES]
     print(f"{'model':14} {'lines':>6} {'import s':>8} {'check s':>8} {'train s':>8} {'MB':>7} {'outputs':>9} "
           f"{'gradients':>9} {'losses':>9} {'back':>9}", flush=True)

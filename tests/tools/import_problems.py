@@ -67,6 +67,24 @@ def faults(names=()):
     return out
 
 
+# Files and arguments that fail before a model is made, and what the command then says.
+mistakes = [
+    (None, "none.py:make", "there is no file none.py: give FILE.py:FUNCTION"),
+    (None, "none.py", "there is no file none.py: give FILE.py:FUNCTION"),
+    ("def make():\n    pass\ndef small():\n    pass\n", "model.py",
+     "model.py: give FILE.py:FUNCTION; the functions of the file are `make` and `small`"),
+    ("def make():\n    pass\n", "model.py:mkae", "model.py: the file has no function mkae; its functions are `make`"),
+    ("make = 3\n", "model.py:make", "model.py: the file has no function make; its functions are none"),
+    ("\nimport no_such_package\n", "model.py:make",
+     "model.py:2: the file fails here (ModuleNotFoundError: No module named 'no_such_package'): install the package"),
+    ("def make():\n    import no_such_package\n", "model.py:make", "model.py:2: make fails here (ModuleNotFoundError"),
+    ("\n1 / 0\n", "model.py:make", "model.py:2: the file fails here (ZeroDivisionError: division by zero): correct it"),
+    ("\ndef make(:\n", "model.py:make", "model.py:2: the file is not Python (SyntaxError: invalid syntax"),
+    ("import torch\ndef make():\n    return torch.nn.ReLU()\n", "model.py:make --input 3x4",
+     "model.py:2: --input 3x4 is no shape: give whole numbers, such as 32,3,224,224"),
+]
+
+
 def command_faults():
     """Returns a sentence for each way in which the command line differs from what is called here."""
     with tempfile.TemporaryDirectory() as folder:
@@ -75,7 +93,13 @@ def command_faults():
         run = subprocess.run(command, capture_output=True, text=True)
         out = [] if run.returncode == 1 else [f"the status is {run.returncode}, and not 1"]
         out += ["a folder was made"] if new.exists() else []
-        return out + ([] if "nothing is written" in run.stderr and not run.stdout else [f"it said\n{run.stdout}{run.stderr}"])
+        out += [] if "nothing is written" in run.stderr and not run.stdout else [f"it said\n{run.stdout}{run.stderr}"]
+        with contextlib.chdir(folder):
+            for text, arguments, words in mistakes:
+                Path("model.py").write_text(text or "")
+                said = cairn_import([*arguments.split(), "--out", "new"])
+                out += [] if words in str(said) else [f"{arguments}: {words} was expected, and not\n{said}"]
+        return out
 
 
 def main(names):

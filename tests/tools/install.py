@@ -174,6 +174,20 @@ def found(folder):
     equal(included(folder / "cmake-moved"), {str(moved / "include")})
 
 
+def imported(folder):
+    """Builds the check of a model that tools/cairn-import wrote, with its files for CMake and for Meson, and runs it."""
+    project = folder / "imported"
+    shutil.copytree(top / "tests/kept/import/digits", project)
+    call("cmake", "-S", project, "-B", project / "cmake", f"-DCMAKE_PREFIX_PATH={folder}/prefix",
+         "-DCMAKE_CXX_COMPILER=g++", "-DCMAKE_BUILD_TYPE=Debug", folder=folder)
+    call("cmake", "--build", project / "cmake", "--target", "check", folder=folder)
+    call("meson", "setup", project / "meson", project, "--buildtype=debug", folder=folder, CXX="g++",
+         PKG_CONFIG_PATH=f"{folder}/prefix/share/pkgconfig")
+    call("ninja", "-C", project / "meson", "check", folder=folder)
+    for way in ("cmake", "meson"):
+        equal(call(project / way / "check", folder=project).splitlines()[-1], "The model agrees with PyTorch's numbers.")
+
+
 def cmake_project(folder, way, *before):
     """Writes a project of CMake with the lines of docs/install.md that contain `way`, in a new folder. The lines in
     `before` precede the lines of the page. Returns the command that configures the project."""
@@ -253,7 +267,8 @@ def versions(_):
             ("docs/install.md", r"find_package\(cairn ([\d.]+)", short),
             ("package/cairn.wrap", r"^revision = v(.+)", version()),
             ("package/vcpkg/vcpkg.json", r'^  "version": "(.+)"', version()),
-            ("tests/install/CMakeLists.txt", r"find_package\(cairn ([\d.]+)", short)):
+            ("tests/install/CMakeLists.txt", r"find_package\(cairn ([\d.]+)", short),
+            ("tools/cairn_import/programs.py", r"find_package\(cairn ([\d.]+)", short)):
         named = set(re.findall(pattern, (top / name).read_text(), re.MULTILINE))
         if named != {wanted}:
             raise fault(f"{name} names {named}, not {wanted}")
@@ -434,7 +449,7 @@ def main():
     passed = failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        jobs = [(check, folder) for check in (installed, found, from_sources, with_few, debian, subproject, shared)]
+        jobs = [(check, folder) for check in (installed, found, imported, from_sources, with_few, debian, subproject, shared)]
         jobs += [(versions, folder)] + [(hidden, folder, kind) for kind in declared]
         each = (linked, with_libraries, beside, behind_macros, embedded, in_one_header)
         jobs += [(check, folder, compiler) for check in each for compiler in compilers]

@@ -18,8 +18,8 @@ page_name = "docs/operations.md"
 other_page_name = "docs/from-pytorch.md"  # its expressions use the names of the first page
 headers = ["boost_test.hpp", "eigen.hpp", "google_benchmark.hpp", "gradcheck.hpp", "named.hpp", "opcheck.hpp",
            "xtensor.hpp", "file/saving.hpp", "train/loop.hpp",
-           *(f"data/{name}.hpp" for name in ("ahead", "augment", "bucketed", "cifar", "csv", "draw", "idx", "npy", "shards", "text",
-                                       "windows")),
+           *(f"data/{name}.hpp" for name in ("ahead", "augment", "bucketed", "cifar", "csv", "draw", "idx", "npy",
+                                       "safetensors", "shards", "text", "windows")),
            *(f"report/{name}.hpp" for name in ("tables", "residuals", "summary", "dot", "timeline", "dump"))]
 
 # There are two programs, because each of them has members that the other one cannot have.

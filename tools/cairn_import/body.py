@@ -9,26 +9,26 @@ from torch.nn.utils.parametrize import is_parametrized
 
 from cairn_import import modules
 from cairn_import.decompose import base_name, decomposition
-from cairn_import.problem import BRANCH, CHANGED, COMPLEX, MISSING, RANDOM, SHAPE, first_line, missing, place, \
-    source_line, torch_name
+from cairn_import.problem import BRANCH, CHANGED, COMPLEX, MISSING, SHAPE, first_line, missing, place, source_line, \
+    torch_name
 from cairn_import.rules import TABLE
 from cairn_import.rules.table import VIEWS, extents
-from cairn_import.text import ATOM, PIPE, Call, Element, Use, joined, quoted
+from cairn_import.text import ATOM, PIPE, Call, Element, Use, joined, quoted, snake_case
 from cairn_import.value import Array, Constant, Value
 
 ASSIGNED = re.compile(r'^([A-Za-z_][\w, ]*?)\s*(?:[-+*/@]?=)[^=]')
 
 
 class Body:
-    """What the `forward` of one module computes, or a call of checkpoint in it, which is named `segment`. `parameters` are
-    the arrays of the function's arguments, and `returned` are those of its results."""
+    """What the `forward` of one module computes, or a call of checkpoint in it, which has the name `segment`. `parameters`
+    are the arrays of the function's arguments, and `returned` are those of its results."""
 
     def __init__(self, path, module, segment=None):
         self.path, self.module, self.segment = path, module, segment
         self.is_whole = False  # true for a segment that is all that the module computes
         self.parameters, self.returned = [], []
         self.has_names = False  # true if parameters, states or random numbers have names inside
-        self.random_names, self.constants = {}, {}
+        self.random_names, self.segment_names, self.constants = {}, {}, {}
         self.repeats = None  # the number and the function of equal children that make up the body
 
     @property
@@ -41,8 +41,7 @@ class Body:
     def name(self):
         if self.segment and not self.is_whole:
             return self.segment
-        name = re.sub(r'(?<=[a-z])Net', 'net', type(self.module).__name__.replace('ReLU', 'Relu').replace('1D', '1d'))
-        return re.sub(r'(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])', '_', name).lower()
+        return snake_case(type(self.module).__name__)
 
     def relative(self, path):
         """The name inside this body, or None if the path lies outside."""
@@ -168,6 +167,8 @@ class Reader:
                 self.read_segment(node, nodes[i + 1:end])
             elif is_mark(node, 'leave'):
                 self.values[node] = self.of(node.args[0])
+            elif is_mark(node, 'arguments'):
+                continue
             elif node.op == 'get_attr':
                 self.values[node] = self.attribute(node)
             elif node.op == 'call_module':
@@ -228,15 +229,21 @@ class Reader:
         for inner, outer in zip(graph.graph.find_nodes(op='placeholder'), node.args):
             if inner in reader.changed_arguments and isinstance(outer, torch.fx.Node):
                 self.stale[outer] = reader.changed_arguments[inner]
-        return results if len(results) > 1 else results[0]
+        return results[0] if len(results) == 1 else results  # a module that computes nothing has no result
 
     def call_body(self, reader, original, path, target, arguments):
         """Reads the module into a body of its own, and calls it. The C++ function neither takes nor returns constants,
         and returns no argument as it is."""
         body = reader.body = Body(path, original)
         nodes = reader.graph.graph.find_nodes(op='placeholder')
-        inside = [enter_body(body, argument) for argument, _ in zip(arguments, nodes)]
-        results = leave_body(body, reader.read(inside), lambda: self.call_array(body, target, path))
+        given = dict(zip(nodes, arguments))
+        marked = {}  # by the first name, if an argument has several
+        for mark in [n for n in reader.graph.graph.nodes if is_mark(n, 'arguments')]:
+            for node, name in zip(*mark.args):
+                marked.setdefault(node, name)
+        marked = {node: name for node, name in marked.items() if node in given}
+        inside = {node: enter_body(body, given[node], marked.get(node, '')) for node in [*marked, *nodes]}
+        results = leave_body(body, reader.read([inside[node] for node in nodes]), lambda: self.call_array(body, target, path))
         for inner in [p.body for a in body.returned for p in a.pieces if isinstance(p, Call)]:
             inner.is_whole = set(used_by(body.returned[0])) == set(body.parameters) and len(body.returned) == 1
         return results
@@ -247,7 +254,7 @@ class Reader:
             return []
         function = [Call(body)]
         if self.model.is_segment(path):
-            function = ['ckpt<"segment">('] + function + [')']
+            function = [f'ckpt<{quoted(body.name)}>('] + function + [')']
         named = body.has_names and path != ''
         self.body.has_names = self.body.has_names or body.has_names
         arguments = [p.origin for p in body.parameters]
@@ -325,19 +332,15 @@ class Reader:
         the operations are read into which PyTorch divides it."""
         problems = self.model.problems
         before = dict(problems.found)
-        if torch.Tag.nondeterministic_seeded in node.target.tags and name not in TABLE:
-            return self.refuse(RANDOM.format(torch_name(node.target)))
-        refused = None
-        if name in TABLE:
-            out = self.by_rule(TABLE[name], node, arguments)
-            if len(problems.found) == len(before):
-                return out
-            refused, problems.found = problems.found, dict(before)
-        out = self.decomposed(node)
-        if out is not None and len(problems.found) == len(before):
+        out = self.by_rule(TABLE[name], node, arguments) if name in TABLE else self.refuse(missing(node.target))
+        if len(problems.found) == len(before):
             return out
-        problems.found = refused or before
-        return self.unsupported_results(node) if refused else self.refuse(missing(node.target))
+        refused, problems.found = problems.found, dict(before)
+        divided = self.decomposed(node)
+        if divided is not None and len(problems.found) == len(before):
+            return divided
+        problems.found = refused
+        return out
 
     def by_rule(self, rule, node, arguments):
         known = len(self.model.problems.found)
@@ -358,9 +361,11 @@ class Reader:
         reader.in_segment = self.in_segment
         given = [self.values[n] for n in node.all_input_nodes]
         results = reader.read(given)
-        if len(results) == 1 and isinstance(results[0], Value) and not any(has_value(v) and results[0].array is v.array for v in given):
+        if len(results) > 1:
+            return results
+        if isinstance(results[0], Value) and results[0].array not in [v.array for v in given if isinstance(v, Value)]:
             results[0].array.hint = self.hint(node)
-        return results if len(results) > 1 else results[0]
+        return results[0]
 
     def problem_of(self, node, arguments):
         """Why no rule can know this operation, or None."""
@@ -476,7 +481,7 @@ class Reader:
         """Reads what a call of checkpoint computes into a body of its own, and calls it as a segment. The arguments of the
         segment are those of checkpoint, and what the called function reads from outside."""
         inside = set(nodes)
-        body = Body(self.body.path, self.body.module, self.segment_name())
+        body = Body(self.body.path, self.body.module, self.segment_name(entered.args[1]))
         reader = Reader(self.model, self.graph, self.path, body)
         reader.in_segment = True
         outside = dict.fromkeys(n for reading in [entered, *nodes] for n in reading.all_input_nodes
@@ -488,18 +493,19 @@ class Reader:
         reader.read_nodes(nodes)
         results = [n for n in nodes if any(user not in inside for user in n.users)]
         pays = self.model.frees_memory(self.graph, nodes, [n for n in outside if n.op != 'get_attr'] + results)
-        values = leave_body(body, [reader.values[n] for n in results], lambda: self.call_segment(body, pays))
+        values = leave_body(body, [reader.values[n] for n in results],
+                            lambda: self.call_segment(body, entered.args[1], pays))
         self.values.update(zip(results, values))
         for node in outside:
             if reader.values[node] is not before[node]:
                 self.stale[node] = place(entered)
         self.stale.update({n: where for n, where in reader.stale.items() if n in outside})
 
-    def segment_name(self):
-        names = self.body.segment_names = getattr(self.body, 'segment_names', 0) + 1
-        return 'segment' if names == 1 else f'segment_{names}'
+    def segment_name(self, base):
+        count = self.body.segment_names[base] = self.body.segment_names.get(base, 0) + 1
+        return base if count == 1 else f'{base}_{count}'
 
-    def call_segment(self, body, pays):
+    def call_segment(self, body, base, pays):
         """The arrays that a call of the segment returns here."""
         self.body.has_names = self.body.has_names or body.has_names
         arguments = [p.origin for p in body.parameters]
@@ -508,8 +514,9 @@ class Reader:
         only = body.returned[0]
         if len(body.returned) == 1 and only.repeat and only.repeat.arguments == body.parameters and len(arguments) == 1:
             # The segment is one block. It goes inside of the block, so that equal blocks can be joined.
-            self.body.segment_names -= 1
-            function = [mark.replace(body.segment, 'segment'), *only.repeat.function, ')']
+            self.body.segment_names[base] -= 1
+            name = only.repeat.body.name if only.repeat.body else base
+            function = [mark.replace(quoted(body.segment), quoted(name)), *only.repeat.function, ')']
             begin = next(i for i in range(len(only.pieces)) if only.pieces[i:i + len(only.repeat.function)] ==
                          only.repeat.function)
             pieces = [Use(p.value.origin, p.place) if isinstance(p, Use) else p for p in [
@@ -526,11 +533,11 @@ class Reader:
         return self.results_of(body, pieces, strength)
 
 
-def enter_body(body, value, same_names=False):
-    """The value as a body sees it: a parameter of the function stands for an array of the caller. If parameters of the
-    model have the same names in both, they need not be passed."""
+def enter_body(body, value, name='', same_names=False):
+    """The value as a body sees it: a parameter of the function, which may have a name, stands for an array of the caller.
+    If parameters of the model have the same names in both, they need not be passed."""
     if isinstance(value, (list, tuple)):
-        return [enter_body(body, v, same_names) for v in value]
+        return [enter_body(body, v, name, same_names) for v in value]
     if not isinstance(value, Value):
         return value
     array = value.array
@@ -538,7 +545,7 @@ def enter_body(body, value, same_names=False):
         return value
     own = next((p for p in body.parameters if p.origin is array), None)
     if own is None:
-        own = Array([], array.extents, '', ATOM, array.kind, array.bound)
+        own = Array([], array.extents, name, ATOM, array.kind, array.bound)
         own.origin, own.is_parameter = array, True
         body.parameters.append(own)
     return Value(own, value.stored, value.shape)
@@ -553,7 +560,8 @@ def leave_body(body, results, call):
     used = parameters_in_use(body)
     body.parameters = [p for p in body.parameters if p in used]
     for i, parameter in enumerate(body.parameters):
-        parameter.hint = 'xyz'[i] if len(body.parameters) <= 3 else f'x{i}'
+        name = 'xyz'[i] if len(body.parameters) <= 3 else f'x{i}'
+        parameter.hint = parameter.hint if len(body.parameters) > 1 and parameter.hint else name
     made = dict(zip([id(a) for a in body.returned], call() if body.returned else []))
     made |= {key: array.origin for key, array in arrays.items() if array.is_parameter}
 

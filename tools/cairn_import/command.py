@@ -1,10 +1,10 @@
 """Imports one model: reads it, and writes all files, or none."""
 
+import ast
 import importlib.util
 import inspect
 import os
 import re
-import shutil
 import sys
 
 import safetensors.torch
@@ -12,33 +12,57 @@ import torch
 
 from cairn_import import numbers
 from cairn_import.model import Model, checkpoints_marked, matches
-from cairn_import.problem import Problems, first_line, place_of_error, place_of_function
+from cairn_import.problem import Problems, first_line, listed, place_of_error, place_of_function
 from cairn_import.programs import Programs
+from cairn_import.text import quoted
 from cairn_import.watch import History
+
+
+def functions_of(path):
+    """The functions of a file, as words: `make` and `small`."""
+    with open(path, 'rb') as file:
+        parsed = ast.parse(file.read(), path)
+    return listed([f'`{node.name}`' for node in parsed.body if isinstance(node, ast.FunctionDef)]) or 'none'
 
 
 def load(source, problems):
     """Calls the user's function: `FILE.py:FUNCTION`. Returns None if that fails."""
-    path, _, name = source.rpartition(':')
+    path, _, name = source.rpartition(':') if not os.path.isfile(source) else (source, '', '')
     if not os.path.isfile(path):
-        problems.add(source, 'there is no such file; give FILE.py:FUNCTION')
+        problems.add(source, f'there is no file {path or name}: give FILE.py:FUNCTION')
         return None
     problems.source = os.path.abspath(path)
     sys.path.insert(0, os.path.dirname(problems.source))
+    what = 'the file'
     try:
+        known = functions_of(path)
         spec = importlib.util.spec_from_file_location(os.path.splitext(os.path.basename(path))[0], problems.source)
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module
         spec.loader.exec_module(module)
-        if not hasattr(module, name):
-            problems.add('', f'the file has no function {name}')
+        if not name:
+            problems.add('', f'give FILE.py:FUNCTION; the functions of the file are {known}')
             return None
-        function = getattr(module, name)
-        problems.source = place_of_function(function) or problems.source
+        function = getattr(module, name, None)
+        if not callable(function):
+            problems.add('', f'the file has no function {name}; its functions are {known}')
+            return None
+        what, problems.source = name, place_of_function(function) or problems.source
+        needed = [p.name for p in inspect.signature(function, follow_wrapped=False).parameters.values()
+                  if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+        if needed:
+            problems.add('', f'{name} has the parameter{"s" * (len(needed) > 1)} {listed(needed)}, and is called without '
+                             'arguments: write a function that calls it')
+            return None
         return function()
+    except SyntaxError as error:
+        problems.add(f'{error.filename}:{error.lineno}', f'the file is not Python ({first_line(error)}): correct it first')
+    except ImportError as error:
+        problems.add(place_of_error(error), f'{what} fails here ({first_line(error)}): install the package for the Python '
+                                            f'that runs cairn-import, which is {sys.executable}')
     except Exception as error:
-        problems.add(place_of_error(error), f'{name} fails here ({first_line(error)}): correct it first')
-        return None
+        problems.add(place_of_error(error), f'{what} fails here ({first_line(error)}): correct it first')
+    return None
 
 
 def model_of(options, problems):
@@ -46,11 +70,12 @@ def model_of(options, problems):
     made = load(options.source, problems)
     if problems.found:
         return None
-    made = made if isinstance(made, tuple) else (made,)
+    made = tuple(made) if isinstance(made, (tuple, list)) else (made,)
     module, inputs = made[0], made[1] if len(made) > 1 else None
     loss = made[2] if len(made) > 2 else None
     if not isinstance(module, torch.nn.Module) or len(made) > 3:
-        what = f'{len(made)} values' if len(made) > 3 else f'a {type(module).__name__} as the model'
+        what = f'{len(made)} values' if len(made) > 3 else 'nothing' if module is None else (
+            f'a {type(module).__name__} as the model')
         problems.add('', f'the function returns {what}: return an nn.Module, example inputs and, if you like, a loss')
     elif any(isinstance(m, torch.jit.ScriptModule) or hasattr(m, '_orig_mod') for m in module.modules()):
         problems.add('', 'the model, or a module in it, is compiled: return the nn.Module of which it was made')
@@ -58,6 +83,8 @@ def model_of(options, problems):
         problems.add('', 'the function returns no example inputs: return them behind the model, or give --input 32,3,224,224')
     elif loss is not None and not callable(loss):
         problems.add('', f'the loss is a {type(loss).__name__}: return a function of the outputs and the inputs')
+    elif inputs is None and not re.fullmatch(r'\d+(,\d+)*', options.input):
+        problems.add('', f'--input {options.input} is no shape: give whole numbers, such as 32,3,224,224')
     elif inputs is not None and not isinstance(inputs, (tuple, list)) and not hasattr(inputs, 'keys'):
         problems.add('', f'the example inputs are a {type(inputs).__name__}: return a tuple or a dict of tensors')
     if problems.found:
@@ -74,10 +101,40 @@ def model_of(options, problems):
     accepted = None
     if isinstance(inputs, dict):
         parameters = inspect.signature(module.forward).parameters.values()
+        own = [p.name for p in parameters if p.name in inputs]
+        inputs = {name: inputs[name] for name in [*own, *inputs]}  # those of forward first, in their order
         takes_all = any(p.kind == p.VAR_KEYWORD for p in parameters)
         accepted = [n for n in inputs if takes_all and not (n == 'labels' and options.labels) or n in {p.name for p in parameters}]
     args, kwargs = (inputs, {}) if isinstance(inputs, tuple) else ((), inputs)
+    check_call(module, inputs, accepted, problems)
+    unread = [quoted(n) for n in kwargs if n not in accepted]
+    if unread and loss is None:
+        problems.add('', f'forward has no parameter {listed(unread)}, and there is no loss that reads it')
+    if problems.found:
+        return None
     return Model(module, args, kwargs, loss, options.ckpt, problems, accepted)
+
+
+def check_call(module, inputs, accepted, problems):
+    """Reports example inputs that `forward` cannot take, and tensors that the importer cannot."""
+    named = inputs if isinstance(inputs, dict) else dict(enumerate(inputs))
+    own = {n: named[n] for n in accepted} if accepted is not None else {}
+    signature = inspect.signature(module.forward)
+    try:
+        signature.bind(*(inputs if accepted is None else ()), **own)
+    except TypeError as error:
+        given = listed([quoted(n) for n in inputs]) if accepted is not None else f'a tuple of {len(inputs)}'
+        problems.add('', f'forward takes {listed([quoted(n) for n in signature.parameters]) or "no arguments"}, and the '
+                         f'example inputs are {given} ({error})')
+    for name, value in named.items():
+        if isinstance(value, torch.Tensor) and value.device.type != 'cpu':
+            problems.add('', f'the input "{name}" is on the device {value.device}: return a tensor of the CPU')
+        elif isinstance(value, torch.Tensor) and value.requires_grad:
+            problems.add('', f'the input "{name}" requires a gradient: return it without one, and ask for its gradient in C++, '
+                             'with grad')
+    for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
+        if tensor.device.type != 'cpu':
+            return problems.add('', f'"{name}" of the model is on the device {tensor.device}: return model.cpu()')
 
 
 def weights(model, root):
@@ -127,9 +184,9 @@ def run(options):
                                             'take the dtype of its parameters')
         return report(problems)
     os.makedirs(options.out, exist_ok=True)
-    for name in ('rest.safetensors', 'numbers'):  # of an earlier import
-        path = os.path.join(options.out, name)
-        shutil.rmtree(path) if os.path.isdir(path) else os.path.exists(path) and os.remove(path)
+    of_earlier = os.path.join(options.out, 'rest.safetensors')
+    if os.path.exists(of_earlier):
+        os.remove(of_earlier)
     if os.path.exists(os.path.join(options.out, 'train.cpp')):
         files.pop('train.cpp', None)
         notes.append('train.cpp is there already, and stays as it is')
@@ -142,8 +199,8 @@ def run(options):
         save(options.out, 'rest', rest)
         notes.append('rest.safetensors has the tensors of the module that are no parameters of the program; '
                      'docs/from-pytorch-model.md has a function that loads both files in PyTorch')
-    numbers.save(os.path.join(options.out, 'numbers'), arrays)
+    save(options.out, 'numbers', arrays)
     for note in notes:
         print(f'cairn-import: {note}')
-    print(f'cairn-import: wrote {", ".join(files)}, weights.safetensors and numbers/ to {options.out}')
+    print(f'cairn-import: wrote {", ".join(files)}, weights.safetensors and numbers.safetensors to {options.out}')
     return 0

@@ -25,7 +25,7 @@ def decomposition(node, example, known):
     `node.all_input_nodes`, for which `example` gives tensors. Operations in `known` are not divided further. Returns None
     if PyTorch does not divide the operation."""
     operation, nodes = functional(node.target), node.all_input_nodes
-    if operation.overloadpacket.__name__ in WHOLE:
+    if operation.overloadpacket.__name__ in WHOLE or torch.Tag.nondeterministic_seeded in operation.tags:
         return None
 
     def call(*given):

@@ -3,6 +3,8 @@
 import contextlib
 import copy
 import fnmatch
+import functools
+import inspect
 import io
 import logging
 import sys
@@ -16,19 +18,37 @@ from torch import library
 from torch.utils import _pytree as pytree
 from torch.utils.checkpoint import noop_context_fn
 
-from cairn_import import watch
+from cairn_import import modules, watch
 from cairn_import.body import Body, Reader, Unknown
 from cairn_import.problem import explained, first_line, here, place_of_error, user_frames
 from cairn_import.programs import read_by
-from cairn_import.text import RESERVED
+from cairn_import.text import RESERVED, snake_case
 from cairn_import.value import Array, Constant, Value, transposed
 
 # A call of torch.utils.checkpoint leaves no trace in an exported graph, or one that reads like a detach. While the
 # importer exports, these two marks stand around what the call computes.
-library.define('cairn_import::enter', '(Tensor[] arguments) -> Tensor')
+library.define('cairn_import::enter', '(Tensor[] arguments, str name) -> Tensor')
 library.define('cairn_import::leave', '(Tensor x, Tensor entered) -> Tensor')
-library.register_fake('cairn_import::enter', lambda arguments: torch.empty(0))
+library.register_fake('cairn_import::enter', lambda arguments, name: torch.empty(0))
 library.register_fake('cairn_import::leave', lambda x, entered: torch.empty_like(x))
+
+# The graph of a module has its arguments in the order in which they are read. This mark, at the beginning of the graph,
+# has them in the order of the signature of `forward`, with their names.
+library.define('cairn_import::arguments', '(Tensor[] arguments, str[] names) -> ()')
+library.register_fake('cairn_import::arguments', lambda arguments, names: None)
+torch.fx.node.has_side_effect(torch.ops.cairn_import.arguments.default)
+
+
+def name_of(function):
+    """The name of what checkpoint calls: that of a function, or that of a module by its class."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    owner = getattr(function, '__self__', function)
+    *outer, name = getattr(function, '__qualname__', '').split('.')
+    if name in ('', 'forward', '__call__', '_call_impl', '_wrapped_call_impl'):
+        name = snake_case(type(owner).__name__ if isinstance(owner, torch.nn.Module) else outer[-1] if outer else '')
+    name = name.strip('_')
+    return name if name.isidentifier() else 'segment'
 
 
 def marked_checkpoint(problems):
@@ -45,7 +65,7 @@ def marked_checkpoint(problems):
                 problems.add(here(), 'no argument of this checkpoint needs a gradient, so PyTorch does not train the '
                                      'parameters in it: pass use_reentrant=False')
             return function(*args, **kwargs)
-        entered = torch.ops.cairn_import.enter(given)
+        entered = torch.ops.cairn_import.enter(given, name_of(function))
         return pytree.tree_map_only(torch.Tensor, lambda t: torch.ops.cairn_import.leave(t, entered),
                                     function(*args, **kwargs))
     return checkpoint
@@ -67,6 +87,24 @@ def checkpoints_marked(problems):
         yield
     finally:
         replace_everywhere(marked, original)
+
+
+@contextlib.contextmanager
+def arguments_marked(model):
+    """Marks the arguments of modules that become functions, while the model is exported."""
+    def mark(module, args, kwargs):
+        given = inspect.signature(module.forward).bind(*args, **kwargs).arguments
+        tensors = [(t, name) for name, value in given.items() for t in pytree.tree_leaves(value)
+                   if isinstance(t, torch.Tensor) and not isinstance(t, torch.nn.Parameter)]
+        torch.ops.cairn_import.arguments([t for t, _ in tensors], [name for _, name in tensors])
+
+    hooks = [m.register_forward_pre_hook(mark, with_kwargs=True) for m in model.modules()
+             if not modules.is_part_of_its_parent(m) and not modules.rule_for(m)]
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 @contextlib.contextmanager
@@ -107,6 +145,16 @@ def stored_bytes(graph, nodes):
     return out
 
 
+def named_tensors(value, name):
+    """The tensors of an output, each with the name of its field or key. Elements of a tuple have the name of the tuple."""
+    if isinstance(value, torch.Tensor):
+        return [(name, value)]
+    value = value._asdict() if hasattr(value, '_asdict') else value
+    parts = [(str(key), inner) for key, inner in value.items()] if hasattr(value, 'items') else [
+        (name, inner) for inner in value] if isinstance(value, (tuple, list)) else []
+    return [pair for key, inner in parts for pair in named_tensors(inner, key)]
+
+
 class WithLoss(torch.nn.Module):
     """The model, and a loss of its outputs and inputs. `forward` returns all tensors of the outputs, and the loss."""
 
@@ -118,13 +166,19 @@ class WithLoss(torch.nn.Module):
     def forward(self, *args, **kwargs):
         given = {k: v for k, v in kwargs.items() if k in self.accepted} if self.accepted is not None else kwargs
         outputs = self.model(*args, **given)
-        named = dict(outputs.items() if hasattr(outputs, 'items') else {'output': outputs})
-        own_loss = named.pop('loss', None)
-        loss = [self.loss(outputs, kwargs or args)] if self.loss else [own_loss] if own_loss is not None else []
-        named = named.items()
-        found = [(name, t) for name, value in named for t in pytree.tree_leaves(value) if isinstance(t, torch.Tensor)]
+        found = named_tensors(outputs, 'output')
+        own_loss = [t for name, t in found if name == 'loss'][:1]
+        loss = [self.loss_of(outputs, kwargs or args)] if self.loss else own_loss
+        found = [(name, t) for name, t in found if name != 'loss']
         self.note_names(unique([name for name, _ in found]))
         return tuple(t for _, t in found) + tuple(loss)
+
+    def loss_of(self, outputs, inputs):
+        try:
+            return self.loss(outputs, inputs)
+        except Exception as error:
+            error.arguments_of_loss = outputs, inputs  # for the message
+            raise
 
 
 def reached(graph, results):
@@ -140,10 +194,13 @@ def reached(graph, results):
 
 
 def unique(names):
-    seen, out = {}, []
+    out = []
     for name in names:
-        seen[name] = seen.get(name, 0) + 1
-        out.append(name if seen[name] == 1 else f'{name}_{seen[name]}')
+        own, count = name, 1
+        while own in out:
+            count += 1
+            own = f'{name}_{count}'
+        out.append(own)
     return out
 
 
@@ -267,7 +324,8 @@ class Model:
         attributes = [(part, dict(part.__dict__)) for part in self.wrapper.modules()]
         silence = io.StringIO()  # torch.export prints the graph when it fails
         try:
-            with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence):
+            with contextlib.redirect_stdout(silence), contextlib.redirect_stderr(silence), \
+                    arguments_marked(self.original):
                 exported = torch.export.export(self.wrapper, self.args, self.kwargs, strict=False)
                 self.note_parameters(exported)
                 return torch.export.unflatten(exported)
@@ -311,8 +369,6 @@ class Model:
                 self.problems.add(result.where, result.problem)
             elif isinstance(result, Constant):
                 self.problems.add('', f'the output "{name}" is a constant: leave it out')
-            elif name == 'loss' and isinstance(result, Value) and result.shape:
-                self.problems.add('', f'the loss has shape {tuple(result.shape)}: return one number, such as its mean')
         read = set().union(*[read_by(v.array) for v in results if isinstance(v, Value)])
         for array in self.inputs:
             if array not in read and not self.problems.found:

@@ -1,9 +1,7 @@
 """Numbers that PyTorch computes, with which check.cpp compares cairn's: outputs, gradients, and ten training steps."""
 
 import copy
-import os
 
-import numpy
 import torch
 from torch.utils import _pytree as pytree
 
@@ -45,20 +43,21 @@ class Run:
 
 
 def arrays(model, names, notes):
-    """All arrays by the name of their file: those of the inputs, and what PyTorch computes."""
-    given = model.kwargs.values() if model.kwargs else model.args
-    out = dict(zip([a.bound_name for a in model.inputs], [t for t in given if isinstance(t, torch.Tensor)]))
+    """All arrays by their kind and name, such as `gradients/fc.weight`: those of the inputs, and what PyTorch computes."""
+    given = [t for t in model.kwargs.values() or model.args if isinstance(t, torch.Tensor)]
+    out = {f'inputs/{a.bound_name}': t.int() if t.dtype == torch.bool else t for a, t in zip(model.inputs, given)}
     with torch.no_grad():
         module = WithLoss(copy.deepcopy(model.original).eval(), model.wrapper.loss, model.wrapper.accepted,
                           lambda names: None)
-        out |= dict(zip(names, module(*model.args, **model.kwargs)))
+        outputs = dict(zip(names, module(*model.args, **model.kwargs)))
+    out |= {f'outputs/{name}': tensor for name, tensor in outputs.items() if name != 'loss'}
     if 'loss' not in names or is_random(model):
         return out
     run = Run(model)
     run.backward()
     out |= {f'gradients/{name}': torch.zeros_like(p) if p.grad is None else p.grad
             for name, p in run.wrapper.model.named_parameters() if p.requires_grad}
-    return out | {f'losses_{rule}': predictable_losses(model, rule, notes) for rule in RULES}
+    return out | {f'losses/{rule}': predictable_losses(model, rule, notes) for rule in RULES}
 
 
 def losses_of(model, rule, noise):
@@ -85,12 +84,3 @@ def predictable_losses(model, rule, notes):
         notes.append(f'check.cpp compares {count} steps of {rule}: in step {count + 1}, the loss of PyTorch changes by more '
                      'than 1e-5 of itself if the parameters change by 1e-13 of themselves')
     return losses[:count]
-
-
-def save(folder, named):
-    """Writes a file of NumPy for each array."""
-    for name, tensor in named.items():
-        path = os.path.join(folder, name + '.npy')
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        tensor = tensor.detach()
-        numpy.save(path, (tensor.int() if tensor.dtype == torch.bool else tensor).contiguous().numpy())

@@ -20,7 +20,8 @@ BRANCH = ('the program depends on a number that is read out of a tensor: use tor
           'number a tensor in place of item(), or make it a setting of the model')
 SHAPE = ('the shape of {} depends on the numbers in a tensor: keep all elements, and multiply by a mask or use '
          'torch.where')
-MISSING = '{} has no counterpart in cairn: write it with other functions of torch'
+LACKING = '{} has no counterpart in cairn: {}'
+MISSING = LACKING.format('{}', 'write it with other functions of torch')
 CURES = {  # what to write in place of functions that cairn lacks
     ('median', 'kthvalue', 'quantile'): 'sort, and take an element of x.sort(dim).values',
     ('prod', 'cumprod'): 'of numbers above 0, write torch.exp of the sum, or cumsum, of torch.log(x)',
@@ -133,9 +134,15 @@ def torch_name(function):
 def missing(function):
     """Says that an operation has no counterpart, and what to write instead."""
     name = function._schema.name.removeprefix('aten::')
-    cure = next((cure for names, cure in CURES.items() if name.rstrip('_') in names), None)
-    text = MISSING.format(f'torch.{name}')
-    return text if cure is None else f'{text.partition(": ")[0]}: {cure}'
+    if torch.Tag.nondeterministic_seeded in function.tags:
+        return RANDOM.format(f'torch.{name}')
+    cure = next((cure for names, cure in CURES.items() if name.rstrip('_') in names), 'write it with other functions of torch')
+    return LACKING.format(f'torch.{name}', cure)
+
+
+def listed(words):
+    """A list as it stands in a sentence: `a, b and c`."""
+    return ' and '.join(filter(None, [', '.join(words[:-1]), *words[-1:]]))
 
 
 def first_line(error):

@@ -32,45 +32,77 @@ USELESS = '''
 CHECK = '''// Compares the imported model with numbers that PyTorch computed.
 #include "model.hpp"
 
-#include <cairn/data/npy.hpp>
+#include <cairn/data/safetensors.hpp>
 #include <cairn/file/saving.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 using namespace cairn;
 
 namespace {{
 
-bool is_close = true;
+/// The largest deviation of an array from PyTorch's, the largest number of PyTorch's array, and the deviation that the
+/// array may have.
+struct deviation {{
+  std::string name;
+  double value, size, limit;
+}};
+
+int arrays = 0, far_arrays = 0;  // all arrays, and those that are not close
 
 double largest(const auto& array) {{
   double out = 0;
-  for (const auto x : array) out = std::max(out, std::abs(static_cast<double>(x)));
+  for (const double x : array) out = std::isfinite(x) ? std::max(out, std::abs(x)) : out;
   return out;
 }}
-/// Prints how far an array is from PyTorch's. The deviation may be `tolerance` times the largest number of PyTorch's
-/// array, or `least`.
-void compare(const std::string& name, const auto& array, double tolerance, double least = 0) {{
-  const std::vector<double> expected = data::read_npy<double>("numbers/" + name + ".npy").values;
-  double deviation = expected.size() == std::size(array) ? 0 : INFINITY;
+
+std::vector<double> of_pytorch(const std::string& kind, const std::string& name) {{
+  return data::read_safetensors<double>("numbers.safetensors", kind + "/" + name).values;
+}}
+
+/// Compares an array with PyTorch's. The limit is `tolerance` times the largest number of PyTorch's array, or `least`.
+deviation compared(const std::string& kind, const std::string& name, const auto& array, double tolerance,
+                   double least = 0) {{
+  const std::vector<double> expected = of_pytorch(kind, name);
+  double value = expected.size() == std::size(array) ? 0 : INFINITY;
   for (std::size_t i = 0; i < std::min(expected.size(), std::size(array)); ++i) {{
-    const double difference = std::abs(static_cast<double>(array.data()[i]) - expected[i]);
-    deviation = difference <= deviation ? deviation : difference;  // also takes NaN
+    const double x = array.data()[i];
+    const double difference = x == expected[i] ? 0 : std::abs(x - expected[i]);
+    value = std::isnan(difference) ? INFINITY : std::max(value, difference);
   }}
   const double size = largest(expected);
-  const bool close = deviation <= std::max(tolerance * size, least);
-  is_close = is_close && close;
-  std::printf("%-60s deviation %.1e of %.1e%s\\n", name.c_str(), deviation, size, close ? "" : "  NOT CLOSE");
+  return {{name, value, size, std::max(tolerance * size, least)}};
+}}
+
+/// Prints a line for arrays of one kind, with the deviation that is nearest to its limit. Prints another line for each
+/// array that is not close.
+void report(const std::string& what, const std::vector<deviation>& all) {{
+  const deviation& worst = *std::max_element(all.begin(), all.end(), [](const deviation& a, const deviation& b) {{
+    return a.value * b.limit < b.value * a.limit;
+  }});
+  std::printf("%s: ", what.c_str());
+  if (all.size() == 1) std::printf("deviation %.1e of %.1e\\n", worst.value, worst.size);
+  else std::printf("largest deviation %.1e of %.1e, in %s\\n", worst.value, worst.size, worst.name.c_str());
+  for (const auto& [name, value, size, limit] : all) {{
+    ++arrays;
+    if (value <= limit) continue;
+    ++far_arrays;
+    std::printf("  NOT CLOSE: %s, deviation %.1e of %.1e, limit %.1e\\n", name.c_str(), value, size, limit);
+  }}
 }}
 
 }}  // namespace
 
 int main() {{
 {inputs}
-{outputs}{training}  return is_close ? 0 : 1;
+{outputs}{training}
+  if (far_arrays == 0) std::puts("{agrees}");
+  else std::printf("%d of %d arrays are not close to PyTorch's.\\n", far_arrays, arrays);
+  return far_arrays == 0 ? 0 : 1;
 }}
 '''
 
@@ -82,32 +114,35 @@ TRAINING = '''
 {wide}  static_cast<void>(step.value_and_grad({bound}));
   double most = 0;
   step.for_each_gradient([&](std::string_view, auto gradient) {{ most = std::max(most, largest(gradient)); }});
+  std::vector<deviation> gradients;
   step.for_each_gradient([&](std::string_view name, auto gradient) {{
-    compare("gradients/" + std::string(name), gradient, 1e-4, 1e-6 * most);
+    gradients.push_back(compared("gradients", std::string(name), gradient, 1e-4, 1e-6 * most));
   }});
-  const auto compare_steps = [&](const std::string& name, auto optimizer) {{
-    std::vector<double> losses(data::read_npy<double>("numbers/" + name + ".npy").values.size());
+  report("gradients of " + std::to_string(gradients.size()) + " parameters", gradients);
+
+  const auto compare_steps = [&](const std::string& rule, auto optimizer) {{
+    std::vector<double> losses(of_pytorch("losses", rule).size());
     for (double& loss : losses) {{
       loss = step.value_and_grad({bound});
       optimizer.update();
     }}
-    compare(name, losses, 1e-4);
+    report("losses of " + std::to_string(losses.size()) + " steps with " + rule,
+           {{compared("losses", rule, losses, 1e-4)}});
   }};
-  compare_steps("losses_sgd", sgd{{step, {{.lr = 0.01}}}});
+  compare_steps("sgd", sgd{{step, {{.lr = 0.01}}}});
   static_cast<void>(step.load("weights.safetensors"));
-  compare_steps("losses_adamw", adamw{{step, {{.lr = 1e-3, .weight_decay = 0.01}}}});
+  compare_steps("adamw", adamw{{step, {{.lr = 1e-3, .weight_decay = 0.01}}}});
   step.save("trained.safetensors");
 '''
 
-SILENT = '''
-  // Dropout draws other random numbers than PyTorch.
-  std::puts("gradients and losses are not compared: import the model with dropout of 0 to compare them");
-'''
+AGREES = "The model agrees with PyTorch's numbers."
+SILENT = """The outputs agree with PyTorch's.\\n"
+      "Dropout draws other random numbers, so gradients and losses are not compared: import the model without dropout."""
 
 TRAIN = '''// Trains the imported model.
 #include "model.hpp"
 
-#include <cairn/data/npy.hpp>
+#include <cairn/data/safetensors.hpp>
 #include <cairn/file/saving.hpp>
 
 #include <cstdio>
@@ -199,29 +234,34 @@ class Programs:
                            leaves='\n'.join(leaf(a) for a in self.model.inputs), values=self.values)
 
     def inputs(self):
-        return '\n'.join(f'  const auto {a.name} = data::read_npy<{"float" if a.kind == "real" else "std::int32_t"}>'
-                         f'("numbers/{a.bound_name}.npy").values;' for a in self.model.inputs)
+        return '\n'.join(f'  const auto {a.name} = data::read_safetensors<{"float" if a.kind == "real" else "std::int32_t"}>('
+                         f'"numbers.safetensors", {quoted("inputs/" + a.bound_name)}).values;' for a in self.model.inputs)
 
     def bound(self, arrays=None):
         return ', '.join(f'bind<{quoted(a.bound_name)}>({a.name})' for a in arrays or self.model.inputs)
 
     def check(self, has_training):
-        lines = []
+        lines, compared = '', []
         for name, own in zip(self.model.outputs, self.names):
             inputs = read_by(self.model.outputs[name].array)
             arrays = [a for a in self.model.inputs if a in inputs]
             result = f'predict_{own}({self.bound(arrays)})'
             if not self.model.outputs[name].shape:
                 result = f'std::vector{{{result}}}'
-            lines.append(f'  predictor<{self.namespace}::{own}> predict_{own}{{"weights.safetensors"}};\n'
-                         f'  compare({quoted(name)}, {result}, 1e-5);\n')
+            lines += f'  predictor<{self.namespace}::{own}> predict_{own}{{"weights.safetensors"}};\n'
+            compared.append(f'compared("outputs", {quoted(name)}, {result}, 1e-5)')
+        if len(compared) > 1:
+            lines += f'  report("{len(compared)} outputs", {{\n      ' + ',\n      '.join(compared) + '});\n'
+        elif compared:
+            lines += f'  report("output", {{{compared[0]}}});\n'
         wide = ''.join(f'  const std::vector<double> {a.name}_in_double({a.name}.begin(), {a.name}.end());\n'
                        for a in self.model.inputs if a.kind == 'real')
         bound = ', '.join(f'bind<{quoted(a.bound_name)}>({a.name}{"_in_double" if a.kind == "real" else ""})'
                           for a in self.model.inputs)
         training = TRAINING.format(bound=bound, wide=wide, options=', '.join(
-            [f'{self.namespace}::{self.output_names[-1]}', *self.more])) if has_training else SILENT if self.has_loss else ''
-        return CHECK.format(namespace=self.namespace, inputs=self.inputs(), outputs=''.join(lines), training=training)
+            [f'{self.namespace}::{self.output_names[-1]}', *self.more])) if has_training else ''
+        return CHECK.format(namespace=self.namespace, inputs=self.inputs(), outputs=lines, training=training,
+                            agrees=SILENT if self.has_loss and not has_training else AGREES)
 
     def files(self, has_training):
         names = ['check', 'train'] if self.has_loss else ['check']

@@ -4,6 +4,7 @@ A piece is a string, a `Number`, a `Use` of a value, or a `Call` of the function
 in their numbers alone become one template: a number is therefore kept as a number until all modules have been read.
 """
 
+import re
 from dataclasses import dataclass
 
 
@@ -58,6 +59,12 @@ def joined(items, separator=', '):
 def numbers(values, role):
     """The pieces of a list of numbers."""
     return joined([[Number(role, int(v))] for v in values])
+
+
+def snake_case(name):
+    """The name of a class as a function is called: `ConvNet1D` becomes `conv_net1d`."""
+    name = re.sub(r'(?<=[a-z])Net', 'net', name.replace('ReLU', 'Relu').replace('1D', '1d'))
+    return re.sub(r'(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])', '_', name).lower()
 
 
 def quoted(name):

@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from cairn_import.problem import BRANCH, CHANGED, DATA, NUMPY, SHAPE, first_line, here, is_own, place_of_error, \
+from cairn_import.problem import BRANCH, CHANGED, DATA, NUMPY, SHAPE, first_line, here, is_own, listed, place_of_error, \
     place_of_function, torch_name
 
 HOOKS = {'_forward_pre_hooks': 'a forward pre-hook', '_forward_hooks': 'a forward hook',
@@ -251,6 +251,27 @@ def functions_watched(problems, module, kept, assigned):
         yield
 
 
+def problem_of_loss(loss):
+    """Why a program cannot train with this loss, or None."""
+    if not isinstance(loss, torch.Tensor):
+        return f'is a {type(loss).__name__}: return one tensor, without item()'
+    if loss.dim() > 0:
+        return f'has shape {tuple(loss.shape)}: return one number, such as its mean'
+    return None if loss.requires_grad else ('depends on no parameter that requires a gradient: compute it from the outputs, or '
+                                            'return no loss')
+
+
+def described(outputs, inputs):
+    """What a loss gets, for a message."""
+    fields = getattr(outputs, '_fields', None) or (list(outputs) if hasattr(outputs, 'keys') else [])
+    what = (f'outputs of shape {tuple(outputs.shape)}' if isinstance(outputs, torch.Tensor) else 'outputs with ' + listed(
+        [f'"{name}"' for name in fields]) if fields else f'outputs that are a {type(outputs).__name__}')
+    named = inputs.items() if hasattr(inputs, 'items') else enumerate(inputs)
+    given = [f'{name!r}'.replace("'", '"') + (f' with whole numbers up to {int(t.max())}' if isinstance(t, torch.Tensor) and
+             not t.is_floating_point() and t.dtype != torch.bool and t.numel() else '') for name, t in named]
+    return f'{what}, and the input{"s" * (len(given) > 1)} {listed(given)}'
+
+
 def equal(first, second):
     both = zip(pytree.tree_leaves(first), pytree.tree_leaves(second))
     return all(a.shape == b.shape and torch.allclose(a, b, 1e-4, 1e-6, equal_nan=True) for a, b in both)
@@ -258,7 +279,8 @@ def equal(first, second):
 
 def run(wrapper, args, kwargs, problems):
     """Runs a copy of the model twice, from the same numbers. Returns what was noted, or None if the model itself fails."""
-    noted, kept, assigned, results = Watch(problems), [], {}, []
+    noted, kept, assigned, results, names = Watch(problems), [], {}, [], []
+    wrapper.note_names = names.extend
     buffers = {name: buffer.clone() for name, buffer in wrapper.named_buffers()}
 
     def call():
@@ -273,14 +295,17 @@ def run(wrapper, args, kwargs, problems):
 
     try:
         call()
-        if not all(isinstance(t, torch.Tensor) for t in results[0]):
-            problems.add('', f'the loss is a {type(results[0][-1]).__name__}: return a tensor, without item()')
+        problem = problem_of_loss(results[0][-1]) if len(results[0]) > len(names) else None
+        if problem:
+            problems.add(place_of_function(wrapper.loss), f'the loss {problem}')
             return None
         trained = [t.sum() for t in results[0] if t.requires_grad]
         if trained:
             sum(trained).backward()
     except Exception as error:
-        problems.add(place_of_error(error), f'the model itself fails ({first_line(error)}): correct it first')
+        arguments = getattr(error, 'arguments_of_loss', None)
+        problems.add(place_of_error(error), f'the loss fails here ({first_line(error)}): it gets {described(*arguments)}'
+                     if arguments else f'the model itself fails here ({first_line(error)}): correct it first')
         return None if not results else noted
     try:
         with functions_watched(problems, wrapper, kept, assigned), noted, Results(noted.refusals):

@@ -33,7 +33,7 @@ class Text:
         base, k = hint, 1
         while hint in self.taken:
             k += 1
-            hint = f'{base}_{k}' if base not in RESERVED else f'{base}_' + (str(k) if k > 2 else '')
+            hint = f'{base}_{k}' if base not in RESERVED else f'{base}_' + (str(k - 1) if k > 2 else '')
         self.taken.add(hint)
         return hint
 
@@ -55,7 +55,9 @@ class Text:
         return ['(', *out, ')'] if needs else out
 
     def needs_name(self, array):
-        return array.kind == 'tuple' or self.counts.get(array, 0) > 1 and not array.is_leaf and bool(used_by(array))
+        is_element = any(isinstance(p, Element) for p in array.pieces)  # named where the tuple is named
+        is_read_again = self.counts.get(array, 0) > 1 and not array.is_leaf and bool(used_by(array))
+        return array.kind == 'tuple' or is_read_again and not is_element
 
     def state(self, array):
         """Writes a statement that gives the array a name."""

@@ -3,6 +3,7 @@
 
 #include "cairn/base/macros_aside.hpp"
 #include "cairn/data/dataset.hpp"
+#include "cairn/data/fits.hpp"
 #include "cairn/data/read_file.hpp"
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -126,25 +126,6 @@ struct truth {
   std::uint8_t number() const { return byte != 0; }
 };
 
-/// True for numbers, but not for characters and truth values.
-template <class T>
-concept a_number =
-    std::floating_point<T> || (std::integral<T> && !std::same_as<T, bool> &&
-                               (std::same_as<T, std::make_signed_t<T>> || std::same_as<T, std::make_unsigned_t<T>>));
-
-/// Returns true if x becomes a T without more than a rounding.
-template <class T, class From>
-bool fits_in(From x) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return !std::isfinite(static_cast<double>(x)) || std::isfinite(static_cast<T>(x));
-  } else if constexpr (std::is_floating_point_v<From>) {
-    using limits = std::numeric_limits<T>;
-    return x == std::trunc(x) && x >= static_cast<From>(limits::min()) && x < std::ldexp(From{1}, limits::digits);
-  } else {
-    return std::in_range<T>(x);
-  }
-}
-
 /// Converts the elements of a .npy file from the type `From`.
 template <class From, class T>
 void convert_npy(const std::string& path, std::string_view bytes, bool is_big_endian, std::vector<T>& to) {
@@ -159,8 +140,7 @@ void convert_npy(const std::string& path, std::string_view bytes, bool is_big_en
       else return of_file;
     }();
     if (!fits_in<T>(x))
-      refuse(file_error(path, std::is_integral_v<T> ? "whole numbers that fit" : "numbers that fit in a float",
-                        text_of({cairn::detail::exact(x), " as element ", std::to_string(i)})));
+      refuse(file_error(path, what_fits<T>, text_of({cairn::detail::exact(x), " as element ", std::to_string(i)})));
     to[i] = static_cast<T>(x);
   }
 }

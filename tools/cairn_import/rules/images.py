@@ -3,7 +3,6 @@
 import torch
 
 from cairn_import.rules.products import applied
-from cairn_import.rules.reductions import reduced
 from cairn_import.rules.table import braced, options, pairs, rule
 from cairn_import.text import PIPE, Number, Use
 from cairn_import.value import Value, in_order
@@ -74,11 +73,9 @@ def _(r, a):
 
 @rule('adaptive_max_pool2d')
 def _(r, a):
-    """`nn::adaptive_max_pool2d<7, 7>`; to one pixel `max<1, 2>(x)`"""
-    x, result = a.self, shape_of(a.node)
-    if tuple(result[2:]) == (1, 1):
-        return values_alone(r, a, reduced(r, x, [2, 3], True, 'max'))
-    return values_alone(r, a, applied(r, x, [0, 2, 3, 1], [f'nn::adaptive_max_pool2d<{result[2]}, {result[3]}>'],
+    """`nn::adaptive_max_pool2d<7, 7>`"""
+    result = shape_of(a.node)
+    return values_alone(r, a, applied(r, a.self, [0, 2, 3, 1], [f'nn::adaptive_max_pool2d<{result[2]}, {result[3]}>'],
                                       [result[d] for d in (0, 2, 3, 1)], result))
 
 

@@ -29,7 +29,7 @@ def _(r, a):
 
 @rule('layer_norm')
 def _(r, a):
-    """`nn::layer_norm<"ln">`, over the last axis"""
+    """`nn::layer_norm<"ln">`, over the last axis; without a bias, it has no parameters and is multiplied by the weight"""
     x = a.input
     if len(a.normalized_shape) != 1:
         return r.refuse('a layer norm over several axes has no counterpart')
@@ -49,12 +49,15 @@ def _(r, a):
 def _(r, a):
     """`nn::rms_norm<"norm">`, over the last axis"""
     x = a.input
+    if len(a.normalized_shape) != 1:
+        return r.refuse('an RMS norm over several axes has no counterpart')
     name = layer_name(r, a.weight) if a.weight is not None else None
-    if len(a.normalized_shape) != 1 or name is None:
-        return r.refuse('an RMS norm is over the last axis and has a weight of its own')
     order = with_last(x, [-1])
-    return applied(r, x, order, [f'nn::rms_norm<{quoted(name)}' + ('' if a.eps is None else f', {a.eps!r}') + '>'],
-                   [x.shape[d] for d in order])
+    eps = None if a.eps is None else repr(a.eps)
+    settings = (', ' + eps if eps else '') if name else ''.join([', ', *options('nn::rms_norm_options', [
+        ('eps', eps), ('affine', 'false')])])
+    out = applied(r, x, order, [f'nn::rms_norm<{quoted(name or "norm")}{settings}>'], [x.shape[d] for d in order])
+    return out if name or a.weight is None else times(r, out, a.weight)
 
 
 @rule('group_norm')
@@ -62,11 +65,14 @@ def _(r, a):
     """`nn::group_norm<"gn", 4>`"""
     x = a.input
     order = [0, *range(2, len(x.shape)), 1]
-    name = layer_name(r, a.weight, a.bias) if a.weight is not None else None
-    if name is None or len(x.shape) < 3:
-        return r.refuse('a group norm needs a weight and a bias of its own, and images')
-    eps = '' if a.eps == 1e-5 else f', {a.eps!r}'
-    return applied(r, x, order, [f'nn::group_norm<{quoted(name)}, ', Number('Groups', a.num_groups), f'{eps}>'],
+    has_parameters = a.weight is not None or a.bias is not None
+    name = layer_name(r, a.weight, a.bias) if a.weight is not None and a.bias is not None else None
+    if has_parameters and name is None or len(x.shape) < 3:
+        return r.refuse('a group norm needs images, and a weight and a bias of its own, or neither')
+    eps = None if a.eps == 1e-5 else repr(a.eps)
+    settings = (', ' + eps if eps else '') if name else ''.join([', ', *options('nn::norm_options', [
+        ('eps', eps), ('affine', 'false')])])
+    return applied(r, x, order, [f'nn::group_norm<{quoted(name or "norm")}, ', Number('Groups', a.num_groups), f'{settings}>'],
                    [x.shape[d] for d in order])
 
 

@@ -169,7 +169,6 @@ plus, minus, times, over = infix('+', SUM), infix('-', SUM), infix('*', PRODUCT)
 
 def scaled(r, v, factor):
     """A multiple of a value. A multiple of a multiple is one product."""
-    base, factor = v, factor
     base = v
     if isinstance(v, Value) and v.array.multiple_of:
         base, factor = v.array.multiple_of[0], factor * v.array.multiple_of[1]
