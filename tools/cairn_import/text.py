@@ -8,7 +8,8 @@ import re
 from dataclasses import dataclass
 
 
-# Words that name nothing in the written files: those of C++, and functions of cairn that the files call.
+# Words that name nothing in the written files: those of C++, functions of cairn that the files call, and those of
+# check.cpp.
 RESERVED = set('''alignas alignof and asm auto bool break case catch char class concept const constexpr continue default
 delete do double else enum explicit export extern false float for friend goto if inline int long mutable namespace new
 not operator or private protected public register return short signed sizeof static struct switch template this throw
@@ -16,7 +17,8 @@ true try typedef union unsigned using virtual void while xor requires input indi
 constant zeros arange layer block repeat ckpt scan tag detach grad split slice reshape transpose expand concatenate
 stack pad flip roll gather matmul softmax log_softmax relu sigmoid tanh silu gelu gelu_tanh exp log sqrt sin cos square
 rsqrt abs sum mean max min var stddev where maximum minimum clamp pow dropout conv2d conv1d outputs program
-predictor mse nn data file train real update freeze plain'''.split())
+predictor mse nn data file train real update freeze plain std report arrays far_arrays largest of_pytorch compared
+deviation'''.split())
 
 
 @dataclass(frozen=True)
