@@ -100,3 +100,22 @@ class Norms(nn.Module):
 
     def loss(self, outputs, given):
         return outputs.square().mean()
+
+
+@case
+class Report(nn.Module):
+    """A class with a name of check.cpp."""
+    # written: namespace report_model {
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(8, 2)
+
+    def forward(self, x):
+        return self.linear(x)
+
+    def inputs(self):
+        return torch.randn(3, 8),
+
+    def loss(self, outputs, given):
+        return outputs.square().mean()

@@ -1,8 +1,9 @@
 #!/usr/bin/env -S python3 -B
-"""Compiles what must compile without a warning: accepts.py static|headers|benchmarks [PART OF A NAME]
+"""Compiles what must compile without a warning: accepts.py static|slow|headers|benchmarks [PART OF A NAME]
 
 static   Each file of tests/static. The files consist of static_assert, so that a file that compiles has passed.
-         The headers that most files include are read once.
+         The headers that most files include are read once. A file that takes the compiler over ten seconds is slow.
+slow     The slow files of tests/static.
 headers  Each header by itself, included twice, without the warnings that users ask for. A chain of headers is compiled
          at once if each of them includes the one before. In a chain, only the headers that a header includes itself
          stand before it. In addition, a program is compiled for some rare processors that have code of their own. The
@@ -20,12 +21,20 @@ import re
 import sys
 import tempfile
 from functools import cache
+from pathlib import Path
 
 from compilers import compile_text, compilers, finish, for_each, precompiled, top
 
 
+slow_files = {"gpt2", "microbatch", "placement", "tiled", "update"}
+
+
 def static():
     return {str(file.relative_to(top)): f'#include "{file}"\n' for file in (top / "tests/static").glob("*.cpp")}
+
+
+def in_suite(name, suite):
+    return (Path(name).stem in slow_files) == (suite == "slow")
 
 
 def headers():
@@ -101,8 +110,9 @@ def accepted(job):
 
 
 def jobs_of(suite, folder):
-    if suite == "static":
-        texts, options = static(), precompiled(compilers[0], folder)
+    if suite in ("static", "slow"):
+        texts = {name: text for name, text in static().items() if in_suite(name, suite)}
+        options = precompiled(compilers[0], folder)
     elif suite == "benchmarks":
         texts, options = benchmarks(), ["-fopenmp", "-Ibench", "-Ibench/scenario/readme"]
     else:

@@ -1,8 +1,9 @@
 #!/usr/bin/env -S python3 -B
-"""Checks that misuse does not compile: rejects.py [PART OF A NAME], or rejects.py write
+"""Checks that misuse does not compile: rejects.py [PART OF A NAME | twins | write]
 
 The files of tests/rejects have the cases; cases.py describes their form. Each case stands for two programs. The twin,
-without the wrong lines, must be accepted without a warning. Only clang checks the twins, because clang is faster. With
+without the wrong lines, must be accepted without a warning. Only clang checks the twins, because clang is faster.
+Without arguments the script leaves them out, and `rejects.py twins` checks them alone. With
 the wrong lines each compiler must print exactly one error, which each regex of the case must match, in few lines.
 Source lines that the compiler quotes do not count, and neither do the lines that tell which header includes which.
 
@@ -15,8 +16,8 @@ therefore named from the project's root, because clang spells a lambda as its fi
 do not count.
 
 Many cases are compiled at once, each in a namespace, because most of the time goes into reading headers. A case may
-therefore lack an include that another case has. A compiler reports only once what two cases have in common. A case with
-a fault is therefore compiled again alone, and the second verdict counts.
+therefore lack an include that another case has. A compiler reports only once what two cases have in common. Cases with
+a fault are therefore compiled again without the others, at last each alone, and the last verdict counts.
 
 `rejects.py write` also writes docs/misuse.md, of these files and of what the compilers print. Without arguments the
 script compares the page with what it would write.
@@ -133,9 +134,8 @@ def complaints(cases, compiler, *options):
     return {case: lines for batch in batches for case, lines in complaints(batch, compiler, *options).items()}
 
 
-def judged(cases, compiler, *options):
-    """Returns the verdict of each case. clang also judges the twins."""
-    said_of_twins = complaints(cases, compiler, *options) if compiler == compilers[-1] else {}
+def of_wrong_programs(cases, compiler, *options):
+    """Returns the verdict of each case on its program with the wrong lines."""
     found = {}
     lists = cases[0].options() if len(cases) == 1 else []  # these do not fit the precompiled header
     for own in lists or [[]]:
@@ -144,28 +144,43 @@ def judged(cases, compiler, *options):
         for case in cases:
             if case not in found or not found[case].faults:
                 found[case] = judge(case, compiler, rejected[case])
-    for case, seen in found.items():
-        if seen.faults and len(cases) > 1:
-            alone = said([case], compiler, True, *options)[1]
-            found[case] = seen = judge(case, compiler, alone[case])
-        if case in said_of_twins:
-            seen.faults.append("the twin is not accepted")
-            seen.printed = "\n".join(line for group in said_of_twins[case] for line in group)
+    faulty = [case for case in cases if found[case].faults]
+    if len(cases) > 1:
+        for again in [faulty] if len(faulty) < len(cases) else [[case] for case in faulty]:
+            found |= of_wrong_programs(again, compiler, *options) if again else {}
+    return found
+
+
+def of_twins(cases, compiler, *options):
+    """Returns the verdict of each case on its twin."""
+    said_of_twins = complaints(cases, compiler, *options)
+    return {case: verdict(0, 0, 0, ["the twin is not accepted"] if case in said_of_twins else [],
+                          "\n".join(line for group in said_of_twins.get(case, []) for line in group)) for case in cases}
+
+
+def judged(cases, compiler, *options):
+    """Returns the verdict of each case. clang also judges the twins."""
+    found = of_wrong_programs(cases, compiler, *options)
+    for case, twin in of_twins(cases, compiler, *options).items() if compiler == compilers[-1] else []:
+        if twin.faults:
+            found[case].faults += twin.faults
+            found[case].printed = twin.printed
     return found
 
 
 def main(part=""):
-    write = part == "write"
-    cases = sorted((case for case in all_cases() if write or part in case.name), key=with_kernels)
+    write, twins = part == "write", part == "twins"
+    judges = {"": of_wrong_programs, "twins": of_twins}.get(part, judged)
+    cases = sorted((case for case in all_cases() if write or twins or part in case.name), key=with_kernels)
     alone = [case for case in cases if case.options()]
     others = [case for case in cases if case not in alone]
     together = [others[i:i + at_once] for i in range(0, len(others), at_once)] + [[case] for case in alone]
-    batches = [(batch, compiler) for batch in together for compiler in compilers]
+    batches = [(batch, compiler) for batch in together for compiler in compilers[twins:]]
     print(f"{'':4} {'compiler':10} errors lines columns  case")
     failed, verdicts = 0, {}
     with tempfile.TemporaryDirectory() as folder:
         options = {compiler: [without_quotes[compiler], *precompiled(compiler, folder)] for compiler in compilers}
-        for (_, compiler), found in zip(batches, for_each(lambda batch: judged(*batch, *options[batch[1]]), batches)):
+        for (_, compiler), found in zip(batches, for_each(lambda batch: judges(*batch, *options[batch[1]]), batches)):
             for case, seen in found.items():
                 verdicts[case, compiler] = seen
                 mark = "FAIL" if seen.faults else "ok"
