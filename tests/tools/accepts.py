@@ -26,7 +26,7 @@ from pathlib import Path
 from compilers import compile_text, compilers, finish, for_each, precompiled, top
 
 
-slow_files = {"gpt2", "microbatch", "placement", "tiled", "update"}
+slow_files = {"gpt2", "microbatch", "placement", "recompute", "tiled", "update"}
 
 
 def static():
