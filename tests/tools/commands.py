@@ -48,9 +48,9 @@ smallest = {
         "g++ -std=c++20 -O3 -march=native -Iinclude examples/plan.cpp -o build/plan",
     "g++ -std=c++20 -O3 -march=native -Iinclude model.cpp -lz":
         "g++ -std=c++20 -O3 -march=native -Iinclude examples/quickstart.cpp -lz",
-    **{f"g++ -std=c++20 -O3 -march=native -I../include {name}.cpp -o {name} && ./{name}":
-       f"cp -r tests/kept/import/digits {name} && cd {name} && g++ -std=c++20 -O1 -I../include {name}.cpp -o {name} && ./{name}"
-       for name in ("check", "train")},
+    **{f"g++ -std=c++20 -O3 -march=native -I../include {files} -o {name} && ./{name}":
+       f"cp -r tests/kept/import/digits {name} && cd {name} && g++ -std=c++20 -O1 -I../include {files} -o {name} && ./{name}"
+       for name, files in (("check", "check.cpp check_training.cpp"), ("train", "train.cpp"))},
     "cmake -S . -B build && cmake --build build && build/check":
         "cmake -S . -B build/itself -DCMAKE_INSTALL_PREFIX=$PWD/model/there && cmake --install build/itself && "
         "cp -r tests/kept/import/digits/* model && cd model && cmake -S . -B build -DCMAKE_PREFIX_PATH=$PWD/there && "

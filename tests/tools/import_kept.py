@@ -24,7 +24,7 @@ from compilers import compile_file, compilers, report, top
 kept = top / "tests/kept/import"
 page = top / "docs/from-pytorch-model.md"
 marker = "<!-- `tests/tools/import_kept.py write` writes the rest of this page. -->\n"
-texts = ["model.hpp", "check.cpp", "train.cpp", "meson.build", "CMakeLists.txt"]
+texts = ["model.hpp", "check.hpp", "check.cpp", "check_training.cpp", "train.cpp", "meson.build", "CMakeLists.txt"]
 changed = r"outputs/output|losses/sgd|gradients/.*weight"  # arrays of which check.cpp must notice a change
 
 
@@ -95,8 +95,8 @@ def export_faults(export, compiler):
         folder = shutil.copytree(export, Path(work) / export.name)
         accepted, printed = compile_file(compiler, folder / "train.cpp", "-Werror")
         yield f"{export.name}/train.cpp with {compiler}", "" if accepted else printed
-        accepted, printed = compile_file(compiler, folder / "check.cpp", "-Werror", "-o", str(folder / "check"),
-                                         syntax_only=False)
+        accepted, printed = compile_file(compiler, folder / "check.cpp", str(folder / "check_training.cpp"), "-Werror",
+                                         "-o", str(folder / "check"), syntax_only=False)
         yield f"{export.name}/check.cpp with {compiler}", "" if accepted else printed
         if not accepted:
             return

@@ -46,10 +46,9 @@ INPUTS
 """
 
 
-def compiled(folder, name, optimize=True):
+def compiled(folder, source, *options):
     """Compiles a file. Returns the seconds, the megabytes, and what the compiler says."""
-    command = ["/usr/bin/time", "-f", "%U %M", "g++", *(f for f in flags if optimize or f != "-O3"), name + ".cpp", "-o",
-               name]
+    command = ["/usr/bin/time", "-f", "%U %M", "g++", *flags, source, *options]
     run = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     seconds, kilobytes = re.findall(r"[\d.]+", run.stderr.strip().splitlines()[-1])
     return float(seconds), int(kilobytes) / 1024, run.stderr if run.returncode else ""
@@ -78,7 +77,7 @@ def goes_back(name, folder):
                       if f'"{re.search(r"const auto (.*?) =", line)[1]}"' in bound)
     text = outputs.replace("INPUTS", lines).replace("NAMESPACE", space).replace("OUTPUT", output).replace("BOUND", bound)
     (folder / "back.cpp").write_text(text)
-    _, _, error = compiled(folder, "back", optimize=False)
+    _, _, error = compiled(folder, "back.cpp", "-O0", "-o", "back")
     if error:
         raise RuntimeError(error[:2000])
     said = subprocess.run(["./back"], cwd=folder, capture_output=True, text=True, check=True).stdout
@@ -101,15 +100,17 @@ def bring(name):
         return None, run.stderr[-2000:] or run.stdout[-2000:]
     seconds = time.time() - begin
     lines = len((folder / "model.hpp").read_text().splitlines())
-    check, _, error = compiled(folder, "check")
+    programs = [compiled(folder, file.name, "-c") for file in sorted(folder.glob("*.cpp")) if file.name != "back.cpp"]
+    check, train = max(seconds for seconds, _, _ in programs[:-1]), programs[-1][0]
+    megabytes, error = max(megabytes for _, megabytes, _ in programs), "".join(error for *_, error in programs)
     if error:
         return None, error[:2000]
+    subprocess.run(["g++", *folder.glob("check*.o"), "-o", "check"], cwd=folder, check=True)
     said = subprocess.run(["./check"], cwd=folder, capture_output=True, text=True)
-    train, megabytes, error = compiled(folder, "train")
     far = [line for line in said.stdout.splitlines() if line.startswith("  NOT CLOSE")]
-    back = goes_back(name, folder) if not said.returncode and not error else float("nan")
+    back = goes_back(name, folder) if not said.returncode else float("nan")
     found = deviations(said.stdout)
-    faults = [*far, *([error[:2000]] if error else []), *([said.stderr] if said.returncode and not far else [])]
+    faults = [*far, *([said.stderr] if said.returncode and not far else [])]
     if max(check, train) > most_seconds or megabytes > most_megabytes:
         faults.append(f"compiled in {max(check, train):.0f} s, {megabytes:.0f} MB")
     if not back <= 1e-5:

@@ -40,7 +40,7 @@ def faults_of(name, folder):
     model = joined((Path(folder) / "model.hpp").read_text())
     wanted = re.findall(r"# written: (.*)", inspect.getsource(inspect.unwrap(cases[name])))
     out = [f"{name}: the model lacks {text}\n{model}" for text in wanted if joined(text) not in model]
-    run = subprocess.run([*compiler, "check.cpp", "-o", "check"], cwd=folder, capture_output=True, text=True)
+    run = subprocess.run([*compiler, "check.cpp", "check_training.cpp", "-o", "check"], cwd=folder, capture_output=True, text=True)
     if run.returncode:
         return [*out, f"{name}: {run.stderr[:2000]}"]
     run = subprocess.run(["./check"], cwd=folder, capture_output=True, text=True)

@@ -29,11 +29,10 @@ USELESS = '''
 // A segment with allow_useless is a checkpoint of the PyTorch model that may free no memory. cairn rejects such a
 // segment without this word.'''
 
-CHECK = '''// Compares the imported model with numbers that PyTorch computed.
-#include "model.hpp"
+COMPARED = '''// Compares arrays with those that PyTorch computed.
+#pragma once
 
 #include <cairn/data/safetensors.hpp>
-#include <cairn/file/saving.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -41,61 +40,67 @@ CHECK = '''// Compares the imported model with numbers that PyTorch computed.
 #include <string>
 #include <vector>
 
-using namespace cairn;
-
-namespace {{
-
 /// The largest deviation of an array from PyTorch's, the largest number of PyTorch's array, and the deviation that the
 /// array may have.
-struct deviation {{
+struct deviation {
   std::string name;
   double value, size, limit;
-}};
+};
 
-int arrays = 0, far_arrays = 0;  // all arrays, and those that are not close
+inline int arrays = 0, far_arrays = 0;  // all arrays, and those that are not close
 
-double largest(const auto& array) {{
+inline double largest(const auto& array) {
   double out = 0;
   for (const double x : array) out = std::isfinite(x) ? std::max(out, std::abs(x)) : out;
   return out;
-}}
+}
 
-std::vector<double> of_pytorch(const std::string& kind, const std::string& name) {{
-  return data::read_safetensors<double>("numbers.safetensors", kind + "/" + name).values;
-}}
+inline std::vector<double> of_pytorch(const std::string& kind, const std::string& name) {
+  return cairn::data::read_safetensors<double>("numbers.safetensors", kind + "/" + name).values;
+}
 
 /// Compares an array with PyTorch's. The limit is `tolerance` times the largest number of PyTorch's array, or `least`.
-deviation compared(const std::string& kind, const std::string& name, const auto& array, double tolerance,
-                   double least = 0) {{
+inline deviation compared(const std::string& kind, const std::string& name, const auto& array, double tolerance,
+                          double least = 0) {
   const std::vector<double> expected = of_pytorch(kind, name);
   double value = expected.size() == std::size(array) ? 0 : INFINITY;
-  for (std::size_t i = 0; i < std::min(expected.size(), std::size(array)); ++i) {{
+  for (std::size_t i = 0; i < std::min(expected.size(), std::size(array)); ++i) {
     const double x = array.data()[i];
     const double difference = x == expected[i] ? 0 : std::abs(x - expected[i]);
     value = std::isnan(difference) ? INFINITY : std::max(value, difference);
-  }}
+  }
   const double size = largest(expected);
-  return {{name, value, size, std::max(tolerance * size, least)}};
-}}
+  return {name, value, size, std::max(tolerance * size, least)};
+}
 
 /// Prints a line for arrays of one kind, with the deviation that is nearest to its limit. Prints another line for each
 /// array that is not close.
-void report(const std::string& what, const std::vector<deviation>& all) {{
-  const deviation& worst = *std::max_element(all.begin(), all.end(), [](const deviation& a, const deviation& b) {{
+inline void report(const std::string& what, const std::vector<deviation>& all) {
+  const deviation& worst = *std::max_element(all.begin(), all.end(), [](const deviation& a, const deviation& b) {
     return a.value * b.limit < b.value * a.limit;
-  }});
+  });
   std::printf("%s: ", what.c_str());
   if (all.size() == 1) std::printf("deviation %.1e of %.1e\\n", worst.value, worst.size);
   else std::printf("largest deviation %.1e of %.1e, in %s\\n", worst.value, worst.size, worst.name.c_str());
-  for (const auto& [name, value, size, limit] : all) {{
+  for (const auto& [name, value, size, limit] : all) {
     ++arrays;
     if (value <= limit) continue;
     ++far_arrays;
     std::printf("  NOT CLOSE: %s, deviation %.1e of %.1e, limit %.1e\\n", name.c_str(), value, size, limit);
-  }}
-}}
+  }
+}
 
-}}  // namespace
+/// Compares gradients and training steps. The function is in check_training.cpp.
+void check_training();
+'''
+
+CHECK = '''// Compares the imported model with numbers that PyTorch computed.
+#include "check.hpp"
+#include "model.hpp"
+
+#include <cairn/file/saving.hpp>
+
+using namespace cairn;
 
 int main() {{
 {inputs}
@@ -106,12 +111,23 @@ int main() {{
 }}
 '''
 
-TRAINING = '''
+TRAINING = '''// Compares gradients and training steps of the imported model with PyTorch's. This file is apart from check.cpp, so
+// that both can be compiled at once.
+#include "check.hpp"
+#include "model.hpp"
+
+#include <cairn/file/saving.hpp>
+
+using namespace cairn;
+
+void check_training() {{
+{inputs}
+
   // Gradients are computed in double. A float may round to the other side of a kink, such as that of relu at 0, and
   // then a gradient changes by percents.
   program<{options}, real<double>> step;
   static_cast<void>(step.load("weights.safetensors"));
-{wide}  static_cast<void>(step.value_and_grad({bound}));
+  static_cast<void>(step.value_and_grad({bound}));
   double most = 0;
   step.for_each_gradient([&](std::string_view, auto gradient) {{ most = std::max(most, largest(gradient)); }});
   std::vector<deviation> gradients;
@@ -133,6 +149,7 @@ TRAINING = '''
   static_cast<void>(step.load("weights.safetensors"));
   compare_steps("adamw", adamw{{step, {{.lr = 1e-3, .weight_decay = 0.01}}}});
   step.save("trained.safetensors");
+}}
 '''
 
 AGREES = "The model agrees with PyTorch's numbers."
@@ -165,9 +182,8 @@ int main() {{
 '''
 
 MESON = '''project('{namespace}', 'cpp', default_options: ['cpp_std=c++20', 'buildtype=release', 'cpp_args=-march=native'])
-foreach name : {programs}
-  executable(name, name + '.cpp', dependencies: dependency('cairn'))
-endforeach
+cairn = dependency('cairn')
+{programs}
 '''
 
 CMAKE = '''cmake_minimum_required(VERSION 3.20)
@@ -177,10 +193,7 @@ if(NOT CMAKE_BUILD_TYPE)
 endif()
 add_compile_options(-march=native)
 find_package(cairn 0.2 REQUIRED)
-foreach(name {programs})
-  add_executable(${{name}} ${{name}}.cpp)
-  target_link_libraries(${{name}} PRIVATE cairn::cairn)
-endforeach()
+{programs}
 '''
 
 
@@ -233,18 +246,20 @@ class Programs:
         return HEAD.format(title=title, namespace=self.namespace, functions='\n\n'.join(self.writer.functions()),
                            leaves='\n'.join(leaf(a) for a in self.model.inputs), values=self.values)
 
-    def inputs(self):
-        return '\n'.join(f'  const auto {a.name} = data::read_safetensors<{"float" if a.kind == "real" else "std::int32_t"}>('
-                         f'"numbers.safetensors", {quoted("inputs/" + a.bound_name)}).values;' for a in self.model.inputs)
+    def inputs(self, arrays=None, real='float'):
+        return '\n'.join(f'  const auto {a.name} = data::read_safetensors<{real if a.kind == "real" else "std::int32_t"}>('
+                         f'"numbers.safetensors", {quoted("inputs/" + a.bound_name)}).values;'
+                         for a in (self.model.inputs if arrays is None else arrays))
 
     def bound(self, arrays=None):
         return ', '.join(f'bind<{quoted(a.bound_name)}>({a.name})' for a in arrays or self.model.inputs)
 
     def check(self, has_training):
-        lines, compared = '', []
+        lines, compared, read = '', [], set()
         for name, own in zip(self.model.outputs, self.names):
             inputs = read_by(self.model.outputs[name].array)
             arrays = [a for a in self.model.inputs if a in inputs]
+            read |= set(arrays)
             result = f'predict_{own}({self.bound(arrays)})'
             if not self.model.outputs[name].shape:
                 result = f'std::vector{{{result}}}'
@@ -254,23 +269,27 @@ class Programs:
             lines += f'  report("{len(compared)} outputs", {{\n      ' + ',\n      '.join(compared) + '});\n'
         elif compared:
             lines += f'  report("output", {{{compared[0]}}});\n'
-        wide = ''.join(f'  const std::vector<double> {a.name}_in_double({a.name}.begin(), {a.name}.end());\n'
-                       for a in self.model.inputs if a.kind == 'real')
-        bound = ', '.join(f'bind<{quoted(a.bound_name)}>({a.name}{"_in_double" if a.kind == "real" else ""})'
-                          for a in self.model.inputs)
-        training = TRAINING.format(bound=bound, wide=wide, options=', '.join(
-            [f'{self.namespace}::{self.output_names[-1]}', *self.more])) if has_training else ''
-        return CHECK.format(namespace=self.namespace, inputs=self.inputs(), outputs=lines, training=training,
+        return CHECK.format(inputs=self.inputs([a for a in self.model.inputs if a in read]), outputs=lines,
+                            training='  check_training();\n' if has_training else '',
                             agrees=SILENT if self.has_loss and not has_training else AGREES)
 
+    def check_training(self):
+        options = ', '.join([f'{self.namespace}::{self.output_names[-1]}', *self.more])
+        return TRAINING.format(inputs=self.inputs(real='double'), bound=self.bound(), options=options)
+
     def files(self, has_training):
-        names = ['check', 'train'] if self.has_loss else ['check']
-        train = TRAIN.format(namespace=self.namespace, inputs=self.inputs(), bound=self.bound())
-        out = {'model.hpp': self.header(), 'check.cpp': self.check(has_training),
-               **({'train.cpp': train} if self.has_loss else {}),
-               'meson.build': MESON.format(namespace=self.namespace, programs=[*names]),
-               'CMakeLists.txt': CMAKE.format(namespace=self.namespace, programs=' '.join(names))}
-        return out
+        sources = {'check': ['check.cpp', *(['check_training.cpp'] if has_training else [])],
+                   **({'train': ['train.cpp']} if self.has_loss else {})}
+        return {'model.hpp': self.header(), 'check.hpp': COMPARED, 'check.cpp': self.check(has_training),
+                **({'check_training.cpp': self.check_training()} if has_training else {}),
+                **({'train.cpp': TRAIN.format(namespace=self.namespace, inputs=self.inputs(), bound=self.bound())}
+                   if self.has_loss else {}),
+                'meson.build': MESON.format(namespace=self.namespace, programs='\n'.join(
+                    f"executable({name!r}, {', '.join(map(repr, files))}, dependencies: cairn)"
+                    for name, files in sources.items())),
+                'CMakeLists.txt': CMAKE.format(namespace=self.namespace, programs='\n'.join(
+                    f'add_executable({name} {" ".join(files)})\ntarget_link_libraries({name} PRIVATE cairn::cairn)'
+                    for name, files in sources.items()))}
 
 
 def read_by(array):

@@ -18,7 +18,7 @@ constant zeros arange layer block repeat ckpt scan tag detach grad split slice r
 stack pad flip roll gather matmul softmax log_softmax relu sigmoid tanh silu gelu gelu_tanh exp log sqrt sin cos square
 rsqrt abs sum mean max min var stddev where maximum minimum clamp pow dropout conv2d conv1d outputs program
 predictor mse nn data file train real update freeze plain std report arrays far_arrays largest of_pytorch compared
-deviation'''.split())
+deviation check_training'''.split())
 
 
 @dataclass(frozen=True)
