@@ -119,3 +119,34 @@ class Report(nn.Module):
 
     def loss(self, outputs, given):
         return outputs.square().mean()
+
+
+class Joined(nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.linear = nn.Linear(4 * count, 4)
+
+    def forward(self, features):
+        return torch.tanh(self.linear(torch.cat(features, -1)))
+
+
+@case
+class Packs(nn.Module):
+    """Modules that take lists of different lengths, and a tuple of inputs."""
+    # written: constexpr auto joined = [](auto... features) { return concatenate<1>(features...) | nn::linear<
+    # written: constexpr auto x = input<"x", 3, 4>; constexpr auto y = input<"y", 3, 4>;
+
+    def __init__(self):
+        super().__init__()
+        self.two, self.three = Joined(2), Joined(3)
+
+    def forward(self, x, y):
+        features = [x, y]
+        features.append(self.two(features))
+        return self.three(features)
+
+    def inputs(self):
+        return torch.randn(3, 4), torch.randn(3, 4)
+
+    def loss(self, outputs, given):
+        return outputs.square().mean()

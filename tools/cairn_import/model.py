@@ -375,8 +375,13 @@ class Model:
                 self.problems.add('', f'no output depends on the input "{array.name}": leave it out')
 
     def input_names(self, placeholders):
-        names = [*self.kwargs] if self.kwargs else [n.name.removeprefix('args_') for n in placeholders]
-        return names if self.kwargs or len(names) > 1 else ['x']
+        """The names of the inputs: those of a dict, or those of the parameters of `forward`."""
+        if self.kwargs:
+            return [*self.kwargs]
+        named = [p.name for p in inspect.signature(self.original.forward).parameters.values()
+                 if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        places = [int(node.name.removeprefix('args_')) for node in placeholders]
+        return [named[i] if i < len(named) else f'x_{i + 1}' for i in places]
 
     def input(self, name, example):
         if not isinstance(example, torch.Tensor):

@@ -104,17 +104,33 @@ class Text:
         """The function as one list of strings, numbers and calls. '\n' is a line break, '\t' and '\b' indent."""
         if self.stages:
             return self.stages
-        parameters = ', '.join(f'auto {self.names[p]}' for p in self.body.parameters)
-        head = f'[]({parameters}) {{'
         many = len(self.results) > 1
-        is_layer = len(self.body.parameters) == 1 and not many
-        out = ['layer(' + head if is_layer else head]
+        out = []
         for statement in self.statements:
             out += ['\n', *statement]
         out += ['\n', 'return std::tuple{' if many else 'return ']
         for i, result in enumerate(self.results):
             out += ([', '] if i else []) + result
-        return out + ['};' if many else ';', '\n}' + (')' if is_layer else '')]
+        pack, out = self.packed(out)
+        parameters = pack or ', '.join(f'auto {self.names[p]}' for p in self.body.parameters)
+        is_layer = len(self.body.parameters) == 1 and not many
+        head = ('layer(' if is_layer else '') + f'[]({parameters}) {{'
+        return [head, *out, '};' if many else ';', '\n}' + (')' if is_layer else '')]
+
+    def packed(self, pieces):
+        """Writes parameters that come from one list as a pack, if they are read once, as a whole. Functions that take
+        lists of different lengths then become one function. Returns the parameters, or '', and the pieces."""
+        names = [self.names[p] for p in self.body.parameters]
+        listed = [piece for name in names for piece in (', ', name)][1:]
+        words = re.findall(r'\w+', plain_text(pieces))
+        at = next((i for i in range(len(pieces)) if pieces[i:i + len(listed)] == listed), None)
+        if len(names) < 2 or len({p.hint for p in self.body.parameters}) > 1 or at is None or \
+                any(words.count(name) > 1 for name in names):
+            return '', pieces
+        if 'pack' not in self.names:  # the text may be asked for again
+            self.names['pack'] = names[0] if names[0].endswith('s') else self.name(names[0].rstrip('_') + 's')
+        pack = self.names['pack']
+        return f'auto... {pack}', [*pieces[:at], f'{pack}...', *pieces[at + len(listed):]]
 
 
 def plain_text(pieces):
