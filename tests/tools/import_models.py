@@ -100,9 +100,9 @@ def bring(name):
         return None, run.stderr[-2000:] or run.stdout[-2000:]
     seconds = time.time() - begin
     lines = len((folder / "model.hpp").read_text().splitlines())
-    programs = [compiled(folder, file.name, "-c") for file in sorted(folder.glob("*.cpp")) if file.name != "back.cpp"]
-    check, train = max(seconds for seconds, _, _ in programs[:-1]), programs[-1][0]
-    megabytes, error = max(megabytes for _, megabytes, _ in programs), "".join(error for *_, error in programs)
+    *checks, (train, *_) = programs = [compiled(folder, f"{part}.cpp", "-c") for part in ("check", "check_training", "train")]
+    check, megabytes = max(seconds for seconds, *_ in checks), max(megabytes for _, megabytes, _ in programs)
+    error = "".join(error for *_, error in programs)
     if error:
         return None, error[:2000]
     subprocess.run(["g++", *folder.glob("check*.o"), "-o", "check"], cwd=folder, check=True)
