@@ -100,7 +100,8 @@ def bring(name):
         return None, run.stderr[-2000:] or run.stdout[-2000:]
     seconds = time.time() - begin
     lines = len((folder / "model.hpp").read_text().splitlines())
-    *checks, (train, *_) = programs = [compiled(folder, f"{part}.cpp", "-c") for part in ("check", "check_training", "train")]
+    parts = "check", "check_training", "train"
+    *checks, (train, *_) = programs = [compiled(folder, f"{part}.cpp", "-c") for part in parts]
     check, megabytes = max(seconds for seconds, *_ in checks), max(megabytes for _, megabytes, _ in programs)
     error = "".join(error for *_, error in programs)
     if error:
