@@ -144,7 +144,7 @@ def densenet():
     from torchvision.models import DenseNet
     model = DenseNet(8, (2, 2), 16, 2, 0, 5, memory_efficient=True)
     return model, {'x': torch.randn(2, 3, 32, 32), 'labels': torch.randint(0, 5, (2,))}, loss
-    # written: ckpt<"closure", allow_useless>(closure_layer, input_, input_2)
+    # written: ckpt<"closure", allow_useless>(closure_layer, inputs...)
 
 
 def vit():
