@@ -287,8 +287,8 @@ class program {
   /// - with check_finite: loss_error before any parameter is changed. If clip<...> keeps the gradients, also
   ///   gradient_error before any parameter is changed.
   ///
-  /// If an operation throws an exception, some parameters can be updated and others not. Training
-  /// steps, `save` and predictors then throw program_error until `init` or a complete `load`.
+  /// If an operation throws an exception, some parameters can be updated and others not. Training steps, `save` and
+  /// predictors then throw program_error until `init` or a complete `load`.
   template <class... Bound>
   auto train(const train_options& given, const Bound&... inputs) & {
     using problem = decltype(detail::problem_of_step<compiled, true, Bound...>());

@@ -206,7 +206,7 @@ class alignas(memory_alignment) memory_record {
   bool is_ownerless() const {
     return status_.load(std::memory_order_acquire) == parameter_status::ownerless || has_lost_lender();
   }
-  /// Raises the status up to `written`.
+  /// Sets the status to `written`, unless the program has lost its owner.
   void note_own_written() {
     parameter_status now = parameter_status::not_known_written;
     status_.compare_exchange_strong(now, parameter_status::written, std::memory_order_acq_rel);
