@@ -146,8 +146,10 @@ def weights(model, root):
 
 
 def save(folder, name, tensors):
-    safetensors.torch.save_file({n: t.detach().contiguous().clone() for n, t in tensors.items()},
-                                os.path.join(folder, name + '.safetensors'))
+    # save_file would make a file that only its owner can read
+    data = safetensors.torch.save({n: t.detach().contiguous().clone() for n, t in tensors.items()})
+    with open(os.path.join(folder, name + '.safetensors'), 'wb') as file:
+        file.write(data)
 
 
 def report(problems):
