@@ -4,6 +4,7 @@
 // - Two values that live at the same time share no byte.
 // - The counts of recomputed operations and of recomputed work add up.
 // - A program that divides its batch and a program that sums gradients over training steps agree bit for bit.
+// - The optimizer in the training step and the optimizer next to it compute the same bits.
 // - Gradients agree with finite differences.
 #pragma once
 
@@ -357,7 +358,9 @@ void laws_of_any() {
   BOOST_TEST((touched_bytes<Model, Options...>()) == at_run_time(test::covered<checkpointed>));
   BOOST_TEST((touched_bytes<Model, plain, typename plainly<Options>::type...>()) == at_run_time(test::covered<stored>));
 }
-/// Checks the laws, and in addition that a training step touches every byte of the arena.
+/// Checks the laws, and in addition that a training step touches every byte of the arena. With the macro EVERY_LAW, which
+/// tests/tools/matrix.py defines, also compares other ways to train the model without options. Each of them compiles the
+/// model once more.
 template <auto Model, class... Options>
 void laws() {
   laws_of_any<Model, Options...>();
@@ -365,6 +368,14 @@ void laws() {
   using stored = plain_step<Model, Options...>;
   BOOST_TEST(at_run_time(test::covered<checkpointed>) == test::peak<checkpointed>);
   BOOST_TEST(at_run_time(test::covered<stored>) == test::peak<stored>);
+#ifdef EVERY_LAW
+  if constexpr (sizeof...(Options) == 0) {
+    same_in_step_and_beside<Model>();
+    // A loss that divides by a count of the whole batch is no mean of the losses of two training steps.
+    if constexpr (plans::number_of_counts(test::step_of<loss_of<Model>, microbatch<2>>::graph) == 0)
+      same_in_parts<Model>();
+  }
+#endif
 }
 
 /// Compares the gradient along one direction with difference quotients, in double. The starting values are moved away
