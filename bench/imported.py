@@ -75,6 +75,10 @@ def compiled(name):
 
 
 def main(names):
+    names = names or sorted(train.parent.name for train in imported.glob("*/train.cpp"))
+    absent = [name for name in names if not (imported / name / "train.cpp").exists()]
+    if absent or not names:
+        sys.exit(f"build/import lacks {', '.join(absent) or 'models'}, which ./dev test import writes")
     peers.compile_program(peers.bench / "heap.cpp", peers.build / "heap.so", "-shared", "-fPIC")
     print(f"{'model':14} {'cairn ms':>9} {'PyTorch ms':>10} {'ratio':>6} {'quartiles':>12} {'cairn MiB':>10} "
           f"{'PyTorch MiB':>11}", flush=True)
@@ -98,4 +102,4 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["--python"]:
         in_python(sys.argv[2])
     else:
-        main(sys.argv[1:] or sorted(p.name for p in imported.iterdir() if (p / "train.cpp").exists()))
+        main(sys.argv[1:])

@@ -34,9 +34,12 @@ smallest = {
     "./dev test import": "./dev test import tcn",
     "./dev test commands": "./dev test commands './dev help'",
     "./dev bench": "./dev bench memory",
+    "./dev bench imported": "./dev test import tcn && ./dev bench imported tcn",
     "./dev bench against COMMIT": "./dev bench against HEAD elementwise",
     "./dev bench scenario": "./dev bench scenario elementwise",
     "bench/seeds.py fashion": "bench/seeds.py fashion 1 1",
+    "bench/seeds.py densenet 1": "bench/seeds.py densenet 1 1",
+    "bench/seeds.py gpt 1": "bench/seeds.py gpt 1 1",
     "tests/tools/rejects.py write": "tests/tools/rejects.py fast-math",
     "meson setup build/package && meson install -C build/package":
         "meson setup build/package && DESTDIR=$PWD/there meson install -C build/package",
