@@ -63,11 +63,28 @@ static_assert(detail::checked<loss, update<adamw_options{.beta2 = 0.99}>>());  /
 // case: meaningless-setting-eps
 // says: this setting has a value that cannot be meant
 // shows: fact::in<(cairn::)?fixed_string<5>\{"norm"\}>
-// shows: setting<(cairn::)?fixed_string<4>\{"eps"\}, -1\.0.*, (cairn::)?fixed_string<18>\{"0 or more, finite"\}>
+// shows: setting<(cairn::)?fixed_string<4>\{"eps"\}, -1\.0.*, (cairn::)?fixed_string<27>\{"0 or more, finite in float"\}>
 constexpr auto x = input<"x", 8, 4>;
 constexpr auto y = x | nn::layer_norm<"norm", -1e-5>;  // wrong
 constexpr auto y = x | nn::layer_norm<"norm", 1e-5>;   // right
 static_assert(an_expression<decltype(y)>);
+
+// case: meaningless-setting-features
+// says: this setting has a value that cannot be meant
+// shows: fact::in<(cairn::)?fixed_string<5>\{"norm"\}>
+// shows: setting<(cairn::)?fixed_string<4>\{"eps"\}, 4\.0.*, .*"a real number, not features"\}>
+constexpr auto x = input<"x", 8, 4>;
+constexpr auto y = x | nn::layer_norm<"norm", 4>;   // wrong
+constexpr auto y = x | nn::layer_norm<"norm", .4>;  // right
+static_assert(an_expression<decltype(y)>);
+
+// case: meaningless-setting-in-float
+// says: this setting has a value that cannot be meant
+// shows: fact::given<cairn::sgd_options>
+// shows: setting<(cairn::)?fixed_string<3>\{"lr"\}, (1\.0|9\.9).*, .*"0 or more, finite in float"\}>
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4>));
+static_assert(detail::checked<loss, update<sgd_options{.lr = 1e39}>>());  // wrong
+static_assert(detail::checked<loss, update<sgd_options{.lr = 1e38}>>());  // right
 
 // case: meaningless-setting-margin
 // says: this setting has a value that cannot be meant
@@ -90,7 +107,7 @@ static_assert(an_expression<decltype(y)>);
 // case: meaningless-setting-rate
 // says: this setting has a value that cannot be meant
 // shows: fact::given<descent>
-// shows: setting<(cairn::)?fixed_string<3>\{"lr"\}, -1\.0.*, (cairn::)?fixed_string<18>\{"0 or more, finite"\}>
+// shows: setting<(cairn::)?fixed_string<3>\{"lr"\}, -1\.0.*, (cairn::)?fixed_string<27>\{"0 or more, finite in float"\}>
 constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4>));
 struct descent {
   double lr = 1e-3;
@@ -122,7 +139,7 @@ static_assert(an_expression<decltype(y)>);
 // case: meaningless-setting-start
 // says: this setting has a value that cannot be meant
 // shows: fact::in<(cairn::)?fixed_string<2>\{"w"\}>
-// shows: setting<(cairn::)?fixed_string<6>\{"width"\}, -2\.0.*, (cairn::)?fixed_string<18>\{"0 or more, finite"\}>
+// shows: setting<(cairn::)?fixed_string<6>\{"width"\}, -2\.0.*, (cairn::)?fixed_string<27>\{"0 or more, finite in float"\}>
 constexpr auto y = exp(param_from<"w", initial::normal(-0.02), 8, 4>);  // wrong
 constexpr auto y = exp(param_from<"w", initial::normal(0.02), 8, 4>);   // right
 static_assert(an_expression<decltype(y)>);
@@ -130,7 +147,7 @@ static_assert(an_expression<decltype(y)>);
 // case: meaningless-setting-workspace
 // says: this setting has a value that cannot be meant
 // shows: fact::in<(cairn::)?fixed_string<5>\{"head"\}>
-// shows: setting<(cairn::)?fixed_string<10>\{"workspace"\}, -1\.0.*, (cairn::)?fixed_string<18>\{"0 or more, finite"\}>
+// shows: setting<(cairn::)?fixed_string<10>\{"workspace"\}, -1\.0.*, (cairn::)?fixed_string<27>\{"0 or more, finite in float"\}>
 constexpr nn::linear_cross_entropy_options how{.workspace = -1};     // wrong
 constexpr nn::linear_cross_entropy_options how{.workspace = 8_MiB};  // right
 constexpr auto loss = nn::linear_cross_entropy<"head", 4, how>(input<"x", 8, 4>, labels<"y", 4, 8>);

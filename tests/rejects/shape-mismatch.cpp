@@ -380,6 +380,14 @@ constexpr int width = 1;  // right
 constexpr auto y = mean<width>(input<"x", 4, 6>);
 constexpr auto loss = sum(y);
 
+// case: shape-mismatch-axis-twice
+// says: the argument has no such axes: .*, and each is named once
+// shows: operation<cairn::fixed_string<5>\{"flip"\}, float ?\[4\]\[6\]>
+// shows: axes<1, -1>
+constexpr int other = -1;  // wrong
+constexpr int other = -2;  // right
+constexpr auto loss = mean(flip<1, other>(input<"x", 4, 6>));
+
 // case: shape-mismatch-class-weights
 // says: cross_entropy\(logits, labels, weights, row_weights\) takes weights \{classes\}, then
 // shows: operation<cairn::fixed_string<14>\{"cross_entropy"\}|cross_entropy\(logits, ?classes,
@@ -862,10 +870,17 @@ constexpr auto loss = sum(topk<3, axis>(input<"x", 4, 6>));
 // case: shape-mismatch-transpose
 // says: transpose<...> names every axis once
 // shows: operation<cairn::fixed_string<13>\{"transpose\(x\)"\}, float ?\[4\]\[6\]>
-// shows: axes<0, 0>
-constexpr int width = 0;  // wrong
-constexpr int width = 1;  // right
-constexpr auto loss = mean(transpose<0, width>(input<"x", 4, 6>));
+// shows: axes<1, 1>
+constexpr int width = 1;  // wrong
+constexpr int width = 0;  // right
+constexpr auto loss = mean(transpose<1, width>(input<"x", 4, 6>));
+
+// case: shape-mismatch-transpose-of-torch
+// says: transpose<...> names every axis once, from 0 on, in a new order: .*; transpose\(x\) swaps the last two
+// shows: operation<cairn::fixed_string<\d+>\{"transpose.*float ?\[4\]\[4\]>
+// shows: axes<0, 1>
+constexpr auto loss = mean(transpose<0, 1>(input<"x", 4, 4>));  // wrong
+constexpr auto loss = mean(transpose<1, 0>(input<"x", 4, 4>));  // right
 
 // case: shape-mismatch-triplet-loss
 // says: triplet_loss takes three arrays \{\.\.\., D\} of equal shape

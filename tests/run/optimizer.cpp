@@ -299,21 +299,21 @@ BOOST_AUTO_TEST_CASE(meaningless_settings_are_refused) {
   refuses(cairn::adamw_options{.beta1 = 1}, "cairn: adamw_options.beta1: expected 0 or more, below 1, got 1");
   refuses(cairn::adamw_options{.beta2 = 1}, "cairn: adamw_options.beta2: expected 0 or more, below 1, got 1");
   refuses(cairn::adamw_options{.beta1 = -0.5}, "cairn: adamw_options.beta1: expected 0 or more, below 1, got -0.5");
-  refuses(cairn::adamw_options{.epsilon = -1}, "cairn: adamw_options.epsilon: expected 0 or more, finite, got -1");
-  refuses(cairn::adamw_options{.lr = -1}, "cairn: adamw_options.lr: expected 0 or more, finite, got -1");
+  refuses(cairn::adamw_options{.epsilon = -1}, "cairn: adamw_options.epsilon: expected 0 or more, finite in float, got -1");
+  refuses(cairn::adamw_options{.lr = -1}, "cairn: adamw_options.lr: expected 0 or more, finite in float, got -1");
   refuses(cairn::adamw_options{.weight_decay = -1},
-          "cairn: adamw_options.weight_decay: expected 0 or more, finite, got -1");
+          "cairn: adamw_options.weight_decay: expected 0 or more, finite in float, got -1");
   refuses(cairn::sgd_options{.momentum = -0.5}, "cairn: sgd_options.momentum: expected 0 to 1, got -0.5");
   refuses(cairn::sgd_options{.momentum = 90}, "cairn: sgd_options.momentum: expected 0 to 1, got 90");
   refuses(cairn::sgd_options{.weight_decay = -1},
-          "cairn: sgd_options.weight_decay: expected 0 or more, finite, got -1");
+          "cairn: sgd_options.weight_decay: expected 0 or more, finite in float, got -1");
   refuses(cairn::sgd_options{.nesterov = true}, "cairn: sgd_options.nesterov: expected false without momentum, got 1");
   refuses(cairn::rmsprop_options{.alpha = 1}, "cairn: rmsprop_options.alpha: expected 0 or more, below 1, got 1");
   refuses(cairn::rmsprop_options{.momentum = 2}, "cairn: rmsprop_options.momentum: expected from 0 to 1, got 2");
-  refuses(cairn::rmsprop_options{.epsilon = -1}, "cairn: rmsprop_options.epsilon: expected 0 or more, finite, got -1");
+  refuses(cairn::rmsprop_options{.epsilon = -1}, "cairn: rmsprop_options.epsilon: expected 0 or more, finite in float, got -1");
   refuses(cairn::lion_options{.beta2 = 1}, "cairn: lion_options.beta2: expected 0 or more, below 1, got 1");
   refuses(cairn::lion_options{.weight_decay = -1},
-          "cairn: lion_options.weight_decay: expected 0 or more, finite, got -1");
+          "cairn: lion_options.weight_decay: expected 0 or more, finite in float, got -1");
   refuses(cairn::averaged{cairn::sgd_options{}, 1},
           "cairn: averaged<cairn::sgd_options>.decay: expected 0 or more, below 1, got 1");
   refuses(cairn::averaged{cairn::adamw_options{.beta2 = 2}},

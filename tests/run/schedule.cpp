@@ -88,31 +88,31 @@ BOOST_AUTO_TEST_CASE(meaningless_settings_of_rates_are_refused) {
   };
   const double infinity = std::numeric_limits<double>::infinity();
   refuses(cosine{.peak = 1, .steps = 0}, "cairn: cosine.steps: expected 1 or more, got 0");
-  refuses(cosine{.peak = -1, .steps = 9}, "cairn: cosine.peak: expected 0 or more, finite, got -1");
+  refuses(cosine{.peak = -1, .steps = 9}, "cairn: cosine.peak: expected 0 or more, finite in float, got -1");
   refuses(cosine{.peak = 1, .steps = 9, .warm_up = 9}, "cairn: cosine.warm_up: expected below .steps, got 9");
-  refuses(cosine{.peak = 1, .steps = 9, .warm_up = -1}, "cairn: cosine.warm_up: expected 0 or more, got -1");
+  refuses(cosine{.peak = 1, .steps = 9, .warm_up = -1}, "cairn: cosine.warm_up: expected from 0 to 2^62, got -1");
   refuses(step_rate{.peak = 1, .every = 0}, "cairn: step_rate.every: expected 1 or more, got 0");
   refuses(step_rate{.peak = 1, .every = -1}, "cairn: step_rate.every: expected 1 or more, got -1");
   refuses(step_rate{.peak = 1, .every = 3, .factor = -0.5},
-          "cairn: step_rate.factor: expected 0 or more, finite, got -0.5");
-  refuses(step_rate{.peak = infinity, .every = 3}, "cairn: step_rate.peak: expected 0 or more, finite, got inf");
+          "cairn: step_rate.factor: expected 0 or more, finite in float, got -0.5");
+  refuses(step_rate{.peak = infinity, .every = 3}, "cairn: step_rate.peak: expected 0 or more, finite in float, got inf");
   refuses(linear_rate{.peak = 1, .steps = 0}, "cairn: linear_rate.steps: expected 1 or more, got 0");
   refuses(linear_rate{.peak = 1, .steps = 5, .warm_up = 5}, "cairn: linear_rate.warm_up: expected below .steps, got 5");
   refuses(linear_rate{.peak = 1, .steps = 5, .last = -1},
-          "cairn: linear_rate.last: expected 0 or more, finite, got -1");
+          "cairn: linear_rate.last: expected 0 or more, finite in float, got -1");
   refuses(one_cycle{.peak = 1, .steps = 9, .rising = 1}, "cairn: one_cycle.rising: expected 0 or more, below 1, got 1");
   refuses(one_cycle{.peak = 1, .steps = 9, .start_divisor = 0.5},
           "cairn: one_cycle.start_divisor: expected 1 or more, got 0.5");
   refuses(on_plateau{.peak = 1, .factor = 1}, "cairn: on_plateau.factor: expected 0 or more, below 1, got 1");
-  refuses(on_plateau{.peak = 1, .patience = -1}, "cairn: on_plateau.patience: expected 0 or more, finite, got -1");
+  refuses(on_plateau{.peak = 1, .patience = -1}, "cairn: on_plateau.patience: expected 0 or more, finite in float, got -1");
   refuses(on_plateau{.peak = 1, .threshold = 1},
           "cairn: on_plateau.threshold: expected 0 or more, below 1 without .is_absolute, got 1");
   refuses(on_plateau{.peak = 1, .threshold = infinity, .is_absolute = true},
-          "cairn: on_plateau.threshold: expected 0 or more, finite, got inf");
+          "cairn: on_plateau.threshold: expected 0 or more, finite in float, got inf");
   BOOST_TEST((on_plateau{.peak = 1, .threshold = 2, .is_absolute = true}(3)) == 1);
   refuses(on_plateau{.peak = 1, .least = 2}, "cairn: on_plateau.least: expected 0 to .peak, got 2");
-  refuses(constant_rate{.peak = std::nan("")}, "cairn: constant_rate.peak: expected 0 or more, finite, got nan");
-  refuses(constant_rate{.peak = 1, .warm_up = -5}, "cairn: constant_rate.warm_up: expected 0 or more, got -5");
+  refuses(constant_rate{.peak = std::nan("")}, "cairn: constant_rate.peak: expected 0 or more, finite in float, got nan");
+  refuses(constant_rate{.peak = 1, .warm_up = -5}, "cairn: constant_rate.warm_up: expected from 0 to 2^62, got -5");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

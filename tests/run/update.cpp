@@ -348,7 +348,7 @@ BOOST_AUTO_TEST_CASE(a_meaningless_rate_changes_nothing) {
   const auto before = all_parameters(step);
   for (const double rate : {-0.5, std::nan(""), HUGE_VAL})
     BOOST_CHECK_EXCEPTION(step.train({.lr = rate}, rows(0), classes(0)), std::invalid_argument, [](const auto& e) {
-      return std::string_view(e.what()).starts_with("cairn: train.lr: expected 0 or more, finite, got ");
+      return std::string_view(e.what()).starts_with("cairn: train.lr: expected 0 or more, finite in float, got ");
     });
   BOOST_CHECK_THROW(step.steps(-1), std::invalid_argument);
   BOOST_TEST(all_parameters(step) == before);

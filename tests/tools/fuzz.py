@@ -702,6 +702,8 @@ class body:
         if len(v.shape) > 1 and self.of.chance(0.5):
             order = list(range(len(v.shape)))
             self.draw.shuffle(order)
+            if order == sorted(order):  # is refused, because it changes nothing
+                order.reverse()
             return self.moved(f"transpose<{', '.join(map(str, order))}>({v.text})", tuple(v.shape[i] for i in order), v)
         rest, shape = count(v.shape), []
         while len(shape) < 3 and self.of.chance(0.7):

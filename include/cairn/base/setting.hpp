@@ -5,6 +5,7 @@
 #include "cairn/base/refuse.hpp"
 #include "cairn/base/text.hpp"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <limits>
@@ -13,6 +14,9 @@
 #include <string_view>
 
 namespace cairn {
+
+/// The largest number of training steps that is set or read. It leaves room to count further steps.
+inline constexpr std::int64_t most_steps = std::int64_t{1} << 62;
 
 /// A setting: its name, its value, and the range of values that it may have.
 struct setting {
@@ -24,12 +28,13 @@ struct setting {
   constexpr setting(std::string_view called, double has, bool may, std::string_view words)
       : name(called), value(has), allowed(may), range(words) {}
 
+  /// Returns true if the value is finite as a float, because most programs compute in floats.
   static constexpr bool is_finite(double value) {
-    constexpr double most = std::numeric_limits<double>::max();
+    constexpr double most = std::numeric_limits<float>::max();
     return value >= -most && value <= most;
   }
   static constexpr setting not_negative(std::string_view name, double value) {
-    return {name, value, value >= 0 && is_finite(value), "0 or more, finite"};
+    return {name, value, value >= 0 && is_finite(value), "0 or more, finite in float"};
   }
   static constexpr setting below_one(std::string_view name, double value) {
     return {name, value, value >= 0 && value < 1, "0 or more, below 1"};
@@ -37,8 +42,11 @@ struct setting {
   static constexpr setting at_most_one(std::string_view name, double value) {
     return {name, value, value >= 0 && value <= 1, "from 0 to 1"};
   }
+  static constexpr setting step_count(std::string_view name, std::int64_t value) {
+    return {name, static_cast<double>(value), value >= 0 && value <= most_steps, "from 0 to 2^62"};
+  }
   static constexpr setting at_least_one(std::string_view name, double value) {
-    return {name, value, value >= 1, "1 or more"};
+    return {name, value, value >= 1 && is_finite(value), "1 or more"};
   }
 };
 

@@ -202,11 +202,15 @@ inline void set_labels(table& to, const csv_parser& lines, const std::vector<lab
   to.classes = std::max({to.classes, options.classes, static_cast<int>(to.class_names.size())});
 }
 
+/// Returns true if a field is a number, which may have a plus sign, and writes the number to `to`.
+inline bool is_number_field(std::string_view field, double& to) {
+  const bool has_plus = field.starts_with('+') && !field.starts_with("+-");
+  return cairn::detail::is_number(field.substr(has_plus ? 1 : 0), to);
+}
 /// Returns the number of a field.
 inline float number_in(const csv_parser& lines, std::string_view field, std::string_view column) {
   double number = 0;
-  const bool is_number = cairn::detail::is_number(field.substr(field.starts_with('+') ? 1 : 0), number);
-  if (!is_number) lines.fail("a number", column, text_of({"\"", field, "\""}));
+  if (!is_number_field(field, number)) lines.fail("a number", column, text_of({"\"", field, "\""}));
   const auto nearest = static_cast<float>(number);
   if (std::isinf(nearest) && !std::isinf(number)) lines.fail("a number that fits in a float", column, field);
   return nearest;
@@ -214,8 +218,8 @@ inline float number_in(const csv_parser& lines, std::string_view field, std::str
 /// Returns the names of all columns, of which `fields` are the first line.
 inline std::vector<std::string> column_names(const csv_parser& lines, std::vector<std::string> fields,
                                              bool has_header) {
-  float number = 0;
-  if (has_header && std::ranges::all_of(fields, [&](auto& field) { return cairn::detail::is_number(field, number); }))
+  double number = 0;
+  if (has_header && std::ranges::all_of(fields, [&](auto& field) { return is_number_field(field, number); }))
     lines.fail("names of columns, or .has_header = false", {}, "numbers");
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (!has_header) fields[i] = std::to_string(i);
@@ -235,8 +239,8 @@ inline std::vector<std::string> column_names(const csv_parser& lines, std::vecto
 /// classes as the training set does, so pass its `classes` or `class_names` as an option:
 /// `read_csv("test.csv", {.label = "species", .class_names = flowers.class_names})`.
 ///
-/// Throws option_error for a separator that numbers, quotes or lines have, and for `classes` without a label or with
-/// class_names. Throws file_error in these cases:
+/// Throws option_error for a separator that numbers, quotes or lines have, for `classes` without a label or with
+/// class_names, and for class_names without a label. Throws file_error in these cases:
 /// - The file cannot be read, or has no row.
 /// - Two columns have one name, no column has the name `label`, or the first line should have names and has numbers.
 /// - A line has too few or too many fields, or a field is not a number that a float holds. The message names the line
@@ -250,6 +254,9 @@ inline table read_csv(const std::string& path, const csv_options& options = {}) 
   const bool has_names = !options.class_names.empty();
   if (options.classes < 0 || (options.classes > 0 && (options.label.empty() || has_names)))
     refuse(option_error("classes", "0, or more with a label and without class_names", options.classes));
+  if (has_names && options.label.empty())
+    refuse(
+        option_error("class_names", "no names without a label", static_cast<std::int64_t>(options.class_names.size())));
   const std::string text = read_file(path);
   std::string_view all = text;
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";

@@ -262,7 +262,6 @@ class run_loader {
   ///   too.
   training_position position_in_file(bool moments) const {
     if (run_.position == nullptr) return {};
-    constexpr std::int64_t most_steps = std::int64_t{1} << 62;  // leaves room to count further steps
     training_position position = *run_.position;
     read_text(seed_text, position.random.from.value);
     read_text(random_text, position.random.step);

@@ -49,6 +49,14 @@ constexpr auto in_reals(X x) {
   else return x;
 }
 
+/// Returns x, whose elements are real numbers, in the type of Y. Gradient rules thus give constants and generated arrays
+/// the type of the values with which they compute.
+template <class Y, class X>
+constexpr auto in_type_of(X x) {
+  if constexpr (X::element.type == Y::element.type) return x;
+  else return make<as_op<Y::element.type>>(x);
+}
+
 /// Converts the elements of x to the type T: float, double, bf16, std::int32_t, std::uint8_t or a type of your own.
 /// Real numbers are rounded to the nearest number of T. If T is a type of whole numbers, real numbers are cut off, and
 /// the result has no gradient. In a program over doubles nothing is rounded to bf16.

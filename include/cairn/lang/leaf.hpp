@@ -27,9 +27,11 @@ constexpr auto problem_of_indices() {
   else return mistake<misuse::positive_bound, top_scope, about<fact::in, Name>, fact::bound<Bound>>{};
 }
 
-/// Computes the square root of x by Newton's iteration. std::sqrt is no constant expression in C++20.
+/// Computes the square root of x by Newton's iteration, or NaN if x is negative or infinite. std::sqrt is no constant
+/// expression in C++20.
 constexpr double square_root(double x) {
   if (x == 0) return 0;
+  if (!(x > 0 && x <= std::numeric_limits<double>::max())) return std::numeric_limits<double>::quiet_NaN();
   double root = x > 1 ? x : 1;  // starts above the root and decreases until rounding stops it
   for (double next = root; (next = 0.5 * (root + x / root)) < root;) root = next;
   return root;
@@ -91,8 +93,8 @@ struct initial {
   /// Uniform with bound sqrt(6 / fan in), for weights that a relu follows. As torch.nn.init.kaiming_uniform_ (He et
   /// al., 2015).
   static constexpr initial kaiming() { return {.drawn = law::uniform_by_fan_in, .width = 6}; }
-  static constexpr initial kaiming(std::int64_t fan_in) {
-    return uniform(lang::square_root(6 / static_cast<double>(fan_in)));
+  static constexpr initial kaiming(std::integral auto fan_in) {
+    return uniform(lang::square_root(fan_in > 0 ? 6 / static_cast<double>(fan_in) : -1));
   }
   /// Normal with standard deviation sqrt(2 / fan in). As torch.nn.init.kaiming_normal_.
   static constexpr initial kaiming_normal() { return {.drawn = law::normal_by_fan_in, .width = 2}; }
@@ -124,11 +126,11 @@ struct initial {
     out.width = lang::square_root(width / static_cast<double>(fans));
     return out;
   }
-  constexpr std::array<setting, 3> settings() const {
+  constexpr std::array<setting, 2> settings() const {
     constexpr double most = std::numeric_limits<float>::max();  // most programs compute in floats
-    const bool is_infinite = fill == fill && !setting::is_finite(fill);
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    const bool is_infinite = fill == infinity || fill == -infinity;
     return {setting::not_negative("width", width),
-            {"width", width, width <= most, "in the range of float"},
             {"fill", fill, is_infinite || (fill >= -most && fill <= most), "infinite or in the range of float"}};
   }
 

@@ -103,13 +103,14 @@ struct shards {};
 struct sharded_moments {};
 
 /// With `update`: limits the norm of all gradients together, as torch.nn.utils.clip_grad_norm_. All gradients are
-/// stored until the last one is complete, because the norm is known only then.
+/// stored until the last one is complete, because the norm is known only then. The limit is no subnormal float.
 template <auto Norm>
-  requires(Norm > 0)
+  requires(Norm >= std::numeric_limits<float>::min())
 struct clip {};
-/// With `update`: limits the size of each number of a gradient, as torch.nn.utils.clip_grad_value_.
+/// With `update`: limits the size of each number of a gradient, as torch.nn.utils.clip_grad_value_. The limit is no
+/// subnormal float.
 template <auto Value>
-  requires(Value > 0)
+  requires(Value >= std::numeric_limits<float>::min())
 struct clip_value {};
 }  // namespace cairn
 

@@ -33,10 +33,10 @@ struct square_matrices { template <class Silent, class... Facts> struct found : 
 struct same_number_of_elements { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: reshape keeps the number of elements; ask for extents with the same product, each below 2^31"); } }; };
 struct axes_exist { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: the argument has no such axes: they count from 0, or backward from -1"); } }; };
+  "cairn [shape-mismatch]: the argument has no such axes: they count from 0, or backward from -1, and each is named once"); } }; };
 struct axes_in_new_order { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: transpose<...> names every axis once, from 0 on: transpose<0, 2, 1>(x); transpose(x) swaps "
-  "the last two"); } }; };
+  "cairn [shape-mismatch]: transpose<...> names every axis once, from 0 on, in a new order: transpose<0, 2, 1>(x); "
+  "transpose(x) swaps the last two"); } }; };
 struct equal_but_along_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: extents must be equal but along the joined axis, which all must have; change one"); } }; };
 struct part_of_axis { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

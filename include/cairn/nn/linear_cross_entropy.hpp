@@ -80,7 +80,7 @@ struct linear_cross_entropy_form : form_of<"linear_cross_entropy", 2, misuse::tw
         if constexpr (ByClass::shape.rank == 0) return counting::multiplied(lang::mean<0>(weight), by_class);
         else return lang::mean<0>(weight * reshape<Classes, 1>(by_class));
       }();
-      const auto of_rows = lang::sum<-1>(h * mean_row) * counted(share);
+      const auto of_rows = counted(counting::multiplied(lang::sum<-1>(h * mean_row), share));
       const auto losses = sum_of_losses(
           h, weight, classes, counted(counting::multiplied(constant<1 - O.label_smoothing>, of_label) + spread),
           counted(spread));

@@ -33,11 +33,24 @@ struct instance_norm_options {
 };
 
 namespace detail {
-/// Returns the options of a norm that was given an eps, or options.
-constexpr norm_options options_of_norm(double eps) { return {.eps = eps}; }
-constexpr norm_options options_of_norm(norm_options options) { return options; }
-constexpr rms_norm_options options_of_rms_norm(double eps) { return {.eps = eps}; }
-constexpr rms_norm_options options_of_rms_norm(rms_norm_options options) { return options; }
+template <auto Eps>
+struct whole_eps {
+  static constexpr std::array all{setting("eps", Eps, false, "a real number, not features")};
+};
+/// Returns the options of a norm that was given an eps, or options. Rejects an eps that is a whole number: it is the
+/// number of features, which PyTorch's norms are given.
+template <class Options, auto Given, fixed_string Name>
+constexpr Options options_of() {
+  if constexpr (std::same_as<std::remove_const_t<decltype(Given)>, Options>) {
+    return Given;
+  } else {
+    using settings =
+        std::conditional_t<std::is_integral_v<std::remove_const_t<decltype(Given)>>, whole_eps<Given>, norm_settings<>>;
+    using problem = decltype(lang::problem_of_settings<settings, lang::top_scope, fact::in<Name>>());
+    static_assert(lang::report_of<problem>{}.shown);
+    return {.eps = Given};
+  }
+}
 
 /// Weight of a norm: one number for each feature, which starts at 1.
 template <fixed_string Name, int Features>
@@ -137,20 +150,20 @@ struct instance_norm_layer : checked_layer<instance_norm_layer<Name, O>> {
 /// `nn::layer_norm<"norm", 1e-6>`. With `nn::layer_norm<"norm", nn::norm_options{.affine = false}>` there are no
 /// parameters, as with elementwise_affine=False in PyTorch. Rejects: fewer than two axes; a negative eps.
 template <fixed_string Name, auto Eps = norm_options{}>
-inline constexpr detail::layer_norm_layer<Name, detail::options_of_norm(Eps)> layer_norm{};
+inline constexpr detail::layer_norm_layer<Name, detail::options_of<norm_options, Eps, Name>()> layer_norm{};
 /// Normalizes each row along the last axis, as nn.RMSNorm of one extent does (Zhang and Sennrich, 2019). It computes
 /// `x / sqrt(mean square + eps)` and multiplies by `Name.weight` {features}: `nn::rms_norm<"norm", 1e-6>`. Without an
 /// eps, eps is the machine epsilon of the type in which the kernel computes, as in PyTorch if eps is None. With
 /// `nn::rms_norm<"norm", nn::rms_norm_options{.affine = false}>` there is no weight, as with elementwise_affine=False
 /// in PyTorch. Rejects: fewer than two axes; a negative eps.
 template <fixed_string Name, auto Eps = rms_norm_options{}>
-inline constexpr auto rms_norm = detail::rms_norm_with<Name, detail::options_of_rms_norm(Eps)>();
+inline constexpr auto rms_norm = detail::rms_norm_with<Name, detail::options_of<rms_norm_options, Eps, Name>()>();
 /// Normalizes each group of channels of each example {N, ..., channels} over its pixels and channels (Wu and He, 2018).
 /// This is nn.GroupNorm, except that the channels are last. The parameters are `Name.weight` {channels} and
 /// `Name.bias`. The last argument is an eps or options, as in layer_norm. Rejects: fewer than two axes; groups that do
 /// not divide the channels; a negative eps.
 template <fixed_string Name, int Groups, auto Eps = norm_options{}>
-inline constexpr detail::group_norm_layer<Name, Groups, detail::options_of_norm(Eps)> group_norm{};
+inline constexpr detail::group_norm_layer<Name, Groups, detail::options_of<norm_options, Eps, Name>()> group_norm{};
 /// Normalizes each channel of each example {N, ..., channels} over its pixels (Ulyanov et al., 2016). This is
 /// nn.InstanceNorm2d, or nn.InstanceNorm1d for {N, L, channels}, except that the channels are last. As in PyTorch,
 /// there are no parameters by default. With `nn::instance_norm<"norm", nn::instance_norm_options{.affine = true}>` the

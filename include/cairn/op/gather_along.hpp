@@ -35,9 +35,9 @@ struct gather_along_op : op {
   static constexpr bool keeps_rows(int, const shape& table, const shape&) { return axis_bit(table, Axis) % 2 == 0; }
   static constexpr std::int64_t flops(const shape&, const shape&) { return 0; }
   static constexpr auto vjp(auto g, auto, auto table, auto indices) {
-    const auto sums =
-        make<scatter_add_along_op<Axis>>(make<expand_op<decltype(table)::shape>>(constant<0>), indices, in_reals(g));
-    return gradients(sums, no_gradient{});
+    const auto terms = in_reals(g);
+    const auto zeros = in_type_of<decltype(terms)>(make<expand_op<decltype(table)::shape>>(constant<0>));
+    return gradients(make<scatter_add_along_op<Axis>>(zeros, indices, terms), no_gradient{});
   }
 };
 

@@ -47,7 +47,8 @@ struct cholesky_op : op {
   static constexpr std::int64_t flops(const shape& a) { return a.count() * a[-1] / 3; }
   static constexpr auto vjp(auto g, auto l, auto) {
     constexpr int n = decltype(l)::shape[-1];
-    const auto lower = generated<n, n>([](int i, int j) { return j < i ? 1.0 : j == i ? 0.5 : 0.0; });
+    const auto lower =
+        in_type_of<decltype(l)>(generated<n, n>([](int i, int j) { return j < i ? 1.0 : j == i ? 0.5 : 0.0; }));
     const auto left = make<solve_op>(transpose(l), matmul(transpose(l), g) * lower);
     const auto both = make<solve_op>(transpose(l), transpose(left));
     return gradients(0.5_c * (both + transpose(both)));

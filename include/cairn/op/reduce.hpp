@@ -44,11 +44,20 @@ constexpr detail::axis_set axis_bit(const shape& s, int axis) {
   const int at = axis < 0 ? s.rank + axis : axis;
   return detail::axis_set{1} << (at >= 0 && at < s.rank ? at : 31);
 }
-/// Returns the set of the named axes, or the set of all axes if none is named.
+/// Returns the set of the named axes, or the set of all axes if none is named. If an axis does not exist or is named
+/// twice, returns a set with a bit above all axes.
 template <shape S, int... Axes>
 constexpr detail::axis_set axes_of() {
-  if constexpr (sizeof...(Axes) == 0) return (detail::axis_set{1} << S.rank) - 1;
-  else return (0U | ... | axis_bit(S, Axes));
+  if constexpr (sizeof...(Axes) == 0) {
+    return (detail::axis_set{1} << S.rank) - 1;
+  } else {
+    detail::axis_set seen = 0;
+    for (const int axis : {Axes...}) {
+      const detail::axis_set bit = axis_bit(S, axis);
+      seen |= (seen & bit) == 0 ? bit : axis_bit(S, S.rank);
+    }
+    return seen;
+  }
 }
 
 /// Applies a reduction over axes as the user wrote them. Returns a mistake if an axis does not exist.

@@ -9,15 +9,15 @@
 namespace cairn::lang {
 
 /// The origin m from which exponents are measured is the maximum, so no exponential overflows. If the maximum is
-/// infinite, m is 0, because infinity minus infinity is NaN. The result does not depend on m, so m needs no gradient:
-/// centered_op gives it none.
+/// infinite, m is a large finite number, because infinity minus infinity is NaN. The exponentials of finite numbers are
+/// then 0. The result does not depend on m, so m needs no gradient: centered_op gives it none.
 template <int... Axes>
 struct logsumexp_form : reducing_form<"logsumexp", misuse::one_argument_reduced> {
   template <an_expression X>
   static constexpr auto body(X x, auto... keep) {
     constexpr auto infinity = constant<std::numeric_limits<double>::infinity()>;
     const auto largest = reduced_over<max_op, true, Axes...>(x);
-    const auto origin = lang::where(lang::abs(largest) < infinity, largest, 0_c);
+    const auto origin = lang::where(lang::abs(largest) < infinity, largest, constant<3e38>);
     const auto total = reduced_over<sum_op, true, Axes...>(lang::exp(make<centered_op>(x, origin)));
     const auto result = make<centered_op>(lang::log(total), -origin);
     if constexpr (sizeof...(keep) == 1) return result;

@@ -30,7 +30,7 @@ struct sorted_op : op {
     return x.count() * steps;
   }
   static constexpr auto vjp(auto g, auto, auto at, auto x) {
-    const auto zeros = make<expand_op<decltype(x)::shape>>(constant<0>);
+    const auto zeros = in_type_of<decltype(g)>(make<expand_op<decltype(x)::shape>>(constant<0>));
     return gradients(make<scatter_add_along_op<Axis>>(zeros, at, g));
   }
 };

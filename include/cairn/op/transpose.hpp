@@ -57,16 +57,27 @@ constexpr auto permutation() {
   if constexpr (sizeof...(Axes) > 0) return std::array{Axes...};
   else return swap_last_two<Rank>();
 }
+/// Returns true if each axis is behind the one that is named before it. Such a permutation would change nothing.
+template <int... Axes>
+constexpr bool ascending() {
+  int last = -1;
+  return sizeof...(Axes) > 0 && ((Axes > last && (last = Axes, true)) && ...);
+}
 template <int... Axes>
 struct transpose_form : form_of_one<"transpose"> {
   template <an_expression X>
   static constexpr auto body(X x) {
-    return make<transpose_op<permutation<X::shape.rank, Axes...>()>>(x);
+    using made = transpose_op<permutation<X::shape.rank, Axes...>()>;
+    if constexpr (wrong<X> || !ascending<Axes...>()) return make<made>(x);
+    else
+      return mistake<misuse::axes_in_new_order, typename X::owner, fact::operation<"transpose", tensor_fact<X>>,
+                     typename made::asked>{};
   }
 };
 
 /// Permutes axes: `transpose<1, 0, 2>(x)`. Without a list of axes, swaps the last two axes. If the last two axes alone
-/// are swapped, a matrix product reads x in place.
+/// are swapped, a matrix product reads x in place. Rejects axes in their old order, because transpose<0, 1>(x), as
+/// PyTorch writes it, does not swap two axes.
 template <int... Axes, an_operand X, class... Surplus>
 constexpr applied<transpose_form<Axes...>, X, Surplus...> transpose(X, Surplus...) {
   return {};

@@ -37,6 +37,7 @@ inline std::vector<double> time_steps(const std::function<void(int)>& run, std::
 /// about half a second and 256 MiB of memory. In a program that divides its batch, the plan steps run on the first
 /// microbatch, and each of them counts once. Throws what value_and_grad throws before it computes anything.
 template <int Rounds = 15, class Program, class... Bound>
+  requires(Rounds > 0)
 profiled profile(Program& step, const Bound&... inputs) {
   const account a = account_of<Program>();
   std::vector<double> seconds;

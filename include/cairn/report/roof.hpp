@@ -114,9 +114,11 @@ std::vector<reach> measure_memory(int threads) {
 }
 }  // namespace detail
 
-/// Measures the roof for kernels of a program with numbers of type Real, on `threads` threads.
+/// Measures the roof for kernels of a program with numbers of type Real, on `threads` threads. Throws
+/// std::invalid_argument if `threads` is below 1.
 template <class Real>
 roof roof_of(int threads) {
+  cairn::detail::check_settings("roof_of", std::array{setting::at_least_one("threads", threads)});
   return {detail::measure_flops<Real>(threads), detail::measure_memory<Real>(threads)};
 }
 

@@ -380,7 +380,7 @@ class program {
   }
   void steps(std::int64_t taken) {
     memory_.check();
-    detail::check_settings("program", std::array{setting::not_negative("steps", static_cast<double>(taken))});
+    detail::check_settings("program", std::array{setting::step_count("steps", taken)});
     position().steps = taken;
   }
   /// The Euclidean norm of the gradients of all trained parameters. With clip<...>, it is the norm before the gradients

@@ -53,8 +53,12 @@ struct loop_options {
   bool shows_progress = true;
   std::int64_t batch = 1;  ///< examples in a training step; the progress bar shows examples per second
 
-  /// Returns the on_plateau that computes the rate, or null if another function computes it.
-  const on_plateau* plateau() const { return rate.target<on_plateau>(); }
+  /// Returns the on_plateau that computes the rate. `rate` may hold it, or refer to it by std::ref. Returns null if
+  /// another function computes the rate.
+  const on_plateau* plateau() const {
+    const auto* const elsewhere = rate.target<std::reference_wrapper<on_plateau>>();
+    return elsewhere != nullptr ? &elsewhere->get() : rate.target<on_plateau>();
+  }
 
   std::array<setting, 9> settings() const {
     return {setting::at_least_one("epochs", epochs),
@@ -119,10 +123,9 @@ inline loop_state state_in(const std::string& path, const file::metadata& texts)
     if (!cairn::detail::is_number(text, to))
       refuse(file::format_error(path, cairn::detail::text_of({"a number as ", name}), file::detail::shown(text)));
   });
-  constexpr std::int64_t most = std::int64_t{1} << 62;  // leaves room to count further steps
   const bool counts = s.epoch >= 0 && s.epoch < std::numeric_limits<int>::max() && s.position >= 0 &&
-                      s.position <= s.step && s.step <= most && s.rows >= 0 && s.rows <= most && s.best_epoch >= -1 &&
-                      s.best_epoch < s.epoch;
+                      s.position <= s.step && s.step <= most_steps && s.rows >= 0 && s.rows <= most_steps &&
+                      s.best_epoch >= -1 && s.best_epoch < s.epoch;
   if (!counts)
     refuse(file::format_error(path, "epoch, position, step, rows and best epoch of a loop that can go on", "others"));
   return s;
@@ -332,7 +335,7 @@ class loop {
     }
     best_is_due_ = state_.position == 0 && state_.epoch > 0 && state_.best_epoch == state_.epoch - 1;
   }
-  on_plateau* plateau() { return options_.rate.target<on_plateau>(); }
+  on_plateau* plateau() { return const_cast<on_plateau*>(options_.plateau()); }
   /// Returns the facts that describe the run, as far as they are known.
   file::metadata facts() const {
     file::metadata all = facts_;

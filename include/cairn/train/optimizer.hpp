@@ -164,7 +164,7 @@ class rule_optimizer {
   std::span<Real> moment(std::size_t k) { return moments_[k]; }
   std::int64_t steps() const { return steps_; }
   void steps(std::int64_t taken) {
-    detail::check_settings("optimizer", std::array{setting::not_negative("steps", static_cast<double>(taken))});
+    detail::check_settings("optimizer", std::array{setting::step_count("steps", taken)});
     steps_ = taken;
   }
 

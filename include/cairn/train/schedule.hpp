@@ -23,7 +23,7 @@ constexpr double warm_up(std::int64_t step, std::int64_t steps) {
 
 namespace detail {
 constexpr setting warm_up_setting(std::int64_t steps) {
-  return {"warm_up", static_cast<double>(steps), steps >= 0, "0 or more"};
+  return setting::step_count("warm_up", steps);
 }
 }  // namespace detail
 
