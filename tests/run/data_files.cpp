@@ -132,6 +132,8 @@ BOOST_AUTO_TEST_CASE(tables_that_are_wrong_are_refused) {
   refuses_table("a\n0x10\n", "expected a number in line 2, column a, got \"0x10\"");
   refuses_table("a,a\n1,2\n", "expected columns of different names in line 1, got two called a");
   refuses_table("1,2\n3,4\n", "expected names of columns, or .has_header = false in line 1, got numbers");
+  refuses_table("+1,1e50\n3,4\n", "expected names of columns, or .has_header = false in line 1, got numbers");
+  refuses_table("a\n+-5\n", "expected a number in line 2, column a, got \"+-5\"");
   refuses_table("a,b\n1,\"2\n", "expected an end of the quotes in line 2, got the end of the file");
   refuses_table("a,b\n1,\"2\"3\n", "expected a separator behind a quote in line 2, got another character");
   refuses_table("a,b\n1,\n", "expected a class in line 2, column b, got nothing", {.label = "b"});
@@ -141,6 +143,7 @@ BOOST_AUTO_TEST_CASE(tables_that_are_wrong_are_refused) {
   BOOST_CHECK_THROW(data::read_csv("no such file"), data::file_error);
   BOOST_CHECK_THROW(table_of("a,b\n1,2\n", {.classes = 3}), data::option_error);
   BOOST_CHECK_THROW(table_of("a,b\n1,2\n", {.label = "b", .classes = -3}), data::option_error);
+  BOOST_CHECK_THROW(table_of("a,b\n1,2\n", {.class_names = {"x"}}), data::option_error);
   BOOST_CHECK_THROW(table_of("a,b\n1,x\n", {.label = "b", .classes = 2, .class_names = {"x"}}), data::option_error);
   refuses_table("a,b\n1,x\n", "expected a class from 0 to 1 in line 2, column b, got \"x\"",
                 {.label = "b", .classes = 2});

@@ -204,6 +204,18 @@ BOOST_AUTO_TEST_CASE(labels_that_are_no_classes) {
   BOOST_TEST(std::isfinite(step.value_and_grad(bind<"y">(std::array{0, 5, 3}))));
 }
 
+// A row that does not count is not read.
+BOOST_AUTO_TEST_CASE(ignored_rows_that_are_not_finite) {
+  constexpr options smoothed{.ignore_index = 5, .label_smoothing = 0.1};
+  constexpr auto loss = nn::linear_cross_entropy<"head", 4, smoothed>(input<"h", 3, 2>, labels<"y", 6, 3>);
+  program<loss> step;
+  step.init(seed{1});
+  std::array<float, 6> h{1, 2, std::numeric_limits<float>::infinity(), 3, -1, 1};
+  const float ignoring = step.value_and_grad(bind<"h">(h), bind<"y">(std::array{0, 5, 3}));
+  h[2] = 0;
+  BOOST_TEST(ignoring == step.value_and_grad(bind<"h">(h), bind<"y">(std::array{0, 5, 3})));
+}
+
 // A segment recomputes the operation for its gradients. Its forward pass computes the loss alone.
 BOOST_AUTO_TEST_CASE(segments_and_predictors_compute_the_same_bits) {
   constexpr auto y = labels<"y", 401, 75>;

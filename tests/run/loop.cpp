@@ -151,7 +151,10 @@ BOOST_AUTO_TEST_CASE(a_rate_on_a_plateau_continues_after_each_epoch) {
   const folder there, here;
   program_of whole;
   whole.init(seed{1});
-  train::loop all{whole, options_in(there)};
+  on_plateau plateau{.peak = 0.02, .factor = 0.5, .patience = 1, .cooldown = 1};
+  auto by_reference = options_in(there);
+  by_reference.rate = std::ref(plateau);
+  train::loop all{whole, by_reference};
   all(shuffled, going(whole, nothing), [&] { return validated(all); });
   for (int epoch = 0; epoch < 8; ++epoch) {
     program_of step;

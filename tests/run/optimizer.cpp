@@ -322,6 +322,8 @@ BOOST_AUTO_TEST_CASE(meaningless_settings_are_refused) {
   adamw optimizer{program, {.lr = 0.25}};
   for (const double rate : {-0.5, std::nan(""), HUGE_VAL}) BOOST_CHECK_THROW(optimizer.lr(rate), std::invalid_argument);
   BOOST_CHECK_THROW(optimizer.steps(-1), std::invalid_argument);
+  BOOST_CHECK_THROW(optimizer.steps(std::numeric_limits<std::int64_t>::max()), std::invalid_argument);
+  BOOST_CHECK_THROW(optimizer.lr(1e39), std::invalid_argument);
   BOOST_TEST(optimizer.lr() == 0.25);
   BOOST_TEST(optimizer.steps() == 0);
   optimizer.lr(0);

@@ -45,6 +45,21 @@ BOOST_AUTO_TEST_CASE(gradients_along_an_axis) {
   check<weighted(y)>(bind<"at">(positions));
   check<sum(square(grad(weighted(y), v))) + sum(square(grad(weighted(y), b)))>(bind<"at">(positions));
 }
+// Doubles of a program over floats have gradients, too.
+BOOST_AUTO_TEST_CASE(doubles_in_a_program_over_floats) {
+  constexpr auto loss = [](auto x) {
+    return sum(as_real(square(sort<1>(x)) * gather_along<1>(exp(x), argsort<1>(x)))) +
+           sum(as_real(topk<3>(x) * cumsum<1>(topk<3>(x, smallest)))) + sum(as_real(square(cholesky(matmul(x, transpose(x))))));
+  };
+  program<loss(as<double>(a))> step;
+  program<loss(a), real<double>> in_double;
+  step.init(seed{3});
+  in_double.init(seed{3});
+  const double difference = static_cast<double>(step.value_and_grad()) - in_double.value_and_grad();
+  BOOST_TEST(std::abs(difference) < 1e-4);
+  for (std::size_t i = 0; i < 15; ++i)
+    BOOST_TEST(std::abs(static_cast<double>(step.grad<"a">().begin()[i]) - in_double.grad<"a">().begin()[i]) < 1e-4);
+}
 // Sorts, running sums and lookups in segments, in a scan, and in mixed precision.
 constexpr auto body = [](auto h) { return tanh(cumsum<1>(sort<1>(h)) + gather_along<1>(h, argsort<1>(h))); };
 BOOST_AUTO_TEST_CASE(in_segments_and_loops) {

@@ -351,6 +351,7 @@ BOOST_AUTO_TEST_CASE(a_meaningless_rate_changes_nothing) {
       return std::string_view(e.what()).starts_with("cairn: train.lr: expected 0 or more, finite in float, got ");
     });
   BOOST_CHECK_THROW(step.steps(-1), std::invalid_argument);
+  BOOST_CHECK_THROW(step.steps(std::numeric_limits<std::int64_t>::max()), std::invalid_argument);
   BOOST_TEST(all_parameters(step) == before);
   BOOST_TEST(step.steps() == 0);
   BOOST_TEST(step.random().step == 0U);

@@ -255,8 +255,7 @@ inline table read_csv(const std::string& path, const csv_options& options = {}) 
   if (options.classes < 0 || (options.classes > 0 && (options.label.empty() || has_names)))
     refuse(option_error("classes", "0, or more with a label and without class_names", options.classes));
   if (has_names && options.label.empty())
-    refuse(
-        option_error("class_names", "no names without a label", static_cast<std::int64_t>(options.class_names.size())));
+    refuse(option_error("class_names", "no names without a label", static_cast<double>(options.class_names.size())));
   const std::string text = read_file(path);
   std::string_view all = text;
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";

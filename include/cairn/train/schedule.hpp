@@ -21,12 +21,6 @@ constexpr double warm_up(std::int64_t step, std::int64_t steps) {
   return step < steps ? static_cast<double>(step + 1) / static_cast<double>(steps + 1) : 1;
 }
 
-namespace detail {
-constexpr setting warm_up_setting(std::int64_t steps) {
-  return setting::step_count("warm_up", steps);
-}
-}  // namespace detail
-
 /// A rate that is `peak` at every step after the warm-up.
 struct constant_rate {
   double peak;
@@ -37,7 +31,7 @@ struct constant_rate {
     return peak * cairn::warm_up(step, warm_up);
   }
   constexpr std::array<setting, 2> settings() const {
-    return {setting::not_negative("peak", peak), detail::warm_up_setting(warm_up)};
+    return {setting::not_negative("peak", peak), setting::step_count("warm_up", warm_up)};
   }
 };
 
@@ -55,7 +49,7 @@ struct step_rate {
   }
   constexpr std::array<setting, 4> settings() const {
     return {setting::not_negative("peak", peak), setting::at_least_one("every", static_cast<double>(every)),
-            setting::not_negative("factor", factor), detail::warm_up_setting(warm_up)};
+            setting::not_negative("factor", factor), setting::step_count("warm_up", warm_up)};
   }
 };
 
@@ -76,7 +70,7 @@ struct cosine {
   constexpr std::array<setting, 4> settings() const {
     return {setting::not_negative("peak", peak),
             setting::at_least_one("steps", static_cast<double>(steps)),
-            detail::warm_up_setting(warm_up),
+            setting::step_count("warm_up", warm_up),
             {"warm_up", static_cast<double>(warm_up), warm_up < steps, "below .steps"}};
   }
 };
@@ -98,7 +92,7 @@ struct linear_rate {
   }
   constexpr std::array<setting, 5> settings() const {
     return {setting::not_negative("peak", peak), setting::at_least_one("steps", static_cast<double>(steps)),
-            detail::warm_up_setting(warm_up),
+            setting::step_count("warm_up", warm_up),
             setting{"warm_up", static_cast<double>(warm_up), warm_up < steps, "below .steps"},
             setting::not_negative("last", last)};
   }
@@ -182,7 +176,7 @@ struct on_plateau {
             setting::below_one("factor", factor),
             setting::not_negative("patience", static_cast<double>(patience)),
             {"threshold", threshold, threshold >= 0 && (is_absolute ? setting::is_finite(threshold) : threshold < 1),
-             is_absolute ? "0 or more, finite" : "0 or more, below 1 without .is_absolute"},
+             is_absolute ? "0 or more, finite in float" : "0 or more, below 1 without .is_absolute"},
             setting::not_negative("cooldown", static_cast<double>(cooldown)),
             {"least", least, least >= 0 && least <= peak, "0 to .peak"}};
   }
