@@ -16,6 +16,7 @@
 // - A program is loaded or saved with a text behind the path, where a selection must stand.
 // - A program is made of a function, or of a number.
 // - The name of a leaf is empty.
+// - `train::loop` got a predictor or a loss.
 // - `train::loop` got batches, and not a function of the epoch that returns them.
 // - `train::loop` got a function that does no training step, or that returns no loss. Its validation takes an argument
 //   or returns no number.
@@ -128,6 +129,36 @@ struct reversed_op : op {
 }  // namespace own
 constexpr auto loss = sum(make<own::reversed_op>(param<"w", 5>));
 static_assert(detail::checked<loss>());
+
+// case: wrong-arguments-loop-of-predictor
+// says: train::loop runs the training steps of a program, and neither a predictor nor a loss has any
+// shows: given<cairn::fact::object>
+#include "cairn/cairn.hpp"
+#include "cairn/train/loop.hpp"
+constexpr auto net = input<"x", 8, 4> | nn::linear<"fc", 3>;
+using run_by_loop = predictor<net>;              // wrong
+using run_by_loop = program<mean(square(net))>;  // right
+constexpr auto batches = [](int) { return std::vector{1, 2}; };
+constexpr auto go = [](double, int) { return 0.5F; };
+
+inline int run_all(run_by_loop& step) {
+  train::loop run{step, {.epochs = 5}};
+  run(batches, go);
+  return run.state().epoch;
+}
+
+// case: wrong-arguments-loop-of-loss
+// says: train::loop runs the training steps of a program, and neither a predictor nor a loss has any
+// shows: given<float>
+#include "cairn/cairn.hpp"
+#include "cairn/train/loop.hpp"
+constexpr auto loss = mean(square(param<"w", 8>));
+
+inline int run_all([[maybe_unused]] program<loss>& step) {
+  train::loop run{loss, {.epochs = 5}};  // wrong
+  train::loop run{step, {.epochs = 5}};  // right
+  return run.state().epoch;
+}
 
 // case: wrong-arguments-program-of-function
 // says: a program or predictor is made of an expression, or of outputs\(loss, \.\.\.\); a function must be applied

@@ -510,6 +510,9 @@ struct no_path { template <class Silent, class... Facts> struct found : Silent {
 struct no_selection { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: behind the path, `load` takes a selection or partly: step.load(\"f\", selection{.except = {\"fc\"}}), "
   "and `save` a selection, texts of type file::metadata, or both in this order"); } }; };
+struct no_program_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: train::loop runs the training steps of a program, and neither a predictor nor a loss has any: "
+  "program<loss> step; train::loop run{step, {.epochs = 5}}"); } }; };
 struct no_batches_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the data of train::loop are a function of the epoch that returns its batches: "
   "[&](int epoch) { return data::batches<8>(set, seed{1}, epoch); }"); } }; };

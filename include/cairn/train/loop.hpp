@@ -539,6 +539,21 @@ class loop {
   std::chrono::steady_clock::time_point start_;
 };
 
+/// Reports that a loop was made of something that has no training steps, and accepts every use, so that no second error
+/// follows.
+template <class Other>
+  requires(!requires { Other::updates_parameters; })
+class loop<Other> {
+  using given = std::conditional_t<an_expression<std::remove_const_t<Other>>, std::remove_const_t<Other>, fact::object>;
+  static_assert(
+      lang::report_of<lang::mistake<misuse::no_program_of_loop, lang::top_scope, fact::given<given>>>{}.shown);
+
+ public:
+  loop(Other&, const loop_options&) {}
+  ending operator()(const auto&...) { return ending::done; }
+  loop_state state() const { return {}; }
+};
+
 }  // namespace cairn::train
 
 #include "cairn/base/macros_back.hpp"
