@@ -16,6 +16,8 @@
 // - A program is loaded or saved with a text behind the path, where a selection must stand.
 // - A program is made of a function, or of a number.
 // - The name of a leaf is empty.
+// - An array has elements that do not lie side by side, such as a vector of vectors.
+// - A training step got both parts{n} and arrays.
 // - `train::loop` got a predictor or a loss.
 // - `train::loop` got batches, and not a function of the epoch that returns them.
 // - `train::loop` got a function that does no training step, or that returns no loss. Its validation takes an argument
@@ -629,6 +631,14 @@ int main() {
   const float l = step.value_and_grad(bind<"x">(xs), bind<"y">(ys));    // right
   static_cast<void>(mask);                                              // right
 
+// case: wrong-arguments-bind-rows
+// says: bind takes elements that lie side by side
+// shows: fact::expected<float>, cairn::fact::got<std::vector<float
+  const std::vector<std::vector<float>> rows(8, std::vector<float>(16));
+  const float l = step.value_and_grad(bind<"x">(rows), bind<"y">(ys));  // wrong
+  const float l = step.value_and_grad(bind<"x">(xs), bind<"y">(ys));    // right
+  static_cast<void>(rows);                                              // right
+
 // case: wrong-arguments-bind-expression
 // says: bind takes elements that lie side by side
 // shows: fact::given<float ?\[8\]\[16\]
@@ -969,6 +979,12 @@ int main() {
 // shows: fact::arguments<
   const float value = whole.value_and_grad([](int) { return inputs(bind<"x">(x)); });  // wrong
   const float value = whole.value_and_grad(bind<"x">(x));                              // right
+
+// case: wrong-arguments-parts-with-arrays
+// says: the length of the bound arrays says in how many parts the batch is.*leave parts\{n\} out
+// shows: fact::arguments<
+  const float value = varied.value_and_grad(parts{2}, bind<"x">(x));  // wrong
+  const float value = varied.value_and_grad(bind<"x">(x));            // right
 
 // case: wrong-arguments-parts-of-whole
 // says: a callback or parts\{n\} gives a batch in parts, and this program takes the whole batch

@@ -655,6 +655,9 @@ struct other_whole { template <class Silent, class... Facts> struct found : Sile
 struct callback_without_inputs { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a callback, not mutable, gets the number of a microbatch and returns "
   "inputs(bind<\"x\">(x), ...); with microbatch<up_to<N>> it follows parts{n}"); } }; };
+struct parts_of_arrays { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: the length of the bound arrays says in how many parts the batch is, and parts{n} goes with a "
+  "callback; leave parts{n} out"); } }; };
 struct callback_of_whole_batch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a callback or parts{n} gives a batch in parts, and this program takes the whole batch; "
   "bind its arrays, or add microbatch<N>, microbatch<up_to<N>> or shards<L> to the program"); } }; };
