@@ -63,6 +63,17 @@ constexpr auto rows = [](auto x) {
 constexpr auto loss = mean(input<"x", 4> | block<"enc">(rows));
 static_assert(an_expression<decltype(loss)>);
 
+// case: not-a-layer-empty-capture
+// says: a layer captures nothing and has no members
+// shows: given<.*lambda
+constexpr auto segment(int n) {
+  static_cast<void>(n);
+  return layer([&](auto x) { return x * x; });  // wrong
+  return layer([](auto x) { return x * x; });   // right
+}
+constexpr auto loss = mean(input<"x", 4> | segment(2));
+static_assert(an_expression<decltype(loss)>);
+
 // case: not-a-layer-number
 // says: this element of what a layer returns \(the first is number 0\) is no expression; write 3\.0_c
 // shows: fact::in<cairn::fixed_string<5>\{"step"\}>.*fact::element<2>.*fact::returned<double>

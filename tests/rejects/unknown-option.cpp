@@ -23,3 +23,11 @@ constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
 using numbers = real<bf16>;   // wrong
 using numbers = mixed<bf16>;  // right
 static_assert(detail::checked<loss, numbers>());
+
+// case: unknown-option-real-long
+// says: the numbers of a program are real<float> or real<double>
+// shows: fact::given<cairn::real<long double> ?>
+constexpr auto loss = sum(input<"x", 4> * param<"w", 4>);
+using numbers = real<long double>;  // wrong
+using numbers = real<double>;       // right
+static_assert(detail::checked<loss, numbers>());

@@ -14,6 +14,12 @@
 //   the member `whole_tensor`, and its moments must have different names.
 // - An optimizer next to a program got a rule of whole tensors.
 // - A program is loaded or saved with a text behind the path, where a selection must stand.
+// - A program is made of a function, or of a number.
+// - The name of a leaf is empty.
+// - An array has elements that do not lie side by side, such as a vector of vectors.
+// - A training step got both parts{n} and arrays.
+// - `train::loop` got a predictor or a loss.
+// - `train::loop` got batches, and not a function of the epoch that returns them.
 // - `train::loop` got a function that does no training step, or that returns no loss. Its validation takes an argument
 //   or returns no number.
 // - `update<...>` or an optimizer got an object that is no rule. A rule may not sum in its `next`, and its moments must
@@ -124,6 +130,80 @@ struct reversed_op : op {
 };
 }  // namespace own
 constexpr auto loss = sum(make<own::reversed_op>(param<"w", 5>));
+static_assert(detail::checked<loss>());
+
+// case: wrong-arguments-loop-of-predictor
+// says: train::loop runs the training steps of a program, and neither a predictor nor a loss has any
+// shows: given<cairn::fact::object>
+#include "cairn/cairn.hpp"
+#include "cairn/train/loop.hpp"
+constexpr auto net = input<"x", 8, 4> | nn::linear<"fc", 3>;
+using run_by_loop = predictor<net>;              // wrong
+using run_by_loop = program<mean(square(net))>;  // right
+constexpr auto batches = [](int) { return std::vector{1, 2}; };
+constexpr auto go = [](double, int) { return 0.5F; };
+
+inline int run_all(run_by_loop& step) {
+  train::loop run{step, {.epochs = 5}};
+  run(batches, go);
+  return run.state().epoch;
+}
+
+// case: wrong-arguments-loop-of-loss
+// says: train::loop runs the training steps of a program, and neither a predictor nor a loss has any
+// shows: given<float>
+#include "cairn/cairn.hpp"
+#include "cairn/train/loop.hpp"
+constexpr auto loss = mean(square(param<"w", 8>));
+
+inline int run_all([[maybe_unused]] program<loss>& step) {
+  train::loop run{loss, {.epochs = 5}};  // wrong
+  train::loop run{step, {.epochs = 5}};  // right
+  return run.state().epoch;
+}
+
+// case: wrong-arguments-program-of-function
+// says: a program or predictor is made of an expression, or of outputs\(loss, \.\.\.\); a function must be applied
+// shows: fact::given<.*lambda
+#include "cairn/cairn.hpp"
+constexpr auto loss = [](auto h) { return mean(square(h | nn::linear<"fc", 3>)); };
+using trained = program<loss>;                    // wrong
+using trained = program<loss(input<"x", 8, 4>)>;  // right
+static_assert(trained::memory().peak_bytes > 0);
+
+inline float train(trained& step) {
+  adamw optimizer{step, {.lr = 1e-3}};
+  const float l = step.value_and_grad(bind<"x">(std::array<float, 32>{}));
+  optimizer.update();
+  return l;
+}
+
+// case: wrong-arguments-predictor-of-number
+// says: a program or predictor is made of an expression, or of outputs\(loss, \.\.\.\)
+// shows: fact::given<int>
+#include "cairn/cairn.hpp"
+using shown = predictor<3>;                                       // wrong
+using shown = predictor<input<"x", 8, 4> | nn::linear<"fc", 3>>;  // right
+
+inline float first(shown& predict) {
+  const auto y = predict(bind<"x">(std::array<float, 32>{}));
+  return y(0, 0);
+}
+
+// case: wrong-arguments-empty-name
+// says: the name of this input, parameter, state or random operation is empty
+// shows: given<float ?\[4\]\[3\]>
+constexpr auto loss = sum(matmul(input<"x", 8, 4>, param<"", 4, 3>));   // wrong
+constexpr auto loss = sum(matmul(input<"x", 8, 4>, param<"w", 4, 3>));  // right
+static_assert(detail::checked<loss>());
+
+// case: wrong-arguments-empty-name-in-block
+// says: the name of this input, parameter, state or random operation is empty, or ends with a dot
+// shows: fact::in<cairn::fixed_string<\d+>\{"enc\."\}>
+#include "cairn/nn/dropout.hpp"
+constexpr auto half = nn::dropout<"", 0.5>;    // wrong
+constexpr auto half = nn::dropout<"d1", 0.5>;  // right
+constexpr auto loss = sum(input<"x", 8, 4> | block<"enc">(nn::linear<"fc", 3> | half));
 static_assert(detail::checked<loss>());
 
 // case: wrong-arguments-choice-in-condition
@@ -242,6 +322,32 @@ inline void head_left_out(program<loss>& step) {
   step.load("run.safetensors", "fc");                         // wrong
   step.load("run.safetensors", selection{.except = {"fc"}});  // right
 }
+
+// case: wrong-arguments-batches-of-loop
+// says: the data of train::loop are a function of the epoch that returns its batches
+// shows: fact::given<.*batch_range<8
+#include "cairn/cairn.hpp"
+#include "cairn/data/batches.hpp"
+#include "cairn/train/loop.hpp"
+using trainer = program<mean(square(param<"w", 8>))>;
+constexpr auto go = [](double, const auto&) { return 0.5F; };
+
+inline void run_all(train::loop<trainer>& run, const data::dataset& set) {
+  run(data::batches<8>(set), go);                                             // wrong
+  run([&](int epoch) { return data::batches<8>(set, seed{1}, epoch); }, go);  // right
+}
+
+// case: wrong-arguments-batches-of-loop-epoch
+// says: the data of train::loop are a function of the epoch that returns its batches
+// shows: fact::given<.*lambda
+#include "cairn/cairn.hpp"
+#include "cairn/train/loop.hpp"
+using trainer = program<mean(square(param<"w", 8>))>;
+constexpr auto batches = [] { return std::vector{1, 2}; };       // wrong
+constexpr auto batches = [](int) { return std::vector{1, 2}; };  // right
+constexpr auto go = [](double, int) { return 0.5F; };
+
+inline void run_all(train::loop<trainer>& run) { run(batches, go); }
 
 // case: wrong-arguments-step-of-loop
 // says: a training step of train::loop is a function of the rate and the batch, and returns the loss alone
@@ -524,6 +630,14 @@ int main() {
   const float l = step.value_and_grad(bind<"x">(mask), bind<"y">(ys));  // wrong
   const float l = step.value_and_grad(bind<"x">(xs), bind<"y">(ys));    // right
   static_cast<void>(mask);                                              // right
+
+// case: wrong-arguments-bind-rows
+// says: bind takes elements that lie side by side
+// shows: fact::expected<float>, cairn::fact::got<std::vector<float
+  const std::vector<std::vector<float>> rows(8, std::vector<float>(16));
+  const float l = step.value_and_grad(bind<"x">(rows), bind<"y">(ys));  // wrong
+  const float l = step.value_and_grad(bind<"x">(xs), bind<"y">(ys));    // right
+  static_cast<void>(rows);                                              // right
 
 // case: wrong-arguments-bind-expression
 // says: bind takes elements that lie side by side
@@ -865,6 +979,12 @@ int main() {
 // shows: fact::arguments<
   const float value = whole.value_and_grad([](int) { return inputs(bind<"x">(x)); });  // wrong
   const float value = whole.value_and_grad(bind<"x">(x));                              // right
+
+// case: wrong-arguments-parts-with-arrays
+// says: the length of the bound arrays says in how many parts the batch is.*leave parts\{n\} out
+// shows: fact::arguments<
+  const float value = varied.value_and_grad(parts{2}, bind<"x">(x));  // wrong
+  const float value = varied.value_and_grad(bind<"x">(x));            // right
 
 // case: wrong-arguments-parts-of-whole
 // says: a callback or parts\{n\} gives a batch in parts, and this program takes the whole batch
@@ -1267,6 +1387,13 @@ constexpr auto y = nn::attention<"drop", 0.1>(k, k, k);  // right
 constexpr auto k = input<"k", 2, 9, 4, 8>;
 constexpr auto y = nn::attention(k, k, k, nn::causal, nn::causal);  // wrong
 constexpr auto y = nn::attention(k, k, k, nn::causal);              // right
+
+// case: wrong-arguments-attention-flag
+// says: attention takes q, k and v, then at most one mask and one causal
+// shows: operation<cairn::fixed_string<\d+>\{"attention"\}, float ?\[2\]\[9\]\[4\]\[8\], .*, bool>
+constexpr auto k = input<"k", 2, 9, 4, 8>;
+constexpr auto y = nn::attention(k, k, k, true);        // wrong
+constexpr auto y = nn::attention(k, k, k, nn::causal);  // right
 
 // case: wrong-arguments-conv2d
 // says: this takes two arguments: cross_entropy

@@ -6,12 +6,27 @@
 
 namespace cairn::detail {
 
-/// Rejects one name for two leaves.
-struct names_are_one_leaf {
+/// Returns the first leaf whose own name is empty, so that its full name is empty or ends with a dot. Returns none if
+/// there is no such leaf.
+template <class Graph>
+constexpr int find_empty_name(const Graph& g) {
+  for (int i = 0; i < g.leaf_count; ++i) {
+    if (g.leaf_op(i).what > graphs::role::random) continue;  // other leaves have no names
+    const std::string_view name = g.name(g.leaves[i]);
+    if (name.empty() || name.back() == '.') return i;
+  }
+  return graphs::none;
+}
+/// Rejects an empty name of a leaf, and one name for two leaves.
+struct leaves_have_names {
   template <class Compiled>
   static constexpr auto of() {
     constexpr const auto& g = Compiled::graph;
-    if constexpr (g.wrong.conflict == graphs::none) {
+    constexpr int nameless = find_empty_name(g);
+    if constexpr (nameless != graphs::none) {
+      return mistake<misuse::empty_name, top_scope, about<fact::in, leaf_name<Compiled, nameless>>,
+                     fact::given<tensor_fact<shown_leaf<Compiled, nameless>>>>{};
+    } else if constexpr (g.wrong.conflict == graphs::none) {
       return sound{};
     } else {
       using leaf = shown_leaf<Compiled, g.wrong.conflict>;

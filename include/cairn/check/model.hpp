@@ -31,7 +31,7 @@ constexpr auto problem_of() {
   // Mistakes in the body of a scan are found while the graph is made. The graph is made here, because g++ tells all
   // functions that need the graph, and the functions below have long types.
   static_assert(Compiled::graph.node_count > 0);
-  using problem = decltype(first_fault<Compiled, rows_are_independent, names_are_one_leaf, layers_have_own_names,
+  using problem = decltype(first_fault<Compiled, rows_are_independent, leaves_have_names, layers_have_own_names,
                                        keys_are_drawn_from_once, gradients_depend, policies_fit,
                                        states_become_one_value, option_names_are_known>::of());
   if constexpr (!std::same_as<problem, sound>) return problem{};
@@ -184,6 +184,13 @@ constexpr auto unreported_in(output_list<E...>) {
   return first_problem(std::conditional_t<is_poison<std::remove_const_t<E>>, E, sound>{}...);
 }
 
+/// Returns the mistake that a program was made of something that is no output.
+template <class Other>
+constexpr auto problem_of_no_outputs() {
+  using found = std::conditional_t<a_layer<Other>, misuse::layer_for_expression, misuse::no_outputs>;
+  return mistake<found, top_scope, fact::given<Other>>{};
+}
+
 /// Returns a mistake for three kinds of outputs, or sound:
 /// - an output that was computed in a body and captured outside of it;
 /// - an output that does not consist of numbers;
@@ -280,8 +287,8 @@ constexpr auto problem_of_program() {
   using options = request<Options...>;
   if constexpr (mistaken<decltype(Output)>) {
     return unreported_in(decltype(as_outputs(Output)){});
-  } else if constexpr (a_layer<decltype(Output)>) {
-    return mistake<misuse::layer_for_expression, top_scope, fact::given<fact::layer>>{};
+  } else if constexpr (mistaken<decltype(as_outputs(Output))>) {
+    return problem_of_no_outputs<std::remove_const_t<decltype(Output)>>();
   } else if constexpr (!options::known) {
     using unknown = typename decltype(first_unknown_option<Options...>())::type;
     return mistake<typename option_settings<unknown>::reported, top_scope, fact::given<unknown>>{};

@@ -107,6 +107,10 @@ constexpr int microbatches_in(const array_extents& given, const shape& one, int 
   return 0;
 }
 
+/// T has its elements elsewhere in memory, as a std::vector has. The elements of a std::array lie in the array itself.
+template <class T>
+concept a_container = requires(const T& a) { a.begin(); } && !requires { std::tuple_size<T>::value; };
+
 /// Returns the mistake of binding an array to `Wanted`, which is an input or a parameter of a program over `Real`, or
 /// sound.
 template <class Real, class Wanted, class Bound, template <fixed_string...> class Fact = fact::input>
@@ -118,8 +122,8 @@ constexpr auto problem_of_bound() {
   using element = std::conditional_t<rounded, Real, stored>;
   using given = typename Bound::element;
   if constexpr (!std::is_same_v<given, element> && !std::is_same_v<given, stored>) {
-    return mistake<misuse::bound_kind_mismatch, top_scope, name, fact::expected<element>,
-                   fact::got<typename Bound::element>>{};
+    using found = std::conditional_t<a_container<given>, misuse::no_array, misuse::bound_kind_mismatch>;
+    return mistake<found, top_scope, name, fact::expected<element>, fact::got<given>>{};
   } else if constexpr (!Bound::dynamic && !extents_fit(Bound::static_extents, Wanted::shape)) {
     return mistake<misuse::bound_shape_mismatch, top_scope, name, fact::expected<tensor_fact<Wanted>>,
                    fact::got<typename Bound::array>>{};
@@ -256,6 +260,8 @@ constexpr auto problem_of_given() {
     return callback_result<Compiled, std::remove_cvref_t<std::invoke_result_t<const callback&, int>>>::problem();
   } else if constexpr (division.divides() && (a_function<Given> || ...)) {
     return mistake<misuse::callback_without_inputs, top_scope, fact::arguments<typename showing<Given>::type...>>{};
+  } else if constexpr (division.divides() && (std::same_as<Given, parts> || ...)) {
+    return mistake<misuse::parts_of_arrays, top_scope, fact::arguments<typename showing<Given>::type...>>{};
   } else if constexpr (((a_function<Given> || std::same_as<Given, parts>) || ...)) {
     return mistake<misuse::callback_of_whole_batch, top_scope, fact::arguments<typename showing<Given>::type...>>{};
   } else {

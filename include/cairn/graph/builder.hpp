@@ -191,7 +191,7 @@ struct builder {
   /// `prefixed`, the path of the open scopes is put before the name, unless the name begins with '/'.
   constexpr int leaf_of(const operation* op, std::string_view name, bool prefixed) {
     const int length = path.count();
-    if (prefixed && name[0] == '/') {
+    if (prefixed && name.starts_with('/')) {
       prefixed = false;
       name.remove_prefix(1);
     }

@@ -16,7 +16,7 @@ struct wrapped : layer_base {
     } else if constexpr (!call_check<F, A...>::invocable) {
       return surfaced<
           mistake<misuse::not_callable, owner_of<A...>, fact::given<F>, fact::arguments<tensor_fact<A>...>>>{};
-    } else if constexpr (!std::is_empty_v<F>) {
+    } else if constexpr (!std::is_empty_v<F> || !requires { F{}; }) {
       return surfaced<mistake<misuse::captures_values, owner_of<A...>, fact::given<F>>>{};
     } else {
       return F{}(x...);

@@ -237,7 +237,8 @@ struct option_settings<real<Other>> : default_settings {
   static constexpr bool known = false;
   using reported = misuse::other_numbers;
 };
-template <std::floating_point Real>
+template <class Real>
+  requires(std::same_as<Real, float> || std::same_as<Real, double>)
 struct option_settings<real<Real>> : default_settings {
   using real = Real;
   static constexpr unsigned single = 1;

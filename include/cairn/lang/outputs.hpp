@@ -34,12 +34,13 @@ template <an_expression E>
 output_list<E> as_outputs(E);
 template <class... E>
 output_list<E...> as_outputs(output_list<E...>);
-template <a_layer L>
-output_list<rejected> as_outputs(L);
 template <std::size_t... I>
 output_list<std::conditional_t<(I >= 0), rejected, void>...> rejected_outputs(std::index_sequence<I...>);
 template <class Report, std::size_t N>
 auto as_outputs(reported_outputs<Report, N>) -> decltype(rejected_outputs(std::make_index_sequence<N>{}));
+/// Anything else, such as a layer or a number, is no output. A program of it is a mistake.
+template <class Other>
+output_list<rejected> as_outputs(Other);
 
 /// Gives a program several results: `outputs(loss, accuracy(logits, classes))`. The first one, a scalar, is
 /// differentiated. There are at most eight results.

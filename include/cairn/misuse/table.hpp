@@ -186,6 +186,9 @@ struct one_axis_more { template <class Silent, class... Facts> struct found : Si
 // Misuse by calls that fit no function.
 struct layer_for_expression { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a layer stands where an expression is needed; apply it: x | layer, or layer(x)"); } }; };
+struct no_outputs { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: a program or predictor is made of an expression, or of outputs(loss, ...); a function must be "
+  "applied to inputs: program<f(input<\"x\", 8, 4>)>"); } }; };
 struct expression_for_layer { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: an expression stands where a layer is needed; give the layer itself, and apply the "
   "result: x | ckpt<\"name\">(layer)"); } }; };
@@ -280,6 +283,9 @@ struct contradicting_policies { template <class Silent, class... Facts> struct f
 struct no_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: ckpt, block, repeat and scan take a name in <...>: ckpt<\"name\">(layer), "
   "block<\"name\">(layer), repeat<8, \"name\">(f)"); } }; };
+struct empty_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: the name of this input, parameter, state or random operation is empty, or ends with a dot; write "
+  "one: input<\"x\", 8>, param<\"w\", 8>, nn::dropout<\"d1\", 0.5>"); } }; };
 struct no_iterations { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: repeat<N, \"name\"> applies a layer N times; N is at least 1"); } }; };
 struct scan_without_iterations { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -504,6 +510,12 @@ struct no_path { template <class Silent, class... Facts> struct found : Silent {
 struct no_selection { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: behind the path, `load` takes a selection or partly: step.load(\"f\", selection{.except = {\"fc\"}}), "
   "and `save` a selection, texts of type file::metadata, or both in this order"); } }; };
+struct no_program_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: train::loop runs the training steps of a program, and neither a predictor nor a loss has any: "
+  "program<loss> step; train::loop run{step, {.epochs = 5}}"); } }; };
+struct no_batches_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: the data of train::loop are a function of the epoch that returns its batches: "
+  "[&](int epoch) { return data::batches<8>(set, seed{1}, epoch); }"); } }; };
 struct no_step_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a training step of train::loop is a function of the rate and the batch, and returns the loss alone: "
   "[&](double rate, const auto& batch) { return step.train({.lr = rate}, ...); }"); } }; };
@@ -643,6 +655,9 @@ struct other_whole { template <class Silent, class... Facts> struct found : Sile
 struct callback_without_inputs { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a callback, not mutable, gets the number of a microbatch and returns "
   "inputs(bind<\"x\">(x), ...); with microbatch<up_to<N>> it follows parts{n}"); } }; };
+struct parts_of_arrays { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: the length of the bound arrays says in how many parts the batch is, and parts{n} goes with a "
+  "callback; leave parts{n} out"); } }; };
 struct callback_of_whole_batch { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: a callback or parts{n} gives a batch in parts, and this program takes the whole batch; "
   "bind its arrays, or add microbatch<N>, microbatch<up_to<N>> or shards<L> to the program"); } }; };

@@ -299,10 +299,12 @@ struct attention_form {
     constexpr bool tags[]{is_causal<A>..., true, true, true};
     const auto causals = (0 + ... + int{is_causal<A>});
     const auto others = static_cast<int>(sizeof...(A)) - causals;
-    return causals <= 1 && (others == 3 || others == 4) && !tags[0] && !tags[1] && !tags[2];
+    return causals <= 1 && (others == 3 || others == 4) && !tags[0] && !tags[1] && !tags[2] &&
+           (... && (is_causal<A> || an_operand<A>));
   }();
 
   template <an_expression Q, an_expression K, an_expression V, class... More>
+    requires((is_causal<More> || an_expression<More>) && ...)
   static constexpr auto body(Q q, K k, V v, More... more) {
     constexpr bool causal = (is_causal<More> || ...);
     if constexpr (!(P >= 0 && P < 1))

@@ -172,18 +172,29 @@ inline std::string text_of_rate(const on_plateau& rate) {
 }
 struct no_validation {};
 
-/// Returns the mistake of giving a loop a function `Go` that does no training step with a batch of `Data`, or sound.
+/// Data is a function of the epoch that returns the batches of the epoch, a range with size().
+template <class Data>
+concept gives_batches = requires(Data& data, std::invoke_result_t<Data&, int>& batches) {
+  *batches.begin();
+  batches.size();
+};
+/// Returns the mistake of giving a loop no function of the epoch as `Data`, or a function `Go` that does no training
+/// step with a batch of `Data`, or sound.
 template <class Data, class Go>
 constexpr auto problem_of_step_function() {
-  using batches = decltype(std::declval<Data&>()(0));
-  using batch = decltype(*std::declval<batches&>().begin());
-  if constexpr (!std::invocable<Go&, double, batch>)
-    return lang::mistake<misuse::no_step_of_loop, lang::top_scope, fact::given<Go>>{};
-  else if constexpr (requires(std::invoke_result_t<Go&, double, batch> loss) { static_cast<double>(loss); })
-    return lang::sound{};
-  else
-    return lang::mistake<misuse::no_step_of_loop, lang::top_scope,
-                         fact::given<std::invoke_result_t<Go&, double, batch>>>{};
+  if constexpr (!gives_batches<Data>) {
+    return lang::mistake<misuse::no_batches_of_loop, lang::top_scope, fact::given<Data>>{};
+  } else {
+    using batches = std::invoke_result_t<Data&, int>;
+    using batch = decltype(*std::declval<batches&>().begin());
+    if constexpr (!std::invocable<Go&, double, batch>)
+      return lang::mistake<misuse::no_step_of_loop, lang::top_scope, fact::given<Go>>{};
+    else if constexpr (requires(std::invoke_result_t<Go&, double, batch> loss) { static_cast<double>(loss); })
+      return lang::sound{};
+    else
+      return lang::mistake<misuse::no_step_of_loop, lang::top_scope,
+                           fact::given<std::invoke_result_t<Go&, double, batch>>>{};
+  }
 }
 /// Returns the mistake of giving a loop a validation that is no function of no arguments, or that returns no number,
 /// or sound.
@@ -529,6 +540,21 @@ class loop {
   bool best_is_due_ = false;      ///< the program is still to be saved as the best
   bool is_new_ = false;           ///< there is a folder, and nothing has been saved in it
   std::chrono::steady_clock::time_point start_;
+};
+
+/// Reports that a loop was made of something that has no training steps, and accepts every use, so that no second error
+/// follows.
+template <class Other>
+  requires(!requires { Other::updates_parameters; })
+class loop<Other> {
+  using given = std::conditional_t<an_expression<std::remove_const_t<Other>>, std::remove_const_t<Other>, fact::object>;
+  static_assert(
+      lang::report_of<lang::mistake<misuse::no_program_of_loop, lang::top_scope, fact::given<given>>>{}.shown);
+
+ public:
+  loop(Other&, const loop_options&) {}
+  ending operator()(const auto&...) { return ending::done; }
+  loop_state state() const { return {}; }
 };
 
 }  // namespace cairn::train
