@@ -1,6 +1,6 @@
 // The program reports a setting of an update rule. The outermost call reports a setting of a layer, of `param_from`,
 // `leaky_relu`, `nn::rotary`, `triplet_loss`, `cosine_embedding_loss`, `top_k_accuracy`, `topk` or
-// `as_indices`.
+// `as_indices`. The program also reports a negative limit of bytes.
 //
 // Nesterov's step uses the momentum. Without momentum it would be plain descent, which cannot be meant. Give the
 // setting another value. The note shows the setting, its value, and the values that the setting may have. [One
@@ -60,6 +60,14 @@ constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4>));
 static_assert(detail::checked<loss, update<adamw_options{.beta2 = 1}>>());     // wrong
 static_assert(detail::checked<loss, update<adamw_options{.beta2 = 0.99}>>());  // right
 
+// case: meaningless-setting-budget
+// says: an arena has 0 bytes or more, so a limit of its bytes cannot be negative
+// shows: fact::given<cairn::budget<-1> ?>
+constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4>));
+using limit = budget<-1>;     // wrong
+using limit = budget<4_KiB>;  // right
+static_assert(detail::checked<loss, limit>());
+
 // case: meaningless-setting-eps
 // says: this setting has a value that cannot be meant
 // shows: fact::in<(cairn::)?fixed_string<5>\{"norm"\}>
@@ -85,6 +93,13 @@ static_assert(an_expression<decltype(y)>);
 constexpr auto loss = sum(square(input<"x", 4> * param<"w", 4>));
 static_assert(detail::checked<loss, update<sgd_options{.lr = 1e39}>>());  // wrong
 static_assert(detail::checked<loss, update<sgd_options{.lr = 1e38}>>());  // right
+// case: meaningless-setting-fit
+// says: an arena has 0 bytes or more, so a limit of its bytes cannot be negative
+// shows: fact::given<cairn::fit<-1> ?>
+constexpr auto loss = sum(square(input<"x", 4, 4> | nn::linear<"fc", 4> | nn::linear<"fc2", 4>));
+using limit = fit<-1>;     // wrong
+using limit = fit<4_KiB>;  // right
+static_assert(detail::checked<loss, limit>());
 
 // case: meaningless-setting-margin
 // says: this setting has a value that cannot be meant

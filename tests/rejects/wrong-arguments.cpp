@@ -197,6 +197,15 @@ constexpr auto loss = sum(matmul(input<"x", 8, 4>, param<"", 4, 3>));   // wrong
 constexpr auto loss = sum(matmul(input<"x", 8, 4>, param<"w", 4, 3>));  // right
 static_assert(detail::checked<loss>());
 
+// case: wrong-arguments-empty-name-in-scan
+// says: the name of this input, parameter, state or random operation is empty, or ends with a dot
+// shows: fact::in<cairn::fixed_string<\d+>\{"step\."\}>
+#include "cairn/run/scan.hpp"
+constexpr auto body = [](auto h) { return tanh(h * param<"", 5>); };   // wrong
+constexpr auto body = [](auto h) { return tanh(h * param<"w", 5>); };  // right
+constexpr auto loss = sum(scan<3, "step">(body, carried(input<"x", 5>)));
+static_assert(detail::checked<loss>());
+
 // case: wrong-arguments-empty-name-in-block
 // says: the name of this input, parameter, state or random operation is empty, or ends with a dot
 // shows: fact::in<cairn::fixed_string<\d+>\{"enc\."\}>

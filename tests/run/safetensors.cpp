@@ -398,9 +398,10 @@ BOOST_AUTO_TEST_CASE(refuses_to_write_files_that_cannot_be_read) {
   refuses({good, good}, {}, "names that differ", "'a' twice");
   refuses({{"a", file::dtype::f32, {2}, bytes_of(data)}}, {}, "8 bytes of 'a'", "4");
   refuses({{"a", file::dtype::f32, {-1}, bytes_of(data)}}, {}, "whole numbers as shape of 'a'", "a negative number");
-  refuses({named("\xFF")}, {}, "a header of JSON", "something else at its byte 3");
-  refuses({}, {{"a", "\xFF"}}, "a header of JSON", "something else at its byte 23");
-  refuses({named("__metadata__")}, {}, "a text for 'shape' of __metadata__", "an array");
+  refuses({named("w\xFF")}, {}, "the name of each parameter, state or other tensor in UTF-8", "'w?'");
+  refuses({}, {{"a", "\xFF"}}, "a text for 'a' in UTF-8", "'?'");
+  refuses({}, {{"\xFF", "a"}}, "the name of each text in UTF-8", "'?'");
+  refuses({named("__metadata__")}, {}, "a name of a tensor that the format does not use itself", "'__metadata__'");
   refuses({}, {{"a", std::string(100'000'000, 'x')}},
           "a safetensors file, which begins with the length of its header, at most 100000000", "100000032");
 }

@@ -270,6 +270,22 @@ BOOST_AUTO_TEST_CASE(a_block_may_be_called_optimizer) {
   BOOST_CHECK_THROW(first.load(here.path / "weights.safetensors"), mismatch_error);  // no block of this name
 }
 
+BOOST_AUTO_TEST_CASE(a_parameter_with_the_name_of_a_moment_is_not_saved) {
+  constexpr auto model = mean(square(param<"w", 4> * param<"optimizer.w.exp_avg", 4>));
+  const folder here;
+  program<model, update<adamw_options{}>> step;
+  step.init(seed{1});
+  BOOST_CHECK_EXCEPTION(step.save(here.path / "run.safetensors"), file::format_error, [](const file::file_error& e) {
+    return e.expected == "another name of a parameter than that of the exp_avg of w" &&
+           e.actual == "'optimizer.w.exp_avg'";
+  });
+  BOOST_TEST(!std::filesystem::exists(here.path / "run.safetensors"));
+  program<model> without_moments;
+  without_moments.init(seed{1});
+  without_moments.save(here.path / "weights.safetensors");
+  BOOST_TEST(std::filesystem::exists(here.path / "weights.safetensors"));
+}
+
 BOOST_AUTO_TEST_CASE(numbers_are_converted) {
   const folder here;
   program<loss> narrow;

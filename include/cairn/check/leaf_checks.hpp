@@ -6,6 +6,23 @@
 
 namespace cairn::detail {
 
+/// Rejects one name for two leaves.
+struct names_are_one_leaf {
+  template <class Compiled>
+  static constexpr auto of() {
+    constexpr const auto& g = Compiled::graph;
+    if constexpr (g.wrong.conflict == graphs::none) {
+      return sound{};
+    } else {
+      using leaf = shown_leaf<Compiled, g.wrong.conflict>;
+      constexpr auto name = leaf_name<Compiled, g.wrong.conflict>;
+      constexpr bool is_parameter = leaf::op.what == graphs::role::parameter;
+      using named = std::conditional_t<is_parameter, about<fact::parameter, name>, about<fact::input, name>>;
+      return conflict_of<named, leaf, shown_result<*g.wrong.rival>>{};
+    }
+  }
+};
+
 /// Returns the first leaf whose own name is empty, so that its full name is empty or ends with a dot. Returns none if
 /// there is no such leaf.
 template <class Graph>
@@ -17,24 +34,16 @@ constexpr int find_empty_name(const Graph& g) {
   }
   return graphs::none;
 }
-/// Rejects an empty name of a leaf, and one name for two leaves.
-struct leaves_have_names {
+/// Rejects an empty name of a leaf, and one name for two leaves. The leaves in the body of a scan are checked in the
+/// graph around the scan, because the graph of the body has leaves without names for the arguments of the body.
+struct leaves_have_own_names {
   template <class Compiled>
   static constexpr auto of() {
-    constexpr const auto& g = Compiled::graph;
-    constexpr int nameless = find_empty_name(g);
-    if constexpr (nameless != graphs::none) {
+    constexpr int nameless = find_empty_name(Compiled::graph);
+    if constexpr (nameless == graphs::none) return names_are_one_leaf::of<Compiled>();
+    else
       return mistake<misuse::empty_name, top_scope, about<fact::in, leaf_name<Compiled, nameless>>,
                      fact::given<tensor_fact<shown_leaf<Compiled, nameless>>>>{};
-    } else if constexpr (g.wrong.conflict == graphs::none) {
-      return sound{};
-    } else {
-      using leaf = shown_leaf<Compiled, g.wrong.conflict>;
-      constexpr auto name = leaf_name<Compiled, g.wrong.conflict>;
-      constexpr bool is_parameter = leaf::op.what == graphs::role::parameter;
-      using named = std::conditional_t<is_parameter, about<fact::parameter, name>, about<fact::input, name>>;
-      return conflict_of<named, leaf, shown_result<*g.wrong.rival>>{};
-    }
   }
 };
 

@@ -31,7 +31,7 @@ constexpr auto problem_of() {
   // Mistakes in the body of a scan are found while the graph is made. The graph is made here, because g++ tells all
   // functions that need the graph, and the functions below have long types.
   static_assert(Compiled::graph.node_count > 0);
-  using problem = decltype(first_fault<Compiled, rows_are_independent, leaves_have_names, layers_have_own_names,
+  using problem = decltype(first_fault<Compiled, rows_are_independent, leaves_have_own_names, layers_have_own_names,
                                        keys_are_drawn_from_once, gradients_depend, policies_fit,
                                        states_become_one_value, option_names_are_known>::of());
   if constexpr (!std::same_as<problem, sound>) return problem{};

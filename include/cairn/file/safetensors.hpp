@@ -135,10 +135,27 @@ inline std::vector<const tensor*> sorted_for_file(std::span<const tensor> tensor
   });
   return sorted;
 }
+/// Throws format_error if the name of a tensor cannot stand in a header, or a text. The reader of the header would
+/// refuse the same names and texts, but it would not say which name is wrong.
+inline void check_names(const std::string& path, std::span<const tensor* const> tensors, const metadata& texts) {
+  const auto check = [&path](std::string_view what, std::string_view text) {
+    if (!nlohmann::json::accept(as_json(text))) refuse(format_error(path, text_of({what, " in UTF-8"}), shown(text)));
+  };
+  for (const tensor* const one : tensors) {
+    check("the name of each parameter, state or other tensor", one->name);
+    if (one->name == metadata_key)
+      refuse(format_error(path, "a name of a tensor that the format does not use itself", shown(one->name)));
+  }
+  for (const auto& [name, text] : texts) {
+    check("the name of each text", name);
+    check(text_of({"a text for ", shown(name)}), text);
+  }
+}
 /// Writes a file as `write` does. Calls prepare(tensor) just before the bytes of a tensor are read. Tensors may
 /// therefore share memory.
 inline void write(const std::string& path, std::span<const tensor> tensors, const metadata& texts, auto prepare) {
   const std::vector<const tensor*> sorted = sorted_for_file(tensors);
+  check_names(path, sorted, texts);
   const std::string header = header_of(sorted, texts);
   const std::uint64_t length = header.size();
   std::uint64_t data_size = 0;

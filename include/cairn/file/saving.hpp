@@ -78,7 +78,19 @@ inline file::dtype type_in_file(const kept_run& run, const kept_tensor& entry) {
   if (entry.type == dtype::bf16) return file::dtype::bf16;
   return run.real_bytes == sizeof(double) ? file::dtype::f64 : file::dtype::f32;
 }
+/// Throws format_error if a parameter or state has the name that a moment has in a file.
+inline void check_names_of_moments(const kept_run& run, const std::string& path) {
+  for (const kept_tensor& entry : run.tensors) {
+    if (!entry.is_leaf() || !entry.name.starts_with(before_moments)) continue;
+    for (const kept_tensor& other : run.tensors)
+      if (!other.is_leaf() && name_in_file(other) == entry.name)
+        refuse(file::format_error(
+            path, text_of({"another name of a parameter than that of the ", other.moment, " of ", other.name}),
+            file::detail::shown(entry.name)));
+  }
+}
 inline void save_run(const kept_run& run, const std::string& path, file::metadata texts) {
+  check_names_of_moments(run, path);
   std::vector<file::tensor> tensors;
   for (const kept_tensor& entry : run.tensors)
     tensors.push_back(

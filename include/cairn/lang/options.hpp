@@ -284,10 +284,14 @@ struct option_settings<threads<Most>> : default_settings {
 };
 template <std::int64_t Bytes>
 struct option_settings<budget<Bytes>> : default_settings {
+  static constexpr bool known = Bytes >= 0;
+  using reported = misuse::negative_bytes;
   static constexpr std::int64_t budget = Bytes;
 };
 template <std::int64_t Bytes>
 struct option_settings<fit<Bytes>> : default_settings {
+  static constexpr bool known = Bytes >= 0;
+  using reported = misuse::negative_bytes;
   static constexpr std::int64_t fit = Bytes;
   static constexpr bool fits = true;
   static constexpr unsigned single = 16;

@@ -577,6 +577,9 @@ struct unknown_option { template <class Silent, class... Facts> struct found : S
 struct other_numbers { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [unknown-option]: the numbers of a program are real<float> or real<double>; half the bytes of floats takes "
   "mixed<bf16>, without real"); } }; };
+struct negative_bytes { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [meaningless-setting]: an arena has 0 bytes or more, so a limit of its bytes cannot be negative; write fit<4_MiB> or "
+  "budget<4_MiB>"); } }; };
 struct repeated_option { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [repeated-option]: a program has one such option, and this is its second; leave one out"); } }; };
 struct former_member { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
