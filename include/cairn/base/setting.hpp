@@ -28,7 +28,7 @@ struct setting {
   constexpr setting(std::string_view called, double has, bool may, std::string_view words)
       : name(called), value(has), allowed(may), range(words) {}
 
-  /// Returns true if the value is finite as a float, because most programs compute in floats.
+  /// Returns true if the value is finite as a float. Most programs compute in floats.
   static constexpr bool is_finite(double value) {
     constexpr double most = std::numeric_limits<float>::max();
     return value >= -most && value <= most;

@@ -23,8 +23,7 @@ struct names_are_one_leaf {
   }
 };
 
-/// Returns the first leaf whose own name is empty, so that its full name is empty or ends with a dot. Returns none if
-/// there is no such leaf.
+/// Returns the first leaf without a name of its own, or none. The full name of such a leaf is empty or ends with a dot.
 template <class Graph>
 constexpr int find_empty_name(const Graph& g) {
   for (int i = 0; i < g.leaf_count; ++i) {

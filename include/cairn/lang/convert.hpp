@@ -49,8 +49,8 @@ constexpr auto in_reals(X x) {
   else return x;
 }
 
-/// Returns x, whose elements are real numbers, in the type of Y. Gradient rules thus give constants and generated arrays
-/// the type of the values with which they compute.
+/// Returns x, which has real numbers, in the type of Y. In gradient rules, constants and generated arrays thus
+/// get the type of the values that they meet.
 template <class Y, class X>
 constexpr auto in_type_of(X x) {
   if constexpr (X::element.type == Y::element.type) return x;

@@ -27,7 +27,7 @@ constexpr auto problem_of_indices() {
   else return mistake<misuse::positive_bound, top_scope, about<fact::in, Name>, fact::bound<Bound>>{};
 }
 
-/// Computes the square root of x by Newton's iteration, or NaN if x is negative or infinite. std::sqrt is no constant
+/// Computes the square root of x by Newton's iteration, or NaN if x is negative or infinite; std::sqrt is no constant
 /// expression in C++20.
 constexpr double square_root(double x) {
   if (x == 0) return 0;

@@ -37,8 +37,8 @@ template <auto Eps>
 struct whole_eps {
   static constexpr std::array all{setting("eps", Eps, false, "a real number, not features")};
 };
-/// Returns the options of a norm that was given an eps, or options. Rejects an eps that is a whole number: it is the
-/// number of features, which PyTorch's norms are given.
+/// Returns the options of a norm that was given an eps, or options. Rejects a whole number as an
+/// eps. PyTorch's norms are given the number of features in this place.
 template <class Options, auto Given, fixed_string Name>
 constexpr Options options_of() {
   if constexpr (std::same_as<std::remove_const_t<decltype(Given)>, Options>) {

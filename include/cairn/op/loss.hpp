@@ -300,7 +300,8 @@ template <double Delta>
 struct huber_form : pairwise_form<huber_loss<Delta>> {
   template <an_expression A, an_expression B>
   static constexpr auto body(A a, B b) {
-    if constexpr (wrong<A> || wrong<B> || Delta >= std::numeric_limits<float>::min()) return pairwise_form<huber_loss<Delta>>::body(a, b);
+    if constexpr (wrong<A> || wrong<B> || Delta >= std::numeric_limits<float>::min())
+      return pairwise_form<huber_loss<Delta>>::body(a, b);
     else
       return mistake<misuse::delta_of_huber, owner_of<A, B>, fact::operation<"huber", tensor_fact<A>, tensor_fact<B>>,
                      fact::delta<Delta>>{};

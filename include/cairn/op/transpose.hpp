@@ -76,8 +76,8 @@ struct transpose_form : form_of_one<"transpose"> {
 };
 
 /// Permutes axes: `transpose<1, 0, 2>(x)`. Without a list of axes, swaps the last two axes. If the last two axes alone
-/// are swapped, a matrix product reads x in place. Rejects axes in their old order, because transpose<0, 1>(x), as
-/// PyTorch writes it, does not swap two axes.
+/// are swapped, a matrix product reads x in place. Rejects axes in their old order. PyTorch's transpose(0, 1) swaps two
+/// axes, and transpose<0, 1>(x) would change nothing.
 template <int... Axes, an_operand X, class... Surplus>
 constexpr applied<transpose_form<Axes...>, X, Surplus...> transpose(X, Surplus...) {
   return {};
