@@ -278,6 +278,9 @@ struct no_policy { template <class Silent, class... Facts> struct found : Silent
   "cairn [wrong-arguments]: after its name ckpt takes policies: save<\"tag\">, save_matmuls, allow_useless, or a "
   "predicate on a saveable without state; boundaries<bf16> or boundaries<float> stands "
   "before them"); } }; };
+struct policy_out_of_place { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: the name comes first in <...> of ckpt, and policies are types: ckpt<\"name\", save<\"tag\">>, "
+  "ckpt<\"name\", decltype(predicate)>"); } }; };
 struct contradicting_policies { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [contradicting-policies]: these two policies of one segment contradict each other; take one out"); } }; };
 struct no_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
