@@ -96,6 +96,15 @@ constexpr auto logits = as<bf16>(input<"x", 8, 10>);
 constexpr auto loss = cross_entropy(logits, labels<"y", 10, 8>);           // wrong
 constexpr auto loss = cross_entropy(as_real(logits), labels<"y", 10, 8>);  // right
 
+// case: kind-mismatch-index-of-repeat
+// says: the index of repeat, a type with a constant, cannot enter an expression; write constant<decltype\(i\)::value>
+// shows: fact::in<cairn::fixed_string<8>\{"block\.0"\}>.*float ?\[4\]\[6\], std::integral_constant<int, 0>
+constexpr auto body = [](auto i) {
+  return layer([](auto h) { return h + decltype(i){}; });                 // wrong
+  return layer([](auto h) { return h + constant<decltype(i)::value>; });  // right
+};
+constexpr auto loss = mean(input<"x", 4, 6> | repeat<3, "block">(body));
+
 // case: kind-mismatch-indices
 // says: arguments are real numbers, shown as float, or indices, shown as int
 // shows: fact::in<cairn::fixed_string<4>\{"enc"\}>

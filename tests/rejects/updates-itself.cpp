@@ -1,4 +1,4 @@
-// `value_and_grad`, `grad`, `gradients` and an optimizer report this mistake.
+// `value_and_grad`, `grad`, `gradients`, `gradcheck` and an optimizer report this mistake.
 //
 // A program with `update<...>` uses up each gradient as soon as the gradient is complete. No gradient is left to show,
 // and nothing is left for an optimizer to do. Call `train`, or leave `update<...>` or the optimizer out. With
@@ -61,6 +61,14 @@ int main() {
   const float value = step.train(bind<"x">(x));                // wrong
   optimizer.update();                                          // wrong
   const float value = step.train({.lr = 1e-3}, bind<"x">(x));  // right
+
+// case: updates-itself-gradcheck
+// says: a program with update<\.\.\.> changes its parameters itself, by train
+// shows: fact::operation<cairn::fixed_string<10>\{"gradcheck"\}>
+#include "cairn/gradcheck.hpp"
+  const std::vector<double> in(8 * 4);
+  const double value = gradcheck<loss, update<adamw_options{}>>(seed{1}, bind<"x">(in)).relative;  // wrong
+  const double value = gradcheck<loss>(seed{1}, bind<"x">(in)).relative;                           // right
 
 // case: updates-itself-in-parts
 // says: with sharded_moments a process has a part of the moments and gradients, and shows neither

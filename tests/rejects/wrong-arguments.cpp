@@ -6,7 +6,8 @@
 // - A layer stands where an expression is needed, or an expression where a layer is needed.
 // - A tuple of values stands where one expression is needed.
 // - An axis is an argument, where it must be a template argument.
-// - A name is missing.
+// - A name is missing, or a policy stands before it.
+// - A policy of `ckpt` is a value. Policies are types.
 // - An array is passed without `bind<...>`.
 // - A view without a constant shape is passed to xtensor, `std::mdspan` or Eigen.
 // - A learning rate is passed without its name.
@@ -239,6 +240,23 @@ using keeping = revolve<3>;    // wrong
 using keeping = save_matmuls;  // right
 constexpr auto ff = nn::linear<"fc1", 16> | nn::gelu | nn::linear<"fc2", 4>;
 constexpr auto h = input<"x", 8, 4> | ckpt<"ff", keeping>(ff);
+static_assert(an_expression<decltype(h)>);
+
+// case: wrong-arguments-ckpt-policy-first
+// says: the name comes first in <\.\.\.> of ckpt, and policies are types
+// shows: operation<cairn::fixed_string<5>\{"ckpt"\}, cairn::fact::layer>
+constexpr auto ff = nn::linear<"fc1", 16> | nn::softmax | nn::linear<"fc2", 4> | nn::softmax;
+constexpr auto h = input<"x", 8, 4> | ckpt<save_matmuls, "ff">(ff);  // wrong
+constexpr auto h = input<"x", 8, 4> | ckpt<"ff", save_matmuls>(ff);  // right
+static_assert(an_expression<decltype(h)>);
+
+// case: wrong-arguments-ckpt-policy-value
+// says: the name comes first in <\.\.\.> of ckpt, and policies are types: .* decltype\(predicate\)
+// shows: operation<cairn::fixed_string<5>\{"ckpt"\}, .*lambda.*, float ?\[8\]\[4\]>
+constexpr auto large = [](const saveable& v) { return v.flops > 100; };
+constexpr auto ff = [](auto x) { return x | nn::linear<"fc1", 16> | nn::softmax | nn::linear<"fc2", 4>; };
+constexpr auto h = ckpt<"ff", large>(ff, input<"x", 8, 4>);            // wrong
+constexpr auto h = ckpt<"ff", decltype(large)>(ff, input<"x", 8, 4>);  // right
 static_assert(an_expression<decltype(h)>);
 
 // case: wrong-arguments-ckpt-policy

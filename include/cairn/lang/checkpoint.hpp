@@ -83,6 +83,16 @@ template <class... A>
 constexpr nameless<"ckpt", A...> ckpt(A...) {
   return {};
 }
+/// Reports a policy that is a value.
+template <fixed_string Name, auto Policy, auto... More, class... A>
+constexpr mistaken_layer_call<misuse::policy_out_of_place, "ckpt", A...> ckpt(A...) {
+  return {};
+}
+/// Reports a policy before the name.
+template <class Policy, fixed_string Name, class... A>
+constexpr mistaken_layer_call<misuse::policy_out_of_place, "ckpt", A...> ckpt(A...) {
+  return {};
+}
 
 }  // namespace cairn::lang
 

@@ -58,10 +58,17 @@ concept an_operand = an_expression<T> || a_layer<T> || is_tuple_of_expressions<T
 /// Stands for the argument and the result of a function if the user wrote the name of the function alone, as if it were
 /// a layer: `x | relu`.
 struct function_name {};
+/// T is a constant as a type, as std::integral_constant, which is the type of the index that `repeat` passes on.
+template <class T>
+concept a_constant_type = requires {
+  typename T::value_type;
+  T::value;
+};
 /// The types T are accepted by functions of several expressions. At least one T must be an operand. The other T may be
 /// plain numbers, which are accepted only to report them as a mistake.
 template <class... T>
-concept some_operands = (an_operand<T> || ...) && ((an_operand<T> || std::is_arithmetic_v<T>) && ...);
+concept some_operands =
+    (an_operand<T> || ...) && ((an_operand<T> || std::is_arithmetic_v<T> || a_constant_type<T>) && ...);
 
 /// A short type that states only elements and extents.
 template <element_type E, int... Extents>

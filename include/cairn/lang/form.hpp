@@ -121,8 +121,8 @@ concept a_free_form = __is_base_of(takes_all_kinds, Form);
 /// The misuse that is reported if a layer, a tuple or a plain number is among A and stands for an expression.
 template <class... A>
 struct misuse_for_expression {
-  using not_a_layer =
-      std::conditional_t<(is_tuple_of_expressions<A> || ...), misuse::tuple_for_expression, misuse::raw_number>;
+  using of_number = std::conditional_t<(a_constant_type<A> || ...), misuse::index_as_number, misuse::raw_number>;
+  using not_a_layer = std::conditional_t<(is_tuple_of_expressions<A> || ...), misuse::tuple_for_expression, of_number>;
   using type = std::conditional_t<(a_layer<A> || ...), misuse::layer_for_expression, not_a_layer>;
 };
 /// The misuse that is reported if a form does not take the arguments A.

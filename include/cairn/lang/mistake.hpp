@@ -307,21 +307,25 @@ struct mistaken_layer : layer_base {
   }
 };
 
-template <class... A>
-struct unnamed_call {
+template <class Misuse, class... A>
+struct layer_call {
   template <fixed_string Called>
-  using type = mistaken_layer<misuse::no_name, fact::operation<Called, typename showing<A>::type...>>;
+  using type = mistaken_layer<Misuse, fact::operation<Called, typename showing<A>::type...>>;
 };
-template <class... A>
+template <class Misuse, class... A>
   requires((an_expression<A> || ...) || (std::is_invocable_v<const A&> && ...))
-struct unnamed_call<A...> {
+struct layer_call<Misuse, A...> {
   template <fixed_string Called>
-  using type = misused<misuse::no_name, Called, A...>;
+  using type = misused<Misuse, Called, A...>;
 };
-/// The mistake of calling ckpt, block or repeat without a name. If the arguments contain an expression, or are nothing
-/// but functions without parameters, the mistake takes the place of a value; otherwise the place of a layer.
+/// The mistake of calling ckpt, block or repeat with wrong template arguments. If the arguments contain an expression,
+/// or are nothing but functions without parameters, the mistake takes the place of a value; otherwise the place of a
+/// layer.
+template <class Misuse, fixed_string Called, class... A>
+using mistaken_layer_call = typename layer_call<Misuse, A...>::template type<Called>;
+/// The mistake of calling ckpt, block or repeat without a name.
 template <fixed_string Called, class... A>
-using nameless = typename unnamed_call<A...>::template type<Called>;
+using nameless = mistaken_layer_call<misuse::no_name, Called, A...>;
 
 template <class Problem, class Made>
 struct made_if_sound {

@@ -278,6 +278,9 @@ struct no_policy { template <class Silent, class... Facts> struct found : Silent
   "cairn [wrong-arguments]: after its name ckpt takes policies: save<\"tag\">, save_matmuls, allow_useless, or a "
   "predicate on a saveable without state; boundaries<bf16> or boundaries<float> stands "
   "before them"); } }; };
+struct policy_out_of_place { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [wrong-arguments]: the name comes first in <...> of ckpt, and policies are types: ckpt<\"name\", save<\"tag\">>, "
+  "ckpt<\"name\", decltype(predicate)>"); } }; };
 struct contradicting_policies { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [contradicting-policies]: these two policies of one segment contradict each other; take one out"); } }; };
 struct no_name { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
@@ -350,6 +353,9 @@ struct different_types { template <class Silent, class... Facts> struct found : 
 struct raw_number { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: a plain number cannot enter an expression; write 0.5_c or constant<0.5>, and for one of "
   "run time input<\"scale\">, which bind<\"scale\"> gives"); } }; };
+struct index_as_number { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
+  "cairn [kind-mismatch]: the index of repeat, a type with a constant, cannot enter an expression; write "
+  "constant<decltype(i)::value>"); } }; };
 struct soft_targets { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [kind-mismatch]: cross_entropy takes class indices alone; with probabilities as targets write "
   "soft_cross_entropy(logits, probabilities)"); } }; };
@@ -399,7 +405,7 @@ struct not_callable { template <class Silent, class... Facts> struct found : Sil
   "it is given"); } }; };
 struct captures_values { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: a layer captures nothing and has no members; pass values as arguments: ckpt<\"name\">(f, x, "
-  "y); scan takes them last, behind each(...)"); } }; };
+  "y); scan takes them last, behind each(...); the index i of repeat is decltype(i)::value"); } }; };
 struct no_function_of_index { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-a-layer]: repeat takes a function of the index that returns a layer; write repeat<N, "
   "\"name\">([](auto i) { return ...; })"); } }; };

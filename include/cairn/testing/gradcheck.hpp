@@ -97,7 +97,11 @@ template <auto Loss, class... Options, class... Bound>
   static_assert(lang::report_of<decltype(detail::problem_of_program<Loss, true, real<double>, Options...>())>{}.shown);
   if constexpr (detail::runs<Loss, true, real<double>, Options...>) {
     using compiled = detail::compiled_of<Loss, true, real<double>, Options...>;
-    using problem = decltype(detail::problem_of_inputs<compiled, compiled::model::purpose::division, Bound...>());
+    using purpose = typename compiled::model::purpose;
+    using problem =
+        std::conditional_t<purpose::updates_parameters,
+                           lang::mistake<misuse::updates_itself, lang::top_scope, fact::operation<"gradcheck">>,
+                           decltype(detail::problem_of_inputs<compiled, purpose::division, Bound...>())>;
     static_assert(lang::report_of<problem>{}.shown);
     if constexpr (std::same_as<problem, lang::sound>) return detail::worst_deviation<compiled>(step(), s, inputs...);
   }
