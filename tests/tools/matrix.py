@@ -3,7 +3,7 @@
 Compiles the suite `static` and the programs of the pages with every compiler: matrix.py [PART OF A CELL]
 
 Each cell of the grid is built separately. Code that this processor cannot run is only compiled, and the table says so.
-A cell takes about half an hour on two cores. Without a part of a name, a quarter of the cells runs: each compiler for
+A cell takes about twenty minutes on two cores. Without a part of a name, a quarter of the cells runs: each compiler for
 each processor, with optimization levels in turn, so that each compiler also runs each level.
 """
 

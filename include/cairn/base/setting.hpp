@@ -15,15 +15,15 @@
 
 namespace cairn {
 
-/// The largest number of training steps that is set or read. It leaves room to count further steps.
-inline constexpr std::int64_t most_steps = std::int64_t{1} << 62;
-
 /// A setting: its name, its value, and the range of values that it may have.
 struct setting {
   std::string_view name;
   double value;
   bool allowed;
   std::string_view range;  ///< the range in words, which follow "expected" in the message
+
+  /// The largest number of training steps that is set or read. It leaves room to count further steps.
+  static constexpr std::int64_t most_steps = std::int64_t{1} << 62;
 
   constexpr setting(std::string_view called, double has, bool may, std::string_view words)
       : name(called), value(has), allowed(may), range(words) {}

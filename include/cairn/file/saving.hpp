@@ -279,7 +279,7 @@ class run_loader {
     read_text(random_text, position.random.step);
     position.steps = 0;
     read_text(steps_text, position.steps);
-    if (position.steps < 0 || position.steps > most_steps)
+    if (position.steps < 0 || position.steps > setting::most_steps)
       refuse(file::format_error(path_, "a number of steps from 0 to 2^62", std::to_string(position.steps)));
     if (keeps_moments() && !moments) position.steps = 0;
     return position;

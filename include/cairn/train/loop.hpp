@@ -124,8 +124,8 @@ inline loop_state state_in(const std::string& path, const file::metadata& texts)
       refuse(file::format_error(path, cairn::detail::text_of({"a number as ", name}), file::detail::shown(text)));
   });
   const bool counts = s.epoch >= 0 && s.epoch < std::numeric_limits<int>::max() && s.position >= 0 &&
-                      s.position <= s.step && s.step <= most_steps && s.rows >= 0 && s.rows <= most_steps &&
-                      s.best_epoch >= -1 && s.best_epoch < s.epoch;
+                      s.position <= s.step && s.step <= setting::most_steps && s.rows >= 0 &&
+                      s.rows <= setting::most_steps && s.best_epoch >= -1 && s.best_epoch < s.epoch;
   if (!counts)
     refuse(file::format_error(path, "epoch, position, step, rows and best epoch of a loop that can go on", "others"));
   return s;
