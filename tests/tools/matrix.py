@@ -28,8 +28,8 @@ processors = {  # with the features that the processor must have
     "cooperlake": "avx512f avx512bw avx512cd avx512dq avx512vl avx512_vnni avx512_bf16 clflushopt clwb",
     "sapphirerapids": "amx_tile amx_bf16 amx_int8 avx512_fp16",
 }
-flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-DBOOST_TEST_DYN_LINK", "-DEVERY_LAW", "-Iinclude",
-         "-Itests"]
+flags = ["-std=c++20", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-DBOOST_TEST_DYN_LINK", "-DEVERY_LAW",
+         "-Iinclude", "-Itests"]
 false_alarms = {"g++": ["-Wno-restrict"], "clang++-19": []}  # GCC bug 105651
 
 # these tests check no numbers, so they give the same result in every cell
