@@ -295,7 +295,9 @@ static_assert(std::same_as<decltype(pow(w, 0.5_c)), decltype(sqrt(w))> && pow(w,
 // A number alone does not say how a parameter is initialized.
 template <class Start>
 concept made_of_a_number = requires { Start{1.0}; };
-constexpr bool can_be_meant(initial start) { return detail::first_refused(start.settings()) == 3; }
+constexpr bool can_be_meant(initial start) {
+  return detail::first_refused(start.settings()) == start.settings().size();
+}
 static_assert(can_be_meant(initial::constant(-3e38)) && can_be_meant(initial::normal(3e38)) &&
               can_be_meant(initial::constant(-std::numeric_limits<double>::infinity())) &&
               !can_be_meant(initial::constant(-1e300)) && !can_be_meant(initial::normal(1e300)) &&

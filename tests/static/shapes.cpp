@@ -243,7 +243,7 @@ static_assert(lang::reshape_op<shape{5, 6}>::result(shape{4, 8}) == no_shape);
 static_assert(lang::reshape_op<lang::inferred<shape{4, 8}, 3, -1>()>::result(shape{4, 8}) == no_shape);
 static_assert(lang::reshape_op<lang::inferred<shape{4, 8}, -1, -1>()>::result(shape{4, 8}) == no_shape);
 static_assert(of(transpose(t<4, 8>)) == shape{8, 4} && of(transpose(t<2, 3, 4>)) == shape{2, 4, 3});
-static_assert(of(transpose<1, 0, 2>(t<2, 3, 4>)) == shape{3, 2, 4} && of(transpose<0, 1>(t<4, 8>)) == shape{4, 8});
+static_assert(of(transpose<1, 0, 2>(t<2, 3, 4>)) == shape{3, 2, 4});
 // Axis i of the result is axis p[i] of the argument.
 static_assert(of(transpose<2, 0, 1>(t<2, 3, 4>)) == shape{4, 2, 3});
 static_assert(lang::transpose_op<std::array{2, 0, 1}>::inverse == std::array{1, 2, 0});
@@ -691,8 +691,8 @@ static_assert(keeps(nn::layer_norm<"n", without_affine>) && keeps(nn::group_norm
 static_assert(of(t<2, 5, 6, 4> | nn::instance_norm<"n">) == shape{2, 5, 6, 4} &&
               of(t<1, 2, 4> | nn::instance_norm<"n", nn::instance_norm_options{.affine = true}>) == shape{1, 2, 4});
 static_assert(same(nn::layer_norm<"n">, nn::layer_norm<"n", 1e-5>) &&
-              same(nn::group_norm<"n", 2, 1>, nn::group_norm<"n", 2, nn::norm_options{.eps = 1}>));
-static_assert(same(nn::rms_norm<"n", 1>, nn::rms_norm<"n", nn::rms_norm_options{.eps = 1}>) &&
+              same(nn::group_norm<"n", 2, 0.5>, nn::group_norm<"n", 2, nn::norm_options{.eps = 0.5}>));
+static_assert(same(nn::rms_norm<"n", 0.5>, nn::rms_norm<"n", nn::rms_norm_options{.eps = 0.5}>) &&
               !same(nn::rms_norm<"n">, nn::rms_norm<"n", 1e-5>) &&
               keeps(nn::rms_norm<"n", nn::rms_norm_options{.affine = false}>));
 static_assert(keeps(nn::rms_norm<"n">) && keeps(nn::rms_norm<"n", 1e-6>) && keeps(nn::sinusoidal_positions));

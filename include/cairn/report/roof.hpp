@@ -3,10 +3,12 @@
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
+#include "cairn/base/setting.hpp"
 #include "cairn/kernel/simd.hpp"
 #include "cairn/kernel/threads.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
