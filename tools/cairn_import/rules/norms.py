@@ -21,7 +21,7 @@ def _(r, a):
     if name is None or (a.weight is None) != (a.bias is None):
         return r.refuse('a batch norm needs parameters of its own: a weight and a bias, or neither')
     settings = options('nn::batch_norm_options', [
-        ('momentum', None if a.momentum == 0.1 else repr(a.momentum)), ('eps', None if a.eps == 1e-5 else repr(a.eps)),
+        ('momentum', None if a.momentum == 0.1 else repr(a.momentum)), ('eps', None if a.eps == 1e-5 else repr(float(a.eps))),
         ('affine', 'false' if a.weight is None else None)])
     stage = [f'nn::batch_norm<{quoted(name)}'] + ([', '] + settings if settings else []) + ['>']
     return applied(r, x, order, stage, [x.shape[d] for d in order])
@@ -35,11 +35,11 @@ def _(r, a):
         return r.refuse('a layer norm over several axes has no counterpart')
     order = with_last(x, [-1])
     name = layer_name(r, a.weight, a.bias) if a.weight is not None and a.bias is not None else None
-    eps = '' if a.eps == 1e-5 else f', {a.eps!r}'
+    eps = '' if a.eps == 1e-5 else f', {float(a.eps)!r}'
     shape = [x.shape[d] for d in order]
     if name is not None:
         return applied(r, x, order, [f'nn::layer_norm<{quoted(name)}{eps}>'], shape)
-    settings = '.affine = false' if a.eps == 1e-5 else f'.eps = {a.eps!r}, .affine = false'
+    settings = '.affine = false' if a.eps == 1e-5 else f'.eps = {float(a.eps)!r}, .affine = false'
     out = applied(r, x, order, [f'nn::layer_norm<"norm", nn::norm_options{{{settings}}}>'], shape)
     out = times(r, out, a.weight) if a.weight is not None else out
     return plus(r, out, a.bias) if a.bias is not None else out
@@ -53,7 +53,7 @@ def _(r, a):
         return r.refuse('an RMS norm over several axes has no counterpart')
     name = layer_name(r, a.weight) if a.weight is not None else None
     order = with_last(x, [-1])
-    eps = None if a.eps is None else repr(a.eps)
+    eps = None if a.eps is None else repr(float(a.eps))
     settings = (', ' + eps if eps else '') if name else ''.join([', ', *options('nn::rms_norm_options', [
         ('eps', eps), ('affine', 'false')])])
     out = applied(r, x, order, [f'nn::rms_norm<{quoted(name or "norm")}{settings}>'], [x.shape[d] for d in order])
@@ -69,7 +69,7 @@ def _(r, a):
     name = layer_name(r, a.weight, a.bias) if a.weight is not None and a.bias is not None else None
     if has_parameters and name is None or len(x.shape) < 3:
         return r.refuse('a group norm needs images, and a weight and a bias of its own, or neither')
-    eps = None if a.eps == 1e-5 else repr(a.eps)
+    eps = None if a.eps == 1e-5 else repr(float(a.eps))
     settings = (', ' + eps if eps else '') if name else ''.join([', ', *options('nn::norm_options', [
         ('eps', eps), ('affine', 'false')])])
     return applied(r, x, order, [f'nn::group_norm<{quoted(name or "norm")}, ', Number('Groups', a.num_groups), f'{settings}>'],
@@ -84,7 +84,7 @@ def _(r, a):
     if not a.use_input_stats or a.running_mean is not None:
         return r.refuse('an instance norm with running statistics has no counterpart: leave track_running_stats out')
     name = layer_name(r, a.weight, a.bias) if a.weight is not None else None
-    settings = options('nn::instance_norm_options', [('eps', None if a.eps == 1e-5 else repr(a.eps)),
+    settings = options('nn::instance_norm_options', [('eps', None if a.eps == 1e-5 else repr(float(a.eps))),
                                                      ('affine', 'true' if name else None)])
     stage = [f'nn::instance_norm<{quoted(name or "norm")}'] + ([', '] + settings if settings else []) + ['>']
     out = applied(r, x, order, stage, [x.shape[d] for d in order])
