@@ -131,6 +131,18 @@ BOOST_AUTO_TEST_CASE(logsumexp_of_large_and_infinite_numbers) {
   BOOST_TEST(g(2, 1) == 0);
   BOOST_TEST(g(3, 1) == 1 / 3.0F, boost::test_tools::tolerance(1e-6F));
 }
+// Squares of floats are infinite beyond 1e19 and 0 below 1e-23 (docs/numbers.md).
+BOOST_AUTO_TEST_CASE(range_of_norms_and_deviations) {
+  constexpr auto x = input<"x", 2, 3>;
+  program<outputs(sum(vector_norm<-1>(x) + stddev<-1>(x)), vector_norm<-1>(x), stddev<-1>(x)), wrt<"x">> step;
+  const auto [sum, norms, deviations] =
+      step.value_and_grad(bind<"x">(std::array{3e20F, -3e20F, 1e20F, 3e-24F, -3e-24F, 1e-24F}));
+  BOOST_TEST(std::isinf(norms(0)));
+  BOOST_TEST(std::isinf(deviations(0)));
+  BOOST_TEST(norms(1) == 0);
+  BOOST_TEST(deviations(1) == 0);
+  for (const float g : step.grad<"x">()) BOOST_TEST(g == 0);
+}
 BOOST_AUTO_TEST_CASE(roots_of_zero_have_no_slope) {
   constexpr auto x = param_from<"x", initial::constant(0), 3, 4>;
   program<sum(vector_norm<-1>(x) + stddev<-1>(x)), real<double>> step;

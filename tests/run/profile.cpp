@@ -209,6 +209,9 @@ BOOST_AUTO_TEST_CASE(the_roof_depends_on_the_size) {
   BOOST_TEST(r.seconds_of_memory(100) == 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_roof_needs_a_thread) {
+  BOOST_CHECK_THROW(report::roof_of<float>(0), std::invalid_argument);
+}
 BOOST_AUTO_TEST_CASE(names_cannot_end_a_script) {
   BOOST_TEST(report::detail::json_text("a.</script>\"\\\n") == R"("a.\u003c/script\u003e\"\\\u000a")");
   BOOST_TEST(is_json(report::detail::json_text("a.</script>\"\\\n\x01")));

@@ -103,6 +103,8 @@ BOOST_AUTO_TEST_CASE(meaningless_settings_of_rates_are_refused) {
   refuses(one_cycle{.peak = 1, .steps = 9, .rising = 1}, "cairn: one_cycle.rising: expected 0 or more, below 1, got 1");
   refuses(one_cycle{.peak = 1, .steps = 9, .start_divisor = 0.5},
           "cairn: one_cycle.start_divisor: expected 1 or more, got 0.5");
+  refuses(one_cycle{.peak = 1, .steps = 9, .end_divisor = infinity},
+          "cairn: one_cycle.end_divisor: expected 1 or more, got inf");
   refuses(on_plateau{.peak = 1, .factor = 1}, "cairn: on_plateau.factor: expected 0 or more, below 1, got 1");
   refuses(on_plateau{.peak = 1, .patience = -1}, "cairn: on_plateau.patience: expected 0 or more, finite in float, got -1");
   refuses(on_plateau{.peak = 1, .threshold = 1},

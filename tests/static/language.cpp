@@ -302,6 +302,11 @@ static_assert(can_be_meant(initial::constant(-3e38)) && can_be_meant(initial::no
               can_be_meant(initial::constant(-std::numeric_limits<double>::infinity())) &&
               !can_be_meant(initial::constant(-1e300)) && !can_be_meant(initial::normal(1e300)) &&
               !can_be_meant(initial::constant(std::numeric_limits<double>::quiet_NaN())));
+// A fan in is a whole number from 1 on. PyTorch's kaiming_uniform_ takes a slope in the same place.
+template <class Number>
+concept a_fan_in = requires(Number n) { initial::kaiming(n); };
+static_assert(a_fan_in<int> && a_fan_in<std::int64_t> && !a_fan_in<double>);
+static_assert(can_be_meant(initial::kaiming(3)) && !can_be_meant(initial::kaiming(0)));
 static_assert(!made_of_a_number<initial> && initial{} == initial::constant(0) &&
               initial{.fill = 2} == initial::constant(2));
 static_assert(initial::kaiming(6) == initial::uniform(1) && initial::xavier(2, 4) == initial::uniform(1));

@@ -33,12 +33,13 @@ struct instance_norm_options {
 };
 
 namespace detail {
+/// A whole number in the place of an eps, as a setting that is refused.
 template <auto Eps>
 struct whole_eps {
   static constexpr std::array all{setting("eps", Eps, false, "a real number, not features")};
 };
-/// Returns the options of a norm that was given an eps, or options. Rejects a whole number as an
-/// eps. PyTorch's norms are given the number of features in this place.
+/// Returns the options of a norm that was given an eps, or options. Rejects a whole number as an eps. PyTorch's
+/// norms are given the number of features in this place.
 template <class Options, auto Given, fixed_string Name>
 constexpr Options options_of() {
   if constexpr (std::same_as<std::remove_const_t<decltype(Given)>, Options>) {
@@ -148,20 +149,21 @@ struct instance_norm_layer : checked_layer<instance_norm_layer<Name, O>> {
 /// Normalizes each row along the last axis, as nn.LayerNorm of one extent does (Ba et al., 2016). It computes
 /// `(x - mean) / sqrt(variance + eps)`, multiplies by `Name.weight` {features} and adds `Name.bias`:
 /// `nn::layer_norm<"norm", 1e-6>`. With `nn::layer_norm<"norm", nn::norm_options{.affine = false}>` there are no
-/// parameters, as with elementwise_affine=False in PyTorch. Rejects: fewer than two axes; a negative eps.
+/// parameters, as with elementwise_affine=False in PyTorch. Rejects: fewer than two axes; a negative eps, or a
+/// whole number.
 template <fixed_string Name, auto Eps = norm_options{}>
 inline constexpr detail::layer_norm_layer<Name, detail::options_of<norm_options, Eps, Name>()> layer_norm{};
 /// Normalizes each row along the last axis, as nn.RMSNorm of one extent does (Zhang and Sennrich, 2019). It computes
 /// `x / sqrt(mean square + eps)` and multiplies by `Name.weight` {features}: `nn::rms_norm<"norm", 1e-6>`. Without an
 /// eps, eps is the machine epsilon of the type in which the kernel computes, as in PyTorch if eps is None. With
 /// `nn::rms_norm<"norm", nn::rms_norm_options{.affine = false}>` there is no weight, as with elementwise_affine=False
-/// in PyTorch. Rejects: fewer than two axes; a negative eps.
+/// in PyTorch. Rejects: fewer than two axes; a negative eps, or a whole number.
 template <fixed_string Name, auto Eps = rms_norm_options{}>
 inline constexpr auto rms_norm = detail::rms_norm_with<Name, detail::options_of<rms_norm_options, Eps, Name>()>();
 /// Normalizes each group of channels of each example {N, ..., channels} over its pixels and channels (Wu and He, 2018).
 /// This is nn.GroupNorm, except that the channels are last. The parameters are `Name.weight` {channels} and
 /// `Name.bias`. The last argument is an eps or options, as in layer_norm. Rejects: fewer than two axes; groups that do
-/// not divide the channels; a negative eps.
+/// not divide the channels; a negative eps, or a whole number.
 template <fixed_string Name, int Groups, auto Eps = norm_options{}>
 inline constexpr detail::group_norm_layer<Name, Groups, detail::options_of<norm_options, Eps, Name>()> group_norm{};
 /// Normalizes each channel of each example {N, ..., channels} over its pixels (Ulyanov et al., 2016). This is

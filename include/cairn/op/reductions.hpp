@@ -9,7 +9,7 @@
 namespace cairn::lang {
 
 /// The origin m from which exponents are measured is the maximum, so no exponential overflows. If the maximum is
-/// infinite, m is a large finite number, because infinity minus infinity is NaN. The exponentials of finite numbers are
+/// infinite, m is a large finite number, because infinity minus infinity is NaN. The exponentials of finite floats are
 /// then 0. The result does not depend on m, so m needs no gradient: centered_op gives it none.
 template <int... Axes>
 struct logsumexp_form : reducing_form<"logsumexp", misuse::one_argument_reduced> {
