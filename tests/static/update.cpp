@@ -165,4 +165,9 @@ static_assert(bytes<step_of<net, descent, muon>>.moment_bytes == 512 + 256);
 static_assert(bytes<step_of<net, descent, update<adafactor_options{}, "a.weight">>>.moment_bytes == 16 * 4 + 64);
 static_assert(lawful<outputs(tied, square_w), lamb>() && lawful<net, lamb, wrt<"x">, freeze<"b">>());
 
+// A limit that is 0 or subnormal as a float would train nothing.
+template <auto Limit>
+concept a_limit = requires { clip<Limit>{}; } && requires { clip_value<Limit>{}; };
+static_assert(a_limit<1> && a_limit<1e-30> && !a_limit<0> && !a_limit<1e-60>);
+
 }  // namespace
