@@ -428,6 +428,21 @@ BOOST_AUTO_TEST_CASE(averages_are_exponential_and_can_be_run) {
   BOOST_TEST((step.moment<"head.bias", "momentum_buffer">().size() == 4U));
 }
 
+BOOST_AUTO_TEST_CASE(parameters_are_not_exchanged_with_averages_that_do_not_exist_yet) {
+  program<dense, update<averaged{adamw_options{}, 0.9}>> step;
+  step.init(seed{1});
+  const auto start = all_parameters(step);
+  BOOST_CHECK_EXCEPTION(step.exchange("average"), program_error, [](const program_error& e) {
+    return e.what() == std::string_view(
+                           "cairn: before the first training step, the moment 'average' is zero and "
+                           "cannot take the place of the parameters");
+  });
+  BOOST_TEST(all_parameters(step) == start);
+  step.train(rows(0), classes(0));
+  step.exchange("average");
+  BOOST_TEST(all_parameters(step) != start);
+}
+
 BOOST_AUTO_TEST_CASE(init_restarts_parameters_moments_and_steps) {
   program<dense, update<adamw_options{}>> step;
   step.init(seed{1});

@@ -43,6 +43,24 @@ inline void check_trains_parameters(memory_block& memory) {
   if (const std::string_view exchanged = memory.own_exchanged(); !exchanged.empty())
     refuse_exchanged(exchanged, before);
 }
+/// Throws program_error if all moments of this name are zero, as they are before the first training step, and the
+/// parameters are not. An exchange would put zeros in the place of all parameters.
+inline void check_has_moments(const kept_run& run, std::string_view moment) {
+  const auto is_zero = [&](const kept_tensor& one) {
+    const std::byte* const at = run.at(one);
+    return std::all_of(at, at + run.bytes(one), [](std::byte value) { return value == std::byte{}; });
+  };
+  bool all_zero = true, loses_parameters = false;
+  for_each_exchanged(run.tensors, moment, [&](std::size_t parameter, std::size_t i) {
+    if (!all_zero) return;
+    run.collect(run.tensors[i]);
+    all_zero = is_zero(run.tensors[i]);
+    loses_parameters = loses_parameters || !is_zero(run.tensors[parameter]);
+  });
+  if (all_zero && loses_parameters)
+    refuse(program_error(text_of({"cairn: before the first training step, the moment '", moment,
+                                  "' is zero and cannot take the place of the parameters"})));
+}
 /// Exchanges the moments of this name with their parameters, which are numbers of type `Real`.
 template <class Real>
 void exchange_moment(memory_block& memory, const kept_run& run, std::string_view moment) {
@@ -50,7 +68,10 @@ void exchange_moment(memory_block& memory, const kept_run& run, std::string_view
   const std::string before = text_of({"before exchange(\"", moment, "\")"});
   std::string_view& exchanged = memory.own_exchanged();
   if (!exchanged.empty() && exchanged != moment) refuse_exchanged(exchanged, before);
-  if (exchanged.empty()) memory.check_not_exchanged(before, moment);
+  if (exchanged.empty()) {
+    memory.check_not_exchanged(before, moment);
+    check_has_moments(run, moment);
+  }
   for_each_exchanged(run.tensors, moment, [&](std::size_t parameter, std::size_t i) {
     const kept_tensor& one = run.tensors[i];
     run.collect(one);

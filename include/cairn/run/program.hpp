@@ -485,9 +485,10 @@ class program {
     detail::check_exchange(detail::kept_tensors<compiled>, !std::same_as<parameter_type, real_type>, moment);
   }
   /// Exchanges the moments of this name with their parameters, for all update rules that keep such a moment. A program
-  /// can thus run with averages of the parameters, and then with the parameters again. Moments are zero before the
-  /// first training step. Files store whether a moment is exchanged. Throws program_error
+  /// can thus run with averages of the parameters, and then with the parameters again. Files store whether a moment is
+  /// exchanged. Throws program_error
   /// - if no update rule keeps such a moment,
+  /// - before the first training step, when the moments are zero and the parameters are not,
   /// - if parameters are stored as bf16 and therefore cannot hold moments,
   /// - or if another moment is exchanged, in this program or in one that shares its memory.
   ///
