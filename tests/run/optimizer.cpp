@@ -240,6 +240,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(finite_gradients_leave_all_numbers_finite, Real, r
   check(cairn::adamw_options{});
   check(cairn::adamw_options{.beta1 = 0, .beta2 = 0, .epsilon = 0});
   check(cairn::adamw_options{.beta1 = 0.999, .beta2 = 0.1, .epsilon = 0, .weight_decay = 1});
+  check(cairn::adamw_options{.beta2 = 0, .epsilon = 0, .weight_decay = 1});
   check(cairn::rmsprop_options{});
   check(cairn::rmsprop_options{.alpha = 0, .epsilon = 0, .momentum = 1, .weight_decay = 1});
   check(cairn::rmsprop_options{.alpha = 0.1, .epsilon = 0, .momentum = 0.9, .centered = true});

@@ -58,12 +58,14 @@ struct adamw_options {
   static constexpr std::array<std::string_view, 2> moments{"exp_avg", "exp_avg_sq"};
   /// Returns the numbers that are the same for all parameters in this step. Adam corrects the bias of both means by
   /// dividing them by 1 - beta^step. The rate and epsilon contain these divisions, so that they need not be done for
-  /// every parameter. Epsilon is at least 1e-18, so that no mean divided by epsilon overflows.
+  /// every parameter. Epsilon is at least 1e-18 times the rate, so that the rate times a mean divided by epsilon is
+  /// finite, as is the mean divided by epsilon.
   std::array<double, 5> numbers(double rate, std::int64_t step) const {
     const auto n = static_cast<double>(step);
     const double bias_correction = std::sqrt(1 - std::pow(beta2, n));
-    return {rate * bias_correction / (1 - std::pow(beta1, n)), 1 - rate * weight_decay, 1 - beta1, 1 - beta2,
-            std::max(epsilon * bias_correction, 1e-18)};
+    const double corrected = rate * bias_correction / (1 - std::pow(beta1, n));
+    return {corrected, 1 - rate * weight_decay, 1 - beta1, 1 - beta2,
+            std::max(epsilon * bias_correction, 1e-18 * std::max(corrected, 1.0))};
   }
   /// If the square of a gradient would overflow, the gradient is replaced by the largest number of its sign that can be
   /// squared. This is harmless, because a step of Adam depends on the ratios of the gradients of several steps, and not
