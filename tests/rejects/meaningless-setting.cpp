@@ -11,6 +11,7 @@
 #include "cairn/nn/linear_cross_entropy.hpp"
 #include "cairn/nn/norm.hpp"
 #include "cairn/nn/parametrization.hpp"
+#include "cairn/nn/recurrent.hpp"
 #include "cairn/op/as_indices.hpp"
 #include "cairn/op/comparison.hpp"
 #include "cairn/op/measure.hpp"
@@ -157,6 +158,15 @@ static_assert(an_expression<decltype(y)>);
 // shows: setting<(cairn::)?fixed_string<6>\{"width"\}, -2\.0.*, (cairn::)?fixed_string<27>\{"0 or more, finite in float"\}>
 constexpr auto y = exp(param_from<"w", initial::normal(-0.02), 8, 4>);  // wrong
 constexpr auto y = exp(param_from<"w", initial::normal(0.02), 8, 4>);   // right
+static_assert(an_expression<decltype(y)>);
+
+// case: meaningless-setting-single-layer
+// says: this setting has a value that cannot be meant
+// shows: in<(cairn::)?fixed_string<6>\{"net.n"\}>
+// shows: setting<(cairn::)?fixed_string<8>\{"dropout"\}, \d\.\d+e?.*, (cairn::)?fixed_string<20>\{"0 in a single layer"\}>
+constexpr nn::recurrent_options options{.dropout = 0.125};                   // wrong
+constexpr nn::recurrent_options options{.num_layers = 2, .dropout = 0.125};  // right
+constexpr auto y = input<"x", 2, 3, 4> | block<"net">(nn::gru<"n", 5, options>);
 static_assert(an_expression<decltype(y)>);
 
 // case: meaningless-setting-workspace

@@ -51,7 +51,7 @@ def _(r, call):
     order = [0, 1, 2] if m.batch_first else [1, 0, 2]
     settings = options('nn::recurrent_options', [
         ('num_layers', None if m.num_layers == 1 else [Number('Layers', m.num_layers)]),
-        ('dropout', None if not m.dropout else repr(m.dropout)), ('bidirectional', 'true' if m.bidirectional else None)])
+        ('dropout', repr(m.dropout) if m.dropout and m.num_layers > 1 else None), ('bidirectional', 'true' if m.bidirectional else None)])
     stage = [f'nn::{type(m).__name__.lower()}<{quoted(name)}, ', Number('Features', m.hidden_size)] + (
         [', '] + settings if settings else []) + ['>']
     r.body.has_names = True

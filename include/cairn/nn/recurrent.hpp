@@ -144,10 +144,8 @@ struct recurrent_layer : lang::layer_base {
     using problem = decltype(detail::problem_of_units<Units, Name, 3, of_states, Hidden, layers>(x, states...));
     if constexpr (!std::same_as<problem, lang::sound>) {
       return lang::surfaced<decltype(lang::in_place_of_results<1 + sizeof...(S)>(problem{}))>{};
-    } else if constexpr (!(O.dropout >= 0 && O.dropout < 1)) {
-      using what = fact::operation<Units::name, lang::tensor_fact<X>, lang::tensor_fact<S>...>;
-      using wrong_dropout = lang::poison<misuse::probability_below_one, lang::owner_of<X, S...>, fact::in<Name>, what,
-                                         fact::probability<O.dropout>>;
+    } else if constexpr (!(O.dropout == 0 || (O.dropout > 0 && O.dropout < 1 && layers > 1))) {
+      using wrong_dropout = decltype(problem_of_dropout(x, states...));
       return lang::surfaced<decltype(lang::in_place_of_results<1 + sizeof...(S)>(wrong_dropout{}))>{};
     } else if constexpr (sizeof...(S) == 0) {
       constexpr auto zero = zeros<layers * directions, examples, Hidden>;
@@ -162,6 +160,17 @@ struct recurrent_layer : lang::layer_base {
 
  private:
   static constexpr int layers = O.num_layers, directions = O.bidirectional ? 2 : 1;
+  template <class X, class... S>
+  static constexpr auto problem_of_dropout(X, S...) {
+    using owner = lang::owner_of<X, S...>;
+    if constexpr (O.dropout > 0 && O.dropout < 1) {
+      using what = fact::setting<"dropout", O.dropout, "0 in a single layer">;
+      return lang::poison<misuse::meaningless_setting, owner, fact::in<Name>, what>{};
+    } else {
+      using what = fact::operation<Units::name, lang::tensor_fact<X>, lang::tensor_fact<S>...>;
+      return lang::poison<misuse::probability_below_one, owner, fact::in<Name>, what, fact::probability<O.dropout>>{};
+    }
+  }
   struct iteration {
     constexpr auto operator()(auto h, auto x, auto weight, auto bias) const {
       return with_h(Units::next_states(x, matmul(h, transpose(weight)) + bias, h));
@@ -264,8 +273,8 @@ struct recurrent_layer : lang::layer_base {
 /// Each layer is a scan of T iterations, and Policy is the policy of these scans:
 /// `nn::rnn<"n", 64, nn::recurrent_options{.num_layers = 2, .dropout = 0.1}, revolve<8>>`.
 ///
-/// Rejects: states of other shapes; a Hidden or num_layers below 1; a dropout outside of [0, 1); what scan rejects; in
-/// a program, one full name for two layers.
+/// Rejects: states of other shapes; a Hidden or num_layers below 1; a dropout outside of [0, 1), or above 0 in a
+/// single layer; what scan rejects; in a program, one full name for two layers.
 template <fixed_string Name, int Hidden, recurrent_options O = recurrent_options{}, class Policy = store_all>
 inline constexpr detail::recurrent_layer<detail::rnn_units, Name, Hidden, O, Policy> rnn{};
 /// Gated recurrent units (Cho et al., 2014), as in nn.GRU. The gates are r, z and n, in this order.
