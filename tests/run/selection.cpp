@@ -98,6 +98,19 @@ BOOST_AUTO_TEST_CASE(patterns_take_as_little_text_as_possible) {
   BOOST_TEST(!detail::stands_for("*.bias", "fc.bias.x"));
 }
 
+// The exception has the program's names. It does not leave out a tensor that has this name in the file only.
+BOOST_AUTO_TEST_CASE(an_exception_does_not_count_for_new_names) {
+  const folder here;
+  const std::string path = here.path / "s.safetensors";
+  const selection shifted{
+      .only = {"encoder"}, .except = {"encoder.fc2"}, .names = {{.name = "encoder.fc1", .in_file = "encoder.fc2"}}};
+  tuned step = initialized(1), back = initialized(2);
+  step.save(path, shifted);
+  BOOST_TEST((names_in(path) == names{"encoder.fc2.bias", "encoder.fc2.weight"}));
+  BOOST_TEST(back.load(path, shifted).loaded.size() == 2U);
+  BOOST_TEST(back.param<"encoder.fc1.weight">()(0, 0) == step.param<"encoder.fc1.weight">()(0, 0));
+}
+
 BOOST_AUTO_TEST_CASE(a_table_of_names_works_in_both_directions) {
   const folder here;
   const std::string path = here.path / "others.safetensors";

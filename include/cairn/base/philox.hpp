@@ -15,12 +15,14 @@ struct seed {
   constexpr std::array<std::uint32_t, 2> key() const {
     return {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
   }
+  friend constexpr bool operator==(const seed&, const seed&) = default;
 };
 
 /// Says which random numbers a program's next training step draws.
 struct random_state {
   seed from;               ///< the seed that init got
   std::uint32_t step = 0;  ///< training steps since init; after 2^32 of them the random numbers repeat
+  friend constexpr bool operator==(const random_state&, const random_state&) = default;
 };
 
 /// Computes Philox4x32-10: four random words for each counter and key.

@@ -202,7 +202,7 @@ class named_leaves {
       if (!one.is_leaf()) continue;
       named_leaf next = named(one, wanted.names, used_rules);
       const bool is_wanted = note_matches(wanted.only, used_only, one.name) || wanted.only.empty();
-      next.is_selected = !leaves_out(one.name, next.in_file) && is_wanted;
+      next.is_selected = !leaves_out(one.name, one.name) && is_wanted;
       leaves.push_back(std::move(next));
     }
     for (std::size_t i = 0; i < used_rules.size(); ++i) {

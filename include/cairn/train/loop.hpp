@@ -27,18 +27,25 @@
 
 namespace cairn::train {
 
+/// A learning rate as a function of the training step. A number is a constant rate.
+struct rate_function : std::function<double(std::int64_t)> {
+  using std::function<double(std::int64_t)>::function;
+  rate_function(std::function<double(std::int64_t)> rate) : function(std::move(rate)) {}
+  rate_function(double constant) : rate_function(constant_rate{constant}) {}
+};
+
 struct loop_options {
   int epochs = 1;
-  /// The learning rate as a function of the training step. Steps are counted from 0 over the whole run.
+  /// The learning rate, a number or a function of the training step. Steps are counted from 0 over the whole run.
   /// train/schedule.hpp has the usual functions. The training loop hands the results of validations to an on_plateau,
-  /// and saves what the on_plateau knows.
-  std::function<double(std::int64_t)> rate = constant_rate{1e-3};
+  /// and saves what the on_plateau knows. It does not find an on_plateau within another function.
+  rate_function rate = 1e-3;
   /// Path of the folder in which the run and its log are saved. If the path is empty, nothing is saved. If `resume` is
   /// true, the run goes on from what the folder holds.
   std::string folder = {};
   bool resume = false;
   /// If true, a run goes on even if its data, its optimizer or an option has changed. If the data has changed, the
-  /// epoch under way begins anew.
+  /// epoch under way begins anew. If `higher_is_better` or `average` has changed, the best result so far is forgotten.
   bool accepts_changes = false;
   int keep = 2;                 ///< number of newest saved files that are kept, in addition to the best one
   std::int64_t save_every = 0;  ///< training steps between two saves; 0: saves only at the end of each epoch
@@ -60,9 +67,11 @@ struct loop_options {
     return elsewhere != nullptr ? &elsewhere->get() : rate.target<on_plateau>();
   }
 
-  std::array<setting, 9> settings() const {
+  std::array<setting, 10> settings() const {
     return {setting::at_least_one("epochs", epochs),
             {"rate", 0, bool(rate), "a function"},
+            {"rate", 1, rate.target<std::reference_wrapper<const on_plateau>>() == nullptr,
+             "no on_plateau that is const, because the loop hands it results"},
             {"resume", 1, !resume || !folder.empty(), "false without a .folder"},
             setting::at_least_one("keep", keep),
             setting::not_negative("save_every", static_cast<double>(save_every)),
@@ -171,6 +180,8 @@ inline std::string text_of_rate(const on_plateau& rate) {
   return text_of({text, rate.is_absolute ? " is_absolute" : ""});
 }
 struct no_validation {};
+template <class Validate>
+inline constexpr bool validates = !std::same_as<Validate, no_validation>;
 
 /// Data is a function of the epoch that returns the batches of the epoch, a range with size().
 template <class Data>
@@ -200,8 +211,7 @@ constexpr auto problem_of_step_function() {
 /// or sound.
 template <class Validate>
 constexpr auto problem_of_validation() {
-  if constexpr (std::same_as<Validate, no_validation> ||
-                requires(Validate& validate) { static_cast<double>(validate()); })
+  if constexpr (!validates<Validate> || requires(Validate& validate) { static_cast<double>(validate()); })
     return lang::sound{};
   else return lang::mistake<misuse::no_validation_of_loop, lang::top_scope, fact::given<Validate>>{};
 }
@@ -290,10 +300,16 @@ class loop {
 
   template <class Validate>
   ending run_epochs(auto& data, auto& go, Validate& validate) {
+    const running begun(is_running_);
+    if (resumed_ && *resumed_ != program_position())
+      refuse(
+          program_error("cairn: the program was initialized, loaded or trained between the making of this training "
+                        "loop, which resumed its run, and the first call of the loop"));
+    resumed_.reset();
     const typename team::listening now(team_);
     start_ = std::chrono::steady_clock::now();
     save_best();  // the run may have been killed, or the disk may have been full, when the best was due
-    constexpr bool validates = !std::same_as<Validate, detail::no_validation>;
+    constexpr bool validates = detail::validates<Validate>;
     if (!validates) cairn::detail::check_settings("loop_options", options_.settings_without_validation());
     const auto has_ended = [&] { return state_.epoch >= options_.epochs || (validates && has_no_patience_left()); };
     if (options_.shows_progress && has_ended())
@@ -305,6 +321,20 @@ class loop {
     }
     return state_.epoch < options_.epochs ? ending::no_better : ending::done;
   }
+  /// Marks the loop as running while an object of this class lives. Throws program_error if the loop runs already.
+  class running {
+   public:
+    explicit running(bool& is_running) : is_running_(is_running) {
+      if (std::exchange(is_running_, true))
+        refuse(program_error("cairn: a training loop was called by a function that the same loop calls"));
+    }
+    running(const running&) = delete;
+    running& operator=(const running&) = delete;
+    ~running() { is_running_ = false; }
+
+   private:
+    bool& is_running_;
+  };
   /// Takes the folder. Returns the path of the file from which the run goes on, or an empty text if the run is new.
   std::string take_folder() {
     lock_ = folder_->lock();
@@ -334,18 +364,25 @@ class loop {
     if (team_.rank() == 0 && state_.step != folder_->newest_step())
       refuse(file::format_error(path, "as many steps as its name says", detail::exact(state_.step)));
     if (state_.step > 0) rate_ = options_.rate(state_.step - 1);
-    check_same_run(facts());
+    if (check_same_run(facts()) && has_other_measure()) {
+      state_.best = not_a_number;
+      state_.best_epoch = -1;
+      other_measure_until_ = state_.epoch - 1;
+      if (plateau() != nullptr) plateau()->state = {};
+    }
     if (team_.rank() == 0) {
       log_.emplace(folder_->log(), state_.step);
       state_.rows = log_->rows();  // the log has fewer rows than were saved if it was removed
     }
     program_.load(path);
+    resumed_ = program_position();
     for (const auto& [name, text] : saved_) {
       // The saved facts of the data hold until an epoch begins.
       if (name.starts_with("run.")) facts_.emplace(name, text);
     }
     best_is_due_ = state_.position == 0 && state_.epoch > 0 && state_.best_epoch == state_.epoch - 1;
   }
+  std::pair<std::int64_t, random_state> program_position() { return {program_.steps(), program_.random()}; }
   on_plateau* plateau() { return const_cast<on_plateau*>(options_.plateau()); }
   /// Returns the facts that describe the run, as far as they are known.
   file::metadata facts() const {
@@ -364,23 +401,32 @@ class loop {
       refuse(file::file_error(options_.folder, "the run as it was, or .accepts_changes = true", "another:" + others));
     return !others.empty();
   }
+  /// Returns true if the results of the saved run cannot be compared with those to come.
+  bool has_other_measure() const {
+    const auto differs = [&](const char* name) {
+      const auto saved = saved_.find(name);
+      return saved == saved_.end() || saved->second != facts_.at(name);
+    };
+    return differs("run.higher_is_better") || differs("run.average");
+  }
   static file::metadata facts_of_data(std::int64_t size, const auto& begin) {
     return {{"run.batches", detail::exact(size)}, {"run.data", detail::description_of(begin)}};
   }
-  /// Prepares an epoch. If the run was resumed, compares its saved facts with the facts of the data. If the run is new,
-  /// saves its beginning.
-  ///
-  /// Data may differ from epoch to epoch, so the comparison uses the data of the epoch that was under way when the run
-  /// was saved. A run that was saved at the end of an epoch has the facts of that epoch's data.
-  void begin_epoch(auto& data, const file::metadata& now) {
+  /// Returns the facts of the data with which the saved facts of a resumed run are compared, or nothing if they are
+  /// compared with those of the next epoch. Data may differ from epoch to epoch, and a run that was saved at the end of
+  /// an epoch has the facts of that epoch's data. This data must not be asked for after that of the next epoch, because
+  /// the function may put both into the same memory.
+  file::metadata facts_of_saved_epoch(auto& data) {
+    if (saved_.empty() || state_.position > 0 || state_.epoch == 0) return {};
+    auto batches = data(state_.epoch - 1);
+    return facts_of_data(static_cast<std::int64_t>(batches.size()), batches.begin());
+  }
+  /// Prepares an epoch with the facts `now`. If the run was resumed, compares its saved facts with `last`, or with `now`
+  /// if `last` is empty. If the run is new, saves its beginning.
+  void begin_epoch(const file::metadata& last, const file::metadata& now) {
     if (!saved_.empty()) {
-      file::metadata last = now;
-      if (state_.position == 0 && state_.epoch > 0) {
-        auto batches = data(state_.epoch - 1);
-        last = facts_of_data(static_cast<std::int64_t>(batches.size()), batches.begin());
-      }
       bool has_changed = false;
-      team_.together([&] { has_changed = check_same_run(last); });
+      team_.together([&] { has_changed = check_same_run(last.empty() ? now : last); });
       if (has_changed) state_.position = 0, state_.loss_sum = 0;
       saved_.clear();
     }
@@ -409,7 +455,8 @@ class loop {
     return text + options_.average;
   }
   bool has_no_patience_left() const {
-    return options_.patience > 0 && state_.epoch - state_.best_epoch > options_.patience;
+    const int last = std::max(state_.best_epoch, other_measure_until_);
+    return options_.patience > 0 && state_.epoch - last > options_.patience;
   }
   /// Returns the learning rate of the next training step.
   double next_rate() const {
@@ -420,11 +467,12 @@ class loop {
   /// Runs one epoch. Returns true if the epoch came to its end, and false if a signal stopped the run before that. A
   /// signal in the epoch's last training step does not count here, because the epoch then ends as any other.
   bool run_epoch(auto& data, auto& go) {
+    const file::metadata last = facts_of_saved_epoch(data);
     auto batches = data(state_.epoch);
     const auto size = static_cast<std::int64_t>(batches.size());
     if (size < 1) refuse(std::invalid_argument("cairn: train::loop: expected 1 batch or more in an epoch, got 0"));
     auto at = batches.begin();
-    begin_epoch(data, facts_of_data(size, at));
+    begin_epoch(last, facts_of_data(size, at));
     if (state_.position > size)
       refuse(file::format_error(options_.folder, "a position within the epoch of " + detail::exact(size) + " batches",
                                 detail::exact(state_.position)));
@@ -456,21 +504,23 @@ class loop {
   void end_epoch(Validate& validate) {
     const double mean = state_.loss_sum / static_cast<double>(std::max<std::int64_t>(state_.position, 1));
     double result = not_a_number;
-    if constexpr (!std::same_as<Validate, detail::no_validation>) {
-      const exchanged averages(program_, options_.average);
+    if constexpr (detail::validates<Validate>) {
+      exchanged averages(program_, options_.average);
       result = static_cast<double>(validate());
+      averages.end();
     }
     result = team_.end_epoch(result, options_.shows_progress);
-    if constexpr (!std::same_as<Validate, detail::no_validation>) {
+    if constexpr (detail::validates<Validate>) {
       const bool better = options_.higher_is_better ? result > state_.best : result < state_.best;
       if (better || (state_.best_epoch < 0 && !std::isnan(result))) {
         state_.best = result;
         state_.best_epoch = state_.epoch;
         best_is_due_ = true;
       }
-      if (on_plateau* const rate = plateau()) rate->observe(result);
     }
     write_row(mean, result);
+    // If the row cannot be written, the call ends here. A repeated call must not count the result twice.
+    if (on_plateau* const rate = plateau()) rate->observe(result);
     ++state_.epoch;
     state_.position = 0;
     state_.loss_sum = 0;
@@ -478,13 +528,28 @@ class loop {
     save();
     save_best();
   }
-  /// While an object of this class lives, the program runs with its averages in the place of its parameters.
+  /// Puts averages in the place of the parameters. `end` puts the parameters back. If an exception comes before `end`,
+  /// the destructor puts them back.
   class exchanged {
    public:
     exchanged(Program& program, const std::string& moment) : program_(program), moment_(moment) { change(); }
     exchanged(const exchanged&) = delete;
     exchanged& operator=(const exchanged&) = delete;
-    ~exchanged() { change(); }
+    void end() {
+      has_ended_ = true;
+      change();
+    }
+    ~exchanged() {
+      if (has_ended_) return;
+#ifdef __cpp_exceptions
+      try {
+        change();
+      } catch (...) {  // the program was moved from or has other moments now, and the first exception goes on
+      }
+#else
+      change();
+#endif
+    }
 
    private:
     void change() {
@@ -492,6 +557,7 @@ class loop {
     }
     Program& program_;
     const std::string& moment_;
+    bool has_ended_ = false;
   };
 
   file::metadata texts() const {
@@ -511,9 +577,11 @@ class loop {
     team_.in_first([&] { folder_->keep_last(options_.keep); });
   }
   void save_best() {
-    if (!std::exchange(best_is_due_, false) || !folder_) return;
-    const exchanged averages(program_, options_.average);
+    if (!best_is_due_ || !folder_) return;
+    exchanged averages(program_, options_.average);
     program_.save(folder_->best(), texts());
+    averages.end();
+    best_is_due_ = false;
   }
   double gradient_norm() {
     if constexpr (requires { program_.gradient_norm(); }) return program_.gradient_norm();
@@ -539,6 +607,10 @@ class loop {
   double rate_ = 0;               ///< learning rate of the last training step
   bool best_is_due_ = false;      ///< the program is still to be saved as the best
   bool is_new_ = false;           ///< there is a folder, and nothing has been saved in it
+  int other_measure_until_ = -1;  ///< last epoch of the saved run, if its results cannot be compared with those to come
+  bool is_running_ = false;       ///< a call of the loop is under way
+  /// steps() and random() of the program after its run was resumed, until the loop is called
+  std::optional<std::pair<std::int64_t, random_state>> resumed_;
   std::chrono::steady_clock::time_point start_;
 };
 
