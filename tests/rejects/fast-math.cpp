@@ -6,7 +6,10 @@
 //
 // - `-ffast-math`, `-Ofast` and `-funsafe-math-optimizations`,
 // - `-ffinite-math-only`, `-freciprocal-math`, `-fno-signed-zeros`, and `-fassociative-math` where it has an effect,
-// - pragmas of clang that do the same before the include. Pragmas of g++ are not seen.
+// - pragmas of clang that do the same before the include.
+//
+// With g++'s pragma `optimize`, or with clang's `-fno-honor-nans` or `-fno-honor-infinities`, a program compiles, but
+// stops at its start with a message.
 //
 // `-fno-math-errno`, `-fno-trapping-math`, `-frounding-math` and all values of `-ffp-contract` make no result worse.
 // The sentence stands where an `#include` names its file, because a file that does not exist stops both compilers at

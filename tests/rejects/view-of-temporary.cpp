@@ -1,5 +1,5 @@
 // The call that returns the view reports this mistake: `value_and_grad`, `train`, a predictor, `param`, `grad`,
-// `moment`, `cache`, `parameters`, `gradients` or `arena`.
+// `moment`, `cache`, `parameters`, `gradients` or `arena`. `bind` reports it for an array or a list that is a temporary.
 //
 // A tensor comes out as a view of the memory of its program or predictor. A temporary program or predictor is destroyed
 // at the end of its statement, and its memory with it. Give the program or predictor a name. Reading the view within
@@ -45,4 +45,17 @@ inline float first(const float (&images)[8][16]) {
   train_step step = loaded();                                            // right
   const auto [loss, seen] = step.value_and_grad(bind<"x">(images));      // right
   return loss + seen(0, 0);
+}
+
+// case: view-of-temporary-array
+// says: the result is a view of memory that goes with this temporary
+// shows: fact::input<(cairn::)?fixed_string<2>\{"x"\}>
+using array = float[2][3];
+constexpr auto y = input<"x", 2, 3> * input<"y", 2, 3>;
+
+inline float of_bound(predictor<mean(y)>& predict, const float (&more)[2][3]) {
+  auto x = bind<"x">(array{{1, 2, 3}, {4, 5, 6}});  // wrong
+  const array numbers{{1, 2, 3}, {4, 5, 6}};        // right
+  auto x = bind<"x">(numbers);                      // right
+  return predict(x, bind<"y">(more));
 }

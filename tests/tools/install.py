@@ -120,6 +120,7 @@ def linked(folder, compiler):
     call(compiler, *objects, *libraries, "-o", program, folder=folder)
     call(program, folder=folder)
     mixed(folder, compiler, flags, objects, libraries)
+    blind(folder, compiler, flags)
 
 
 def mixed(folder, compiler, flags, objects, libraries):
@@ -141,6 +142,20 @@ def mixed(folder, compiler, flags, objects, libraries):
             equal(re.sub('"baseline[^"]*"', "...", done.stderr), "cairn: files of this program are compiled in "
                   "different ways, ... and ...; compile all with one -march, and all or none with -fopenmp and with "
                   "-fno-exceptions\n")
+
+
+def blind(folder, compiler, flags):
+    """Checks that a program ends if it is compiled as if no number were NaN or infinite, in a way for which the
+    compiler defines no macro."""
+    source, program = folder / f"blind-{compiler}.cpp", folder / f"blind-{compiler}"
+    pragma = '#pragma GCC optimize("Ofast")\n' if compiler == "g++" else ""
+    source.write_text(pragma + "#include <cairn/cost/blocking.hpp>\nint main() {}\n")
+    options = ["-fno-honor-nans", "-fno-honor-infinities"] if compiler != "g++" else ["-O2"]
+    for option in options:
+        call(compiler, "-std=c++20", "-O2", *flags, option, "-w", source, "-o", program, folder=folder)
+        done = subprocess.run([program], capture_output=True, text=True)
+        equal(done.returncode, -signal.SIGABRT)
+        equal(done.stderr[:63], "cairn: this program is compiled as if no number were NaN or inf")
 
 
 def with_libraries(folder, compiler):

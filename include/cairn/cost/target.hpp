@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 namespace cairn {
 
@@ -98,6 +99,22 @@ inline const char* program_compiled_as = compiled_as;
                "cairn: files of this program are compiled in different ways, \"%s\" and \"%s\"; compile all with "
                "one -march, and all or none with -fopenmp and with -fno-exceptions\n",
                program_compiled_as, compiled_as);
+  std::abort();
+}();
+
+/// Aborts a program before main begins, with a message, if the compiler takes for granted that no number is NaN or
+/// infinite. Checks of losses and gradients would then see nothing. base/compiler.hpp refuses the options that do this,
+/// except for clang's -fno-honor-nans and -fno-honor-infinities and g++'s pragma `optimize`, which define no macro. The
+/// numbers are volatile, so that the compiler does not know them.
+[[maybe_unused]] static const bool sees_all_numbers = [] {
+  volatile float seen_nan = std::numeric_limits<float>::quiet_NaN(),
+                 seen_infinity = std::numeric_limits<float>::infinity();
+  const float nan = seen_nan, infinity = seen_infinity;
+  if (nan != nan && infinity > std::numeric_limits<float>::max()) return true;
+  std::fputs(
+      "cairn: this program is compiled as if no number were NaN or infinite; compile it without "
+      "-fno-honor-nans, -fno-honor-infinities and pragmas of -ffast-math\n",
+      stderr);
   std::abort();
 }();
 }  // namespace detail

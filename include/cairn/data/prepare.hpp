@@ -72,9 +72,11 @@ class moments {
     }
   }
 
-  /// One number for each channel.
-  std::span<const double> mean() const { return mean_; }
-  std::span<const double> deviation() const { return deviation_; }
+  /// One number for each channel. A temporary object hands out the numbers themselves.
+  std::span<const double> mean() const& { return mean_; }
+  std::span<const double> deviation() const& { return deviation_; }
+  std::vector<double> mean() && { return std::move(mean_); }
+  std::vector<double> deviation() && { return std::move(deviation_); }
 
   /// Replaces each number x of a data set by (x - mean) / deviation. Throws size_error if the data set has another
   /// number of features.

@@ -61,8 +61,8 @@ struct selection {
 /// - `partly{"encoder", ""}` loads the block "encoder" from a file that holds only this block.
 /// - `partly{}` loads all parameters and states that both the program and the file have.
 struct partly {
-  std::string_view block = {};
-  std::string_view in_file = block;
+  std::string block = {};
+  std::string in_file = block;
 };
 
 /// Thrown if the contents of a file do not fit the program, or if the names of a `selection` do not fit the program.

@@ -625,8 +625,8 @@ struct threads_without_openmp { template <class Silent, class... Facts> struct f
   "cairn [threads-without-openmp]: a program has several threads where it is compiled with OpenMP: g++ -fopenmp; else "
   "leave the option out"); } }; };
 struct view_of_temporary { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [view-of-temporary]: the result is a view of memory that goes with this temporary; give the program or predictor a "
-  "name"); } }; };
+  "cairn [view-of-temporary]: the result is a view of memory that goes with this temporary; give the program, predictor or "
+  "array a name"); } }; };
 struct not_microbatches { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [not-microbatches]: microbatch<N> divides a batch into N parts, at least 2, or into microbatch<up_to<N>> "
   "of them; the model of the whole batch may follow: microbatch<4, of<whole>>"); } }; };

@@ -36,6 +36,12 @@ inline void check_memory(std::span<std::byte> given, std::size_t size) {
   if (remainder != 0) refuse(memory_error("bytes past a multiple of 64 in the address of memory", 0, remainder));
 }
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_in_callback() {
+  refuse(
+      program_error("cairn: a callback gives the arrays of a microbatch, and cannot use or move the program whose "
+                    "step calls it, or a program that shares its memory"));
+}
+
 /// A share in the memory of a program. Predictors and optimizers hold shares. A share follows the memory when the
 /// program is moved.
 class memory_share {
@@ -55,9 +61,10 @@ class memory_share {
   }
 
   /// Returns the status of the parameters. Writes through views are not known. Throws program_error if the program was
-  /// destroyed or assigned over, or is half updated.
+  /// destroyed or assigned over, or is half updated, or while a callback runs in its training step.
   parameter_status check() const {
     if (record_ == nullptr) return parameter_status::not_known_written;
+    if (record_->in_callback()) refuse_in_callback();
     const parameter_status status = record_->status();
     check_status(status);
     return status;
@@ -108,13 +115,13 @@ class memory_block {
   }
 
   /// Returns true if the block has a record. A block that allocated its bytes has a record from the beginning.
-  bool has_record() const { return record_ != nullptr; }
+  bool has_record() const { return record_now() != nullptr; }
   /// Returns a share. Memory of the caller has no record at first. The record is allocated when the first share is
   /// made with `may_allocate`. If there is no record and `may_allocate` is false, the share is empty and sees no
   /// status. Several threads may make shares at once.
   memory_share share(bool may_allocate) { return memory_share(record(may_allocate)); }
   /// Returns true if there is a share, for example of a predictor, that is not empty.
-  bool has_shares() const { return record_ != nullptr && record_->has_shares(); }
+  bool has_shares() const { return record_now() != nullptr && record_now()->has_shares(); }
 
   // The functions below are called in many places, and seldom, so each is compiled once.
 
@@ -124,62 +131,62 @@ class memory_block {
   void join(std::unique_ptr<Member> made, memory_block* lender, bool shares_position) {
     record(true)->join(std::move(made), lender != nullptr ? lender->record(true) : nullptr, shares_position);
   }
-  bool is_in_family() const { return record_ != nullptr && record_->is_in_family(); }
+  bool is_in_family() const { return record_now() != nullptr && record_now()->is_in_family(); }
   /// Returns how many bytes `memory` shares with the memory of programs that share this memory. See
   /// memory_record::family_bytes.
   std::size_t family_bytes(std::span<const std::byte> memory, bool with_arena) const {
-    return record_ != nullptr ? record_->family_bytes(memory, with_arena) : 0;
+    return record_now() != nullptr ? record_now()->family_bytes(memory, with_arena) : 0;
   }
 
   /// Notes that a training step or `init` begins to write parameters, or has written all of them.
   void set_half_updated(bool now) {
-    if (record_ != nullptr) record_->set_half_updated(now);
+    if (record_now() != nullptr) record_now()->set_half_updated(now);
     else facts_.half_updated = now;
   }
   /// Notes that all parameters were written. If they are half updated, they stay so. See memory_record::note_written.
   [[gnu::noinline]] void note_written() {
-    if (record_ != nullptr) record_->note_written();
+    if (record_now() != nullptr) record_now()->note_written();
     else facts_.status = parameter_status::written;
   }
   /// Notes that all parameters and states were set. See memory_record::note_all_set.
   [[gnu::noinline]] void note_all_set(const earlier_values* before = nullptr) {
-    if (record_ != nullptr) return record_->note_all_set(before);
+    if (record_now() != nullptr) return record_now()->note_all_set(before);
     facts_.status = parameter_status::written;
     facts_.half_updated = false;
     facts_.exchanged = {};
   }
   parameter_status status() const {
-    if (record_ != nullptr) return record_->status();
+    if (record_now() != nullptr) return record_now()->status();
     return facts_.half_updated ? parameter_status::half_updated : facts_.status;
   }
 
   /// Returns the name of the moment that has changed places with the parameters, in the record of the program that
   /// exchanged it: this program, or another one that has the same moments. The name is empty if no moment has.
   [[gnu::noinline]] std::string_view& own_exchanged() {
-    if (record_ == nullptr) return facts_.exchanged;
-    memory_record* const by = record_->own_exchange();
-    return by != nullptr ? by->exchanged() : record_->exchanged();
+    if (record_now() == nullptr) return facts_.exchanged;
+    memory_record* const by = record_now()->own_exchange();
+    return by != nullptr ? by->exchanged() : record_now()->exchanged();
   }
   /// Throws program_error if a moment that this program does not have stands in the place of one of its parameters or
   /// states. The text `before` says what is refused. See memory_record::foreign_exchange.
   [[gnu::noinline]] void check_not_exchanged(std::string_view before, std::string_view moment = {}) {
-    memory_record* const by = record_ != nullptr ? record_->foreign_exchange(moment) : nullptr;
+    memory_record* const by = record_now() != nullptr ? record_now()->foreign_exchange(moment) : nullptr;
     if (by != nullptr) refuse_exchanged_elsewhere(by->exchanged(), before);
   }
 
   /// Notes that a callback runs in a training step. Until it ends, `check` throws for all programs that share the
   /// memory.
   void set_in_callback(bool now) {
-    if (record_ != nullptr) record_->set_in_callback(now);
+    if (record_now() != nullptr) record_now()->set_in_callback(now);
     else facts_.in_callback = now;
   }
   /// Throws program_error if the block was moved from, if it has lost its lender, or while a callback runs.
   void check() const {
-    if (at_ == nullptr || (record_ != nullptr ? record_->refuses_use() : facts_.in_callback)) refuse_use();
+    if (at_ == nullptr || (record_now() != nullptr ? record_now()->refuses_use() : facts_.in_callback)) refuse_use();
   }
   std::byte* data() const { return at_; }
   std::span<const std::byte> bytes() const { return {at_, size_}; }
-  training_position& position() { return record_ != nullptr ? record_->position() : facts_.position; }
+  training_position& position() { return record_now() != nullptr ? record_now()->position() : facts_.position; }
   const training_position& position() const { return const_cast<memory_block&>(*this).position(); }
 
  private:
@@ -193,18 +200,17 @@ class memory_block {
     std::string_view exchanged;
   };
 
-  bool is_in_callback() const { return record_ != nullptr ? record_->in_callback() : facts_.in_callback; }
-  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_in_callback() {
-    refuse(
-        program_error("cairn: a callback gives the arrays of a microbatch, and cannot use or move the program whose "
-                      "step calls it, or a program that shares its memory"));
-  }
+  bool is_in_callback() const { return record_now() != nullptr ? record_now()->in_callback() : facts_.in_callback; }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_use() const {
     if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
-    if (record_ == nullptr || !record_->has_lost_lender()) refuse_in_callback();
+    if (record_now() == nullptr || !record_now()->has_lost_lender()) refuse_in_callback();
     refuse(
         program_error("cairn: the program whose memory this program shares was destroyed or assigned over; make "
                       "another one that shares the memory of a program that lives"));
+  }
+  /// Returns the record, or null if there is none yet. Another thread may make the first share at the same time.
+  memory_record* record_now() const {
+    return std::atomic_ref(const_cast<memory_record*&>(record_)).load(std::memory_order_acquire);
   }
   /// Returns the record. If there is none, allocates it if `may_allocate` is true, and else returns null.
   memory_record* record(bool may_allocate) {

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <ranges>
 #include <span>
 #include <stdexcept>
@@ -169,9 +170,17 @@ template <class A>
 concept bindable_array =
     shaped_array<A> || std::is_array_v<typename as_c_array<A>::type> || std::ranges::contiguous_range<A>;
 
+/// The type of a temporary whose elements end with the statement, and that cannot be moved elsewhere.
+template <class A>
+inline constexpr bool is_fleeting = std::is_array_v<A>;
+template <class T>
+inline constexpr bool is_fleeting<std::initializer_list<T>> = true;
+template <class T>
+inline constexpr bool is_fleeting<const std::initializer_list<T>> = true;
+
 /// A container that owns its elements. Destroying a container destroys its elements; destroying a view does not.
 template <class A>
-concept owning_container = bindable_array<A> && std::is_object_v<A> && !std::is_array_v<A> &&
+concept owning_container = bindable_array<A> && std::is_object_v<A> && !is_fleeting<A> &&
                            std::constructible_from<std::remove_const_t<A>, A> && !std::ranges::borrowed_range<A>;
 }  // namespace detail
 
@@ -235,6 +244,14 @@ struct bound_container : private array_owner<A>, public decltype(cairn::bind<Nam
 template <fixed_string Name, detail::owning_container A>
 auto bind(A&& array) {
   return detail::bound_container<Name, std::remove_const_t<A>>(std::forward<A>(array));
+}
+
+/// Reports a binding to elements that end with the statement.
+template <fixed_string Name, class A>
+  requires detail::is_fleeting<A>
+auto bind(A&&) {
+  using problem = lang::mistake<misuse::view_of_temporary, lang::top_scope, lang::about<fact::input, Name>>;
+  return lang::surfaced<problem>{};
 }
 
 namespace detail {

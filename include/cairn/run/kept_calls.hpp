@@ -44,8 +44,8 @@ inline void check_trains_parameters(memory_block& memory) {
     refuse_exchanged(exchanged, before);
 }
 /// Throws program_error if all moments of this name are zero, as they are before the first training step, and the
-/// parameters are not. An exchange would put zeros in the place of all parameters. `Run` is kept_run. It is a parameter,
-/// so that a program that exchanges nothing compiles nothing of this.
+/// parameters are not. An exchange would put zeros in the place of all parameters. `Run` is kept_run. It is a
+/// parameter, so that a program that exchanges nothing compiles nothing of this.
 template <class Run>
 void check_has_moments(const Run& run, std::string_view moment) {
   const auto is_zero = [&](const auto& one) {

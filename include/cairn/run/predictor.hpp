@@ -151,9 +151,11 @@ class predictor {
   static std::span<std::byte> checked_memory(Program& trained, std::span<std::byte> given) {
     using contents = typename Program::machine::contents;
     const std::span<std::byte> used = given.first(std::min(given.size(), bytes_needed));
-    detail::refuse_shared_bytes(trained.checked_machine().shared_bytes(
-        used, [](contents what) { return what == contents::unchanging || what == contents::updated_by_step; }));
-    detail::refuse_shared_bytes(trained.memory_.family_bytes(used, false));
+    constexpr bool keeps_caches = memory().cache_bytes > 0;  // a training step must not write over them
+    detail::refuse_shared_bytes(trained.checked_machine().shared_bytes(used, [](contents what) {
+      return keeps_caches || what == contents::unchanging || what == contents::updated_by_step;
+    }));
+    detail::refuse_shared_bytes(trained.memory_.family_bytes(used, keeps_caches));
     return given;
   }
   void set_addresses() {
