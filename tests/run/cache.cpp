@@ -317,6 +317,7 @@ BOOST_AUTO_TEST_CASE(caches_lie_behind_the_arena) {
   static_assert(counter::memory().cache_bytes == 64 && counter::memory().peak_bytes == 0);
   alignas(memory_alignment) std::byte memory[64];
   BOOST_CHECK_THROW((counter{step, std::span(memory).first(63)}), memory_error);
+  BOOST_CHECK_THROW((counter{step, step.arena()}), memory_error);  // where a training step would write over it
   counter predict{step, memory};
   static_cast<void>(predict());
   BOOST_TEST(static_cast<void*>(predict.cache<"seen">().data()) == static_cast<void*>(memory));

@@ -142,6 +142,21 @@ BOOST_AUTO_TEST_CASE(a_callback_that_throws) {
     });
   }
 }
+BOOST_AUTO_TEST_CASE(an_optimizer_in_a_callback) {
+  const batch<float> b(4, 2);
+  program<loss, microbatch<4>> step;
+  step.init(seed{1});
+  adamw optimizer{step};
+  const auto updates = [&](int part) {
+    if (part == 2) optimizer.update();
+    return inputs(bind<"x">(b.x_of(part)), bind<"y">(b.y_of(part)));
+  };
+  BOOST_CHECK_EXCEPTION(static_cast<void>(step.value_and_grad(updates)), program_error, [](const program_error& e) {
+    return std::string_view(e.what()).starts_with("cairn: a callback gives the arrays of a microbatch, and cannot use");
+  });
+  BOOST_TEST(optimizer.steps() == 0);
+  BOOST_CHECK_NO_THROW(optimizer.update());
+}
 BOOST_AUTO_TEST_CASE(arrays_of_the_wrong_extent) {
   const batch<float> b(4, 2), larger(5, 2), smaller(3, 2);
   const auto fails = [](auto call) { leaves_no_trace<trained, extent_error>(call); };

@@ -61,16 +61,17 @@ class memory_share {
   }
 
   /// Returns the status of the parameters. Writes through views are not known. Throws program_error if the program was
-  /// destroyed or assigned over, or is half updated, or while a callback runs in its training step.
+  /// destroyed or assigned over, or is half updated.
   parameter_status check() const {
     if (record_ == nullptr) return parameter_status::not_known_written;
-    if (record_->in_callback()) refuse_in_callback();
     const parameter_status status = record_->status();
     check_status(status);
     return status;
   }
-  /// Throws program_error if a moment of another program stands in the place of parameters.
-  void check_not_exchanged() const {
+  /// Throws program_error if parameters must not change now: because a callback runs in a training step, or because a
+  /// moment of another program stands in the place of parameters.
+  void check_trains() const {
+    if (record_ != nullptr && record_->in_callback()) refuse_in_callback();
     memory_record* const by = record_ != nullptr ? record_->foreign_exchange() : nullptr;
     if (by != nullptr) refuse_exchanged_elsewhere(by->exchanged(), "before training goes on");
   }

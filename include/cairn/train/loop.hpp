@@ -421,8 +421,8 @@ class loop {
     auto batches = data(state_.epoch - 1);
     return facts_of_data(static_cast<std::int64_t>(batches.size()), batches.begin());
   }
-  /// Prepares an epoch with the facts `now`. If the run was resumed, compares its saved facts with `last`, or with `now`
-  /// if `last` is empty. If the run is new, saves its beginning.
+  /// Prepares an epoch with the facts `now`. If the run was resumed, compares its saved facts with `last`, or with
+  /// `now` if `last` is empty. If the run is new, saves its beginning.
   void begin_epoch(const file::metadata& last, const file::metadata& now) {
     if (!saved_.empty()) {
       bool has_changed = false;

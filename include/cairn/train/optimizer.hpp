@@ -173,7 +173,7 @@ class rule_optimizer {
   /// Then nothing has changed.
   void update() {
     of_.memory.check();
-    of_.memory.check_not_exchanged();
+    of_.memory.check_trains();
     const kernels::default_float_mode mode;
     const auto numbers = rule_.numbers(rule_.lr, ++steps_);
     constexpr std::size_t most = Rule::moments.size();
