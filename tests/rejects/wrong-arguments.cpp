@@ -134,7 +134,7 @@ constexpr auto loss = sum(make<own::reversed_op>(param<"w", 5>));
 static_assert(detail::checked<loss>());
 
 // case: wrong-arguments-loop-of-predictor
-// says: train::loop runs the training steps of a program, and neither a predictor nor a loss has any
+// says: train::loop runs the training steps of a program; a predictor, a loss and a const program have none
 // shows: given<cairn::fact::object>
 #include "cairn/cairn.hpp"
 #include "cairn/train/loop.hpp"
@@ -150,8 +150,21 @@ inline int run_all(run_by_loop& step) {
   return run.state().epoch;
 }
 
+// case: wrong-arguments-loop-of-const
+// says: train::loop runs the training steps of a program; a predictor, a loss and a const program have none
+// shows: given<cairn::fact::object>
+#include "cairn/cairn.hpp"
+#include "cairn/train/loop.hpp"
+using train_step = program<sum(square(param<"w", 8>))>;
+using run_by_loop = const train_step;  // wrong
+using run_by_loop = train_step;        // right
+constexpr auto batches = [](int) { return std::vector{1, 2}; };
+constexpr auto go = [](double, int) { return 0.5F; };
+
+inline void runs(run_by_loop& step) { train::loop(step, {.epochs = 2})(batches, go); }
+
 // case: wrong-arguments-loop-of-loss
-// says: train::loop runs the training steps of a program, and neither a predictor nor a loss has any
+// says: train::loop runs the training steps of a program; a predictor, a loss and a const program have none
 // shows: given<float>
 #include "cairn/cairn.hpp"
 #include "cairn/train/loop.hpp"

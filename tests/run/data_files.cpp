@@ -119,7 +119,7 @@ BOOST_AUTO_TEST_CASE(a_second_table_numbers_its_classes_as_the_first) {
 
 BOOST_AUTO_TEST_CASE(tables_that_are_wrong_are_refused) {
   refuses_table("a,b\n1,2\n3\n", "expected 2 fields in line 3, got 1");
-  refuses_table("a,b\n\"1\n\",2\n3,x y \n", "expected a number in line 2, column a, got \"1\n\"");
+  refuses_table("a,b\n\"1\n\",2\n3,x y \n", "expected a number in line 2, column a, got \"1?\"");
   refuses_table("a,b\n1,\"2\"\n3,x y \n", "expected a number in line 3, column b, got \"x y\"");
   refuses_table("a,b\n1,\n", "expected a number in line 2, column b, got \"\"");
   refuses_table("a\n1e99\n", "expected a number that fits in a float in line 2, column a, got 1e99");
@@ -141,6 +141,15 @@ BOOST_AUTO_TEST_CASE(tables_that_are_wrong_are_refused) {
   refuses_table("a,b\n", "expected a row of numbers, got none");
   refuses_table("a,b\n1,2\n", "expected a column c, got \"a\" \"b\"", {.label = "c"});
   BOOST_CHECK_THROW(data::read_csv("no such file"), data::file_error);
+  // What a file says does not move the cursor, begin a line, or fill the screen.
+  const std::string long_name(1000, 'x');
+  BOOST_CHECK_EXCEPTION(table_of("\x1b[2J,\"gr\u00f6\u00dfe\n\"," + long_name + "\n1,2,3\n", {.label = "y"}),
+                        data::file_error, [](const data::file_error& e) {
+                          const std::string_view text = e.what();
+                          BOOST_TEST_INFO(text);
+                          return text.size() < 600 && text.find("?[2J") != text.npos &&
+                                 text.find("gr\u00f6\u00dfe?") != text.npos && text.find('\n') == text.npos;
+                        });
   BOOST_CHECK_THROW(table_of("a,b\n1,2\n", {.classes = 3}), data::option_error);
   BOOST_CHECK_THROW(table_of("a,b\n1,2\n", {.label = "b", .classes = -3}), data::option_error);
   BOOST_CHECK_THROW(table_of("a,b\n1,2\n", {.class_names = {"x"}}), data::option_error);

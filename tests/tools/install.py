@@ -392,13 +392,14 @@ def hidden(folder, kind):
          folder=folder)
 
 
-# Macros of Qt, of X11, of Windows and of <complex.h>, and one-letter macros for sizes and types.
+# Macros of Qt, of X11, of Windows, of <complex.h> and of <term.h>, and one-letter macros for sizes and types.
 macros = {
     "emit": "", "slots": "", "signals": "public", "forever": "for (;;)", "foreach(a, b)": "for (a : b)", "Above": "0",
     "None": "0L", "Bool": "int", "Status": "int", "Always": "2", "Success": "0", "True": "1", "False": "0",
     "near": "", "far": "", "small": "char", "interface": "struct", "IN": "", "OUT": "", "ERROR": "0", "leave": "__leave",
     "DELETE": "1", "CONST": "const", "min(a, b)": "((a) < (b) ? (a) : (b))", "max(a, b)": "((a) > (b) ? (a) : (b))",
     "major(d)": "((d) >> 8)", "minor(d)": "((d) & 255)", "unix": "1", "linux": "1", "B0": "0", "I": "_Complex_I",
+    "columns": "cur[0]", "lines": "cur[1]",
     **{letter: "1" for letter in "ABCDEFGHJKLMNOPQRSTUVWXYZ"},
 }
 

@@ -68,6 +68,8 @@
 #undef Status
 #pragma push_macro("Success")
 #undef Success
+#pragma push_macro("columns")
+#undef columns
 #pragma push_macro("emit")
 #undef emit
 #pragma push_macro("far")
@@ -76,6 +78,8 @@
 #undef forever
 #pragma push_macro("leave")
 #undef leave
+#pragma push_macro("lines")
+#undef lines
 #pragma push_macro("max")
 #undef max
 #pragma push_macro("min")

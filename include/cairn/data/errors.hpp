@@ -14,7 +14,15 @@ namespace cairn::data {
 
 namespace detail {
 using cairn::detail::text_of;
+/// Returns at most 400 bytes of a text, with ? in the place of control characters. A file cannot use its text in a
+/// message to move the cursor of a terminal or to begin a line that looks like another message.
+[[gnu::cold]] inline std::string on_one_line(std::string_view text) {
+  constexpr std::size_t longest = 400;
+  std::string line(text.substr(0, longest));
+  for (char& c : line) c = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
+  return line += text.size() > longest ? "..." : "";
 }
+}  // namespace detail
 
 /// Thrown for a number of examples, pixels or tokens that does not fit. `what()` names what was counted.
 struct size_error : std::runtime_error {
@@ -32,7 +40,8 @@ struct file_error : std::runtime_error {
   std::string file, expected, actual;
 
   [[gnu::cold]] file_error(const std::string& path, std::string_view wanted, std::string_view given)
-      : std::runtime_error(detail::text_of({path, ": expected ", wanted, ", got ", given})),
+      : std::runtime_error(
+            detail::text_of({path, ": expected ", detail::on_one_line(wanted), ", got ", detail::on_one_line(given)})),
         file(path),
         expected(wanted),
         actual(given) {}

@@ -517,7 +517,7 @@ struct no_selection { template <class Silent, class... Facts> struct found : Sil
   "cairn [wrong-arguments]: behind the path, `load` takes a selection or partly: step.load(\"f\", selection{.except = {\"fc\"}}), "
   "and `save` a selection, texts of type file::metadata, or both in this order"); } }; };
 struct no_program_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [wrong-arguments]: train::loop runs the training steps of a program, and neither a predictor nor a loss has any: "
+  "cairn [wrong-arguments]: train::loop runs the training steps of a program; a predictor, a loss and a const program have none: "
   "program<loss> step; train::loop run{step, {.epochs = 5}}"); } }; };
 struct no_batches_of_loop { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [wrong-arguments]: the data of train::loop are a function of the epoch that returns its batches: "

@@ -614,10 +614,10 @@ class loop {
   std::chrono::steady_clock::time_point start_;
 };
 
-/// Reports that a loop was made of something that has no training steps, and accepts every use, so that no second error
-/// follows.
+/// Reports that a loop was made of something that has no training steps, or of a program that is const, and accepts
+/// every use, so that no second error follows.
 template <class Other>
-  requires(!requires { Other::updates_parameters; })
+  requires(std::is_const_v<Other> || !requires { Other::updates_parameters; })
 class loop<Other> {
   using given = std::conditional_t<an_expression<std::remove_const_t<Other>>, std::remove_const_t<Other>, fact::object>;
   static_assert(
