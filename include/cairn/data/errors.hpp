@@ -19,7 +19,9 @@ using cairn::detail::text_of;
 [[gnu::cold]] inline std::string on_one_line(std::string_view text) {
   constexpr std::size_t longest = 400;
   std::string line(text.substr(0, longest));
-  for (char& c : line) c = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (static_cast<unsigned char>(line[i]) < ' ' || line[i] == '\x7f') line[i] = '?';
+  }
   return line += text.size() > longest ? "..." : "";
 }
 }  // namespace detail

@@ -72,11 +72,11 @@ class moments {
     }
   }
 
-  /// One number for each channel. A temporary object hands out the numbers themselves.
+  /// One number for each channel.
   std::span<const double> mean() const& { return mean_; }
   std::span<const double> deviation() const& { return deviation_; }
-  std::vector<double> mean() && { return std::move(mean_); }
-  std::vector<double> deviation() && { return std::move(deviation_); }
+  std::span<const double> mean() && = delete;  // the numbers would end with the moments
+  std::span<const double> deviation() && = delete;
 
   /// Replaces each number x of a data set by (x - mean) / deviation. Throws size_error if the data set has another
   /// number of features.
