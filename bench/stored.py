@@ -13,6 +13,8 @@ import sys
 
 from scenario import bench, build, compile_program, python
 
+if not python.exists():
+    sys.exit("bench/stored.py needs the peers: ./dev bench peers")
 if not sys.prefix.startswith(str(python.parents[1])):
     os.execv(python, [python, "-B", *sys.argv])
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what PyTorch computes for the models of tests/run/torch_*.cpp: tests/kept/torch_values.py > torch_values.txt
+"""Writes what PyTorch computes for the models of tests/run/torch_*.cpp. Needs PyTorch, which
+`./dev bench peers` installs: build/peers/bin/python tests/kept/torch_values.py > tests/kept/torch_values.txt
 
 Each line contains the name of a case and its value, or `case.leaf` and the gradient of this leaf, in row-major order.
 On both sides, a formula computes inputs and weights (`filled`), and all numbers are in double. The file was made with

@@ -40,6 +40,9 @@ smallest = {
     "bench/seeds.py fashion": "bench/seeds.py fashion 1 1",
     "bench/seeds.py densenet 1": "bench/seeds.py densenet 1 1",
     "bench/seeds.py gpt 1": "bench/seeds.py gpt 1 1",
+    **{f"{script}.py": f"[ -x build/peers/bin/python ] || ./dev bench peers; build/peers/bin/python {script}.py {folder}"
+       for script, folder in (("tests/kept/torch_values", ""), ("tests/tools/usage", "tests"))},
+    "tests/tools/fuzz.py": "tests/tools/fuzz.py write 5 11 1",
     "tests/tools/rejects.py write": "tests/tools/rejects.py fast-math",
     "meson setup build/package && meson install -C build/package":
         "meson setup build/package && DESTDIR=$PWD/there meson install -C build/package",

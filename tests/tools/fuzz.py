@@ -1365,6 +1365,8 @@ def main(number, first=1, operations=40, *gradients):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     if sys.argv[1] == "write":
         size, begin, number = map(int, sys.argv[2:])
         print(written({seed: model(seed, size) for seed in range(begin, begin + number)}), end="")
