@@ -8,8 +8,8 @@
 // - `-ffinite-math-only`, `-freciprocal-math`, `-fno-signed-zeros`, and `-fassociative-math` where it has an effect,
 // - pragmas of clang that do the same before the include.
 //
-// With g++'s pragma `optimize`, or with clang's `-fno-honor-nans` or `-fno-honor-infinities`, a program compiles, but
-// stops at its start with a message.
+// With clang's `-fno-honor-nans` or `-fno-honor-infinities`, or with `-ffinite-math-only` or `-Ofast` in g++'s pragma
+// `optimize`, a program compiles, but stops at its start with a message. Other parts in this pragma are not seen.
 //
 // `-fno-math-errno`, `-fno-trapping-math`, `-frounding-math` and all values of `-ffp-contract` make no result worse.
 // The sentence stands where an `#include` names its file, because a file that does not exist stops both compilers at

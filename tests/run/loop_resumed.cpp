@@ -4,6 +4,8 @@
 #include "cairn/train/loop.hpp"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <csignal>
 #include <functional>
 #include <optional>
 #include <string>
@@ -148,6 +150,14 @@ BOOST_AUTO_TEST_CASE(a_validation_may_spoil_the_averages_and_throws) {
     return 1.0;
   };
   BOOST_CHECK_THROW(run(in_order, going(step), moves_away), program_error);
+  program_of elsewhere;
+  elsewhere.init(seed{1});
+  train::loop third{elsewhere, {.average = "average", .shows_progress = false}};
+  const auto moves_and_throws = [&]() -> double {
+    taken.emplace(std::move(elsewhere));
+    throw std::runtime_error("of the user");
+  };
+  BOOST_CHECK_EXCEPTION(third(in_order, going(elsewhere), moves_and_throws), std::runtime_error, says("of the user"));
   program_of other;
   other.init(seed{1});
   train::loop second{other, {.average = "average", .shows_progress = false}};
@@ -215,25 +225,63 @@ BOOST_AUTO_TEST_CASE(results_of_another_measure_are_forgotten) {
   const folder here;
   of_descent step;
   step.init(seed{1});
-  train::loop_options options{.epochs = 2,
-                              .rate = on_plateau{.peak = 0.1},
-                              .folder = here.path / "run",
-                              .patience = 2,
-                              .shows_progress = false};
+  on_plateau rate{.peak = 0.1, .factor = 0.5, .patience = 0};
+  train::loop_options options{
+      .epochs = 2, .rate = std::ref(rate), .folder = here.path / "run", .patience = 2, .shows_progress = false};
   train::loop(step, options)(in_order, going(step), [] { return 1.7; });
-  options.epochs = 5, options.resume = options.accepts_changes = options.higher_is_better = true;
-  options.rate = on_plateau{.peak = 0.1, .higher_is_better = true};
-  train::loop run{step, options};
-  BOOST_TEST(run.state().best_epoch == -1);
+  BOOST_TEST(rate(0) == 0.05);
+  options.epochs = 5, options.patience = 1;
+  options.resume = options.accepts_changes = options.higher_is_better = true;
+  on_plateau rising{.peak = 0.1, .factor = 0.5, .patience = 0, .higher_is_better = true};
+  options.rate = std::ref(rising);
   double accuracy = 0.4;
-  BOOST_TEST((run(in_order, going(step), [&] { return accuracy += 0.1; }) == train::ending::done));
+  const auto rises = [&] { return accuracy += 0.1; };
+  {
+    train::loop run{step, options};
+    BOOST_TEST(std::isnan(run.state().best));
+    BOOST_TEST(rising(0) == 0.05);  // the rate stays reduced
+    const auto stops = [&](double, const auto&) {
+      std::raise(SIGTERM);
+      return 0.0;
+    };
+    BOOST_TEST((run(in_order, stops, rises) == train::ending::asked));
+  }
+  train::loop run{step, options};  // now with the saved facts of the other measure
+  BOOST_TEST((run(in_order, going(step), rises) == train::ending::done));
   BOOST_TEST(run.state().best == accuracy);
   BOOST_TEST(run.state().best_epoch == 4);
+  BOOST_TEST(rising(0) == 0.05);
+}
+
+BOOST_AUTO_TEST_CASE(an_epoch_that_could_not_be_saved_is_saved_by_the_next_call) {
+  const folder here;
+  of_descent step;
+  step.init(seed{1});
+  const train::loop_options options{.folder = here.path / "run", .shows_progress = false};
+  const auto last = here.path / "run" / "step-0000000004.safetensors";
+  train::loop run{step, options};
+  std::optional<in_the_way> obstacle;
+  const auto validate = [&] {
+    obstacle.emplace(last);
+    return 1.0;
+  };
+  BOOST_CHECK_THROW(run(in_order, going(step), validate), file::write_error);
+  obstacle.reset();
+  const float trained = step.param<"fc1.weight">()(0, 0);
+  step.init(seed{2});
+  BOOST_CHECK_EXCEPTION(run(in_order, going(step), validate), program_error, says("or could not save it"));
+  step.init(seed{1});
+  for (const auto& batch : in_order(0)) going(step)(1e-3, batch);
+  BOOST_TEST((run(in_order, going(step), validate) == train::ending::done));
+  of_descent saved;
+  saved.load(last);
+  BOOST_TEST(saved.param<"fc1.weight">()(0, 0) == trained);
 }
 
 BOOST_AUTO_TEST_CASE(a_rate_is_a_number_or_a_function) {
   const train::loop_options constant{.rate = 0.25}, falling{.rate = cosine{.peak = 0.5, .steps = 4}};
   BOOST_TEST(constant.rate(7) == 0.25);
+  BOOST_TEST(train::loop_options{.rate = 0}.rate(7) == 0);
   BOOST_TEST(falling.rate(0) == 0.5);
   BOOST_TEST(train::loop_options{}.rate(0) == 1e-3);
   of_descent step;

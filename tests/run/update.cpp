@@ -434,8 +434,8 @@ BOOST_AUTO_TEST_CASE(parameters_are_not_exchanged_with_averages_that_do_not_exis
   const auto start = all_parameters(step);
   BOOST_CHECK_EXCEPTION(step.exchange("average"), program_error, [](const program_error& e) {
     return e.what() == std::string_view(
-                           "cairn: before the first training step, the moment 'average' is zero and "
-                           "cannot take the place of the parameters");
+                           "cairn: the moment 'average' is zero, as it is before the first training step, and "
+                           "would make all parameters zero; train first");
   });
   BOOST_TEST(all_parameters(step) == start);
   step.train(rows(0), classes(0));

@@ -14,8 +14,8 @@ namespace cairn::data {
 
 namespace detail {
 using cairn::detail::text_of;
-/// Returns at most 400 bytes of a text, with ? in the place of control characters. A file cannot use its text in a
-/// message to move the cursor of a terminal or to begin a line that looks like another message.
+/// Returns at most 400 bytes of a text, with ? in the place of ASCII's control characters. The text of a file thus
+/// begins no line that looks like another message. Letters that are not ASCII stay, because column names have them.
 [[gnu::cold]] inline std::string on_one_line(std::string_view text) {
   constexpr std::size_t longest = 400;
   std::string line(text.substr(0, longest));

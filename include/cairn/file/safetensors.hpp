@@ -114,8 +114,8 @@ class reader {
   std::span<const tensor> tensors() && = delete;  // the bytes would end with the reader
   const file::metadata& metadata() const& { return metadata_; }
   file::metadata metadata() && { return std::move(metadata_); }
-  /// Returns the tensor with this name, or null if there is none.
   const tensor* find(std::string_view name) && = delete;
+  /// Returns the tensor with this name, or null if there is none.
   const tensor* find(std::string_view name) const& {
     const auto at = std::lower_bound(tensors_.begin(), tensors_.end(), name,
                                      [](const tensor& one, std::string_view wanted) { return one.name < wanted; });

@@ -184,7 +184,7 @@ class run_loader {
     load_report report;
     for (const auto& one : in_.entries) {
       const file::tensor& entry = one.about;
-      const bool is_left_out = names.leaves_out(entry.name, entry.name);
+      const bool is_left_out = names.leaves_out(entry.name);
       if (known.has(entry.name) || is_moment(entry.name, known)) continue;
       report.not_in_program.push_back({{}, entry.name, {}, entry.shape});
       const bool is_accepted =

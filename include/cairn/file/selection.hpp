@@ -202,7 +202,7 @@ class named_leaves {
       if (!one.is_leaf()) continue;
       named_leaf next = named(one, wanted.names, used_rules);
       const bool is_wanted = note_matches(wanted.only, used_only, one.name) || wanted.only.empty();
-      next.is_selected = !leaves_out(one.name, one.name) && is_wanted;
+      next.is_selected = !leaves_out(one.name) && is_wanted;
       leaves.push_back(std::move(next));
     }
     for (std::size_t i = 0; i < used_rules.size(); ++i) {
@@ -226,11 +226,8 @@ class named_leaves {
   bool accepts_others;      ///< true if the file may have tensors that the program does not have
   bool is_required = true;  ///< true if the file must have all selected tensors
 
-  /// Returns true if a tensor with one of these names is left out by name.
-  bool leaves_out(std::string_view name, std::string_view in_file) {
-    const bool here = note_matches(except_, used_except_, name), there = note_matches(except_, used_except_, in_file);
-    return here || there;
-  }
+  /// Returns true if a tensor with this name is left out by name.
+  bool leaves_out(std::string_view name) { return note_matches(except_, used_except_, name); }
   /// Notes a fault for each name of `except` for which `leaves_out` was never true.
   void check_except() { name_unused("except", except_, used_except_); }
 

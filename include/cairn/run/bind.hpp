@@ -170,7 +170,7 @@ template <class A>
 concept bindable_array =
     shaped_array<A> || std::is_array_v<typename as_c_array<A>::type> || std::ranges::contiguous_range<A>;
 
-/// The type of a temporary whose elements end with the statement, and that cannot be moved elsewhere.
+/// True if a temporary of this type loses its elements at the end of its statement and cannot be moved elsewhere.
 template <class A>
 inline constexpr bool is_fleeting = std::is_array_v<A>;
 template <class T>

@@ -62,8 +62,9 @@ void check_has_moments(const Run& run, std::string_view moment) {
     loses_parameters = loses_parameters || !is_zero(run.tensors[parameter]);
   });
   if (all_zero && loses_parameters)
-    refuse(program_error(text_of({"cairn: before the first training step, the moment '", moment,
-                                  "' is zero and cannot take the place of the parameters"})));
+    refuse(program_error(text_of({"cairn: the moment '", moment,
+                                  "' is zero, as it is before the first training step, "
+                                  "and would make all parameters zero; train first"})));
 }
 /// Exchanges the moments of this name with their parameters, which are numbers of type `Real`.
 template <class Real>

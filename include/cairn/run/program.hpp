@@ -488,7 +488,7 @@ class program {
   /// can thus run with averages of the parameters, and then with the parameters again. Files store whether a moment is
   /// exchanged. Throws program_error
   /// - if no update rule keeps such a moment,
-  /// - before the first training step, when the moments are zero and the parameters are not,
+  /// - if all of these moments are zero, as before the first training step, and the parameters are not,
   /// - if parameters are stored as bf16 and therefore cannot hold moments,
   /// - or if another moment is exchanged, in this program or in one that shares its memory.
   ///

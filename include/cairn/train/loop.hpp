@@ -31,7 +31,9 @@ namespace cairn::train {
 struct rate_function : std::function<double(std::int64_t)> {
   using std::function<double(std::int64_t)>::function;
   rate_function(std::function<double(std::int64_t)> rate) : function(std::move(rate)) {}
-  rate_function(double constant) : rate_function(constant_rate{constant}) {}
+  template <class Number>
+    requires std::is_arithmetic_v<Number>
+  rate_function(Number constant) : rate_function(constant_rate{static_cast<double>(constant)}) {}
 };
 
 struct loop_options {
@@ -100,7 +102,7 @@ struct loop_state {
   double loss_sum = 0;        ///< sum of the losses of this epoch's training steps so far
   /// Best result of a validation; NaN before the first one.
   double best = std::numeric_limits<double>::quiet_NaN();
-  /// The epoch with the best result; -1 before the first one.
+  /// The epoch with the best result; -1 before the first one. If the result was forgotten, the last epoch before that.
   int best_epoch = -1;
 };
 
@@ -278,7 +280,9 @@ class loop {
   ///
   /// Throws std::invalid_argument if there is no `validate` and an option says what is done with validations, if an
   /// epoch has no batches, or if a learning rate is negative or not finite. Throws file::write_error if the run cannot
-  /// be saved. A resumed run throws file::file_error if its data has changed, unless `accepts_changes` is set.
+  /// be saved. The next call then saves it. Throws program_error if the
+  /// program has changed since the loop resumed its run or could not save it, or if `data`, `go` or `validate` calls
+  /// the loop. A resumed run throws file::file_error if its data has changed, unless `accepts_changes` is set.
   ///
   /// Rejects: a `go` that does not take a rate and a batch, or a `validate` that takes an argument, or one of the two
   /// that does not return a number.
@@ -301,14 +305,10 @@ class loop {
   template <class Validate>
   ending run_epochs(auto& data, auto& go, Validate& validate) {
     const running begun(is_running_);
-    if (resumed_ && *resumed_ != program_position())
-      refuse(
-          program_error("cairn: the program was initialized, loaded or trained between the making of this training "
-                        "loop, which resumed its run, and the first call of the loop"));
-    resumed_.reset();
+    team_.together([&] { check_unchanged(); });
     const typename team::listening now(team_);
     start_ = std::chrono::steady_clock::now();
-    save_best();  // the run may have been killed, or the disk may have been full, when the best was due
+    save_what_is_due();  // the run may have been killed, or the disk may have been full
     constexpr bool validates = detail::validates<Validate>;
     if (!validates) cairn::detail::check_settings("loop_options", options_.settings_without_validation());
     const auto has_ended = [&] { return state_.epoch >= options_.epochs || (validates && has_no_patience_left()); };
@@ -320,6 +320,13 @@ class loop {
       if (team_.must_stop()) return ending::asked;
     }
     return state_.epoch < options_.epochs ? ending::no_better : ending::done;
+  }
+  /// Throws program_error if the program is not as the loop left it, and the loop relies on that.
+  void check_unchanged() {
+    if (left_ && *left_ != program_position())
+      refuse(
+          program_error("cairn: the program was initialized, loaded or trained after this training loop had resumed "
+                        "its run or could not save it"));
   }
   /// Marks the loop as running while an object of this class lives. Throws program_error if the loop runs already.
   class running {
@@ -366,21 +373,20 @@ class loop {
     if (state_.step > 0) rate_ = options_.rate(state_.step - 1);
     if (check_same_run(facts()) && has_other_measure()) {
       state_.best = not_a_number;
-      state_.best_epoch = -1;
-      other_measure_until_ = state_.epoch - 1;
-      if (plateau() != nullptr) plateau()->state = {};
+      state_.best_epoch = state_.epoch - 1;
+      if (on_plateau* const rate = plateau()) rate->state.best = not_a_number, rate->state.worse = 0;
     }
     if (team_.rank() == 0) {
       log_.emplace(folder_->log(), state_.step);
       state_.rows = log_->rows();  // the log has fewer rows than were saved if it was removed
     }
     program_.load(path);
-    resumed_ = program_position();
+    left_ = program_position();
     for (const auto& [name, text] : saved_) {
       // The saved facts of the data hold until an epoch begins.
       if (name.starts_with("run.")) facts_.emplace(name, text);
     }
-    best_is_due_ = state_.position == 0 && state_.epoch > 0 && state_.best_epoch == state_.epoch - 1;
+    best_is_due_ = state_.position == 0 && !std::isnan(state_.best) && state_.best_epoch == state_.epoch - 1;
   }
   std::pair<std::int64_t, random_state> program_position() { return {program_.steps(), program_.random()}; }
   on_plateau* plateau() { return const_cast<on_plateau*>(options_.plateau()); }
@@ -401,7 +407,7 @@ class loop {
       refuse(file::file_error(options_.folder, "the run as it was, or .accepts_changes = true", "another:" + others));
     return !others.empty();
   }
-  /// Returns true if the results of the saved run cannot be compared with those to come.
+  /// Returns true if the results of the saved run cannot be compared with later results.
   bool has_other_measure() const {
     const auto differs = [&](const char* name) {
       const auto saved = saved_.find(name);
@@ -412,8 +418,8 @@ class loop {
   static file::metadata facts_of_data(std::int64_t size, const auto& begin) {
     return {{"run.batches", detail::exact(size)}, {"run.data", detail::description_of(begin)}};
   }
-  /// Returns the facts of the data with which the saved facts of a resumed run are compared, or nothing if they are
-  /// compared with those of the next epoch. Data may differ from epoch to epoch, and a run that was saved at the end of
+  /// Returns the facts of the data with which the saved facts of a resumed run are compared, or nothing if the next
+  /// epoch has these facts. Data may differ from epoch to epoch, and a run that was saved at the end of
   /// an epoch has the facts of that epoch's data. This data must not be asked for after that of the next epoch, because
   /// the function may put both into the same memory.
   file::metadata facts_of_saved_epoch(auto& data) {
@@ -455,8 +461,7 @@ class loop {
     return text + options_.average;
   }
   bool has_no_patience_left() const {
-    const int last = std::max(state_.best_epoch, other_measure_until_);
-    return options_.patience > 0 && state_.epoch - last > options_.patience;
+    return options_.patience > 0 && state_.epoch - state_.best_epoch > options_.patience;
   }
   /// Returns the learning rate of the next training step.
   double next_rate() const {
@@ -510,23 +515,31 @@ class loop {
       averages.end();
     }
     result = team_.end_epoch(result, options_.shows_progress);
+    // If the row cannot be written, the call ends here, and a repeated call validates again.
+    write_row(mean, result);
+    team_.raise_failure();
     if constexpr (detail::validates<Validate>) {
       const bool better = options_.higher_is_better ? result > state_.best : result < state_.best;
-      if (better || (state_.best_epoch < 0 && !std::isnan(result))) {
+      if (better || (std::isnan(state_.best) && !std::isnan(result))) {
         state_.best = result;
         state_.best_epoch = state_.epoch;
         best_is_due_ = true;
       }
     }
-    write_row(mean, result);
-    // If the row cannot be written, the call ends here. A repeated call must not count the result twice.
     if (on_plateau* const rate = plateau()) rate->observe(result);
     ++state_.epoch;
     state_.position = 0;
     state_.loss_sum = 0;
-    // The run is saved first. If the process ends between the two saves, the resumed run saves the best.
-    save();
+    save_is_due_ = true;
+    left_ = program_position();
+    save_what_is_due();
+  }
+  /// Saves the run and the best of it, as far as they are not saved. The run is saved first. If the process ends
+  /// between the two saves, the resumed run saves the best.
+  void save_what_is_due() {
+    if (save_is_due_) save();
     save_best();
+    left_.reset();
   }
   /// Puts averages in the place of the parameters. `end` puts the parameters back. If an exception comes before `end`,
   /// the destructor puts them back.
@@ -573,7 +586,7 @@ class loop {
     team_.raise_failure();
     if (!folder_) return;
     program_.save(folder_->path_at_step(state_.step), texts());
-    is_new_ = false;
+    is_new_ = save_is_due_ = false;
     team_.in_first([&] { folder_->keep_last(options_.keep); });
   }
   void save_best() {
@@ -606,11 +619,12 @@ class loop {
   file::metadata facts_, saved_;  ///< what the run is, and what the file says from which the run is resumed
   double rate_ = 0;               ///< learning rate of the last training step
   bool best_is_due_ = false;      ///< the program is still to be saved as the best
+  bool save_is_due_ = false;      ///< the end of the last epoch is still to be saved
   bool is_new_ = false;           ///< there is a folder, and nothing has been saved in it
-  int other_measure_until_ = -1;  ///< last epoch of the saved run, if its results cannot be compared with those to come
   bool is_running_ = false;       ///< a call of the loop is under way
-  /// steps() and random() of the program after its run was resumed, until the loop is called
-  std::optional<std::pair<std::int64_t, random_state>> resumed_;
+  /// steps() and random() of the program as the loop left it, while the loop relies on them: after it has resumed its
+  /// run, and until the end of an epoch is saved
+  std::optional<std::pair<std::int64_t, random_state>> left_;
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -170,7 +170,7 @@ class rule_optimizer {
 
   /// Changes the parameters by one step of the rule. Allocates nothing. Throws program_error if the program was
   /// destroyed or assigned over, or if a moment of a program that shares its memory stands in the place of parameters.
-  /// Then nothing has changed.
+  /// Also throws program_error while a callback runs in a training step of the program. Then nothing has changed.
   void update() {
     of_.memory.check();
     of_.memory.check_trains();

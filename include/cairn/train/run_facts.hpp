@@ -1,5 +1,5 @@
-// The facts of a run, as texts that are saved with the run: its inputs, its data, and its optimizer. A run that is
-// resumed with other facts is refused.
+// The facts of a run, as texts that are saved with the run: its inputs, its data, the types of its numbers, and its
+// optimizer. A run that is resumed with other facts is refused.
 #pragma once
 
 #include "cairn/base/decimal.hpp"
@@ -8,7 +8,6 @@
 #include "cairn/file/header.hpp"
 #include "cairn/run/program.hpp"
 
-#include <concepts>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,8 +16,8 @@ namespace cairn::train::detail {
 
 using cairn::detail::exact, cairn::detail::significant, cairn::detail::text_of;
 
-/// Returns an update rule as a text: its type, its moments, and its numbers. Two rules that do different things have
-/// different texts. The last digits of the numbers depend on how the program was compiled, so nine digits are written.
+/// Returns an update rule as a text: its type, its moments, and its numbers. Two rules have different texts if their
+/// numbers differ in the first nine digits. The digits behind these depend on how the program was compiled.
 template <class Rule>
 std::string text_of_rule(const Rule& rule) {
   std::string text = text_of({cairn::detail::type_name<Rule>(), " "});
@@ -52,7 +51,7 @@ std::string text_of_trained() {
     ++all;
     if (!Model::chosen.trained[i]) continue;
     ++trained;
-    hash = cairn::detail::hash64_of(Model::graph.name(Model::graph.leaves[i]), hash);
+    hash = cairn::detail::hash64_of("\n", cairn::detail::hash64_of(Model::graph.name(Model::graph.leaves[i]), hash));
   }
   if (trained == all) return {};
   return text_of({"; trains ", exact(trained), " of ", exact(all), " parameters with the hash ", exact(hash)});
