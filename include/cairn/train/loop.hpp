@@ -5,9 +5,10 @@
 #pragma once
 
 #include "cairn/base/macros_aside.hpp"
-#include "cairn/base/read_number.hpp"
 #include "cairn/base/setting.hpp"
 #include "cairn/file/saving.hpp"
+#include "cairn/train/loop_options.hpp"
+#include "cairn/train/loop_state.hpp"
 #include "cairn/train/processes.hpp"
 #include "cairn/train/progress.hpp"
 #include "cairn/train/run_facts.hpp"
@@ -19,168 +20,19 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace cairn::train {
-
-/// A learning rate as a function of the training step. A number is a constant rate.
-struct rate_function : std::function<double(std::int64_t)> {
-  using std::function<double(std::int64_t)>::function;
-  rate_function(std::function<double(std::int64_t)> rate) : function(std::move(rate)) {}
-  template <class Number>
-    requires std::is_arithmetic_v<Number>
-  rate_function(Number constant) : rate_function(constant_rate{static_cast<double>(constant)}) {}
-};
-
-struct loop_options {
-  int epochs = 1;
-  /// The learning rate, a number or a function of the training step. Steps are counted from 0 over the whole run.
-  /// train/schedule.hpp has the usual functions. The training loop hands the results of validations to an on_plateau,
-  /// and saves what the on_plateau knows. It does not find an on_plateau within another function.
-  rate_function rate = 1e-3;
-  /// Path of the folder in which the run and its log are saved. If the path is empty, nothing is saved. If `resume` is
-  /// true, the run goes on from what the folder holds.
-  std::string folder = {};
-  bool resume = false;
-  /// If true, a run goes on even if its data, its optimizer or an option has changed. If the data has changed, the
-  /// epoch under way begins anew. If `higher_is_better` or `average` has changed, the best result so far is forgotten.
-  bool accepts_changes = false;
-  int keep = 2;                 ///< number of newest saved files that are kept, in addition to the best one
-  std::int64_t save_every = 0;  ///< training steps between two saves; 0: saves only at the end of each epoch
-  /// Training steps between two rows of the log; 0: writes a row only at the end of each epoch.
-  std::int64_t log_every = 0;
-  int patience = 0;  ///< the run ends after this number of epochs without a better validation; 0: never
-  bool higher_is_better = false;
-  /// Name of the moment that takes the place of the parameters while the program validates and while the best is saved.
-  /// For the average that `averaged` keeps, the name is "average". If the name is empty, the parameters themselves are
-  /// used.
-  std::string average = {};
-  bool shows_progress = true;
-  std::int64_t batch = 1;  ///< examples in a training step; the progress bar shows examples per second
-
-  /// Returns the on_plateau that computes the rate. `rate` may hold it, or refer to it by std::ref. Returns null if
-  /// another function computes the rate.
-  const on_plateau* plateau() const {
-    const auto* const elsewhere = rate.target<std::reference_wrapper<on_plateau>>();
-    return elsewhere != nullptr ? &elsewhere->get() : rate.target<on_plateau>();
-  }
-
-  std::array<setting, 10> settings() const {
-    return {setting::at_least_one("epochs", epochs),
-            {"rate", 0, bool(rate), "a function"},
-            {"rate", 1, rate.target<std::reference_wrapper<const on_plateau>>() == nullptr,
-             "no on_plateau that is const, because the loop hands it results"},
-            {"resume", 1, !resume || !folder.empty(), "false without a .folder"},
-            setting::at_least_one("keep", keep),
-            setting::not_negative("save_every", static_cast<double>(save_every)),
-            setting::not_negative("log_every", static_cast<double>(log_every)),
-            setting::not_negative("patience", patience),
-            setting::at_least_one("batch", static_cast<double>(batch)),
-            {"higher_is_better", higher_is_better ? 1.0 : 0.0,
-             plateau() == nullptr || plateau()->higher_is_better == higher_is_better, "as in the on_plateau of .rate"}};
-  }
-  /// The settings that only make sense with a validation. A run without a validation checks that they have their
-  /// defaults.
-  std::array<setting, 4> settings_without_validation() const {
-    return {{{"rate", 1, plateau() == nullptr, "no on_plateau without a validation"},
-             {"patience", static_cast<double>(patience), patience == 0, "0 without a validation"},
-             {"higher_is_better", 1, !higher_is_better, "false without a validation"},
-             {"average", 1, average.empty(), "empty without a validation"}}};
-  }
-};
-
-/// How far a run has come. All of these fields are saved in the program's file.
-struct loop_state {
-  int epoch = 0;              ///< number of the epoch that is under way or comes next, counted from 0
-  std::int64_t position = 0;  ///< training steps done in this epoch
-  std::int64_t step = 0;      ///< training steps done in the whole run
-  std::int64_t rows = 0;      ///< rows that the log has
-  double loss_sum = 0;        ///< sum of the losses of this epoch's training steps so far
-  /// Best result of a validation; NaN before the first one.
-  double best = std::numeric_limits<double>::quiet_NaN();
-  /// The epoch with the best result; -1 before the first one. If the result was forgotten, the last epoch before that.
-  int best_epoch = -1;
-};
 
 /// Why a run ended: all epochs are done, the validation did not get better for `patience` epochs, or a signal asked the
 /// run to stop.
 enum class ending : std::uint8_t { done, no_better, asked };
 
 namespace detail {
-/// Calls use(name, number) for each field of a `loop_state`. The name is the field's name in a saved file.
-void for_each_part(auto& state, auto use) {
-  use("loop.epoch", state.epoch);
-  use("loop.position", state.position);
-  use("loop.step", state.step);
-  use("loop.rows", state.rows);
-  use("loop.loss_sum", state.loss_sum);
-  use("loop.best", state.best);
-  use("loop.best_epoch", state.best_epoch);
-}
-inline file::metadata texts_of(const loop_state& state) {
-  file::metadata texts;
-  for_each_part(state, [&](const char* name, auto number) { texts.emplace(name, exact(number)); });
-  return texts;
-}
-inline loop_state state_in(const std::string& path, const file::metadata& texts) {
-  loop_state s;
-  for_each_part(s, [&](const char* name, auto& to) {
-    const auto found = texts.find(name);
-    const std::string text = found == texts.end() ? "nothing" : found->second;
-    if (!cairn::detail::is_number(text, to))
-      refuse(file::format_error(path, cairn::detail::text_of({"a number as ", name}), file::detail::shown(text)));
-  });
-  const bool counts = s.epoch >= 0 && s.epoch < std::numeric_limits<int>::max() && s.position >= 0 &&
-                      s.position <= s.step && s.step <= setting::most_steps && s.rows >= 0 &&
-                      s.rows <= setting::most_steps && s.best_epoch >= -1 && s.best_epoch < s.epoch;
-  if (!counts)
-    refuse(file::format_error(path, "epoch, position, step, rows and best epoch of a loop that can go on", "others"));
-  return s;
-}
-/// Calls use(name, number) for each number that an on_plateau knows, with the name of the number in a saved file.
-void for_each_part(plateau_state& state, auto use) {
-  use("rate.best", state.best);
-  use("rate.worse", state.worse);
-  use("rate.cooling", state.cooling);
-  use("rate.reductions", state.reductions);
-}
-/// Reads what an on_plateau knew when a run was saved after `epochs` epochs. If the run had another rate, the state
-/// stays as it is. No count can be larger than `epochs`, because there is one result in each epoch. `most_cooling` is
-/// the largest number of results to come that do not count.
-inline void read_plateau(plateau_state& state, std::int64_t epochs, std::int64_t most_cooling, const std::string& path,
-                         const file::metadata& texts) {
-  plateau_state read;
-  std::string missing;
-  int found_count = 0;
-  for_each_part(read, [&](const char* name, auto& to) {
-    const auto found = texts.find(name);
-    if (found == texts.end()) {
-      missing = name;
-      return;
-    }
-    ++found_count;
-    if (!cairn::detail::is_number(found->second, to))
-      refuse(
-          file::format_error(path, cairn::detail::text_of({"a number as ", name}), file::detail::shown(found->second)));
-  });
-  if (found_count == 0) return;
-  if (!missing.empty())
-    refuse(file::format_error(path, cairn::detail::text_of({missing, " next to other numbers of an on_plateau"}),
-                              "nothing"));
-  const auto is_count = [](std::int64_t count, std::int64_t most) { return count >= 0 && count <= most; };
-  if (!is_count(read.worse, epochs) || !is_count(read.reductions, epochs) || !is_count(read.cooling, most_cooling))
-    refuse(file::format_error(path, "counts of an on_plateau that can go on", "others"));
-  state = read;
-}
-inline std::string text_of_rate(const on_plateau& rate) {
-  std::string text = "on_plateau";
-  for (const setting& one : rate.settings()) text += text_of({" ", one.name, " ", significant(one.value, 9)});
-  return text_of({text, rate.is_absolute ? " is_absolute" : ""});
-}
 struct no_validation {};
 template <class Validate>
 inline constexpr bool validates = !std::same_as<Validate, no_validation>;
