@@ -120,7 +120,7 @@ class csv_parser {
   [[noreturn, gnu::cold]] void fail_at(std::int64_t line, std::string_view wanted, std::string_view column,
                                        std::string_view found) const {
     const std::string place = text_of({" in line ", text_of(line), column.empty() ? "" : ", column ", column});
-    refuse(file_error(path_, text_of({wanted, place}), found));
+    refuse(file_error(path_, on_one_line(text_of({wanted, place})), on_one_line(found)));
   }
 
  private:
@@ -270,7 +270,8 @@ inline table read_csv(const std::string& path, const csv_options& options = {}) 
       names = detail::column_names(lines, fields, options.has_header);
       read.columns = names;
       if (!options.label.empty() && std::erase(read.columns, options.label) == 0)
-        refuse(file_error(path, detail::text_of({"a column ", options.label}), detail::quoted(names)));
+        refuse(file_error(path, detail::text_of({"a column ", options.label}),
+                          detail::on_one_line(detail::quoted(names))));
       if (options.has_header) continue;
     }
     if (fields.size() != names.size())

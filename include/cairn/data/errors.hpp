@@ -14,17 +14,7 @@ namespace cairn::data {
 
 namespace detail {
 using cairn::detail::text_of;
-/// Returns at most 400 bytes of a text, with ? in the place of ASCII's control characters. The text of a file thus
-/// begins no line that looks like another message. Letters that are not ASCII stay, because column names have them.
-[[gnu::cold]] inline std::string on_one_line(std::string_view text) {
-  constexpr std::size_t longest = 400;
-  std::string line(text.substr(0, longest));
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (static_cast<unsigned char>(line[i]) < ' ' || line[i] == '\x7f') line[i] = '?';
-  }
-  return line += text.size() > longest ? "..." : "";
 }
-}  // namespace detail
 
 /// Thrown for a number of examples, pixels or tokens that does not fit. `what()` names what was counted.
 struct size_error : std::runtime_error {
@@ -42,8 +32,7 @@ struct file_error : std::runtime_error {
   std::string file, expected, actual;
 
   [[gnu::cold]] file_error(const std::string& path, std::string_view wanted, std::string_view given)
-      : std::runtime_error(
-            detail::text_of({path, ": expected ", detail::on_one_line(wanted), ", got ", detail::on_one_line(given)})),
+      : std::runtime_error(detail::text_of({path, ": expected ", wanted, ", got ", given})),
         file(path),
         expected(wanted),
         actual(given) {}

@@ -188,7 +188,8 @@ array<T> read_npy(const std::string& path) {
                         is("u2", type_identity<std::uint16_t>{}) || is("i2", type_identity<std::int16_t>{}) ||
                         is("u4", type_identity<std::uint32_t>{}) || is("i4", type_identity<std::int32_t>{}) ||
                         is("u8", type_identity<std::uint64_t>{}) || is("i8", type_identity<std::int64_t>{});
-  if (!is_known) refuse(file_error(path, "numbers", detail::text_of({"elements of type ", header.type})));
+  if (!is_known)
+    refuse(file_error(path, "numbers", detail::on_one_line(detail::text_of({"elements of type ", header.type}))));
   return read;
 }
 

@@ -8,9 +8,21 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 namespace cairn::data {
+
+namespace detail {
+/// Returns at most 400 bytes of a file's text for a message, with ? in the place of ASCII's control characters. The
+/// text thus begins no line that looks like another message. Letters that are not ASCII stay, because column names have
+/// them.
+[[gnu::noinline, gnu::cold]] inline std::string on_one_line(std::string_view text) {
+  std::string line(text.substr(0, 400));
+  for (char& c : line) c = static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
+  return line += text.size() > line.size() ? "..." : "";
+}
+}  // namespace detail
 
 /// Returns the contents of a file. Throws file_error.
 inline std::string read_file(const std::string& path) {
