@@ -122,7 +122,10 @@ class memory_block {
   /// status. Several threads may make shares at once.
   memory_share share(bool may_allocate) { return memory_share(record(may_allocate)); }
   /// Returns true if there is a share, for example of a predictor, that is not empty.
-  bool has_shares() const { return record_now() != nullptr && record_now()->has_shares(); }
+  bool has_shares() const {
+    const memory_record* const record = record_now();
+    return record != nullptr && record->has_shares();
+  }
 
   // The functions below are called in many places, and seldom, so each is compiled once.
 
@@ -132,62 +135,72 @@ class memory_block {
   void join(std::unique_ptr<Member> made, memory_block* lender, bool shares_position) {
     record(true)->join(std::move(made), lender != nullptr ? lender->record(true) : nullptr, shares_position);
   }
-  bool is_in_family() const { return record_now() != nullptr && record_now()->is_in_family(); }
+  bool is_in_family() const {
+    const memory_record* const record = record_now();
+    return record != nullptr && record->is_in_family();
+  }
   /// Returns how many bytes `memory` shares with the memory of programs that share this memory. See
   /// memory_record::family_bytes.
   std::size_t family_bytes(std::span<const std::byte> memory, bool with_arena) const {
-    return record_now() != nullptr ? record_now()->family_bytes(memory, with_arena) : 0;
+    memory_record* const record = record_now();
+    return record != nullptr ? record->family_bytes(memory, with_arena) : 0;
   }
 
   /// Notes that a training step or `init` begins to write parameters, or has written all of them.
   void set_half_updated(bool now) {
-    if (record_now() != nullptr) record_now()->set_half_updated(now);
+    if (memory_record* const record = record_now()) record->set_half_updated(now);
     else facts_.half_updated = now;
   }
   /// Notes that all parameters were written. If they are half updated, they stay so. See memory_record::note_written.
   [[gnu::noinline]] void note_written() {
-    if (record_now() != nullptr) record_now()->note_written();
+    if (memory_record* const record = record_now()) record->note_written();
     else facts_.status = parameter_status::written;
   }
   /// Notes that all parameters and states were set. See memory_record::note_all_set.
   [[gnu::noinline]] void note_all_set(const earlier_values* before = nullptr) {
-    if (record_now() != nullptr) return record_now()->note_all_set(before);
+    if (memory_record* const record = record_now()) return record->note_all_set(before);
     facts_.status = parameter_status::written;
     facts_.half_updated = false;
     facts_.exchanged = {};
   }
   parameter_status status() const {
-    if (record_now() != nullptr) return record_now()->status();
+    if (const memory_record* const record = record_now()) return record->status();
     return facts_.half_updated ? parameter_status::half_updated : facts_.status;
   }
 
   /// Returns the name of the moment that has changed places with the parameters, in the record of the program that
   /// exchanged it: this program, or another one that has the same moments. The name is empty if no moment has.
   [[gnu::noinline]] std::string_view& own_exchanged() {
-    if (record_now() == nullptr) return facts_.exchanged;
-    memory_record* const by = record_now()->own_exchange();
-    return by != nullptr ? by->exchanged() : record_now()->exchanged();
+    memory_record* const record = record_now();
+    if (record == nullptr) return facts_.exchanged;
+    memory_record* const by = record->own_exchange();
+    return by != nullptr ? by->exchanged() : record->exchanged();
   }
   /// Throws program_error if a moment that this program does not have stands in the place of one of its parameters or
   /// states. The text `before` says what is refused. See memory_record::foreign_exchange.
   [[gnu::noinline]] void check_not_exchanged(std::string_view before, std::string_view moment = {}) {
-    memory_record* const by = record_now() != nullptr ? record_now()->foreign_exchange(moment) : nullptr;
+    memory_record* const record = record_now();
+    memory_record* const by = record != nullptr ? record->foreign_exchange(moment) : nullptr;
     if (by != nullptr) refuse_exchanged_elsewhere(by->exchanged(), before);
   }
 
   /// Notes that a callback runs in a training step. Until it ends, `check` throws for all programs that share the
   /// memory.
   void set_in_callback(bool now) {
-    if (record_now() != nullptr) record_now()->set_in_callback(now);
+    if (memory_record* const record = record_now()) record->set_in_callback(now);
     else facts_.in_callback = now;
   }
   /// Throws program_error if the block was moved from, if it has lost its lender, or while a callback runs.
   void check() const {
-    if (at_ == nullptr || (record_now() != nullptr ? record_now()->refuses_use() : facts_.in_callback)) refuse_use();
+    const memory_record* const record = record_now();
+    if (at_ == nullptr || (record != nullptr ? record->refuses_use() : facts_.in_callback)) refuse_use();
   }
   std::byte* data() const { return at_; }
   std::span<const std::byte> bytes() const { return {at_, size_}; }
-  training_position& position() { return record_now() != nullptr ? record_now()->position() : facts_.position; }
+  training_position& position() {
+    memory_record* const record = record_now();
+    return record != nullptr ? record->position() : facts_.position;
+  }
   const training_position& position() const { return const_cast<memory_block&>(*this).position(); }
 
  private:
@@ -201,7 +214,10 @@ class memory_block {
     std::string_view exchanged;
   };
 
-  bool is_in_callback() const { return record_now() != nullptr ? record_now()->in_callback() : facts_.in_callback; }
+  bool is_in_callback() const {
+    const memory_record* const record = record_now();
+    return record != nullptr ? record->in_callback() : facts_.in_callback;
+  }
   [[noreturn, gnu::cold, gnu::noinline]] void refuse_use() const {
     if (at_ == nullptr) refuse(program_error("cairn: this program or predictor was moved from, and has no memory"));
     if (record_now() == nullptr || !record_now()->has_lost_lender()) refuse_in_callback();
