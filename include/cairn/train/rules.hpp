@@ -58,8 +58,8 @@ struct adamw_options {
   static constexpr std::array<std::string_view, 2> moments{"exp_avg", "exp_avg_sq"};
   /// Returns the numbers that are the same for all parameters in this step. Adam corrects the bias of both means by
   /// dividing them by 1 - beta^step. The rate and epsilon contain these divisions, so that they need not be done for
-  /// every parameter. Epsilon is at least 1e-18 times the rate, so that the rate times a mean divided by epsilon is
-  /// finite, as is the mean divided by epsilon.
+  /// every parameter. Epsilon is at least 1e-18, and at least 1e-18 times the rate. So neither a mean divided by
+  /// epsilon overflows, nor the rate times this quotient.
   std::array<double, 5> numbers(double rate, std::int64_t step) const {
     const auto n = static_cast<double>(step);
     const double bias_correction = std::sqrt(1 - std::pow(beta2, n));
