@@ -133,7 +133,8 @@ class loop {
   /// Throws std::invalid_argument if there is no `validate` and an option says what is done with validations, if an
   /// epoch has no batches, or if a learning rate is negative or not finite. Throws file::write_error if the run cannot
   /// be saved. The next call then saves it. Throws program_error if the program has changed since the loop resumed its
-  /// run or could not save it, or if `data`, `go` or `validate` calls the loop. A resumed run throws file::file_error if its data has changed, unless `accepts_changes` is set.
+  /// run or could not save it, or if `data`, `go` or `validate` calls the loop. A resumed run throws file::file_error
+  /// if its data has changed, unless `accepts_changes` is set.
   ///
   /// Rejects: a `go` that does not take a rate and a batch, or a `validate` that takes an argument, or one of the two
   /// that does not return a number.
