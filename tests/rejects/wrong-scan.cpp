@@ -68,6 +68,40 @@ constexpr auto y = mean(square(x | body));                // right
 constexpr auto loss = y + mean(square(grad(y, x)));
 static_assert(detail::checked<loss>());
 
+// case: wrong-scan-second-gradient-of-roles
+// says: a gradient of a gradient goes through this scan
+// The gradient of w is a sum: w is the carried value and is read in each iteration.
+#include "cairn/run/scan.hpp"
+constexpr auto w = param<"w", 4>;
+constexpr auto body = [](auto h, auto factor) { return tanh(h) * factor; };
+constexpr auto y = sum(sin(scan<3, "step">(body, carried(w), w)));
+constexpr auto loss = y + mean(square(grad(y, w)));  // wrong
+constexpr auto loss = y;                             // right
+static_assert(detail::checked<loss>());
+
+// case: wrong-scan-second-gradient-beside
+// says: a gradient of a gradient goes through this scan
+// The gradient of w is the sum of its gradient in the scan and of its gradient beside the scan.
+#include "cairn/run/scan.hpp"
+constexpr auto w = param<"w", 4>;
+constexpr auto body = [](auto h, auto factor) { return tanh(h) * factor; };
+constexpr auto beside = sum(square(w));
+constexpr auto y = sum(sin(scan<3, "step">(body, carried(w), param<"v", 4>))) + beside;
+constexpr auto loss = y + mean(square(grad(y, w)));       // wrong
+constexpr auto loss = y + mean(square(grad(beside, w)));  // right
+static_assert(detail::checked<loss>());
+
+// case: wrong-scan-second-gradient-of-residual-tiled
+// says: a gradient of a gradient goes through this scan or tiled layer, which has first gradients only
+#include "cairn/nn/activation.hpp"
+#include "cairn/run/scan.hpp"
+constexpr auto x = input<"x", 4, 5>;
+constexpr auto body = layer([](auto h) { return tanh(h * param<"w", 5>); });
+constexpr auto y = mean(square(x | nn::residual(nn::tiled<2>(body))));  // wrong
+constexpr auto y = mean(square(x | nn::residual(body)));                // right
+constexpr auto loss = y + mean(square(grad(y, x)));
+static_assert(detail::checked<loss>());
+
 // case: wrong-scan-snapshots
 // says: the policy does not fit T iterations; revolve<S> has 1 to T snapshots
 // shows: fact::given<cairn::revolve<0> ?>.*fact::iterations<10>

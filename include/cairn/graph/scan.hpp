@@ -157,7 +157,8 @@ struct scan_operations {
     for (int v = 0; v < g.node_count; ++v) o.has_bf16_product |= g.op(v).has_bf16_product;
     return o;
   }
-  /// The gradient rule of the pullback. A scan can be differentiated only once, so the rule notes a mistake.
+  /// The gradient rule of the pullback, and of each sum to which the pullback adds a term. A scan can be differentiated
+  /// only once, so the rule notes a mistake.
   static constexpr void refuse(builder& b, int node, const bool*, int*) { b.wrong.gradient_of_scan = node; }
   static constexpr operation pullback = [] {
     operation o = common("scan_gradients", true);
@@ -189,6 +190,7 @@ struct scan_operations {
       o = i < facts::first_leaf ? *own_gradient_sums[static_cast<std::size_t>(i)] : sum_of<element_type{}>;
       o.results = &pullback_results[n++];
       o.flops = o.results[0].count;
+      o.vjp = &refuse;
     }
     return out;
   }();
