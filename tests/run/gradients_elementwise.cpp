@@ -144,6 +144,31 @@ struct numbers_of {
 using all_numbers = boost::mpl::list<numbers_of<float, 1e-6>, numbers_of<double, 2e-15, real<double>>,
                                      numbers_of<float, 0x1p-8, mixed<bf16>>>;
 
+template <int I>
+constexpr auto numbers_at = slice<0, I, I + 1>(input<"x", 5, 4>);
+/// At minus infinity the values and the slopes are 0. Beyond the root of the largest number, slopes stay finite.
+BOOST_AUTO_TEST_CASE_TEMPLATE(functions_that_end_at_zero, Numbers, all_numbers) {
+  using real = typename Numbers::real;
+  constexpr auto y = concatenate<0>(gelu(numbers_at<0>), gelu_tanh(numbers_at<1>), silu(numbers_at<2>),
+                                    mish(numbers_at<3>), hardswish(numbers_at<4>));
+  typename Numbers::template step<outputs(sum(y), y)> step;
+  const real huge = std::ldexp(real{1}, std::numeric_limits<real>::max_exponent - 5);
+  const std::array<real, 4> ends{-std::numeric_limits<real>::infinity(), -huge, 0, huge}, values{0, 0, 0, huge};
+  std::vector<real> x;
+  for (int i = 0; i < 5; ++i) x.insert(x.end(), ends.begin(), ends.end());
+  const auto results = step.value_and_grad(bind<"x">(x));
+  const auto slope = step.template grad<"x">();
+  for (int i = 0; i < 5; ++i) {
+    const std::array<real, 4> slopes{0, 0, slope(i, 2), 1};
+    BOOST_TEST(slopes[2] > 0.4, "function " << i << " at 0");
+    for (int k = 0; k < 4; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      BOOST_TEST(std::get<1>(results)(i, k) == values[at], "function " << i << " at " << ends[at]);
+      BOOST_TEST(slope(i, k) == slopes[at], "slope of function " << i << " at " << ends[at]);
+    }
+  }
+}
+
 /// Compares the values of a function, and the gradient of their sum, with exact values.
 template <class Numbers, auto Function>
 void check_far(const char* name, auto value, auto slope) {

@@ -26,21 +26,36 @@ struct elu_form : form_of_one<"elu"> {
     }
   }
 };
+/// Computes x * share, for a share that is 0 in float and in double from Least on downwards. There, x is replaced by
+/// Least, because minus infinity times 0 is NaN.
+template <double Least>
+constexpr auto times_share(auto x, auto share) {
+  return lang::maximum(x, constant<Least>) * share;
+}
+/// Limits x to the range from -Most to Most. The constants depend on a parameter of a template, so that programs
+/// without gelu_tanh do not instantiate them.
+template <double Most>
+constexpr auto limited(auto x) {
+  return clamp_form::body(x, constant<-Most>, constant<Most>);
+}
 struct gelu_tanh_form : form_of_one<"gelu_tanh"> {
   /// The tanh is written as a sigmoid: (1 + tanh(u)) / 2 = sigmoid(2 u). For negative u, the sum would lose digits.
+  /// Beyond 22, the sigmoid is 0 or 1 in double. The limits keep the square of x, and thus the slope, finite.
   static constexpr auto body(an_expression auto x) {
     constexpr double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    return x * lang::sigmoid(x * (constant<2 * scale> + constant<2 * scale * 0.044715> * lang::square(x)));
+    const auto near = limited<22.0>(x);
+    const auto argument = near * (constant<2 * scale> + constant<2 * scale * 0.044715> * lang::square(near));
+    return times_share<-22.0>(x, lang::sigmoid(argument));
   }
 };
 struct hardsigmoid_form : form_of_one<"hardsigmoid"> {
   static constexpr auto body(an_expression auto x) { return lang::clamp(x + 3_c, 0_c, 6_c) / 6_c; }
 };
 struct hardswish_form : form_of_one<"hardswish"> {
-  static constexpr auto body(an_expression auto x) { return x * hardsigmoid_form::body(x); }
+  static constexpr auto body(an_expression auto x) { return times_share<-3.0>(x, hardsigmoid_form::body(x)); }
 };
 struct mish_form : form_of_one<"mish"> {
-  static constexpr auto body(an_expression auto x) { return x * lang::tanh(lang::softplus(x)); }
+  static constexpr auto body(an_expression auto x) { return times_share<-800.0>(x, lang::tanh(lang::softplus(x))); }
 };
 /// Where x is positive, the weight is multiplied by 0 in place of x. Otherwise the gradient of the weight would be zero
 /// times x, which is NaN if x is infinite.
