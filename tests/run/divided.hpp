@@ -145,11 +145,12 @@ struct written_out {
     set_states(one, before);
     one.zero_grad();
     sums made;
+    double loss = 0;
     for (int i = 0; i < Microbatches; ++i) {
       one.random().step = (steps * Shards + static_cast<std::uint32_t>(shard)) * Most + static_cast<std::uint32_t>(i);
-      bound_to(shard * Microbatches + i,
-               [&](const auto&... in) { made.loss += std::get<1>(one.value_and_grad(in...)); });
+      bound_to(shard * Microbatches + i, [&](const auto&... in) { loss += std::get<1>(one.value_and_grad(in...)); });
     }
+    made.loss = static_cast<real>(loss);
     made.gradients = gradients_of(one);
     made.after = states_of(one);
     return made;

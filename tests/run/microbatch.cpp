@@ -119,6 +119,15 @@ BOOST_AUTO_TEST_CASE(the_loss_is_the_mean_of_the_parts) {
   equals<mean(square(part)) + penalty, mean(square(whole)) + penalty>(1);
   equals<sum(square(part)), sum(square(whole))>(0.5);
 }
+BOOST_AUTO_TEST_CASE(losses_of_many_parts_lose_no_digits) {
+  constexpr int count = 4096;
+  program<outputs(sum(param<"w", 3> * input<"x", 2, 3>), mean(input<"x", 2, 3>)), microbatch<count>> step;
+  std::ranges::fill(step.param<"w">(), 0.1F);
+  const std::vector<float> x(6 * count, 0.1F);
+  const auto [loss, mean_of_x] = step.value_and_grad(bind<"x">(x));
+  BOOST_TEST(std::abs(loss - 6 * 0.1F * 0.1F) < 1e-8);
+  BOOST_TEST(std::abs(mean_of_x - 0.1F) < 1.2e-8);
+}
 BOOST_AUTO_TEST_CASE(moments_have_the_bits_of_an_optimizer) {
   program<classified, microbatch<3>> beside;
   program<classified, microbatch<3>, update<sgd_options{.momentum = 0.9}, "fc1">, update<adamw_options{}, "fc2">>

@@ -353,10 +353,11 @@ class divided_step {
     return all;
   }
   /// Runs the microbatches of one shard. Their gradients are added to zero, and their states follow from those of the
-  /// program. If `is_last` is true, the exchange with other processes begins in the last microbatch.
+  /// program. Outputs are few, so they are added in double. If `is_last` is true, the exchange with other processes
+  /// begins in the last microbatch.
   template <class... Given>
   outputs run_shard(int shard, bool is_last, const Given&... given) {
-    outputs all{};
+    std::array<double, std::tuple_size_v<outputs>> all{};
     std::fill_n(block(0), sums::gradient_bytes, std::byte{});
     joined::for_each_state([this](int leaf) {
       machine_.leaf_base(leaf) = reinterpret_cast<std::byte*>(numbers_of(0, leaf));
@@ -379,7 +380,9 @@ class divided_step {
           },
           given...);
     }
-    return all;
+    outputs rounded{};
+    for (std::size_t k = 0; k < all.size(); ++k) rounded[k] = static_cast<real>(all[k]);
+    return rounded;
   }
   /// Returns which draw of the training step a microbatch of a shard is.
   static std::uint32_t draw_of(int shard, int microbatch) {
