@@ -1164,6 +1164,15 @@ constexpr int groups = 4;  // wrong
 constexpr int groups = 3;  // right
 constexpr auto y = input<"x", 8, 5, 6> | nn::group_norm<"gn", groups>;
 
+// case: shape-mismatch-group-norm-of-single-numbers
+// says: a group of group_norm has more than one number, else all become the bias
+// shows: fact::in<cairn::fixed_string<3>\{"gn"\}>
+// shows: group_norm.*float ?\[8\]\[6\]
+// shows: groups<6>
+constexpr int groups = 6;  // wrong
+constexpr int groups = 3;  // right
+constexpr auto y = input<"x", 8, 6> | nn::group_norm<"gn", groups>;
+
 // case: shape-mismatch-heads-turned
 // says: rotary turns pairs of features: it takes \{..., T, H, D\}, D even
 // shows: fact::in<cairn::fixed_string<5>\{"attn"\}>

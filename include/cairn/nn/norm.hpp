@@ -120,9 +120,11 @@ struct group_norm_layer : checked_layer<group_norm_layer<Name, Groups, O>> {
   static constexpr fixed_string name = Name;
   static constexpr auto problem(auto x) {
     return problem_of_features<"group_norm", Name, norm_settings<O.eps>>(x, []<class X>(X) {
-      if constexpr (Groups > 0 && X::shape[-1] % std::max(Groups, 1) == 0) return lang::sound{};
+      constexpr bool divides = Groups > 0 && X::shape[-1] % std::max(Groups, 1) == 0;
+      if constexpr (divides && X::shape.count() / X::shape[0] > Groups) return lang::sound{};
       else
-        return lang::poison<misuse::groups_divide, typename X::owner, fact::in<Name>,
+        return lang::poison<std::conditional_t<divides, misuse::numbers_in_group, misuse::groups_divide>,
+                            typename X::owner, fact::in<Name>,
                             fact::operation<fixed_string{"group_norm"}, lang::tensor_fact<X>>, fact::groups<Groups>>{};
     });
   }
@@ -163,7 +165,7 @@ inline constexpr auto rms_norm = detail::rms_norm_with<Name, detail::options_of<
 /// Normalizes each group of channels of each example {N, ..., channels} over its pixels and channels (Wu and He, 2018).
 /// This is nn.GroupNorm, except that the channels are last. The parameters are `Name.weight` {channels} and
 /// `Name.bias`. The last argument is an eps or options, as in layer_norm. Rejects: fewer than two axes; groups that do
-/// not divide the channels; a negative eps, or a whole number.
+/// not divide the channels; groups of a single number; a negative eps, or a whole number.
 template <fixed_string Name, int Groups, auto Eps = norm_options{}>
 inline constexpr detail::group_norm_layer<Name, Groups, detail::options_of<norm_options, Eps, Name>()> group_norm{};
 /// Normalizes each channel of each example {N, ..., channels} over its pixels (Ulyanov et al., 2016). This is
