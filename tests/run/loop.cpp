@@ -310,6 +310,9 @@ BOOST_AUTO_TEST_CASE(meaningless_options_are_refused) {
   refuses({.keep = 0}, "cairn: loop_options.keep: expected 1 or more, got 0");
   refuses({.save_every = -1}, "cairn: loop_options.save_every: expected 0 or more, finite in float, got -1");
   refuses({.log_every = -1}, "cairn: loop_options.log_every: expected 0 or more, finite in float, got -1");
+  refuses({.accepts_changes = true}, "cairn: loop_options.accepts_changes: expected false without a .folder, got 1");
+  refuses({.save_every = 5}, "cairn: loop_options.save_every: expected 0 without a .folder, got 5");
+  refuses({.log_every = 5}, "cairn: loop_options.log_every: expected 0 without a .folder, got 5");
   refuses({.patience = -1}, "cairn: loop_options.patience: expected 0 or more, finite in float, got -1");
   refuses({.batch = 0}, "cairn: loop_options.batch: expected 1 or more, got 0");
   const auto refuses_without_validation = [&](const train::loop_options& options, std::string_view text) {

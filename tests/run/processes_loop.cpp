@@ -384,6 +384,7 @@ BOOST_AUTO_TEST_CASE(a_line_says_which_process_is_the_slowest) {
     if (group != nullptr && group->rank() == 2) std::this_thread::sleep_for(std::chrono::milliseconds(30));
   };
   options.resume = false;
+  options.log_every = 0;
   const std::string lines = error_output_of([&] { run_among(4, options, slow); });
   BOOST_TEST(lines.find("the slowest process was rank 2: each of the others waited 0.") != std::string::npos);
   BOOST_TEST(std::ranges::count(lines, '\n') == 2);  // one process shows the progress, and this line

@@ -56,19 +56,24 @@ struct loop_options {
     return elsewhere != nullptr ? &elsewhere->get() : rate.target<on_plateau>();
   }
 
-  std::array<setting, 10> settings() const {
-    return {setting::at_least_one("epochs", epochs),
-            {"rate", 0, bool(rate), "a function"},
-            {"rate", 1, rate.target<std::reference_wrapper<const on_plateau>>() == nullptr,
-             "no on_plateau that is const, because the loop hands it results"},
-            {"resume", 1, !resume || !folder.empty(), "false without a .folder"},
-            setting::at_least_one("keep", keep),
-            setting::not_negative("save_every", static_cast<double>(save_every)),
-            setting::not_negative("log_every", static_cast<double>(log_every)),
-            setting::not_negative("patience", patience),
-            setting::at_least_one("batch", static_cast<double>(batch)),
-            {"higher_is_better", higher_is_better ? 1.0 : 0.0,
-             plateau() == nullptr || plateau()->higher_is_better == higher_is_better, "as in the on_plateau of .rate"}};
+  std::array<setting, 13> settings() const {
+    const bool is_saved = !folder.empty();
+    return {
+        {setting::at_least_one("epochs", epochs),
+         {"rate", 0, bool(rate), "a function"},
+         {"rate", 1, rate.target<std::reference_wrapper<const on_plateau>>() == nullptr,
+          "no on_plateau that is const, because the loop hands it results"},
+         {"resume", 1, !resume || is_saved, "false without a .folder"},
+         {"accepts_changes", 1, !accepts_changes || is_saved, "false without a .folder"},
+         setting::at_least_one("keep", keep),
+         setting::not_negative("save_every", static_cast<double>(save_every)),
+         setting::not_negative("log_every", static_cast<double>(log_every)),
+         {"save_every", static_cast<double>(save_every), save_every == 0 || is_saved, "0 without a .folder"},
+         {"log_every", static_cast<double>(log_every), log_every == 0 || is_saved, "0 without a .folder"},
+         setting::not_negative("patience", patience),
+         setting::at_least_one("batch", static_cast<double>(batch)),
+         {"higher_is_better", higher_is_better ? 1.0 : 0.0,
+          plateau() == nullptr || plateau()->higher_is_better == higher_is_better, "as in the on_plateau of .rate"}}};
   }
   /// The settings that only make sense with a validation. A run without a validation checks that they have their
   /// defaults.
