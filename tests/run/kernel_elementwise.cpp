@@ -5,6 +5,7 @@
 #include <cairn/kernel/loop.hpp>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include "../reference.hpp"
@@ -238,15 +239,17 @@ BOOST_AUTO_TEST_CASE(functions_are_within_two_units) {
     BOOST_TEST_CONTEXT(name) BOOST_TEST(function_error::worst(function, right, 0, std::uint64_t{1} << 32, 4093) <= 2);
   });
 }
-/// Compares functions of doubles with functions of long doubles. The arguments are near and far, subnormal, and in the
-/// range in which results leave the normal numbers.
+/// Compares functions of doubles with functions of long doubles. The arguments are the ends of a range and random numbers
+/// within it. They are near and far, subnormal, and in the range in which results leave the normal numbers.
 BOOST_AUTO_TEST_CASE(functions_of_doubles_are_within_two_units) {
   using V = kernels::lanes<double>;
   using wide = long double;
   const auto check = [](const char* name, auto function, auto right, double lowest, double highest) {
     double worst = 0;
+    std::mt19937_64 random(1);
     for (int i = 0; i <= 5000; ++i) {
-      const double x = lowest + (highest - lowest) * i / 5000;
+      const double part = i < 2 ? i : std::ldexp(static_cast<double>(random()), -64);
+      const double x = lowest + (highest - lowest) * part;
       const wide exact = right(wide{x});
       const wide unit = std::ldexp(wide{1}, std::max(std::ilogb(exact), -1022) - 52);
       worst = std::max(worst, static_cast<double>(std::abs(wide{function(V::fill(x)).value[0]} - exact) / unit));
@@ -261,6 +264,7 @@ BOOST_AUTO_TEST_CASE(functions_of_doubles_are_within_two_units) {
   check("tanh", [](V x) { return tanh(x); }, [](wide x) { return std::tanh(x); }, 1e-3, 20);
   check("sigmoid", [](V x) { return sigmoid(x); }, sigmoid_of, -744, 40);
   check("sin", [](V x) { return sin(x); }, [](wide x) { return std::sin(x); }, 0.1, 1e5);
+  check("cos", [](V x) { return cos(x); }, [](wide x) { return std::cos(x); }, 0.1, 1e5);
   check("erf", [](V x) { return erf(x); }, [](wide x) { return std::erf(x); }, -6, 6.001);
   check("erf", [](V x) { return erf(x); }, [](wide x) { return std::erf(x); }, 1e-9, 1e-3);
   check("normal", [](V x) { return kernels::normal(x).below; }, share, -37.5, 9);

@@ -42,6 +42,7 @@ smallest = {
     "bench/seeds.py gpt 1": "bench/seeds.py gpt 1 1",
     **{f"{script}.py": f"[ -x build/peers/bin/python ] || ./dev bench peers; build/peers/bin/python {script}.py {folder}"
        for script, folder in (("tests/kept/torch_values", ""), ("tests/tools/usage", "tests"))},
+    "tests/tools/differential.py": "tests/tools/differential.py write 1 1",
     "tests/tools/fuzz.py": "tests/tools/fuzz.py write 5 11 1",
     "tests/tools/rejects.py write": "tests/tools/rejects.py fast-math",
     "meson setup build/package && meson install -C build/package":

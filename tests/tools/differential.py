@@ -624,6 +624,8 @@ def main(seeds, first=1):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
     if sys.argv[1] == "write":
         print(program(int(sys.argv[2]), int(sys.argv[3]), kept, sys.argv[4:]), end="")
     elif sys.argv[1] == "keep":
