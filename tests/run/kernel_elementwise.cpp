@@ -1,6 +1,7 @@
 // Compares elementwise operations on registers with operations on single numbers, and fused loops with plain index
 // arithmetic.
 #include <boost/test/unit_test.hpp>
+#include <cairn/kernel/activation.hpp>
 #include <cairn/kernel/comparison.hpp>
 #include <cairn/kernel/loop.hpp>
 #include <cmath>
@@ -303,6 +304,47 @@ BOOST_AUTO_TEST_CASE(tails_and_slopes) {
   BOOST_TEST(of(lang::silu_slope_op{}, most) == 1);
   BOOST_TEST(of(lang::pow_op<-3.0>{}, -0.0F) == -most);
   BOOST_TEST(of(lang::pow_op<2.5>{}, -most) == most);
+}
+/// Compares activation functions and their slopes with long double. The sigmoid of u multiplies the rounding error of u
+/// by u, so tails of gelu_tanh have larger relative errors.
+BOOST_AUTO_TEST_CASE(activations_and_their_slopes) {
+  const auto check = []<class Real>(Real) {
+    using V = kernels::lanes<Real>;
+    const auto of = [](auto op, long double x) { return lanewise(op, V::fill(static_cast<Real>(x))).value[0]; };
+    const auto agrees = [](const char* name, Real got, long double exact, long double units) {
+      const long double unit = std::numeric_limits<Real>::epsilon();
+      BOOST_TEST(std::abs(got - exact) <= units * unit + std::numeric_limits<Real>::min(), name << ": " << got);
+    };
+    for (int i = -400; i <= 400; ++i) {
+      const long double x = static_cast<Real>(i / 40.0L);
+      BOOST_TEST_CONTEXT("at " << x) {
+        const long double a = 2 * std::sqrt(2 / std::acos(-1.0L)), b = a * 0.044715L, u = a * x + b * x * x * x;
+        const long double y = 1 / (1 + std::exp(-u)), rest = 1 / (1 + std::exp(u));
+        agrees("gelu_tanh", of(lang::gelu_tanh_op{}, x), x * y, std::abs(x) * y * (4 + 2 * std::abs(u)));
+        agrees("slope of gelu_tanh", of(lang::gelu_tanh_slope_op{}, x), y + x * y * rest * (a + 3 * b * x * x), 8);
+        const long double curve = std::log1p(std::exp(x)), t = std::tanh(curve), s = 1 / (1 + std::exp(-x));
+        agrees("mish", of(lang::mish_op{}, x), x * t, 4 * std::abs(x) * t);
+        agrees("slope of mish", of(lang::mish_slope_op{}, x), t + x * s / std::cosh(curve) / std::cosh(curve), 8);
+        const long double share = std::clamp((x + 3) / 6, 0.0L, 1.0L), slope = std::abs(x) < 3 ? x / 3 + 0.5L : share;
+        agrees("hardswish", of(lang::hardswish_op{}, x), x * share, 4);
+        agrees("slope of hardswish", of(lang::hardswish_slope_op{}, x), slope, 4);
+      }
+    }
+    const Real most = infinity<Real>, none = std::numeric_limits<Real>::quiet_NaN();
+    const auto ends = [&](auto op, auto slope) {
+      BOOST_TEST(of(op, -most) == 0);
+      BOOST_TEST(of(slope, -most) == 0);
+      BOOST_TEST(of(op, most) == most);
+      BOOST_TEST(of(slope, most) == 1);
+      BOOST_TEST(std::isnan(of(op, none)));
+      BOOST_TEST(std::isnan(of(slope, none)));
+    };
+    ends(lang::gelu_tanh_op{}, lang::gelu_tanh_slope_op{});
+    ends(lang::mish_op{}, lang::mish_slope_op{});
+    ends(lang::hardswish_op{}, lang::hardswish_slope_op{});
+  };
+  check(float{});
+  check(double{});
 }
 BOOST_AUTO_TEST_CASE(functions_of_two_numbers) {
   binary<float, lang::add_op>();

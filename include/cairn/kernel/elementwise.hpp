@@ -150,12 +150,25 @@ template <class V>
   const V above = all<V>(most), below = all<V>(-most);
   return select(greater(a, above), above, select(greater(below, a), below, a));
 }
+/// Returns the larger one of `a` and `least`. NaN stays NaN.
+template <class V>
+[[gnu::always_inline]] inline V at_least(V a, double least) {
+  const V bound = all<V>(least);
+  return select(greater(bound, a), bound, a);
+}
 /// Returns 1 / (1 + e) and e / (1 + e) for e = exp(-|a|). The first number is the sigmoid of |a|. The second number is
 /// 1 minus this sigmoid, with all of its digits.
 template <class V>
 [[gnu::always_inline]] inline std::array<V, 2> sigmoids(V a) {
   const V e = exp(-abs(a)), most = all<V>(1) / (all<V>(1) + e);
   return {most, e * most};
+}
+/// Returns the sigmoids of a and of -a.
+template <class V>
+[[gnu::always_inline]] inline std::array<V, 2> sigmoids_of_both(V a) {
+  const auto [most, least] = sigmoids(a);
+  const auto negative = greater(all<V>(0), a);
+  return {select(negative, least, most), select(negative, most, least)};
 }
 }  // namespace cairn::kernels
 
@@ -179,29 +192,23 @@ template <class V>
 // The lower limit makes the result 0 for minus infinity, where minus infinity times 0 would be NaN.
 template <class V>
 [[gnu::always_inline]] inline V lanewise(silu_op, V a) {
-  using kernels::greater, kernels::select, kernels::sigmoid;
-  const V least = kernels::all<V>(-1000);
-  return select(greater(least, a), least, a) * sigmoid(a);
+  using kernels::sigmoid;
+  return kernels::at_least(a, -1000) * sigmoid(a);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(silu_slope_op, V a) {
-  using kernels::fused, kernels::greater, kernels::select;
-  const auto [most, least] = kernels::sigmoids(a);
-  const auto negative = greater(kernels::all<V>(0), a);
-  const V y = select(negative, least, most);
-  return fused(y * kernels::within(a, 1000), select(negative, most, least), y);
+  using kernels::fused;
+  const auto [y, other] = kernels::sigmoids_of_both(a);
+  return fused(y * kernels::within(a, 1000), other, y);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(softplus_op, V a) {
-  using kernels::abs, kernels::exp, kernels::greater, kernels::select;
-  const V zero = kernels::all<V>(0);
-  return select(greater(zero, a), zero, a) + kernels::log1p(exp(-abs(a)));
+  using kernels::abs, kernels::exp;
+  return kernels::at_least(a, 0) + kernels::log1p(exp(-abs(a)));
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(relu_op, V a) {
-  using kernels::greater, kernels::select;
-  const V zero = kernels::all<V>(0);
-  return select(greater(zero, a), zero, a);
+  return kernels::at_least(a, 0);
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(step_op, V a) {
@@ -233,9 +240,8 @@ template <class V>
 
 template <class V>
 [[gnu::always_inline]] inline V lanewise(gelu_op, V a) {
-  using kernels::greater, kernels::normal, kernels::select;
-  const V least = kernels::all<V>(-1000);
-  return select(greater(least, a), least, a) * normal(a).below;
+  using kernels::normal;
+  return kernels::at_least(a, -1000) * normal(a).below;
 }
 template <class V>
 [[gnu::always_inline]] inline V lanewise(gelu_slope_op, V a) {

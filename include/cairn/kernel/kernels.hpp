@@ -1,6 +1,7 @@
 // This header includes the kernels of all operations.
 #pragma once
 
+#include "cairn/kernel/activation.hpp"
 #include "cairn/kernel/as_indices.hpp"
 #include "cairn/kernel/attention.hpp"
 #include "cairn/kernel/comparison.hpp"

@@ -63,14 +63,14 @@ template <auto Alpha = 1.0>
 inline constexpr detail::form_layer<lang::elu_form<static_cast<double>(Alpha)>> elu{};
 inline constexpr detail::operation_layer<lang::exp_op> exp{};
 inline constexpr detail::operation_layer<lang::gelu_op> gelu{};
-inline constexpr detail::form_layer<lang::gelu_tanh_form> gelu_tanh{};
+inline constexpr detail::operation_layer<lang::gelu_tanh_op> gelu_tanh{};
 inline constexpr detail::form_layer<lang::hardsigmoid_form> hardsigmoid{};
-inline constexpr detail::form_layer<lang::hardswish_form> hardswish{};
+inline constexpr detail::operation_layer<lang::hardswish_op> hardswish{};
 /// Computes x where x is positive, else Slope x. Without a Slope, `nn::leaky_relu<>` uses 0.01.
 template <auto Slope = 0.01>
 inline constexpr detail::form_layer<lang::leaky_relu_form<static_cast<double>(Slope)>> leaky_relu{};
 inline constexpr detail::operation_layer<lang::log_softmax_op<-1>> log_softmax{};
-inline constexpr detail::form_layer<lang::mish_form> mish{};
+inline constexpr detail::operation_layer<lang::mish_op> mish{};
 inline constexpr detail::operation_layer<lang::relu_op> relu{};
 inline constexpr detail::operation_layer<lang::sigmoid_op> sigmoid{};
 inline constexpr detail::operation_layer<lang::silu_op> silu{};

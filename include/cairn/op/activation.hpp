@@ -1,7 +1,11 @@
-// Activation functions that are written in the language.
+// Activation functions. gelu_tanh, hardswish and mish are operations, because the intermediate values of a formula would
+// lie in memory between its recomputation and its gradient.
 #pragma once
 
 #include "cairn/op/comparison.hpp"
+
+#include <array>
+#include <numbers>
 
 namespace cairn::lang {
 
@@ -26,36 +30,55 @@ struct elu_form : form_of_one<"elu"> {
     }
   }
 };
-/// Computes x * share, for a share that is 0 in float and in double from Least on downwards. There, x is replaced by
-/// Least, because minus infinity times 0 is NaN.
-template <double Least>
-constexpr auto times_share(auto x, auto share) {
-  return lang::maximum(x, constant<Least>) * share;
-}
-/// Limits x to the range from -Most to Most. The constants depend on a parameter of a template, so that programs
-/// without gelu_tanh do not instantiate them.
-template <double Most>
-constexpr auto limited(auto x) {
-  return clamp_form::body(x, constant<-Most>, constant<Most>);
-}
-struct gelu_tanh_form : form_of_one<"gelu_tanh"> {
-  /// The tanh is written as a sigmoid: (1 + tanh(u)) / 2 = sigmoid(2 u). For negative u, the sum would lose digits.
-  /// Beyond 22, the sigmoid is 0 or 1 in double. The limits keep the square of x, and thus the slope, finite.
-  static constexpr auto body(an_expression auto x) {
-    constexpr double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    const auto near = limited<22.0>(x);
-    const auto argument = near * (constant<2 * scale> + constant<2 * scale * 0.044715> * lang::square(near));
-    return times_share<-22.0>(x, lang::sigmoid(argument));
-  }
-};
 struct hardsigmoid_form : form_of_one<"hardsigmoid"> {
   static constexpr auto body(an_expression auto x) { return lang::clamp(x + 3_c, 0_c, 6_c) / 6_c; }
 };
-struct hardswish_form : form_of_one<"hardswish"> {
-  static constexpr auto body(an_expression auto x) { return times_share<-3.0>(x, hardsigmoid_form::body(x)); }
+
+/// The constants A and B of gelu_tanh, which is x sigmoid(A x + B x^3). It is usually written as
+/// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, but this sum loses digits for negative x.
+inline constexpr std::array gelu_tanh_constants{2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi,
+                                                2 * std::numbers::sqrt2 * std::numbers::inv_sqrtpi * 0.044715};
+/// Computes the derivative of gelu_tanh at x: y + x y (1 - y) u', where u = A x + B x^3 and y is the sigmoid of u.
+struct gelu_tanh_slope_op : elementwise_op {
+  static constexpr fixed_string name = "gelu_tanh_slope";
+  /// A and B are parameters of the template, so that programs without gelu_tanh do not instantiate the constants.
+  template <double A = gelu_tanh_constants[0], double B = gelu_tanh_constants[1]>
+  static constexpr auto vjp(auto g, auto, auto x) {
+    const auto squared = lang::square(x);
+    const auto u = x * (constant<A> + constant<B> * squared);
+    const auto slope = constant<A> + constant<3 * B> * squared;
+    const auto bend = constant<6 * B> * x - lang::square(slope) * make<tanh_op>(0.5_c * u);
+    return gradients(g * make<sigmoid_slope_op>(u) * (2_c * slope + x * bend));
+  }
 };
-struct mish_form : form_of_one<"mish"> {
-  static constexpr auto body(an_expression auto x) { return times_share<-800.0>(x, lang::tanh(lang::softplus(x))); }
+struct gelu_tanh_op : elementwise_op {
+  static constexpr fixed_string name = "gelu_tanh";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<gelu_tanh_slope_op>(x)); }
+};
+/// Computes the derivative of hardswish at x. It is 0 at -3 and 1 at 3, as in PyTorch.
+struct hardswish_slope_op : elementwise_op {
+  static constexpr fixed_string name = "hardswish_slope";
+  static constexpr auto vjp(auto g, auto, auto x) {
+    return gradients(lang::where(make<abs_op>(x) < 3_c, g / 3_c, 0_c));
+  }
+};
+struct hardswish_op : elementwise_op {
+  static constexpr fixed_string name = "hardswish";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<hardswish_slope_op>(x)); }
+};
+/// Computes the derivative of mish at x: y + x (1 - y^2) s, where y is tanh(softplus(x)) and s is the sigmoid of x.
+struct mish_slope_op : elementwise_op {
+  static constexpr fixed_string name = "mish_slope";
+  static constexpr auto vjp(auto g, auto, auto x) {
+    const auto curve = make<softplus_op>(x);
+    const auto s = make<sigmoid_op>(x);
+    const auto bend = make<sigmoid_slope_op>(x) - 2_c * make<tanh_op>(curve) * lang::square(s);
+    return gradients(g * make<tanh_slope_op>(curve) * (2_c * s + x * bend));
+  }
+};
+struct mish_op : elementwise_op {
+  static constexpr fixed_string name = "mish";
+  static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<mish_slope_op>(x)); }
 };
 /// Where x is positive, the weight is multiplied by 0 in place of x. Otherwise the gradient of the weight would be zero
 /// times x, which is NaN if x is infinite.
@@ -85,7 +108,7 @@ constexpr applied<elu_form<static_cast<double>(Alpha)>, X> elu(X) {
 function_name elu(function_name);
 /// Computes gelu with the tanh approximation, as F.gelu(x, approximate="tanh") does.
 template <an_operand X>
-constexpr applied<gelu_tanh_form, X> gelu_tanh(X) {
+constexpr made<gelu_tanh_op, X> gelu_tanh(X) {
   return {};
 }
 function_name gelu_tanh(function_name);
@@ -97,13 +120,13 @@ constexpr applied<hardsigmoid_form, X> hardsigmoid(X) {
 function_name hardsigmoid(function_name);
 /// Computes x hardsigmoid(x), as F.hardswish does (Howard et al., 2019).
 template <an_operand X>
-constexpr applied<hardswish_form, X> hardswish(X) {
+constexpr made<hardswish_op, X> hardswish(X) {
   return {};
 }
 function_name hardswish(function_name);
 /// Computes x tanh(softplus(x)), as F.mish does (Misra, 2019).
 template <an_operand X>
-constexpr applied<mish_form, X> mish(X) {
+constexpr made<mish_op, X> mish(X) {
   return {};
 }
 function_name mish(function_name);
