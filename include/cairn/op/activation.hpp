@@ -1,5 +1,5 @@
-// Activation functions. gelu_tanh, hardswish and mish are operations, because the intermediate values of a formula would
-// lie in memory between its recomputation and its gradient.
+// Activation functions. gelu_tanh, hardswish and mish are operations: if they were formulas of other operations, the
+// intermediate values would lie in memory from their recomputation to their gradient.
 #pragma once
 
 #include "cairn/op/comparison.hpp"
