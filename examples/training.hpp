@@ -122,13 +122,14 @@ void train(Step& step, const arguments& given, const plan& epoch, auto batches, 
   step.init(seed{given.seed});
   const std::int64_t steps = given.epochs * epoch.steps;
   const cosine rate{.peak = given.lr, .steps = steps, .warm_up = std::min(given.warm_up, steps - 1)};
+  const bool is_saved = !given.run.empty();
   cairn::train::loop loop{step,
                           {.epochs = given.epochs,
                            .rate = rate,
                            .folder = given.run,
                            .resume = given.resume,
-                           .save_every = 200,
-                           .log_every = 20,
+                           .save_every = is_saved ? 200 : 0,
+                           .log_every = is_saved ? 20 : 0,
                            .higher_is_better = epoch.higher_is_better,
                            .batch = epoch.batch}};
   if (loop.state().step > 0) std::printf("goes on after %lld steps\n", static_cast<long long>(loop.state().step));
@@ -142,7 +143,7 @@ void train(Step& step, const arguments& given, const plan& epoch, auto batches, 
         std::fflush(stdout);
         return result;
       });
-  if (!given.run.empty()) {
+  if (is_saved) {
     const cairn::train::run_folder folder(given.run);
     if (ended == cairn::train::ending::asked) {
       std::cout << "ended early and saved; this goes on: " << given.again << '\n';

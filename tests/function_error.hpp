@@ -48,6 +48,7 @@ void for_each_function(Judge judge) {
   using V = lanes<float>;
   judge("exp", [](V x) { return exp(x); }, [](double x) { return std::exp(x); });
   judge("log", [](V x) { return log(x); }, [](double x) { return std::log(x); });
+  judge("log1p", [](V x) { return log1p(x); }, [](double x) { return std::log1p(x); });
   judge("tanh", [](V x) { return tanh(x); }, [](double x) { return std::tanh(x); });
   judge("sigmoid", [](V x) { return sigmoid(x); }, [](double x) { return 1 / (1 + std::exp(-x)); });
   judge("sin", [](V x) { return sin(x); }, [](double x) { return std::sin(x); });

@@ -1165,7 +1165,7 @@ constexpr int groups = 3;  // right
 constexpr auto y = input<"x", 8, 5, 6> | nn::group_norm<"gn", groups>;
 
 // case: shape-mismatch-group-norm-of-single-numbers
-// says: a group of group_norm has more than one number, else all become the bias
+// says: each group of this group_norm is a single number, so all results are the bias
 // shows: fact::in<cairn::fixed_string<3>\{"gn"\}>
 // shows: group_norm.*float ?\[8\]\[6\]
 // shows: groups<6>

@@ -122,7 +122,7 @@ struct written_out {
     std::ranges::copy(all.gradients, one.gradients().begin());
     set_states(one, all.after);
     ++steps;
-    return all.loss / (Shards * Microbatches);
+    return all.loss;
   }
 
  private:
@@ -150,7 +150,7 @@ struct written_out {
       one.random().step = (steps * Shards + static_cast<std::uint32_t>(shard)) * Most + static_cast<std::uint32_t>(i);
       bound_to(shard * Microbatches + i, [&](const auto&... in) { loss += std::get<1>(one.value_and_grad(in...)); });
     }
-    made.loss = static_cast<real>(loss);
+    made.loss = static_cast<real>(loss / (Shards * Microbatches));
     made.gradients = gradients_of(one);
     made.after = states_of(one);
     return made;

@@ -169,6 +169,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(functions_that_end_at_zero, Numbers, all_numbers) 
   }
 }
 
+/// Second gradients are 0 where the slope is constant, also at infinities.
+BOOST_AUTO_TEST_CASE_TEMPLATE(second_gradients_end_at_zero, Numbers, all_numbers) {
+  using real = typename Numbers::real;
+  constexpr auto x = input<"x", 4>;
+  constexpr auto y = gelu(x) + gelu_tanh(x) + silu(x) + mish(x) + hardswish(x) + erf(x);
+  typename Numbers::template step<sum(grad(sum(y), x))> step;
+  const real infinity = std::numeric_limits<real>::infinity();
+  const real huge = std::ldexp(real{1}, std::numeric_limits<real>::max_exponent - 5);
+  step.value_and_grad(bind<"x">(std::array<real, 4>{-infinity, -huge, huge, infinity}));
+  for (const real second : step.template grad<"x">()) BOOST_TEST(second == 0);
+}
+
 /// Compares the values of a function, and the gradient of their sum, with exact values.
 template <class Numbers, auto Function>
 void check_far(const char* name, auto value, auto slope) {

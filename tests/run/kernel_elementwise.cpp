@@ -265,6 +265,8 @@ BOOST_AUTO_TEST_CASE(functions_of_doubles_are_within_two_units) {
   check("tanh", [](V x) { return tanh(x); }, [](wide x) { return std::tanh(x); }, 1e-3, 20);
   check("sigmoid", [](V x) { return sigmoid(x); }, sigmoid_of, -744, 40);
   check("sin", [](V x) { return sin(x); }, [](wide x) { return std::sin(x); }, 0.1, 1e5);
+  check("log1p", [](V x) { return kernels::log1p(x); }, [](wide x) { return std::log1p(x); }, -0.9, 1);
+  check("log1p", [](V x) { return kernels::log1p(x); }, [](wide x) { return std::log1p(x); }, -1e-7, 1e-7);
   check("cos", [](V x) { return cos(x); }, [](wide x) { return std::cos(x); }, 0.1, 1e5);
   check("erf", [](V x) { return erf(x); }, [](wide x) { return std::erf(x); }, -6, 6.001);
   check("erf", [](V x) { return erf(x); }, [](wide x) { return std::erf(x); }, 1e-9, 1e-3);
@@ -329,6 +331,16 @@ BOOST_AUTO_TEST_CASE(activations_and_their_slopes) {
         agrees("hardswish", of(lang::hardswish_op{}, x), x * share, 4);
         agrees("slope of hardswish", of(lang::hardswish_slope_op{}, x), slope, 4);
       }
+    }
+    for (const long double x : {-12.0L, -40.0L, -80.0L}) {
+      const long double e = std::exp(x), slope = e * (1 + x);  // mish is x e there, and e^2 is far below
+      BOOST_TEST(std::abs(of(lang::mish_op{}, x) / (x * e) - 1) < 1e-5);
+      BOOST_TEST(std::abs(of(lang::mish_slope_op{}, x) / slope - 1) < 1e-4);
+    }
+    for (const long double x : {-3.0L, -5.0L, -7.0L}) {
+      const long double a = 2 * std::sqrt(2 / std::acos(-1.0L)), b = a * 0.044715L, u = a * x + b * x * x * x;
+      const long double y = 1 / (1 + std::exp(-u)), slope = y + x * y / (1 + std::exp(u)) * (a + 3 * b * x * x);
+      BOOST_TEST(std::abs(of(lang::gelu_tanh_slope_op{}, x) / slope - 1) < 1e-5);
     }
     const Real most = infinity<Real>, none = std::numeric_limits<Real>::quiet_NaN();
     const auto ends = [&](auto op, auto slope) {

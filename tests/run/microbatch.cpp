@@ -128,6 +128,13 @@ BOOST_AUTO_TEST_CASE(losses_of_many_parts_lose_no_digits) {
   BOOST_TEST(std::abs(loss - 6 * 0.1F * 0.1F) < 1e-8);
   BOOST_TEST(std::abs(mean_of_x - 0.1F) < 1.2e-8);
 }
+BOOST_AUTO_TEST_CASE(losses_near_the_largest_number_have_a_mean) {
+  program<outputs(mean(param<"w", 1> * input<"x", 1>), mean(input<"x", 1>)), microbatch<4>> step;
+  step.param<"w">().fill(1);
+  const auto [loss, mean_of_x] = step.value_and_grad(bind<"x">(std::vector<float>(4, 1.8e38F)));
+  BOOST_TEST(loss == 1.8e38F);
+  BOOST_TEST(mean_of_x == 1.8e38F);
+}
 BOOST_AUTO_TEST_CASE(moments_have_the_bits_of_an_optimizer) {
   program<classified, microbatch<3>> beside;
   program<classified, microbatch<3>, update<sgd_options{.momentum = 0.9}, "fc1">, update<adamw_options{}, "fc2">>

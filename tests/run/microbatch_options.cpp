@@ -175,9 +175,9 @@ BOOST_AUTO_TEST_CASE(outputs_are_means) {
     to[2] += all;
   }
   const auto [loss, right, all] = divided.value_and_grad(bind<"x">(b.x), bind<"y">(b.y));
-  // The sum of a shard is rounded once.
+  // What a shard adds to the mean is rounded once.
   const auto mean_of = [&](std::size_t k) {
-    return (static_cast<float>(sums[0][k]) + static_cast<float>(sums[1][k])) / 6;
+    return static_cast<float>(sums[0][k] / 6) + static_cast<float>(sums[1][k] / 6);
   };
   BOOST_TEST(loss == mean_of(0));
   BOOST_TEST(right == mean_of(1));
@@ -197,12 +197,12 @@ BOOST_AUTO_TEST_CASE(models_without_numbers_and_with_single_ones) {
   for (std::size_t part = 0; part < 3; ++part)
     total += one.value_and_grad(bind<"words">(std::span(ids).subspan(part * 4, 4)),
                                 bind<"n">(std::span(numbers).subspan(part, 1)));
-  BOOST_TEST(divided.value_and_grad(bind<"words">(ids), bind<"n">(numbers)) == static_cast<float>(total) / 3);
+  BOOST_TEST(divided.value_and_grad(bind<"words">(ids), bind<"n">(numbers)) == static_cast<float>(total / 3));
   BOOST_TEST(divided.value_and_grad([&](int part) {
     const auto p = static_cast<std::size_t>(part);
     return inputs(bind<"n">(std::vector<std::int32_t>{numbers[p]}),
                   bind<"words">(std::vector<std::int32_t>(ids.begin() + part * 4, ids.begin() + part * 4 + 4)));
-  }) == static_cast<float>(total) / 3);
+  }) == static_cast<float>(total / 3));
   for (std::size_t i = 0; i < one.gradients().size(); ++i)
     BOOST_TEST(divided.gradients()[i] == one.gradients()[i] / 3, boost::test_tools::tolerance(1e-6F));
 

@@ -136,6 +136,9 @@ def checks(program, kind, folder):
         next(parted.glob("best*")).unlink()
         without = subprocess.run([program, "--run", str(parted), "--prompt", "a"], capture_output=True, text=True)
         yield "and nothing without weights", without.returncode == 1 and not without.stdout
+    else:
+        unsaved = ended(start([program, "--data", str(data), "--epochs", "1"]))
+        yield "without a folder it trains, too", "epoch 1/1" in unsaved
 
 
 def main(program, kind):

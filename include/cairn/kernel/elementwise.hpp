@@ -58,12 +58,13 @@ template <class V>
 }  // namespace cairn::lang
 
 namespace cairn::kernels {
-/// Computes log(1 + x). If the sum 1 + x is rounded, corrects the logarithm for the rounding (W. Kahan).
+/// Computes log(1 + x). If the sum 1 + x is rounded, adds the logarithm of the quotient of 1 + x and the sum, which is
+/// nearly the rounding error divided by the sum.
 template <class V>
 [[gnu::always_inline]] inline V log1p(V x) {
-  const V one = all<V>(1), sum = one + x;
-  const V corrected = log(sum) * (x / (sum - one));
-  return select(equal(sum, one), x, select(equal(sum, x), log(sum), corrected));
+  const V one = all<V>(1), sum = one + x, added = sum - one;
+  const V corrected = log(sum) + (x - added) / sum;
+  return select(equal(sum, one), x, select(equal(added, x), log(sum), corrected));
 }
 }  // namespace cairn::kernels
 

@@ -80,7 +80,7 @@ struct transposed_filter_of_rows { template <class Silent, class... Facts> struc
 struct groups_divide { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: groups divide the channels read and the channels made"); } }; };
 struct numbers_in_group { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
-  "cairn [shape-mismatch]: a group of group_norm has more than one number, else all become the bias; take fewer groups"); } }; };
+  "cairn [shape-mismatch]: each group of this group_norm is a single number, so all results are the bias; take fewer groups, or no norm"); } }; };
 struct filter_in_image { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,
   "cairn [shape-mismatch]: a filter, dilated, is no larger than the image, padded"); } }; };
 struct extents_of_convolution { template <class Silent, class... Facts> struct found : Silent { constexpr found() { static_assert(well_formed<Facts...>,

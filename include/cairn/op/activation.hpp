@@ -44,11 +44,12 @@ struct gelu_tanh_slope_op : elementwise_op {
   /// A and B are parameters of the template, so that programs without gelu_tanh do not instantiate the constants.
   template <double A = gelu_tanh_constants[0], double B = gelu_tanh_constants[1]>
   static constexpr auto vjp(auto g, auto, auto x) {
-    const auto squared = lang::square(x);
-    const auto u = x * (constant<A> + constant<B> * squared);
+    const auto near = limited<22.0>(x);
+    const auto squared = lang::square(near);
+    const auto u = near * (constant<A> + constant<B> * squared);
     const auto slope = constant<A> + constant<3 * B> * squared;
-    const auto bend = constant<6 * B> * x - lang::square(slope) * make<tanh_op>(0.5_c * u);
-    return gradients(g * make<sigmoid_slope_op>(u) * (2_c * slope + x * bend));
+    const auto bend = constant<6 * B> * near - lang::square(slope) * make<tanh_op>(0.5_c * u);
+    return gradients(g * make<sigmoid_slope_op>(u) * (2_c * slope + near * bend));
   }
 };
 struct gelu_tanh_op : elementwise_op {
@@ -73,7 +74,7 @@ struct mish_slope_op : elementwise_op {
     const auto curve = make<softplus_op>(x);
     const auto s = make<sigmoid_op>(x);
     const auto bend = make<sigmoid_slope_op>(x) - 2_c * make<tanh_op>(curve) * lang::square(s);
-    return gradients(g * make<tanh_slope_op>(curve) * (2_c * s + x * bend));
+    return gradients(g * make<tanh_slope_op>(curve) * (2_c * s + limited<1000.0>(x) * bend));
   }
 };
 struct mish_op : elementwise_op {

@@ -110,11 +110,19 @@ struct sigmoid_op : elementwise_op {
   static constexpr fixed_string name = "sigmoid";
   static constexpr auto vjp(auto g, auto, auto x) { return gradients(g * make<sigmoid_slope_op>(x)); }
 };
+struct maximum_op;
+struct minimum_op;
+/// Limits x to the numbers from -Most to Most. In a derivative that is 0 from there on, a factor of 0 is multiplied by
+/// x or by a power of x. Without the limit, infinity times 0 would be NaN.
+template <double Most>
+constexpr auto limited(auto x) {
+  return make<maximum_op>(make<minimum_op>(x, constant<Most>), constant<-Most>);
+}
 /// Computes the derivative of silu at x: y + x y (1 - y), where y is the sigmoid of x.
 struct silu_slope_op : elementwise_op {
   static constexpr fixed_string name = "silu_slope";
   static constexpr auto vjp(auto g, auto, auto x) {
-    return gradients(g * make<sigmoid_slope_op>(x) * (2_c - x * make<tanh_op>(0.5_c * x)));
+    return gradients(g * make<sigmoid_slope_op>(x) * (2_c - limited<1000.0>(x) * make<tanh_op>(0.5_c * x)));
   }
 };
 struct silu_op : elementwise_op {
@@ -142,7 +150,7 @@ struct abs_op : elementwise_op {
 /// Computes the derivative of the error function: 2 / sqrt(pi) exp(-x^2).
 struct erf_slope_op : elementwise_op {
   static constexpr fixed_string name = "erf_slope";
-  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * 2_c * x * y)); }
+  static constexpr auto vjp(auto g, auto y, auto x) { return gradients(-(g * 2_c * limited<30.0>(x) * y)); }
 };
 struct erf_op : elementwise_op {
   static constexpr fixed_string name = "erf";
@@ -182,7 +190,8 @@ struct gelu_slope_op : elementwise_op {
   static constexpr fixed_string name = "gelu_slope";
   static constexpr auto vjp(auto g, auto, auto x) {
     constexpr auto density_at_zero = constant<0.5 * std::numbers::inv_sqrtpi * std::numbers::sqrt2>;
-    return gradients(g * density_at_zero * make<exp_op>(x * x * constant<-0.5>) * (2_c - x * x));
+    const auto squared = make<square_op>(limited<40.0>(x));
+    return gradients(g * density_at_zero * make<exp_op>(squared * constant<-0.5>) * (2_c - squared));
   }
 };
 /// Computes x Phi(x) exactly, without the tanh approximation, as PyTorch does by default (Hendrycks and Gimpel, 2016).

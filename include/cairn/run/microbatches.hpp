@@ -123,7 +123,6 @@ class divided_step {
     prepare(is_among_others(), given...);
     outputs all = run_shards(first_shard_, own_shards_, is_among_others(), given...);
     if (is_among_others()) end_exchange(all);
-    for (real& one : all) one /= static_cast<real>(count_);
     if constexpr (division.shards > 1)
       executable<Compiled>::copy_from_final_addresses(machine_.bases(), plans::gradient_base);
     return all;
@@ -353,8 +352,8 @@ class divided_step {
     return all;
   }
   /// Runs the microbatches of one shard. Their gradients are added to zero, and their states follow from those of the
-  /// program. Outputs are few, so they are added in double. If `is_last` is true, the exchange with other processes
-  /// begins in the last microbatch.
+  /// program. Returns what the shard adds to the mean outputs of the batch; outputs are few, so they are added in
+  /// double. If `is_last` is true, the exchange with other processes begins in the last microbatch.
   template <class... Given>
   outputs run_shard(int shard, bool is_last, const Given&... given) {
     std::array<double, std::tuple_size_v<outputs>> all{};
@@ -381,7 +380,7 @@ class divided_step {
           given...);
     }
     outputs rounded{};
-    for (std::size_t k = 0; k < all.size(); ++k) rounded[k] = static_cast<real>(all[k]);
+    for (std::size_t k = 0; k < all.size(); ++k) rounded[k] = static_cast<real>(all[k] / count_);
     return rounded;
   }
   /// Returns which draw of the training step a microbatch of a shard is.
