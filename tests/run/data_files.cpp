@@ -122,6 +122,7 @@ BOOST_AUTO_TEST_CASE(tables_that_are_wrong_are_refused) {
   refuses_table("a,b\n\"1\n\",2\n3,x y \n", "expected a number in line 2, column a, got \"1?\"");
   refuses_table("a,b\n1,\"2\"\n3,x y \n", "expected a number in line 3, column b, got \"x y\"");
   refuses_table("a,b\n1,\n", "expected a number in line 2, column b, got \"\"");
+  refuses_table("a\nnan\n", "expected a number in line 2, column a, got \"nan\"");
   refuses_table("a\n1e99\n", "expected a number that fits in a float in line 2, column a, got 1e99");
   BOOST_TEST(table_of("a\n1e-99\n+2\n").values == (std::vector<float>{0, 2}), each);
   refuses_table("a\n1\n\"\"\n2\n", "expected a number in line 3, column a, got \"\"");

@@ -89,6 +89,13 @@ BOOST_AUTO_TEST_CASE(meaningless_settings_of_rates_are_refused) {
   const double infinity = std::numeric_limits<double>::infinity();
   refuses(cosine{.peak = 1, .steps = 0}, "cairn: cosine.steps: expected 1 or more, got 0");
   refuses(cosine{.peak = -1, .steps = 9}, "cairn: cosine.peak: expected 0 or more, finite in float, got -1");
+  const std::string_view no_peak = ".peak: expected 0 or more, finite in float, got nan";
+  refuses(constant_rate{}, "cairn: constant_rate" + std::string(no_peak));
+  refuses(cosine{.steps = 9}, "cairn: cosine" + std::string(no_peak));
+  refuses(step_rate{.every = 3}, "cairn: step_rate" + std::string(no_peak));
+  refuses(linear_rate{.steps = 9}, "cairn: linear_rate" + std::string(no_peak));
+  refuses(one_cycle{.steps = 9}, "cairn: one_cycle" + std::string(no_peak));
+  refuses(on_plateau{}, "cairn: on_plateau" + std::string(no_peak));
   refuses(cosine{.peak = 1, .steps = 9, .warm_up = 9}, "cairn: cosine.warm_up: expected below .steps, got 9");
   refuses(cosine{.peak = 1, .steps = 9, .warm_up = -1}, "cairn: cosine.warm_up: expected from 0 to 2^62, got -1");
   refuses(step_rate{.peak = 1, .every = 0}, "cairn: step_rate.every: expected 1 or more, got 0");

@@ -210,7 +210,8 @@ inline bool is_number_field(std::string_view field, double& to) {
 /// Returns the number of a field.
 inline float number_in(const csv_parser& lines, std::string_view field, std::string_view column) {
   double number = 0;
-  if (!is_number_field(field, number)) lines.fail("a number", column, text_of({"\"", field, "\""}));
+  if (!is_number_field(field, number) || std::isnan(number))
+    lines.fail("a number", column, text_of({"\"", field, "\""}));
   const auto nearest = static_cast<float>(number);
   if (std::isinf(nearest) && !std::isinf(number)) lines.fail("a number that fits in a float", column, field);
   return nearest;

@@ -21,9 +21,14 @@ constexpr double warm_up(std::int64_t step, std::int64_t steps) {
   return step < steps ? static_cast<double>(step + 1) / static_cast<double>(steps + 1) : 1;
 }
 
+namespace detail {
+/// A setting that must be given. The checks of settings refuse it.
+inline constexpr double not_given = std::numeric_limits<double>::quiet_NaN();
+}  // namespace detail
+
 /// A rate that is `peak` at every step after the warm-up.
 struct constant_rate {
-  double peak;
+  double peak = detail::not_given;
   std::int64_t warm_up = 0;
 
   constexpr double operator()(std::int64_t step) const {
@@ -38,7 +43,7 @@ struct constant_rate {
 /// A rate that starts at `peak` and is multiplied by `factor` after every `every` steps, as in
 /// torch.optim.lr_scheduler.StepLR.
 struct step_rate {
-  double peak;
+  double peak = detail::not_given;
   std::int64_t every;
   double factor = 0.1;
   std::int64_t warm_up = 0;
@@ -56,7 +61,7 @@ struct step_rate {
 /// A rate that falls along half a cosine. It is `peak` at the end of the warm-up, and 0 at step `steps` and later.
 /// Loshchilov, Hutter: SGDR (ICLR 2017), one cycle without restarts.
 struct cosine {
-  double peak;
+  double peak = detail::not_given;
   std::int64_t steps;  // steps of the whole training, including the warm-up
   std::int64_t warm_up = 0;
 
@@ -78,7 +83,7 @@ struct cosine {
 /// A rate that falls along a line. It is `peak` at the end of the warm-up, and `last` at step `steps` and later.
 /// Without a warm-up, these are the rates of torch.optim.lr_scheduler.LinearLR with a start factor of 1.
 struct linear_rate {
-  double peak;
+  double peak = detail::not_given;
   std::int64_t steps;  // steps of the whole training, including the warm-up
   std::int64_t warm_up = 0;
   double last = 0;
@@ -102,11 +107,11 @@ struct linear_rate {
 /// of torch.optim.lr_scheduler.OneCycleLR, whose names for the settings are below. The momentum stays as it is, as with
 /// cycle_momentum=False. Smith, Topin: Super-convergence (2018).
 struct one_cycle {
-  double peak;                // max_lr
-  std::int64_t steps;         // total_steps; step `steps` - 1 and later steps have the last rate
-  double rising = 0.3;        // pct_start: the part of the steps in which the rate rises
-  double start_divisor = 25;  // div_factor: the first rate is `peak` divided by this number
-  double end_divisor = 1e4;   // final_div_factor: the last rate is the first rate divided by this number
+  double peak = detail::not_given;  // max_lr
+  std::int64_t steps;               // total_steps; step `steps` - 1 and later steps have the last rate
+  double rising = 0.3;              // pct_start: the part of the steps in which the rate rises
+  double start_divisor = 25;        // div_factor: the first rate is `peak` divided by this number
+  double end_divisor = 1e4;         // final_div_factor: the last rate is the first rate divided by this number
 
   double operator()(std::int64_t step) const {
     detail::check_settings("one_cycle", settings());
@@ -144,7 +149,7 @@ struct plateau_state {
 ///
 /// PyTorch ignores a reduction of less than 1e-8. Here every reduction counts.
 struct on_plateau {
-  double peak;
+  double peak = detail::not_given;
   double factor = 0.1;
   std::int64_t patience = 10;  // this many results in a row may be no better; the next one reduces the rate
   double threshold = 1e-4;     // a better result is better by more than this part of the best one
