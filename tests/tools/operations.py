@@ -122,10 +122,12 @@ def wrong_names(page, clang):
 
 
 def fields(type_name):
-    """Returns the fields of a struct that have defaults, as the headers write them: `lr = 1e-3`."""
+    """Returns the fields of a struct that have defaults, as the headers write them: `lr = 1e-3`. A field that a check
+    refuses unless it is given has none."""
     name = type_name.rpartition("::")[2]
     struct = re.search(rf"^struct {name} (?::[^{{]*)?{{\n(.*?)^}};", all_headers(), re.MULTILINE | re.DOTALL)
-    return re.findall(r"^  (?! |static |using |friend |constexpr )[\w:<>, ()]+? (\w+ = [^;]+);", struct[1], re.MULTILINE)
+    return re.findall(r"^  (?! |static |using |friend |constexpr )[\w:<>, ()]+? (\w+ = (?!detail::not_given)[^;]+);",
+                      struct[1], re.MULTILINE)
 
 
 def wrong_defaults(page):
