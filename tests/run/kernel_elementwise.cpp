@@ -317,13 +317,20 @@ BOOST_AUTO_TEST_CASE(activations_and_their_slopes) {
       const long double unit = std::numeric_limits<Real>::epsilon();
       BOOST_TEST(std::abs(got - exact) <= units * unit + std::numeric_limits<Real>::min(), name << ": " << got);
     };
+    struct exact {
+      long double argument, sigmoid, slope;
+    };
+    const auto gelu_tanh = [](long double x) {
+      const long double a = 2 * std::sqrt(2 / std::acos(-1.0L)), b = a * 0.044715L, u = a * x + b * x * x * x;
+      const long double y = 1 / (1 + std::exp(-u)), rest = 1 / (1 + std::exp(u));
+      return exact{u, y, y + x * y * rest * (a + 3 * b * x * x)};
+    };
     for (int i = -400; i <= 400; ++i) {
       const long double x = static_cast<Real>(i / 40.0L);
       BOOST_TEST_CONTEXT("at " << x) {
-        const long double a = 2 * std::sqrt(2 / std::acos(-1.0L)), b = a * 0.044715L, u = a * x + b * x * x * x;
-        const long double y = 1 / (1 + std::exp(-u)), rest = 1 / (1 + std::exp(u));
+        const auto [u, y, slope_of_gelu] = gelu_tanh(x);
         agrees("gelu_tanh", of(lang::gelu_tanh_op{}, x), x * y, std::abs(x) * y * (4 + 2 * std::abs(u)));
-        agrees("slope of gelu_tanh", of(lang::gelu_tanh_slope_op{}, x), y + x * y * rest * (a + 3 * b * x * x), 8);
+        agrees("slope of gelu_tanh", of(lang::gelu_tanh_slope_op{}, x), slope_of_gelu, 8);
         const long double curve = std::log1p(std::exp(x)), t = std::tanh(curve), s = 1 / (1 + std::exp(-x));
         agrees("mish", of(lang::mish_op{}, x), x * t, 4 * std::abs(x) * t);
         agrees("slope of mish", of(lang::mish_slope_op{}, x), t + x * s / std::cosh(curve) / std::cosh(curve), 8);
@@ -337,11 +344,8 @@ BOOST_AUTO_TEST_CASE(activations_and_their_slopes) {
       BOOST_TEST(std::abs(of(lang::mish_op{}, x) / (x * e) - 1) < 1e-5);
       BOOST_TEST(std::abs(of(lang::mish_slope_op{}, x) / slope - 1) < 1e-4);
     }
-    for (const long double x : {-3.0L, -5.0L, -7.0L}) {
-      const long double a = 2 * std::sqrt(2 / std::acos(-1.0L)), b = a * 0.044715L, u = a * x + b * x * x * x;
-      const long double y = 1 / (1 + std::exp(-u)), slope = y + x * y / (1 + std::exp(u)) * (a + 3 * b * x * x);
-      BOOST_TEST(std::abs(of(lang::gelu_tanh_slope_op{}, x) / slope - 1) < 1e-5);
-    }
+    for (const long double x : {-3.0L, -5.0L, -7.0L})
+      BOOST_TEST(std::abs(of(lang::gelu_tanh_slope_op{}, x) / gelu_tanh(x).slope - 1) < 1e-5);
     const Real most = infinity<Real>, none = std::numeric_limits<Real>::quiet_NaN();
     const auto ends = [&](auto op, auto slope) {
       BOOST_TEST(of(op, -most) == 0);
