@@ -151,11 +151,10 @@ template <class V>
   const V above = all<V>(most), below = all<V>(-most);
   return select(greater(a, above), above, select(greater(below, a), below, a));
 }
-/// Returns the larger one of `a` and `least`. NaN stays NaN.
+/// Returns the larger one of `a` and `least`. NaN stays NaN, because it is the second argument of `max`.
 template <class V>
 [[gnu::always_inline]] inline V at_least(V a, double least) {
-  const V bound = all<V>(least);
-  return select(greater(bound, a), bound, a);
+  return max(all<V>(least), a);
 }
 /// Returns 1 / (1 + e) and e / (1 + e) for e = exp(-|a|). The first number is the sigmoid of |a|. The second number is
 /// 1 minus this sigmoid, with all of its digits.
